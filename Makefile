@@ -1,9 +1,9 @@
 # make lab    JupyterLab on the first notebook
-# make quick  the linters, types and tests of what was changed, in less than a minute
+# make quick  the linters, types and tests of changed files, in less than a minute
 # make test   the tests
 # make check  the linters, types and import contracts
-# make tables what is generated from the code: stubs, the tables of names and ops
-# Each creates .venv and install what they need; a second call starts at once.
+# make tables generated files: stubs, the tables of names and ops
+# Each creates .venv and installs its requirements; a second call starts at once.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ lower room, hand the object in, or register it there: docs/architecture.md, "The
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export OPENBLAS_NUM_THREADS ?= 1
-# Tests and notebooks start Python many times: it need not compile the package each time.
+# Tests and notebooks start Python many times, and should not compile the package each time.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help lab quick test check tables messages bench-check clean
@@ -31,7 +31,7 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[$*]'
 	@touch $@
 
-# The notebook stands in the address, so that where there is no display the printed one leads to it.
+# The address contains the notebook, so that the printed address leads to it without a display.
 # LAB_ARGS adds options, as in LAB_ARGS='--port 9999'.
 lab: $(VENV)/.installed-lab
 	@flags="$(LAB_ARGS)"; \
@@ -43,25 +43,25 @@ lab: $(VENV)/.installed-lab
 	  --LabApp.extra_labextensions_path=$(CURDIR)/labextension/built \
 	  --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb
 
-# TEST_ARGS narrows it down: make test TEST_ARGS='tests/core -x'
+# TEST_ARGS selects tests: make test TEST_ARGS='tests/core -x'
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --numprocesses auto -m "not browser and not repeats" $(TEST_ARGS)
 
-# What was changed since main, or the commit given as SINCE=...
+# Checks files changed since main, or since the commit given as SINCE=...
 quick: $(VENV)/.installed-test $(VENV)/.installed-dev
 	$(BIN)/python scripts/quick.py $(SINCE)
 
-# Run it after an op, a sample of an op or a public name changed, and commit what it writes.
+# Run it after a change of an op, a sample of an op or a public name, and commit the results.
 tables: $(VENV)/.installed-test
 	$(BIN)/python scripts/generate_public_names.py
 	$(BIN)/python scripts/generate_names_table.py
 	$(BIN)/python scripts/generate_ops_table.py
 
-# tfnb/proto, after a file in protos/ changed; it fetches the compiler.
+# Generates tfnb/proto after a change in protos/; installs the compiler.
 messages: $(BIN)/python
 	$(BIN)/python protos/generate.py
 
-# What a commit must pass beside the tests.
+# Checks that a commit must pass in addition to the tests.
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -69,9 +69,9 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	@$(BIN)/lint-imports || { echo; echo "$(WRONG_WAY)"; exit 1; }
 
-# make bench-check TENSORFLOW=~/tf/bin/python    whether a ratio is far worse than the stored ones
-# It is not part of the tests. SUITE=../shared/bench adds a suite, BENCH_ARGS='--only session' asks
-# for less; `python -m benchmarks --help` has more.
+# make bench-check TENSORFLOW=~/tf/bin/python    reports ratios far worse than the stored ones
+# It is not part of the tests. SUITE=../shared/bench adds a suite, BENCH_ARGS='--only session'
+# selects workloads; `python -m benchmarks --help` has more.
 bench-check: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks --check --tensorflow "$(TENSORFLOW)" \
 	  $(if $(SUITE),--suite "$(SUITE)") $(BENCH_ARGS)

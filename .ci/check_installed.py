@@ -1,4 +1,4 @@
-"""What an installed wheel must do in a JupyterLab without Node; with `kernel`, in any Jupyter."""
+"""Checks of an installed wheel in a JupyterLab without Node; with `kernel`, in any Jupyter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def extension_complaints() -> list[str]:
-    """What `jupyter labextension list` has against the extension."""
+    """Return errors of `jupyter labextension list` about the extension."""
     command = [sys.executable, "-m", "jupyter", "labextension", "list"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     listed = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
@@ -27,7 +27,7 @@ def extension_complaints() -> list[str]:
 
 
 def widget_complaints() -> list[str]:
-    """What is wrong with the widget that a cell shows."""
+    """Return errors of the widget that a cell shows."""
     from jupyter_client.manager import start_new_kernel
 
     manager, client = start_new_kernel(startup_timeout=LIMIT_S)

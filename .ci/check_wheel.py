@@ -1,4 +1,4 @@
-"""What a wheel must be: the sources as they are, the front end, and no TensorFlow asked for."""
+"""Checks of a wheel: unchanged sources, the front end, and no dependency on TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def complaints(wheel: Path) -> list[str]:
-    """Everything wrong with a wheel, one sentence each."""
+    """Return the errors of a wheel, one sentence each."""
     found = []
     size = wheel.stat().st_size
     if size > MAX_BYTES:
@@ -46,7 +46,7 @@ def complaints(wheel: Path) -> list[str]:
 
 
 def _checkout() -> set[str]:
-    """Every file of the package, but for what Python leaves there."""
+    """Return every file of the package, without Python's caches."""
     return {
         str(path.relative_to(ROOT))
         for path in (ROOT / "tfnb").rglob("*")

@@ -1,5 +1,5 @@
-"""Measurements of tfnb, beside TensorFlow where one is at hand.
+"""Measurements of tfnb, compared with TensorFlow's if it is available.
 
-``python -m benchmarks`` is the runner (:mod:`benchmarks.__main__`); the scripts beside it measure
-one thing each and say what in their first lines.
+``python -m benchmarks`` is the runner (:mod:`benchmarks.__main__`); each script beside it measures
+one property and describes it in its first lines.
 """

@@ -1,18 +1,18 @@
-"""Measures tfnb against TensorFlow in another environment, block by block in turn.
+"""Measure tfnb against TensorFlow in another environment, in alternating blocks.
 
     python -m benchmarks --tensorflow ~/tf/bin/python --suite ../shared/bench --write
 
-``--tensorflow`` is a Python with TensorFlow.  ``--suite`` is the folder of a suite outside the
+``--tensorflow`` is a Python with TensorFlow. ``--suite`` is the folder of a suite outside the
 project, a ``bench.py`` that serves the protocol of :mod:`benchmarks.server`; without it only the
-project's own workloads run.  Both sides stay up; of each workload one block of A and one of B
-alternate, the first of a round changing from round to round, so that a busy minute falls on both.
+project's own workloads run. Both processes stay alive; blocks of both alternate, and the first of a
+round changes from round to round, so that a busy minute affects both.
 
-Every workload's figures go to ``build/benchmarks.json`` as soon as they are there.  ``--resume``
-goes on where a run was stopped; ``--only`` takes parts of names, or whole groups, and leaves the
-other figures as they were.  ``--write`` puts them into ``benchmarks/results.json``, beside those of
-workloads that were not run, and makes ``docs/benchmarks.md``, its picture and
-``benchmarks/ratios.json`` of all.  ``--check`` compares with those ratios instead, generously, and
-measures again what looks worse before it says so.
+The figures of every workload go to ``build/benchmarks.json`` at once. ``--resume`` continues an
+interrupted run; ``--only`` takes parts of names, or whole groups, and keeps the other figures.
+``--write`` puts them into ``benchmarks/results.json``, beside those of workloads that did not run,
+and writes ``docs/benchmarks.md``, its picture and ``benchmarks/ratios.json`` from all of them.
+``--check`` compares with these ratios instead, with a wide margin, and measures worse ones again
+before it reports them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "benchmarks.json"
 RATIOS = ROOT / "benchmarks" / "ratios.json"
 PUBLISHED = ROOT / "benchmarks" / "results.json"
-# Worse than stored by this factor, and by this much, is worth a look.
+# A ratio that is worse than the stored one by this factor, and by this difference, is reported.
 FACTOR, MARGIN = 1.6, 0.03
 
 
 class Side:
-    """A process that serves one suite for one of the two."""
+    """A process that serves one suite for TensorFlow or for tfnb."""
 
     def __init__(self, python: str, server: Path, module: str, options: list[str]) -> None:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in close()
@@ -57,7 +57,7 @@ class Side:
         )
 
     def ask(self, verb: str, **fields: Any) -> dict[str, Any]:
-        """The answer to one command; what went wrong under "error"."""
+        """Return the answer to one command; an error is under "error"."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -74,7 +74,7 @@ class Side:
         return {"error": f"the process ended ({self._process.wait()}): {last}"}
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self._process.poll() is None and self._process.stdin is not None:
             self._process.stdin.close()
             try:
@@ -86,7 +86,7 @@ class Side:
 
 
 class Suite:
-    """One server script, served to both sides."""
+    """One server script with a process for each side."""
 
     def __init__(self, server: Path, options: argparse.Namespace, name: str) -> None:
         self.name = name
@@ -99,11 +99,11 @@ class Suite:
         ]
 
     def metas(self) -> list[dict[str, Any]]:
-        """What both sides are."""
+        """Return the metadata of both sides."""
         return [side.ask("meta") for side in self.sides]
 
     def workloads(self) -> list[str]:
-        """The names of what there is to measure."""
+        """Return the names of the workloads."""
         answer = self.sides[1].ask("list")
         if "error" in answer:
             raise SystemExit(f"{self.name}: {answer['error']}")
@@ -111,7 +111,7 @@ class Suite:
         return names
 
     def measure(self, name: str, budget_s: float) -> dict[str, Any]:
-        """A workload's spec and figures, {variant: [TensorFlow's, tfnb's]}, or the errors."""
+        """Return a workload's spec and figures, {variant: [TensorFlow's, tfnb's]}, or errors."""
         opened = [side.ask("open", name=name) for side in self.sides]
         try:
             if any("error" in answer for answer in opened):
@@ -143,13 +143,13 @@ class Suite:
                 side.ask("close")
 
     def close(self) -> None:
-        """Ends both processes."""
+        """End both processes."""
         for side in self.sides:
             side.close()
 
 
 def main() -> int:
-    """Measures what the command line says."""
+    """Measure what the command line requests."""
     options = _arguments()
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results: dict[str, Any] = stored.get("results", {})
@@ -189,7 +189,7 @@ def main() -> int:
         for suite in suites:
             suite.close()
     if options.write:
-        # A run of some workloads leaves the others as they were published.
+        # Published figures of workloads that did not run are kept.
         published = json.loads(PUBLISHED.read_text()) if PUBLISHED.exists() else {}
         there = {f"{suite.name}/{name}" for suite, name in todo}
         published |= {key: results[key] for key in results if key in there or key not in published}
@@ -202,7 +202,7 @@ def main() -> int:
 
 
 def _entry(key: str, found: dict[str, Any]) -> str:
-    """A workload on a line of its own, figures with four digits."""
+    """Return a workload as one line, with figures of four digits."""
 
     def shortened(value: Any) -> Any:
         if isinstance(value, dict):
@@ -215,7 +215,7 @@ def _entry(key: str, found: dict[str, Any]) -> str:
 
 
 def _store(results: dict[str, Any], unfinished: list[str], about: dict[str, Any]) -> None:
-    """Leaves either the old file or the new one, whenever this is interrupted."""
+    """Write the results so that an interruption leaves the old file or the new one."""
     RESULTS.parent.mkdir(exist_ok=True)
     new = RESULTS.with_suffix(".new")
     new.write_text(
@@ -225,14 +225,14 @@ def _store(results: dict[str, Any], unfinished: list[str], about: dict[str, Any]
 
 
 def _check(todo: list[tuple[Suite, str]], options: argparse.Namespace) -> int:
-    """Compares with the stored ratios; gives the exit status."""
+    """Compare with the stored ratios; return the exit status."""
     wanted: dict[str, dict[str, float]] = json.loads(RATIOS.read_text())
     worse = []
     for suite, name in todo:
         key = f"{suite.name}/{name}"
         if key not in wanted:
             continue
-        # Once quickly; what looks worse, once more and longer.
+        # First a quick pass; worse ratios are measured again for longer.
         for budget_s in (options.budget / 3, options.budget * 2):
             found = suite.measure(name, budget_s)
             problems = report.worse_than(found, wanted[key], FACTOR, MARGIN)
@@ -254,11 +254,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tensorflow", required=True, help="a Python with TensorFlow")
     parser.add_argument("--suite", help="the folder of a suite's bench.py")
     parser.add_argument("--only", default="", help="comma-separated: parts of names, or groups")
-    parser.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("--check", action="store_true", help="compare with the stored ratios")
     parser.add_argument("--budget", type=float, default=3.0, help="seconds per workload")
-    parser.add_argument("--threads", type=int, default=0, help="of each; 0: as each decides")
+    parser.add_argument(
+        "--threads", type=int, default=0, help="threads per library; 0: its default"
+    )
     return parser.parse_args()
 
 

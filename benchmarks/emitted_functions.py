@@ -1,9 +1,9 @@
-"""What emitted functions bring: the same graphs on the reference executor, and as functions.
+"""The gain of emitted functions: the same graphs on the reference executor, and as functions.
 
     python benchmarks/emitted_functions.py
 
-Microseconds per iteration or node, the best of twenty runs, on one core of two that eight others
-used as well (Python 3.11)::
+Microseconds per iteration or node, the best of twenty runs, on one core of two that eight other
+processes used as well (Python 3.11)::
 
     loop over a scalar                  15.43     0.07
     loop with ten scalar nodes          30.46     0.29
@@ -33,7 +33,7 @@ _RUNS = 20
 
 
 def loop(nodes: int) -> tuple[Any, int]:
-    """A counter, and a chain of `nodes` - 1 nodes behind a number."""
+    """Build a counter, and a chain of `nodes` - 1 nodes on a number."""
 
     def body(i: Any, x: Any) -> Any:
         for _ in range(nodes - 1):
@@ -44,7 +44,7 @@ def loop(nodes: int) -> tuple[Any, int]:
 
 
 def nested() -> tuple[Any, int]:
-    """A loop in a loop."""
+    """Build a loop in a loop."""
 
     def inner(i: Any, s: Any) -> Any:
         return i + 1, tf.while_loop(lambda j, s: j < 50, lambda j, s: (j + 1, s + 1.0), [0, s])[1]
@@ -53,7 +53,7 @@ def nested() -> tuple[Any, int]:
 
 
 def branches() -> tuple[Any, int]:
-    """A cond in each iteration."""
+    """Build a loop with a cond in each iteration."""
 
     def body(i: Any, x: Any) -> Any:
         return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: x + 1.0, lambda: x * 0.5)
@@ -62,12 +62,12 @@ def branches() -> tuple[Any, int]:
 
 
 def tensor_array() -> tuple[Any, int]:
-    """An element in, an element out."""
+    """Build a loop that writes and reads a TensorArray."""
     return tf.map_fn(lambda row: tf.tanh(row + 1.0), tf.ones([200, 8])), 200
 
 
 def gradient() -> tuple[Any, int]:
-    """Forward and back."""
+    """Build a loop and its gradient."""
     w = tf.constant(np.eye(32, dtype=np.float32) * 0.9)
     start = [0, tf.ones([32, 32])]
     h = tf.while_loop(lambda i, h: i < 100, lambda i, h: (i + 1, tf.tanh(h @ w)), start)[1]
@@ -75,7 +75,7 @@ def gradient() -> tuple[Any, int]:
 
 
 def chain() -> tuple[Any, int]:
-    """One scalar node after the other."""
+    """Build a chain of scalar nodes."""
     y = tf.placeholder_with_default(1.0, [])
     for number in range(1000):
         y = y + 0.5 if number % 2 else y * 0.5
@@ -83,7 +83,7 @@ def chain() -> tuple[Any, int]:
 
 
 def devices() -> tuple[Any, int]:
-    """The same, each node on the other device."""
+    """Build a chain of scalar nodes on alternating devices."""
     y = tf.placeholder_with_default(1.0, [])
     for number in range(100):
         with tf.device(f"/cpu:{number % 2}"):
@@ -92,7 +92,7 @@ def devices() -> tuple[Any, int]:
 
 
 def formulas() -> tuple[Any, int]:
-    """Ten nodes over a large array."""
+    """Build ten nodes over a large array."""
     y = tf.fill([1 << 22], tf.placeholder_with_default(0.7, []))
     for number in range(5):
         y = tf.maximum(y * 1.25, 0.1) if number % 2 else tf.square(y - 0.5)
@@ -113,7 +113,7 @@ ROWS: dict[str, Callable[[], tuple[Any, int]]] = {
 
 
 def microseconds(make: Callable[[], tuple[Any, int]], when: Lowering) -> float:
-    """The best run, per iteration or node."""
+    """Return the time of the best run, per iteration or node."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0

@@ -1,15 +1,15 @@
-"""Graphs on a GPU against the same written by hand in CuPy, and in PyTorch and JAX where they are.
+"""Graphs on a GPU compared with CuPy code, and with PyTorch and JAX if they are installed.
 
     python -m benchmarks.gpu                          # all workloads
     python -m benchmarks.gpu --only chain,softmax --rounds 21 --json FILE
 
-Each workload is a function of arrays that lie on the GPU; a call ends when the GPU has computed it.
-The sides take turns, call by call, and the first of a round changes.  Times are medians in
-microseconds, ratios those of medians: below 1.00 tfnb wins.  Before anything is timed the sides'
-results are compared.  JAX compiles its function (``jax.jit``), PyTorch runs eagerly and, with
-``--compile``, compiled.
+Each workload is a function of arrays on the GPU; a call ends when the GPU has computed it. The
+sides take turns, call by call, and the first of a round changes. Times are medians in microseconds,
+ratios those of medians: below 1.00 tfnb is faster. Before the measurement the sides' results are
+compared. JAX compiles its function (``jax.jit``), PyTorch runs eagerly and, with ``--compile``,
+compiled.
 
-Where there is no GPU, it says so and ends with status 1.
+Without a GPU the program says so and ends with status 1.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ class Workload:
 
     @property
     def inputs(self) -> list[np.ndarray[Any, Any]]:
-        """The arrays: data, and behind it small weights."""
+        """Return the arrays: data, followed by small weights."""
         random = np.random.default_rng(0)
         arrays = [random.standard_normal(shape, "f4") for shape in self.shapes]
         return [arrays[0], *(one * np.float32(0.01) for one in arrays[1:])]
 
 
 def workloads(scale: float = 1.0) -> dict[str, Workload]:
-    """All of them, by name.
+    """Return all workloads, by name.
 
     Args:
-      scale: of the numbers of elements; below 1 for a look at values only.
+      scale: of the numbers of elements; below 1 for a comparison of values only.
     """
 
     def shaped(*shape: int) -> tuple[int, ...]:
@@ -125,7 +125,7 @@ def workloads(scale: float = 1.0) -> dict[str, Workload]:
 
 
 def tfnb_side(workload: Workload) -> tuple[Side, Callable[[], Any]]:
-    """tfnb, the arrays in variables on the GPU; and what it computes."""
+    """Run tfnb with the arrays in variables on the GPU; return the function and its result."""
     graph = tf.Graph()
     with graph.as_default(), tf.device("/gpu:0"):
         variables = [
@@ -140,7 +140,7 @@ def tfnb_side(workload: Workload) -> tuple[Side, Callable[[], Any]]:
 
 
 def cupy_side(workload: Workload) -> tuple[Side, Callable[[], Any]]:
-    """CuPy, in a stream of its own."""
+    """Run CuPy in a separate stream."""
     cupy = array_module.cupy_module()
     with cupy.cuda.Device(0):
         stream = cupy.cuda.Stream(non_blocking=True)
@@ -163,7 +163,7 @@ def cupy_side(workload: Workload) -> tuple[Side, Callable[[], Any]]:
 
 
 def torch_side(workload: Workload, *, compiled: bool) -> tuple[Side, Callable[[], Any]]:
-    """PyTorch, eagerly or compiled."""
+    """Run PyTorch, eagerly or compiled."""
     torch = importlib.import_module("torch")
     arrays = [torch.from_numpy(one).cuda() for one in workload.inputs]
 
@@ -188,7 +188,7 @@ def torch_side(workload: Workload, *, compiled: bool) -> tuple[Side, Callable[[]
 
 
 def jax_side(workload: Workload) -> tuple[Side, Callable[[], Any]]:
-    """JAX, compiled."""
+    """Run JAX, compiled."""
     jax = importlib.import_module("jax")
     arrays = [jax.device_put(one, jax.devices("gpu")[0]) for one in workload.inputs]
     function = jax.jit(lambda *args: workload.by_hand(jax.numpy, *args))
@@ -196,7 +196,7 @@ def jax_side(workload: Workload) -> tuple[Side, Callable[[], Any]]:
 
 
 def sides_of(workload: Workload, *, compiled: bool) -> dict[str, tuple[Side, Any]]:
-    """Whoever is installed and finds the GPU."""
+    """Return the sides that are installed and find the GPU."""
     found: dict[str, tuple[Side, Any]] = {
         "tfnb": tfnb_side(workload),
         "CuPy": cupy_side(workload),
@@ -218,13 +218,13 @@ def sides_of(workload: Workload, *, compiled: bool) -> dict[str, tuple[Side, Any
 
 
 def differences(values: Mapping[str, Any]) -> list[str]:
-    """Which sides compute something else than the first."""
+    """Return which sides have other results than the first."""
     (_, first), *others = values.items()
     return [name for name, value in others if not np.allclose(value, first, rtol=1e-3, atol=1e-4)]
 
 
 def measure(sides: Mapping[str, Side], rounds: int) -> dict[str, float]:
-    """The median time of a call, in microseconds, by side."""
+    """Return the median time of a call, in microseconds, by side."""
     names, times = list(sides), {name: [] for name in sides}  # type: ignore[var-annotated]
     for run in sides.values():
         for _ in range(5):  # compiled, captured
@@ -239,7 +239,7 @@ def measure(sides: Mapping[str, Side], rounds: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measures and prints a table."""
+    """Measure and print a table."""
     parser = argparse.ArgumentParser(description="tfnb on a GPU against others.")
     parser.add_argument("--only", default="", help="parts of names, with commas between")
     parser.add_argument("--rounds", type=int, default=51)

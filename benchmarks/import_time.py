@@ -1,9 +1,9 @@
-"""How long `import tfnb` takes in a fresh interpreter, beside NumPy alone.
+"""The time of `import tfnb` in a fresh interpreter, compared with NumPy alone.
 
 python benchmarks/import_time.py [rounds]
 
-The statements take turns, so that a busy minute falls on all of them alike. The aim is 0.35 s for
-`import tfnb`, NumPy included.
+The statements take turns, so that a busy minute affects all of them. The goal is 0.35 s for
+`import tfnb`, including NumPy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STATEMENTS = [
 
 
 def seconds(statement: str) -> float:
-    """The time one statement takes, without the interpreter's own start."""
+    """Return the time of one statement, without the interpreter's own start."""
     script = (
         f"import time; start = time.perf_counter()\n{statement}\nprint(time.perf_counter() - start)"
     )
@@ -31,7 +31,7 @@ def seconds(statement: str) -> float:
 
 
 def main() -> None:
-    """Print the best and the middle time of each statement."""
+    """Print the best and the median time of each statement."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 11
     times: dict[str, list[float]] = {statement: [] for statement in STATEMENTS}
     for _ in range(rounds):

@@ -1,12 +1,12 @@
-"""How long a step goes on after Ctrl-C, whatever it is doing.
+"""How long a step continues after Ctrl-C, for every kind of step.
 
     python benchmarks/interrupts.py [--count N] [name ...]
 
-A thread sends this process SIGINT while the main thread is inside ``run``; the time from there to
-the ``KeyboardInterrupt`` that ``run`` raises is printed, the middle and the longest of N times, in
-milliseconds.  The exit status says whether all stayed below 200 ms.
+A thread sends this process SIGINT while the main thread is inside of ``run``. The time until
+``run`` raises ``KeyboardInterrupt`` is printed: the median and the longest of N times, in
+milliseconds. The exit status says whether all stayed below 200 ms.
 
-On two cores that others used as well (Python 3.11):
+On two cores that other processes used as well (Python 3.11):
 
     blocked_dequeue              0.5     1.0
     infinite_loop                0.3     0.4
@@ -40,19 +40,19 @@ _CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
 def blocked_dequeue() -> Any:
-    """Nobody puts anything in."""
+    """Return a dequeue from a queue that stays empty."""
     dequeue = tf.FIFOQueue(1, tf.float32).dequeue()
     return lambda sess: sess.run(dequeue)
 
 
 def infinite_loop() -> Any:
-    """A while_loop that is never over."""
+    """Return an endless while_loop."""
     i = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
     return lambda sess: sess.run(i)
 
 
 def waiting_recv() -> Any:
-    """Nobody sends."""
+    """Return a Recv without a Send."""
     graph_def = tf.GraphDef()
     node = graph_def.node.add(name="orphan", op="_Recv")
     node.attr["tensor_type"].type = tf.float32.as_datatype_enum
@@ -64,7 +64,7 @@ def waiting_recv() -> Any:
 
 
 def function_body() -> Any:
-    """A loop without end inside a function that is called as one."""
+    """Return an endless loop inside of a function that is not inlined."""
 
     @Defun(tf.int32, noinline=True)
     def endless(i: Any) -> Any:
@@ -75,7 +75,7 @@ def function_body() -> Any:
 
 
 def waiting_function_body() -> Any:
-    """A function that waits for a queue."""
+    """Return a function that waits for a queue."""
     queue = tf.FIFOQueue(1, tf.float32, shared_name="q")
     reference = queue.queue_ref
 
@@ -88,7 +88,7 @@ def waiting_function_body() -> Any:
 
 
 def partial_run() -> Any:
-    """The part that was asked for waits for a queue."""
+    """Return a partial run whose fetch waits for a queue."""
     x = tf.placeholder(tf.float32, [])
     y = tf.FIFOQueue(1, tf.float32).dequeue() + x
 
@@ -100,7 +100,7 @@ def partial_run() -> Any:
 
 
 def pool_kernel() -> Any:
-    """Python functions that sleep a little, again and again, on the threads of a pool."""
+    """Return Python functions that sleep briefly, repeatedly, in threads of a pool."""
 
     def nap(i: int) -> int:
         time.sleep(0.01)
@@ -116,7 +116,7 @@ def pool_kernel() -> Any:
 
 
 def barrier() -> Any:
-    """Nobody completes an element."""
+    """Return a take from a barrier without complete elements."""
     taken = tf.raw_ops.BarrierTakeMany(
         handle=tf.raw_ops.Barrier(component_types=[tf.float32], shapes=[[]]),
         num_elements=1,
@@ -126,7 +126,7 @@ def barrier() -> Any:
 
 
 def long_chain() -> Any:
-    """Products of matrices, one after the other."""
+    """Return a chain of products of matrices."""
     x = tf.placeholder(tf.float32, [300, 300])
     y = x
     for _ in range(2000):
@@ -152,7 +152,7 @@ CASES = {
 
 
 def seconds_to_stop(build: Callable[[], Any], delay_s: float) -> float:
-    """How long ``run`` goes on after an interrupt that comes ``delay_s`` after its begin."""
+    """Return how long ``run`` continues after an interrupt ``delay_s`` after its begin."""
     sent_at = 0.0
 
     def send() -> None:
@@ -182,14 +182,14 @@ def seconds_to_stop(build: Callable[[], Any], delay_s: float) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """Measures; 0 if all is below the limit."""
+    """Measure; return 0 if all times are below the limit."""
     parser = argparse.ArgumentParser(prog="python benchmarks/interrupts.py")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(CASES)}")
     parser.add_argument("--count", type=int, default=10)
     options = parser.parse_args(arguments)
     longest = 0.0
     for name in options.names or CASES:
-        # Not always at the same moment.
+        # The interrupts arrive at different moments.
         times = [
             seconds_to_stop(CASES[name], 0.1 + 0.007 * number) for number in range(options.count)
         ]

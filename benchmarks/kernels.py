@@ -1,15 +1,16 @@
-"""Every kernel that has a faster way than the plain one, timed against it and against TensorFlow.
+"""Every kernel with a faster way, timed against the plain way and against TensorFlow.
 
     python benchmarks/kernels.py                            # the faster ways against the plain ones
     python benchmarks/kernels.py --tensorflow PYTHON        # and against TensorFlow, in that Python
     python benchmarks/kernels.py --only Conv,MaxPool --rounds 9 --threads 2
 
 Each case is a graph of one op whose inputs are variables, run through a callable that fetches
-nothing, so that neither side hands its answer over.  The sides take turns, block by block, the
-first of a round changing from round to round; a block lasts about ``--block-ms``.  Times are the
-median of the blocks' means and, after it, the least, in microseconds.  ``/plain`` and ``/TF`` are
-ratios of medians: below 1.00 the faster way wins.  One thread a side and the processor's time,
-which a busy machine stretches less; ``--wall`` takes the wall's, as ``--threads`` above 1 needs.
+nothing, so that neither side returns its result. The sides take turns, block by block, and the
+first of a round changes from round to round; a block lasts about ``--block-ms``. Times are the
+median of the blocks' means, followed by the minimum, in microseconds. ``/plain`` and ``/TF`` are
+ratios of medians: below 1.00 the faster way is faster. Each side has one thread, and processor time
+is measured, which a busy machine affects less; ``--wall`` measures wall time, which ``--threads``
+above 1 needs.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Before NumPy: these hide instructions that the processor has from OpenBLAS.
+# Before NumPy is imported: these variables hide instructions of the processor from OpenBLAS.
 for _pin in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(_pin, None)
 
 import numpy as np  # noqa: E402 - the environment is read when it is imported
 
-# What TensorFlow's raw_ops call otherwise than its op definitions do.
+# Parameters that TensorFlow's raw_ops name differently from its op definitions.
 _RENAMED = {("Select", "t"): "x", ("Select", "e"): "y"} | {
     (op, "reduction_indices"): "axis" for op in ("All", "Max", "Mean", "Min", "Prod", "Sum")
 }
@@ -53,14 +54,14 @@ class Slot:
 
 
 class Constant:
-    """An input whose value the graph knows."""
+    """An input whose value is constant in the graph."""
 
     def __init__(self, value: Any, dtype: str = "i4") -> None:
         self.value = np.array(value, dtype)
 
 
 def cases() -> dict[str, tuple[str, list[Any], dict[str, Any]]]:
-    """Name to op, inputs and attributes."""
+    """Return the cases: name to op, inputs and attributes."""
     rng = np.random.default_rng(0)
 
     def normal(*shape: int) -> Any:
@@ -190,7 +191,7 @@ def cases() -> dict[str, tuple[str, list[Any], dict[str, Any]]]:
 
 
 class Side:
-    """One module, and the calls of the case that is open."""
+    """One module, and the calls of the open case."""
 
     def __init__(self, module: str, threads: int, clock: Callable[[], float]) -> None:
         self.clock = clock
@@ -203,7 +204,7 @@ class Side:
         self.session: Any = None
 
     def open(self, name: str) -> Callable[[], Any]:
-        """Builds the graph of a case and gives its call."""
+        """Build the graph of a case and return its call."""
         tf = self.tf
         op, inputs, attrs = self.cases[name]
         config = tf.ConfigProto(
@@ -250,7 +251,7 @@ class Side:
         return _RENAMED.get((op, name), name) if self.is_tensorflow else name
 
     def serve(self) -> None:
-        """Answers {"open": name} and {"block": seconds, "plain": whether} with mean seconds."""
+        """Answer {"open": name} and {"block": seconds, "plain": whether} with mean seconds."""
         call: Callable[[], Any] | None = None
         for line in sys.stdin:
             asked = json.loads(line)
@@ -289,7 +290,7 @@ class Side:
 
 
 class Child:
-    """A process with one side in it."""
+    """A process with one side."""
 
     def __init__(self, python: str, module: str, options: list[str], root: Path) -> None:
         environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
@@ -301,7 +302,7 @@ class Child:
         )  # fmt: skip
 
     def ask(self, **question: Any) -> dict[str, Any]:
-        """Sends a question and waits for its answer."""
+        """Send a question and wait for its answer."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
@@ -310,14 +311,14 @@ class Child:
         return json.loads(answer) if answer else {"error": "the process ended"}
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)
 
 
 def compare(children: dict[str, Child], name: str, rounds: int, seconds: float) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     for label, child in children.items():
         if label == "plain":
             continue
@@ -344,14 +345,14 @@ def compare(children: dict[str, Child], name: str, rounds: int, seconds: float) 
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description="Kernels against plain ones and TensorFlow's.")
     parser.add_argument("--tensorflow", metavar="PYTHON", help="a Python that has TensorFlow")
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--block-ms", type=float, default=30)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--wall", action="store_true", help="the wall's time")
+    parser.add_argument("--wall", action="store_true", help="measure wall time")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:

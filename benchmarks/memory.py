@@ -1,12 +1,11 @@
-"""Peak memory of steps on large tensors, above what was there before the step.
+"""Peak memory of steps on large tensors, relative to the memory before the step.
 
     python benchmarks/memory.py [MiB per tensor] [ops] [module]
 
-Each row is a graph of 50 ops on tensors of 64 MiB, run in a process of its own: the first
-step, which the reference executor or a plain schedule runs, and the third, which the emitted
-function runs.  The aim for ``chain`` is one tensor and a little: at or under 70 MB above the base.
-With ``tensorflow.compat.v1`` as the module, run by a Python that has it, the same graphs are
-measured there.
+Each row is a graph of 50 ops on tensors of 64 MiB, run in a separate process: the first step, which
+the reference executor or a plain schedule runs, and the third, which the emitted function runs. The
+goal for ``chain`` is one tensor and a little: at most 70 MB above the base. With
+``tensorflow.compat.v1`` as the module and a Python that has it, TensorFlow is measured.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ if TYPE_CHECKING:
 
 
 def chain(tf: Any, x: Any, num_ops: int) -> Any:
-    """Elementwise ops, one after the other."""
+    """Return elementwise ops in a chain."""
     for i in range(num_ops):
         x = tf.add(x, 1.0) if i % 2 else tf.multiply(x, 0.5)
     return tf.reduce_sum(x)
 
 
 def reverse(tf: Any, x: Any, num_ops: int) -> Any:
-    """Ops that cannot write over what they read."""
+    """Return ops that cannot overwrite their inputs."""
     for _ in range(num_ops):
         x = tf.reverse(x, [0])
     return tf.reduce_sum(x)
 
 
 def fan_out(tf: Any, x: Any, num_ops: int) -> Any:
-    """Many readers of one tensor, each result summed at once."""
+    """Return many consumers of one tensor, each result summed at once."""
     return tf.add_n([tf.reduce_sum(tf.multiply(x, float(i))) for i in range(num_ops)])
 
 
 def loop(tf: Any, x: Any, num_ops: int) -> Any:
-    """A chain in the body of a while_loop of as many iterations."""
+    """Return a while_loop of this many iterations with a chain in its body."""
     done = tf.while_loop(
         lambda i, _: tf.less(i, num_ops),
         lambda i, x: (tf.add(i, 1), tf.add(tf.multiply(x, 0.5), 1.0)),
@@ -52,7 +51,7 @@ def loop(tf: Any, x: Any, num_ops: int) -> Any:
 
 
 def gradient(tf: Any, x: Any, num_ops: int) -> Any:
-    """The gradient of a chain that keeps nothing for it."""
+    """Return the gradient of a chain that needs no forward values."""
     y = x
     for i in range(num_ops):
         y = tf.add(y, 1.0) if i % 2 else tf.multiply(y, 0.5)
@@ -65,13 +64,13 @@ ROWS: dict[str, Callable[[Any, Any, int], Any]] = {
 
 
 def status_bytes(key: str) -> int:
-    """A line of this process's status, in bytes."""
+    """Return a line of this process's status, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:"))
 
 
 def measure(row: str, num_bytes: int, num_ops: int, module: str) -> None:
-    """Prints the peaks of the first step and of later ones, in bytes above the base."""
+    """Print the peaks of the first step and of later ones, in bytes above the base."""
     tf = importlib.import_module(module)
     with tf.Graph().as_default() as graph:
         value = tf.placeholder(tf.float32, [])

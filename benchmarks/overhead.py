@@ -1,4 +1,4 @@
-"""Writes docs/overhead.md: what watching costs, and how quick pictures of large graphs are.
+"""Write docs/overhead.md: the cost of watching, and the speed of pictures of large graphs.
 
     python -m benchmarks.overhead [rounds]
 
@@ -17,26 +17,26 @@ from benchmarks import pictures, watching
 DOC = Path(__file__).parent.parent / "docs" / "overhead.md"
 
 _HEAD = """\
-# What watching costs
+# Cost of watching
 
 Written by `python -m benchmarks.overhead` on {date}, {cores} cores, load average {load:.1f} when it
-began. Each figure is a step's time as a share of that of a session that was never watched,
+began. Each figure is the time of a step divided by that in a session that was never watched,
 the median of {sets} sets of new sessions.
 
-Without a watcher: at most {aim} times, and the noise, which the first row shows. On a busy machine,
-distrust a single row under a tenth.
+Limit without an observer: {aim}, plus noise, which the first row shows.
+On a busy machine, distrust a difference below a tenth in a single row.
 """
 
 
 def overhead_text(
     found: dict[str, dict[str, float]], seen: list[pictures.Figures], load: float
 ) -> str:
-    """The document.
+    """Return the document.
 
     Args:
-      found: by workload, what :func:`benchmarks.watching.measure` gave.
-      seen: by graph, what :func:`benchmarks.pictures.measure` gave.
-      load: the machine's load average when it began.
+      found: by workload, the result of :func:`benchmarks.watching.measure`.
+      seen: by graph, the result of :func:`benchmarks.pictures.measure`.
+      load: the machine's load average at the beginning.
     """
     lines = [
         _HEAD.format(
@@ -48,7 +48,7 @@ def overhead_text(
         )
     ]
     heads = [
-        f"{name} ({(build.__doc__ or '').rstrip('.').lower()})"
+        f"{name} ({(build.__doc__ or '').removeprefix('Build ').rstrip('.')})"
         for name, build in ((one, getattr(watching, one)) for one in found)
     ]
     rule = "|--:" * len(found)
@@ -63,22 +63,24 @@ def overhead_text(
                 lines.append(f"| {name} | {' | '.join(shares)} |")
         lines.append("")
     lines += [
-        "Progress (`%%tfnb watch`) leaves a step the emitted function that it is: a variant of it "
-        "counts the sides of conds and the\niterations of loops, and a few times a second a "
-        "thread looks where it is. Besides, a step tells of its beginning and end.",
-        "A recording, a trace and the values of tensors are made of what another variant writes "
-        "down: moments between kernels and between\niterations, the sides of conds, a note of each "
-        "array, or the values. A debugged step is such a function, too, until a breakpoint\nis "
-        "near. What that takes is some microseconds a step, a tenth of one an iteration and up to "
-        "two a kernel that makes an array.\nAn observer that wants to hear of each node when it "
-        "runs (the last row) has steps run by the reference executor, node by node.",
+        "With progress (`%%tfnb watch`) a step still runs as an emitted function: a variant that "
+        "counts the branches of conds and the\niterations of loops. A sampler reads its position "
+        "a few times a second, and the step reports its start and end.",
+        "Recordings, traces and tensor values come from another variant, which writes a journal: "
+        "timestamps between kernels and between\niterations, the branches of conds, a note of "
+        "each array, or the values. A debugged step runs as an emitted function until it comes\n"
+        "near a breakpoint. The cost is a few microseconds per step, 0.1 per iteration and 1 per "
+        "kernel that makes an array. A condition on\nvalues takes 0.1 microseconds for a number "
+        "and 1 to 2 for an array; the row has one on each node outside of loops.\n"
+        "An observer that needs each node's event as it happens (the last row) makes the reference "
+        "executor run the steps, node by node.",
         "",
         "## Pictures of large graphs",
         "",
-        f"{pictures.NODES:,} nodes in the widget, in a headless Chromium of the same machine: "
+        f"{pictures.NODES:,} nodes in the widget, in a headless Chromium on the same machine: "
         f"first picture within {pictures.FIRST_PICTURE_MS / 1000:.0f} s,\nframes within "
-        f"{pictures.FRAME_MS} ms. Frames are those of the slowest twentieth while the picture is "
-        "zoomed or dragged.",
+        f"{pictures.FRAME_MS} ms. Frame times are the 95th percentile while the picture is zoomed "
+        "or dragged.",
         "",
         "| graph | scene made in the kernel | first picture | static SVG | frame, zooming "
         "| frame, dragging | a scope opened |",
@@ -93,7 +95,7 @@ def overhead_text(
 
 
 def main() -> int:
-    """Measures and writes."""
+    """Measure and write the document."""
     load = os.getloadavg()[0]
     seen = pictures.measure()
     found = watching.measure_all(int(sys.argv[1]) if len(sys.argv) > 1 else 16)

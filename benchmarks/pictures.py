@@ -1,10 +1,10 @@
-"""How long pictures of large graphs take: to make, to show first, and a frame while one looks on.
+"""The times of pictures of large graphs: making, first display, and frames.
 
     python -m benchmarks.pictures
 
-Two graphs of 10,000 nodes: one in scopes, one without any. A headless Chromium shows the widget's
-own module; frames are measured while the picture is zoomed, dragged, and a scope opened, as the
-time from one frame to the next.
+Two graphs of 10,000 nodes: one with scopes, one without. A headless Chromium shows the widget's own
+module; frames are measured while the picture is zoomed, dragged, and a scope opened, as the time
+from one frame to the next.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _OPEN = """async () => {
 
 
 class Figures(NamedTuple):
-    """What one graph takes, in milliseconds."""
+    """The times of one graph, in milliseconds."""
 
     graph: str
     make: float
@@ -75,13 +75,13 @@ class Figures(NamedTuple):
 
     @property
     def is_quick(self) -> bool:
-        """Whether it is within the bounds."""
+        """Whether the times are within the limits."""
         frames = max(self.zoom, self.drag)
         return self.make + self.first < FIRST_PICTURE_MS and frames < FRAME_MS
 
 
 def scoped() -> list[SceneNode]:
-    """Layers of a network, twenty nodes each."""
+    """Return layers of a network with twenty nodes each."""
     return [
         SceneNode(
             f"block_{i // 400}/layer_{i // 20}/op_{i}", ("MatMul", "BiasAdd", "Relu")[i % 3],
@@ -92,13 +92,13 @@ def scoped() -> list[SceneNode]:
 
 
 def flat() -> list[SceneNode]:
-    """The same without scopes, named as ops without names are."""
+    """Return the nodes of ``scoped`` without scopes, named like unnamed ops."""
     ops = ("MatMul", "BiasAdd", "Relu")
     return [SceneNode(f"{ops[i % 3]}_{i // 3}", ops[i % 3], _inputs(i)) for i in range(NODES)]
 
 
 def _inputs(i: int) -> tuple[tuple[int, int], ...]:
-    """The node before it, and now and then one from further away."""
+    """Return the preceding node, and sometimes an earlier one."""
     near = ((i - 1, 0),) if i else ()
     return (*near, (i - 13, 0)) if i % 10 == 0 and i > 13 else near
 
@@ -110,7 +110,7 @@ def _ms(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure_one(name: str, nodes: list[SceneNode], browser: Any, repeats: int) -> Figures:
-    """The medians of several pages, but the slowest twentieth of the frames."""
+    """Return the medians over several pages; for frames the 95th percentile."""
     makes, firsts, openings = [], [], []
     frames: dict[str, list[float]] = {"zoom": [], "drag": []}
     scene: Scene | None = None
@@ -136,7 +136,7 @@ def measure_one(name: str, nodes: list[SceneNode], browser: Any, repeats: int) -
 
 
 def measure(repeats: int = 5) -> list[Figures]:
-    """The figures of both graphs."""
+    """Return the figures of both graphs."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -152,7 +152,7 @@ def measure(repeats: int = 5) -> list[Figures]:
 
 
 def main() -> int:
-    """Prints the figures; the exit status says whether they are within the bounds."""
+    """Print the figures; the exit status says whether they are within the limits."""
     found = measure(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
     sys.stdout.write(f"{'':8}{'make':>9}{'svg':>9}{'first':>9}{'zoom':>9}{'drag':>9}{'open':>9}\n")
     for one in found:

@@ -1,4 +1,4 @@
-"""From blocks to figures, and from figures to ``docs/benchmarks.md`` and its picture."""
+"""Figures from blocks, and ``docs/benchmarks.md`` and its picture from figures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BAR = 32
 
 
 def summary(blocks: list[dict[str, float]]) -> dict[str, float]:
-    """Lower quartile (``figure``), median, minimum and processor time of some blocks.
+    """Return lower quartile (``figure``), median, minimum and processor time of some blocks.
 
     >>> summary([{"value": 3.0}, {"value": 1.0}, {"value": 2.0}])
     {'figure': 1.0, 'median': 2.0, 'min': 1.0, 'blocks': 3}
@@ -60,13 +60,13 @@ def summary(blocks: list[dict[str, float]]) -> dict[str, float]:
 
 
 def ratio(pair: list[dict[str, float]], of: str = "figure") -> float | None:
-    """The second's figure over the first's; None where there is none."""
+    """Return the second's figure over the first's; None where there is none."""
     first, second = pair[0].get(of), pair[1].get(of)
     return second / first if first and second is not None else None
 
 
 def ratios(results: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """What ``--check`` compares with: key -> variant -> ratio of the lower quartiles."""
+    """Return the ratios that ``--check`` compares: key -> variant -> ratio of lower quartiles."""
     found: dict[str, dict[str, float]] = {}
     for key, result in sorted(results.items()):
         pairs = {v: ratio(pair) for v, pair in result.get("figures", {}).items()}
@@ -78,10 +78,10 @@ def ratios(results: dict[str, Any]) -> dict[str, dict[str, float]]:
 def worse_than(
     found: dict[str, Any], wanted: dict[str, float], factor: float, margin: float
 ) -> list[str]:
-    """What of a measured workload is worse than its stored ratios allow.
+    """Return which variants of a workload are worse than their stored ratios allow.
 
-    The best of the lower quartiles', the minima's and processor time's ratio counts: any of them
-    may be bad luck on a busy machine.
+    The best of the lower quartiles', the minima's and processor time's ratio counts, because each
+    of them may be bad by chance on a busy machine.
     """
     if "errors" in found:
         return [f"failed: {error}" for error in found["errors"] if error]
@@ -99,7 +99,7 @@ def worse_than(
 
 
 def about(metas: list[dict[str, Any]], threads: int) -> dict[str, Any]:
-    """Machine, versions and thread settings."""
+    """Return machine, versions and thread settings."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -122,7 +122,7 @@ def about(metas: list[dict[str, Any]], threads: int) -> dict[str, Any]:
 
 
 def pretty(value: float, unit: str) -> str:
-    """A figure with its unit.
+    """Return a figure with its unit.
 
     >>> pretty(0.00123, "s"), pretty(3 * 2**20, "B"), pretty(1.5, "ratio")
     ('1.23 ms', '3.0 MiB', '1.50')
@@ -138,7 +138,7 @@ def pretty(value: float, unit: str) -> str:
 
 
 def line(found: dict[str, Any]) -> str:
-    """A workload in one line of a terminal."""
+    """Return a workload in one line of a terminal."""
     if "errors" in found:
         return f"{found['name']}: " + " / ".join(str(error) for error in found["errors"])
     parts = []
@@ -157,14 +157,14 @@ def _number(value: float | None) -> str:
 
 _GPU = """## On a GPU
 
-Not measured: there was no GPU where these figures come from. `python -m benchmarks.gpu` compares
-tfnb with CuPy by hand, and with PyTorch and JAX where they are installed. What runs there is tested
-for its answers and its order on a double of CuPy, and its CUDA source was compiled.
+Not measured: the machine of these figures has no GPU. `python -m benchmarks.gpu` compares tfnb with
+CuPy code, and with PyTorch and JAX if they are installed. Results and order of work on GPUs are
+tested on a double of CuPy, and the CUDA source was compiled.
 """
 
 
 def write(root: Path, results: dict[str, Any], facts: dict[str, Any]) -> None:
-    """Writes ``docs/benchmarks.md`` and the picture in it."""
+    """Write ``docs/benchmarks.md`` and the picture in it."""
     curves = {
         found["name"]: found
         for found in results.values()
@@ -232,7 +232,7 @@ def _pools(side: dict[str, Any]) -> str:
 
 
 def _groups(results: dict[str, Any]) -> list[tuple[str, str]]:
-    """The groups there are, known ones first."""
+    """Return the existing groups, known ones first."""
     there = {found["spec"]["group"] for found in results.values() if "spec" in found} - {"curve"}
     known = [(group, title) for group, title in GROUPS.items() if group in there]
     return known + [(group, group.capitalize()) for group in sorted(there - set(GROUPS))]
@@ -267,7 +267,7 @@ def _group(title: str, members: list[dict[str, Any]]) -> str:
 
 
 def _above(results: dict[str, Any]) -> str:
-    """The workloads whose kernels take longer than TensorFlow's, and why."""
+    """Return the table of workloads whose kernels take longer than TensorFlow's, with reasons."""
     rows = []
     for found in results.values():
         if found.get("spec", {}).get("group") not in reasons.GROUPS:
@@ -280,21 +280,21 @@ def _above(results: dict[str, Any]) -> str:
         if "numpy" in found:
             hands = [found["numpy"], pair[1]]
             by_hand = ratio(hands, "min") or ratio(hands)
-        why = reasons.REASONS.get(found["name"], "Not looked into.")
+        why = reasons.REASONS.get(found["name"], "Not analysed.")
         numbers = " | ".join(_number(share) for share in (*shares, by_hand))
         rows.append(f"| `{found['name']}` | {numbers} | {why} |\n")
     if not rows:
         return ""
     return (
-        "## Above TensorFlow, and why\n\nWhere kernels decide. The distance to NumPy by hand is "
-        "that of the minima; below 1 tfnb is the faster.\n\n"
+        "## Above TensorFlow, and why\n\nWorkloads that kernels dominate. The ratio to NumPy is "
+        "that of the minima; below 1 tfnb is faster.\n\n"
         "| | ratio | of minima | of cpu | tfnb / NumPy | why |\n|---|--:|--:|--:|--:|---|\n"
         f"{''.join(rows)}"
     )
 
 
 def _curve(found: dict[str, Any]) -> str:
-    """A curve as a table, with bars on a scale of logarithms."""
+    """Return a curve as a table, with bars on a scale of logarithms."""
     unit, name = found["spec"]["unit"], found["name"]
     pairs = found["figures"]
     figures = [side["figure"] for pair in pairs.values() for side in pair]
@@ -312,7 +312,7 @@ def _curve(found: dict[str, Any]) -> str:
 
 
 def _bar(tensorflow: int, own: int) -> str:
-    """Both bars in one: ``#`` as far as tfnb's goes, ``-`` as far as TensorFlow's.
+    """Return both bars in one: ``#`` up to tfnb's, ``-`` up to TensorFlow's.
 
     >>> _bar(5, 2), _bar(2, 3)
     ('##---', '###')
@@ -328,7 +328,7 @@ _COLORS = {"TensorFlow": "#e07b00", "tfnb": "#2468c8"}
 
 
 def picture(curves: dict[str, dict[str, Any]]) -> str:
-    """All curves as one SVG, both axes logarithmic."""
+    """Return all curves as one SVG, both axes logarithmic."""
     panels = []
     for position, found in enumerate(curves.values()):
         x, y = position % _COLUMNS * _WIDTH, position // _COLUMNS * _HEIGHT
@@ -380,13 +380,13 @@ def _panel(found: dict[str, Any]) -> str:
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Any:
-    """A function from values to places, logarithmic."""
+    """Return a logarithmic function from values to positions."""
     span = math.log(high / low) or 1.0
     return lambda value: start + (end - start) * math.log(value / low) / span
 
 
 def _short(number: int) -> str:
-    """1000 as 1k."""
+    """Return 1000 as 1k."""
     for scale, name in ((10**6, "M"), (10**3, "k")):
         if number >= scale:
             return f"{number // scale}{name}"

@@ -1,12 +1,12 @@
 """How building, importing and running grow with the size of a graph.
 
-Every row is one shape of graph at four sizes, each twice the one before.  Time that grows like the
-size doubles from column to column; what grows like its square shows at a glance.
+Every row is one kind of graph in four sizes, each twice the previous one. Linear time doubles from
+column to column; quadratic time grows by four.
 
     python benchmarks/scale.py [row ...]
 
-Seconds to build and to run for the first time, on two cores that eight others used as well, so that
-factors of up to three mean nothing (Python 3.11):
+Seconds to build and to run for the first time, on two cores that eight other processes used as
+well, so that factors of up to three mean nothing (Python 3.11):
 
     chain               25,000: 0.84 + 2.43   50,000: 0.72 +  3.32  100,000:  2.90 + 15.18
     fan                 25,000: 1.43 + 3.17   50,000: 1.98 + 11.29  100,000:  7.78 + 14.18
@@ -19,8 +19,7 @@ factors of up to three mean nothing (Python 3.11):
     large_constant          12: 0.02 + 0.22       25: 0.12 +  0.78       50:  0.02 +  2.72
     conds                  250: 1.34 + 0.33      500: 2.44 +  1.08    1,000: 15.72 +  5.03
 
-One grows like a square while it is built: ``conds``, where every branch knows the values of those
-around it.
+Building ``conds`` is quadratic: every branch has the values of all surrounding ones.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def chain(n: int) -> Any:
-    """One node after the other."""
+    """Return a chain of nodes."""
     y = tf.constant(1.0)
     for _ in range(n):
         y = tf.negative(y)
@@ -45,13 +44,13 @@ def chain(n: int) -> Any:
 
 
 def fan(n: int) -> Any:
-    """Out of one node into many, and from these into one."""
+    """Return one node with many consumers, and one node that joins these."""
     x = tf.constant(1.0)
     return tf.add_n([tf.identity(x) for _ in range(n)])
 
 
 def controls(n: int) -> Any:
-    """A chain of control dependencies."""
+    """Return a chain of control dependencies."""
     op = tf.no_op()
     for _ in range(n):
         with tf.control_dependencies([op]):
@@ -60,7 +59,7 @@ def controls(n: int) -> Any:
 
 
 def scopes(n: int) -> Any:
-    """Name scopes, each inside the other."""
+    """Return nested name scopes."""
     with contextlib.ExitStack() as stack:
         for _ in range(n):
             stack.enter_context(tf.name_scope("s"))
@@ -68,7 +67,7 @@ def scopes(n: int) -> Any:
 
 
 def scopes_of_controls(n: int) -> Any:
-    """Control dependencies on nodes made before, each scope inside the other."""
+    """Return nested scopes of control dependencies on earlier nodes."""
     ops = [tf.no_op() for _ in range(n)]
     with contextlib.ExitStack() as stack:
         for op in ops:
@@ -77,7 +76,10 @@ def scopes_of_controls(n: int) -> Any:
 
 
 def conds(n: int) -> Any:
-    """Branches inside branches; a branch knows all those around it, so this grows like a square."""
+    """Return nested branches.
+
+    A branch has the values of all surrounding ones, which is quadratic.
+    """
     x, pred = tf.constant(1.0), tf.placeholder_with_default(True, [])
 
     def nest(depth: int) -> Any:
@@ -87,7 +89,7 @@ def conds(n: int) -> Any:
 
 
 def loops(n: int) -> Any:
-    """Loops inside loops, of one iteration each."""
+    """Return nested loops of one iteration each."""
 
     def nest(depth: int, v: Any) -> Any:
         if not depth:
@@ -100,12 +102,12 @@ def loops(n: int) -> Any:
 
 
 def iterations(n: int) -> Any:
-    """One loop of many iterations."""
+    """Return one loop of many iterations."""
     return tf.while_loop(lambda i: i < n, lambda i: i + 1, [0])
 
 
 def gradient(n: int) -> Any:
-    """The gradient of a chain."""
+    """Return the gradient of a chain."""
     x = tf.placeholder_with_default(1.0, [])
     y = x
     for _ in range(n):
@@ -114,12 +116,12 @@ def gradient(n: int) -> Any:
 
 
 def fetches(n: int) -> Any:
-    """Many fetches."""
+    """Return many fetches."""
     return [tf.placeholder_with_default(1.0, []) + 1.0 for _ in range(n)]
 
 
 def large_constant(n: int) -> Any:
-    """One constant of the given size in megabytes."""
+    """Return one constant of the given size in megabytes."""
     import numpy as np
 
     return tf.constant(np.zeros(n << 17)) + 1.0
@@ -141,7 +143,7 @@ ROWS: dict[str, tuple[Callable[[int], Any], int]] = {
 
 
 def seconds(name: str, n: int) -> tuple[float, float]:
-    """How long it takes to build a row's graph, and to run it for the first time."""
+    """Return the seconds to build a row's graph, and to run it for the first time."""
     with tf.Graph().as_default(), tf.Session() as sess:
         begun = time.perf_counter()
         fetch = ROWS[name][0](n)
@@ -151,7 +153,7 @@ def seconds(name: str, n: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     sys.setrecursionlimit(100_000)
     for name in sys.argv[1:] or ROWS:
         largest = ROWS[name][1]

@@ -1,14 +1,14 @@
-"""Workloads of the project, timed block by block at the word of the runner.
+"""Workloads of the project, timed block by block on commands of the runner.
 
 Run by the interpreter under test, tfnb's or TensorFlow's, so it imports neither at the top::
 
     PYTHON benchmarks/server.py --serve --module tensorflow.compat.v1
 
-It takes one JSON command a line and gives one answer a line, in the protocol of the suite that the
-runner is given (``--suite``): ``list``, ``meta``, ``open``, ``block``, ``close``, ``quit``.
+It reads one JSON command per line and writes one answer per line, in the protocol of the suite that
+the runner is given (``--suite``): ``list``, ``meta``, ``open``, ``block``, ``close``, ``quit``.
 
-A workload builds graphs from TensorFlow's public API alone, checks what it gets, and returns calls
-without arguments by variant. Those of the group ``curve`` have one variant per size.
+A workload builds graphs with TensorFlow's public API only, checks its results, and returns calls
+without arguments by variant. Workloads of the group ``curve`` have one variant per size.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     Calls = dict[str, Callable[[], Any]]
 
-# Settings that hide a processor's wide instructions from OpenBLAS.
+# Environment variables that hide a processor's wide instructions from OpenBLAS.
 HIDING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-# Seconds that a timed block aims at.
+# The intended duration of a timed block, in seconds.
 BLOCK_S = 0.006
 
 WORKLOADS: dict[str, Workload] = {}
@@ -44,13 +44,13 @@ np: Any = None
 
 
 class Workload:
-    """One thing to measure.
+    """One workload.
 
     Attributes:
         spec: ``group``; ``per``, by which figures are divided; ``unit``, "s" or "B"; ``kind``:
-            "call" where the call is timed, "sample" where it returns its own figure; ``blocks``:
-            how many at most.
-        sizes: what the variants of a curve are called on the axis.
+            "call" if the call is timed, "sample" if it returns its own figure; ``blocks``:
+            the maximal number.
+        sizes: the names of a curve's variants on the axis.
     """
 
     def __init__(self, build: Callable[[Bench], Calls], spec: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ class Workload:
 def workload(
     group: str, *, per: int = 1, unit: str = "s", kind: str = "call", blocks: int = 31
 ) -> Callable[[Callable[[Bench], Calls]], Callable[[Bench], Calls]]:
-    """Registers a function that makes a workload's calls; its docstring says what they do."""
+    """Register a function that makes a workload's calls; its docstring is the title in the docs."""
 
     def register(build: Callable[[Bench], Calls]) -> Callable[[Bench], Calls]:
         what = (build.__doc__ or "").strip().splitlines()[0]
@@ -72,14 +72,14 @@ def workload(
 
 
 class Bench:
-    """What a workload is given: the module under test, and sessions that are closed for it."""
+    """The argument of a workload: the module under test, and sessions that are closed for it."""
 
     def __init__(self, tf: Any, threads: int) -> None:
         self.tf, self._threads = tf, threads
         self._sessions: list[Any] = []
 
     def session(self, graph: Any, **fields: Any) -> Any:
-        """A session on a graph, closed with the workload."""
+        """Return a session on a graph, closed with the workload."""
         config = self.tf.ConfigProto(**fields)
         if self._threads:
             config.intra_op_parallelism_threads = self._threads
@@ -89,14 +89,14 @@ class Bench:
         return session
 
     def close(self) -> None:
-        """Closes the sessions."""
+        """Close the sessions."""
         for session in self._sessions:
             session.close()
         self._sessions.clear()
 
 
 def check(got: Any, want: Any) -> None:
-    """Raises where a workload gives something else than it should."""
+    """Raise if a workload's result is wrong."""
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
@@ -106,7 +106,7 @@ STEPS = (1.0, 0.5, 0.75, 40.0)
 
 
 def scalars(tf: Any, n: int) -> tuple[Any, Any]:
-    """A fed scalar and the last of ``n`` ops after it, which no optimizer can merge."""
+    """Return a fed scalar and the last of ``n`` ops after it, which no optimizer can merge."""
     x, values = tf.placeholder(tf.float32, []), [tf.constant(value) for value in STEPS]
     ops = (tf.add, tf.maximum, tf.multiply, tf.minimum)
     y = x
@@ -116,7 +116,7 @@ def scalars(tf: Any, n: int) -> tuple[Any, Any]:
 
 
 def scalars_by_hand(n: int) -> Any:
-    """What ``scalars`` gives for 1.0."""
+    """Return the result of ``scalars`` for 1.0."""
     ops = (np.add, np.maximum, np.multiply, np.minimum)
     y = np.float32(1.0)
     for i in range(n):
@@ -129,7 +129,7 @@ def scalars_by_hand(n: int) -> Any:
 
 @workload("curve")
 def nodes(bench: Bench) -> Calls:
-    """Run of a chain of N scalar ops."""
+    """Run a chain of N scalar ops."""
     calls: Calls = {}
     for n in (10, 100, 1_000, 5_000):
         with bench.tf.Graph().as_default() as graph:
@@ -142,13 +142,13 @@ def nodes(bench: Bench) -> Calls:
 
 @workload("curve", kind="sample", blocks=4)
 def first_run(bench: Bench) -> Calls:
-    """First run of a chain of N scalar ops in a new session."""
+    """Run a chain of N scalar ops for the first time in a new session."""
     return {str(n): lambda n=n: _open_and_run(bench, n, 1) for n in (10, 100, 1_000)}
 
 
 @workload("curve", kind="sample", blocks=4)
 def sessions(bench: Bench) -> Calls:
-    """N sessions opened on one graph of 500 ops, and a run in each."""
+    """Open N sessions on one graph of 500 ops, and run each once."""
     return {str(n): lambda n=n: _open_and_run(bench, 500, n) for n in (1, 2, 4)}
 
 
@@ -167,7 +167,7 @@ def _open_and_run(bench: Bench, num_nodes: int, num_sessions: int) -> Any:
 
 @workload("curve")
 def iterations(bench: Bench) -> Calls:
-    """A while_loop of N iterations with two scalar ops in its body."""
+    """Run a while_loop of N iterations with two scalar ops in its body."""
     tf, calls = bench.tf, {}
     with tf.Graph().as_default() as graph:
         limit = tf.placeholder(tf.int32, [])
@@ -185,7 +185,7 @@ def iterations(bench: Bench) -> Calls:
 
 @workload("curve")
 def tensor_size(bench: Bench) -> Calls:
-    """Ten elementwise ops on N float32 values."""
+    """Run ten elementwise ops on N float32 values."""
     tf, calls = bench.tf, {}
     for n in (1, 100, 10_000, 1_000_000):
         with tf.Graph().as_default() as graph:
@@ -203,7 +203,7 @@ def tensor_size(bench: Bench) -> Calls:
 
 @workload("curve")
 def feeds(bench: Bench) -> Calls:
-    """N arrays of 4 fed, an op on each, all fetched."""
+    """Feed N arrays of 4 elements, run an op on each, fetch all."""
     tf, calls = bench.tf, {}
     for n in (1, 10, 100):
         with tf.Graph().as_default() as graph:
@@ -218,7 +218,7 @@ def feeds(bench: Bench) -> Calls:
 
 @workload("curve")
 def partitions(bench: Bench) -> Calls:
-    """A chain of 64 ops on arrays of 64, dealt out to N CPU devices."""
+    """Run a chain of 64 ops on arrays of 64 elements, distributed over N CPU devices."""
     tf, calls = bench.tf, {}
     for n in (1, 2, 4, 8):
         with tf.Graph().as_default() as graph:
@@ -237,7 +237,7 @@ def partitions(bench: Bench) -> Calls:
 
 @workload("curve", kind="sample", per=10, blocks=5)
 def graph_growth(bench: Bench) -> Calls:
-    """A cell of a notebook: add an op to a graph of N ops, and run it."""
+    """Run a cell of a notebook: add an op to a graph of N ops, and run it."""
     tf, calls = bench.tf, {}
     for n in (100, 1_000, 10_000):
         with tf.Graph().as_default() as graph:
@@ -264,7 +264,7 @@ def graph_growth(bench: Bench) -> Calls:
 
 @workload("curve", per=400, blocks=9)
 def threads(bench: Bench) -> Calls:
-    """N threads call run on one session, per run of all of them together."""
+    """Run one session in N threads; the time is that of one run in all of them."""
     with bench.tf.Graph().as_default() as graph:
         x, y = scalars(bench.tf, 10)
     session, want = bench.session(graph), scalars_by_hand(10)
@@ -293,12 +293,12 @@ def threads(bench: Bench) -> Calls:
 
 @workload("notebook", kind="sample", per=300, blocks=3)
 def cells_300(bench: Bench) -> Calls:
-    """A notebook of 300 cells, each adding an op and running it: per cell."""
+    """Run a notebook of 300 cells, each adding an op and running it: per cell."""
     return {"default": lambda: sum(_notebook(bench, 300))}
 
 
 def _notebook(bench: Bench, num_cells: int) -> list[float]:
-    """Seconds of each cell."""
+    """Return the seconds of each cell."""
     tf, spent = bench.tf, []
     with tf.Graph().as_default() as graph:
         v = tf.Variable(1.5)
@@ -318,13 +318,13 @@ def _notebook(bench: Bench, num_cells: int) -> list[float]:
 
 @workload("start", kind="sample", unit="B", blocks=1)
 def installed_size(bench: Bench) -> Calls:
-    """Bytes on disk of the package and all it needs, bytecode left out."""
+    """Count bytes on disk of the package and its requirements, without bytecode."""
     names = {"tfnb": "tfnb"}.get(bench.tf.__name__.split(".", 1)[0], "tensorflow-cpu")
     return {"default": lambda: float(_size_of(names))}
 
 
 def _size_of(root: str) -> int:
-    """The sizes of the files of a distribution and of what it requires, extras left out."""
+    """Return the sizes of the files of a distribution and its requirements, without extras."""
     todo, seen, total = [root], set(), 0
     while todo:
         name = re.sub(r"[-_.]+", "-", todo.pop()).lower()
@@ -350,18 +350,18 @@ def _size_of(root: str) -> int:
 
 
 class Watch:
-    """Wall and processor seconds since it was made."""
+    """Measures wall and processor seconds since its creation."""
 
     def __init__(self) -> None:
         self._cpu, self._wall = time.process_time(), time.perf_counter()
 
     def read(self) -> tuple[float, float]:
-        """Both."""
+        """Return wall and processor seconds."""
         return time.perf_counter() - self._wall, time.process_time() - self._cpu
 
 
 class Runner:
-    """One workload at a time."""
+    """Runs one workload at a time."""
 
     def __init__(self, tf: Any, options: argparse.Namespace) -> None:
         self._bench = Bench(tf, options.threads)
@@ -371,7 +371,7 @@ class Runner:
         self._spec: dict[str, Any] = {}
 
     def list(self) -> dict[str, Any]:
-        """The names of the workloads that were asked for."""
+        """Return the names of the requested workloads."""
         words = [word for word in self._options.only.split(",") if word]
         return {
             "names": [
@@ -382,7 +382,7 @@ class Runner:
         }
 
     def meta(self) -> dict[str, Any]:
-        """What is measured, and on what."""
+        """Return what is measured, and on which machine."""
         tf = self._bench.tf
         tf.Session(graph=tf.Graph()).close()  # it may change the thread pools
         return {
@@ -394,7 +394,7 @@ class Runner:
         }
 
     def open(self, name: str) -> dict[str, Any]:
-        """Builds a workload, checks it, and finds how often to repeat its calls."""
+        """Build a workload, check it, and determine how often to repeat its calls."""
         self.close()
         found = WORKLOADS[name]
         self._spec = found.spec
@@ -417,7 +417,7 @@ class Runner:
             reps *= 4
 
     def block(self, variant: str) -> dict[str, float]:
-        """One block: wall and processor time per unit, or another figure."""
+        """Time one block: wall and processor time per unit, or another figure."""
         call, reps, per = self._calls[variant], self._reps[variant], self._spec["per"]
         if self._spec["kind"] == "sample":
             gc.collect()
@@ -426,7 +426,7 @@ class Runner:
                 return {"value": got / per}
             wall, cpu = got
         else:
-            # A pause earns a fresh time slice.
+            # After a pause the process gets a fresh time slice.
             time.sleep(0.002)
             for _ in range(reps // 4 or 1):
                 call()
@@ -438,7 +438,7 @@ class Runner:
         return {"value": wall / per, "cpu": cpu / per}
 
     def close(self) -> dict[str, Any]:
-        """Forgets the workload."""
+        """Drop the workload."""
         self._bench.close()
         self._calls = {}
         gc.collect()
@@ -446,7 +446,7 @@ class Runner:
 
 
 def _pools() -> list[dict[str, Any]]:
-    """The thread pools of the libraries that are loaded, where threadpoolctl can tell."""
+    """Return the thread pools of the loaded libraries, if threadpoolctl is installed."""
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
@@ -456,11 +456,11 @@ def _pools() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Serves commands from standard input until it ends."""
+    """Serve commands from standard input until it ends."""
     global np
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--module", default="tfnb")
-    parser.add_argument("--serve", action="store_true", help="what it does anyway")
+    parser.add_argument("--serve", action="store_true", help="serve commands (the default)")
     parser.add_argument("--only", default="")
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
@@ -469,7 +469,7 @@ def main() -> None:
         os.environ.pop(name, None)
     for name in THREADS if options.threads else ():
         os.environ[name] = str(options.threads)
-    # A library may write to standard output: the answers have a way of their own.
+    # Libraries may write to standard output, so answers use a separate descriptor.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     import numpy as np

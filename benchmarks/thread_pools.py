@@ -1,14 +1,14 @@
-"""What a pool of threads brings: wide and narrow graphs of small and large arrays.
+"""The gain of a pool of threads: wide and narrow graphs of small and large arrays.
 
 python benchmarks/thread_pools.py [threads] [rounds]
 
-``wide`` are eight independent branches of five nodes, ``chain`` the same forty nodes one after the
-other, on float32 vectors of the length given. The sessions take turns, so that a busy minute falls
-on all of them alike; the best time of each counts. The last column is the gain: above 1.00 the pool
-is faster. A pool cannot help a chain; it should not hurt one, nor small arrays.
+``wide`` are eight independent branches of five nodes, ``chain`` the same forty nodes in sequence,
+on float32 vectors of the given length. The sessions take turns, so that a busy minute affects all
+of them; the best time of each counts. The last column is the gain: above 1.00 the pool is faster. A
+pool cannot improve a chain; it should not slow down chains and small arrays.
 
-The first line says what this machine has to give: the same arithmetic in NumPy alone, on one thread
-and on several. No pool gains more. Where the other processors are busy, that is next to nothing.
+The first line is the limit of this machine: the same arithmetic in NumPy alone, on one thread and
+on several. No pool gains more. If the other processors are busy, the limit is close to 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LENGTHS = (100, 10_000, 100_000, 1_000_000)
 
 
 def wide(x: tf.Tensor) -> tf.Tensor:
-    """Independent branches, summed."""
+    """Return independent branches, summed."""
     ends = []
     for branch in range(BRANCHES):
         y = x * float(branch + 1)
@@ -44,14 +44,14 @@ def wide(x: tf.Tensor) -> tf.Tensor:
 
 
 def chain(x: tf.Tensor) -> tf.Tensor:
-    """One node after the other."""
+    """Return a chain of nodes."""
     for _ in range(BRANCHES * DEPTH - 1):
         x = tf.sin(x)
     return tf.reduce_sum(x)
 
 
 def best_of_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
-    """The best time of each call in milliseconds."""
+    """Return the best time of each call in milliseconds."""
     best = [float("inf")] * len(calls)
     for _ in range(rounds):
         for position, call in enumerate(calls):
@@ -62,7 +62,7 @@ def best_of_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]
 
 
 def numpy_alone(threads: int, rounds: int) -> None:
-    """Print what plain threads gain on the longest vectors."""
+    """Print the gain of plain threads on the longest vectors."""
     value = np.linspace(0, 1, LENGTHS[-1], dtype=np.float32)
 
     def branch(_: int) -> None:

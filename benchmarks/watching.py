@@ -2,14 +2,14 @@
 
     python benchmarks/watching.py [rounds] [part of a row's name]
 
-The bare session has never had an observer.  Each row is another way not to be watched any more, or
-not yet; its steps may take 1.02 times those of the bare session.  ``bare again`` is a second bare
-session: what it differs by is noise.  Rows below the line do watch, and say what that costs.
+The bare session has never had an observer. Each row is another state without an observer now; its
+steps may take 1.02 times those of the bare session. ``bare again`` is a second bare session: its
+difference is noise. Rows below the line have an observer, and show its cost.
 
 All sessions of a workload take turns, block by block, forwards and backwards; a set's ratio is that
-of the quicker halves' medians, a row's the median of several sets of new sessions.
+of the medians of the faster halves, a row's the median of several sets of new sessions.
 
-A view of the notebook has a row here: a function with ``@row`` that takes an open session and a
+Each view of the notebook has a row here: a function with ``@row`` that takes an open session and a
 run of it, does what the view does, and returns when no observer is left (or keeps watching, with
 ``watches=True``).
 """
@@ -46,14 +46,14 @@ BLOCK_S = 0.002
 SETS = 9
 WATCHED_SETS = 5
 
-# What ends with the sessions of a set.
+# Functions to call at the end of a set of sessions.
 AT_END: list[Callable[[], None]] = []
 
 ROWS: dict[str, tuple[Row, bool]] = {}
 
 
 def row(watches: bool = False) -> Callable[[Row], Row]:
-    """Registers a row by its function's name."""
+    """Register a row by its function's name."""
 
     def register(function: Row) -> Row:
         ROWS[function.__name__.replace("_", " ")] = (function, watches)
@@ -67,12 +67,12 @@ def row(watches: bool = False) -> Callable[[Row], Row]:
 
 @row()
 def bare_again(session: tf.Session, run: Callable[[], Any]) -> None:
-    """Another session that was never watched: the noise."""
+    """Do nothing: another session without an observer shows the noise."""
 
 
 @row()
 def watched_before(session: tf.Session, run: Callable[[], Any]) -> None:
-    """An observer came, saw a step, and went."""
+    """Attach an observer for a step, and detach it."""
     observer = Counter()
     session.runtime.step_events.add(observer)
     run()
@@ -82,7 +82,7 @@ def watched_before(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row()
 def sessions_are_watched_for(session: tf.Session, run: Callable[[], Any]) -> None:
-    """Somebody waits for new sessions, as the notebook does, and looks at none of them."""
+    """Wait for new sessions, as the notebook does, and observe none of them."""
     watch_sessions(_look_away)
     run()
     unwatch_sessions(_look_away)
@@ -90,7 +90,7 @@ def sessions_are_watched_for(session: tf.Session, run: Callable[[], Any]) -> Non
 
 @row()
 def in_a_notebook(session: tf.Session, run: Callable[[], Any]) -> None:
-    """The notebook's extension is loaded, and stays."""
+    """Load the notebook's extension, and keep it loaded."""
     from IPython.core.interactiveshell import InteractiveShell
 
     from tfnb.notebook.extension import load_ipython_extension
@@ -102,7 +102,7 @@ def in_a_notebook(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row()
 def traced_before(session: tf.Session, run: Callable[[], Any]) -> None:
-    """A step with FULL_TRACE lies behind."""
+    """Run a step with FULL_TRACE."""
     graph = session.graph
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     tensor = graph.get_tensor_by_name("traced:0")
@@ -112,7 +112,7 @@ def traced_before(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row()
 def held_before(session: tf.Session, run: Callable[[], Any]) -> None:
-    """Steps were held, and let go."""
+    """Hold steps, and release them."""
     session.runtime.hold_steps()
     session.runtime.let_steps_go()
     run()
@@ -120,7 +120,7 @@ def held_before(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row()
 def panel_looked(session: tf.Session, run: Callable[[], Any]) -> None:
-    """JupyterLab's panel was open, with a view in a tab, and was closed."""
+    """Open JupyterLab's panel with a view in a tab, and close both."""
     from tfnb.notebook.lab.lab_link import LabLink
     from tfnb.notebook.lab.lab_snapshot import session_key
 
@@ -134,7 +134,7 @@ def panel_looked(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row()
 def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
-    """``%%tfnb record`` and ``%%tfnb debug`` came and went."""
+    """Begin and end ``%%tfnb record`` and ``%%tfnb debug``."""
     tape, debugger = RunTape(lambda: session.graph), Debugger(session)
     session.runtime.step_events.add(tape)
     run()
@@ -145,7 +145,7 @@ def recorded_before(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row(watches=True)
 def progress_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
-    """``%%tfnb watch``: recorder, model and publisher; pictures are made and thrown away."""
+    """Run ``%%tfnb watch``: recorder, model and publisher; pictures are made and discarded."""
     log = EventLog()
     recorder, native = StepRecorder(log, 0), session.runtime
     publisher = StepPublisher(
@@ -161,13 +161,13 @@ def progress_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row(watches=True)
 def everything_is_recorded(session: tf.Session, run: Callable[[], Any]) -> None:
-    """``%%tfnb record``: every event of the last steps is kept."""
+    """Run ``%%tfnb record``: every event of the last steps is kept."""
     session.runtime.step_events.add(RunTape(lambda: session.graph))
 
 
 @row(watches=True)
 def breakpoints_that_never_hit(session: tf.Session, run: Callable[[], Any]) -> None:
-    """``%%tfnb debug`` with three breakpoints, one of them on values."""
+    """Run ``%%tfnb debug`` with three breakpoints, one of them on values."""
     debugger = Debugger(session).attach()
     debugger.break_at("no/such/node")
     debugger.break_at(op="NoSuchOp", iteration=7)
@@ -176,7 +176,7 @@ def breakpoints_that_never_hit(session: tf.Session, run: Callable[[], Any]) -> N
 
 @row(watches=True)
 def breakpoints_on_values(session: tf.Session, run: Callable[[], Any]) -> None:
-    """One on a node's values, which do not meet it; on one of the loop, where there is one."""
+    """Set a breakpoint on values of a node, in the loop if there is one, which are never met."""
     names = {op.name for op in session.graph.get_operations()}
     node = "while/add" if "while/add" in names else "*"
     Debugger(session).attach().break_at(node, condition="max > 1e30")
@@ -184,7 +184,7 @@ def breakpoints_on_values(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row(watches=True)
 def a_tensor_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
-    """``%%tfnb values``: one tensor, every value of it; one of the loop, where there is one."""
+    """Run ``%%tfnb values``: every value of one tensor, in the loop if there is one."""
     names = {op.name for op in session.graph.get_operations()}
     name = "while/add:0" if "while/add" in names else "traced:0"
     Debugger(session, only_watches=True).attach().watch(name, keep=100)
@@ -192,21 +192,21 @@ def a_tensor_is_watched(session: tf.Session, run: Callable[[], Any]) -> None:
 
 @row(watches=True)
 def steps_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
-    """An observer that hears only of steps."""
+    """Attach an observer of steps only."""
     session.runtime.step_events.add(StepCounter())
 
 
 @row(watches=True)
 def nodes_are_counted(session: tf.Session, run: Callable[[], Any]) -> None:
-    """An observer that hears of every node."""
+    """Attach an observer of every node."""
     session.runtime.step_events.add(Counter())
 
 
 class PicturesAreMade:
-    """The sink of a browser that is far away: all is encoded as it would be sent."""
+    """The sink of a distant browser: pictures are encoded as if they were sent."""
 
     def show(self, scene: Any, states: bytes, counters: dict[str, Any] | None = None) -> None:
-        """Encodes the picture."""
+        """Encode the picture."""
         if scene is not None:
             scene.encode()
         json.dumps(counters)
@@ -221,7 +221,7 @@ class StepCounter(StepObserver):
         self.num_steps = 0
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """One more."""
+        """Count."""
         self.num_steps += 1
 
 
@@ -243,7 +243,7 @@ class Counter(StepObserver):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """One more."""
+        """Count."""
         self.num_nodes += 1
 
 
@@ -255,12 +255,12 @@ def _look_away(events: object) -> None:
 
 
 def constant() -> tuple[Any, dict[Any, Any], Any]:
-    """Next to nothing: a constant."""
+    """Build a constant, which needs next to no work."""
     return tf.constant(1.0) * 2.0, {}, tf.no_op()
 
 
 def chain() -> tuple[Any, dict[Any, Any], Any]:
-    """A hundred vectors, one after the other."""
+    """Build a hundred vectors in a chain."""
     x = y = tf.placeholder(tf.float32, [64])
     for i in range(100):
         y = tf.maximum(y + 1.0, 0.5) if i % 2 else y * 0.75
@@ -268,7 +268,7 @@ def chain() -> tuple[Any, dict[Any, Any], Any]:
 
 
 def loop() -> tuple[Any, dict[Any, Any], Any]:
-    """Two hundred iterations with a cond in each."""
+    """Build two hundred iterations with a cond in each."""
     limit = tf.placeholder(tf.int32, [])
 
     def body(i: Any, total: Any) -> tuple[Any, Any]:
@@ -280,7 +280,7 @@ def loop() -> tuple[Any, dict[Any, Any], Any]:
 
 
 def training() -> tuple[Any, dict[Any, Any], Any]:
-    """A step of gradient descent on two small layers."""
+    """Build a step of gradient descent on two small layers."""
     x, want = tf.placeholder(tf.float32, [32, 16]), tf.placeholder(tf.float32, [32, 4])
     first, second = tf.Variable(tf.ones([16, 24]) * 0.01), tf.Variable(tf.ones([24, 4]) * 0.01)
     found = tf.matmul(tf.nn.relu(tf.matmul(x, first)), second)
@@ -294,7 +294,7 @@ def training() -> tuple[Any, dict[Any, Any], Any]:
 
 
 def prepared(build: Callable[[], Any], name: str) -> tuple[tf.Session, Callable[[], Any]]:
-    """A session of its own that went through a row, and its run."""
+    """Return a separate session to which a row was applied, and its run."""
     with tf.Graph().as_default() as graph:
         fetches, feeds, init = build()
         tf.constant(3.0, name="traced")
@@ -312,7 +312,7 @@ def prepared(build: Callable[[], Any], name: str) -> tuple[tf.Session, Callable[
 
 
 def block(run: Callable[[], Any], repeats: int) -> float:
-    """Seconds of one run, as the mean of a block; of the processor, which others may share."""
+    """Return the processor seconds of one run, as the mean of a block."""
     start = time.process_time()
     for _ in range(repeats):
         run()
@@ -320,15 +320,15 @@ def block(run: Callable[[], Any], repeats: int) -> float:
 
 
 def middle(times: list[float]) -> float:
-    """The median of the lower half: what other processes take away only adds."""
+    """Return the median of the lower half, because other processes only add time."""
     return statistics.median(sorted(times)[: max(1, len(times) // 2)])
 
 
 def measure(build: Callable[[], Any], names: list[str], rounds: int) -> dict[str, float]:
-    """Seconds of a step of the bare session, under ``bare``, and each row's share of it.
+    """Return the seconds of a step of the bare session, under ``bare``, and each row's ratio.
 
-    Where arrays happen to lie makes a tenth of the time of a small step: so all is measured in
-    several sets of new sessions, and the shares' median counts.
+    The addresses of arrays change the time of a small step by a tenth. Therefore several sets of
+    new sessions are measured, and the median of their ratios counts.
     """
     bare, shares = [], {name: [] for name in names}
     idle = [name for name in names if not ROWS[name][1]]
@@ -337,7 +337,7 @@ def measure(build: Callable[[], Any], names: list[str], rounds: int) -> dict[str
         bare.append(times["bare"])
         for name in idle:
             shares[name].append(times[name] / times["bare"])
-    # Who watches may work on in a thread, which the others shall not feel.
+    # An observer may still work in a thread, which must not affect the others.
     for name in names:
         if ROWS[name][1]:
             for _ in range(WATCHED_SETS):
@@ -354,7 +354,7 @@ def _measure_set(build: Callable[[], Any], names: list[str], rounds: int) -> dic
     repeats = dict.fromkeys(order, max(1, round(BLOCK_S / block(sessions["bare"][1], 3))))
     for name in names:
         if ROWS[name][1]:
-            # What watches may take hundreds of times as long; its blocks are as long in seconds.
+            # Watched steps may take hundreds of times as long; their blocks take as many seconds.
             repeats[name] = max(1, round(BLOCK_S / block(sessions[name][1], 3)))
     times: dict[str, list[float]] = {name: [] for name in sessions}
     gc.disable()
@@ -374,16 +374,16 @@ def _measure_set(build: Callable[[], Any], names: list[str], rounds: int) -> dic
 
 
 def measure_all(rounds: int, part: str = "") -> dict[str, dict[str, float]]:
-    """Every workload's figures, as :func:`measure` gives them, of the rows with ``part``."""
+    """Return every workload's figures, as from :func:`measure`, of the rows with ``part``."""
     names = [name for name in ROWS if part in name]
     builds = [constant, chain, loop, training]
     return {build.__name__: measure(build, names, rounds) for build in builds}
 
 
 def main() -> int:
-    """Prints a table; the exit status says whether a row that must cost nothing costs more.
+    """Print a table; the exit status says whether a row without an observer costs too much.
 
-    More than the aim, and more than the noise on top of it.
+    The limit is the aim plus the noise.
     """
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 16
     part = sys.argv[2] if len(sys.argv) > 2 else ""

@@ -1,13 +1,13 @@
 """Generate ``tfnb/proto`` from the ``.proto`` files beside this script.
 
-``python protos/generate.py`` rewrites the modules; ``--check`` only says whether the committed
-ones are current. Both make a throw-away virtual environment with the pinned compiler, or use the
+``python protos/generate.py`` rewrites the modules; ``--check`` only compares them with the
+committed ones. Both make a throw-away virtual environment with the pinned compiler, or use the
 one named by ``--tools DIR``.
 
-Why an old compiler: what grpcio-tools 1.60 (protobuf 4.25) emits loads on every protobuf from 4.25
-on, while the output of a current compiler refuses older runtimes. Why a pool of our own: TensorFlow
-registers the same full names in the default pool, and two owners of one name cannot live in one
-process.
+The compiler is old because the modules of grpcio-tools 1.60 (protobuf 4.25) load on every protobuf
+from 4.25 on, while those of a current compiler refuse older runtimes. The modules use a pool of
+their own because TensorFlow registers the same full names in the default pool, where each name may
+be registered once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Writes the table of names in docs/compatibility.md: how many of TensorFlow 1's there are.
+"""Write the table of names in docs/compatibility.md: how many of TensorFlow 1's names exist.
 
     python scripts/generate_names_table.py           # after a public name or an op was added
-    python scripts/generate_names_table.py --check   # says whether that was forgotten
+    python scripts/generate_names_table.py --check   # fails if the table is out of date
 
 TensorFlow's names come from ``tests/golden/public_names.txt``, which
 ``scripts/oracle/public_names.py`` writes.
@@ -26,7 +26,7 @@ _MAX_SHOWN = 12
 
 
 def is_there(namespace: str, name: str) -> bool:
-    """Whether tfnb has a name."""
+    """Return whether tfnb has a name."""
     found: object = tf
     try:
         for part in [*namespace.split(".")[1:], name]:
@@ -37,7 +37,7 @@ def is_there(namespace: str, name: str) -> bool:
 
 
 def stored_names() -> dict[str, list[str]]:
-    """Namespace -> TensorFlow's names in it that are no namespaces."""
+    """Return namespace -> TensorFlow's names in it that are no namespaces."""
     found: dict[str, list[str]] = {}
     for full in sorted(tensorflow_names()):
         namespace, _, name = full.rpartition(".")
@@ -49,9 +49,12 @@ def stored_names() -> dict[str, list[str]]:
 
 
 def table() -> str:
-    """The table: a line per namespace that anything is there of, the rest in one sentence."""
+    """Return the table.
+
+    A line for each namespace with existing names, the others in one sentence.
+    """
     lines = [
-        "| namespace | there | of | not there |",
+        "| namespace | exist | of | missing |",
         "|---|---|---|---|",
     ]
     absent = []
@@ -75,9 +78,9 @@ def table() -> str:
         [
             *lines,
             "",
-            f"Nothing is there of {', '.join(absent)}; a program that asks is told what to use.",
-            "`tf.layers` and `tf.nn.rnn_cell`, which that release left to another package, are "
-            "there, too; [ops.md](ops.md) lists the ops of `tf.raw_ops`.",
+            f"Missing namespaces: {', '.join(absent)}; the error names the alternative.",
+            "`tf.layers` and `tf.nn.rnn_cell`, which that release left to another package, exist; "
+            "[ops.md](ops.md) lists the ops of `tf.raw_ops`.",
         ]
     )
 
@@ -85,7 +88,7 @@ def table() -> str:
 def main() -> int:
     """Write the table, or compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if it is old")
+    parser.add_argument("--check", action="store_true", help="only compare; 1 if out of date")
     check = parser.parse_args().check
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)

@@ -1,9 +1,9 @@
-"""Writes docs/ops.md: what every op can do here, and which of TensorFlow's ops are not there.
+"""Write docs/ops.md: the properties of every op, and which of TensorFlow's ops are missing.
 
     python scripts/generate_ops_table.py           # after an op or its samples changed
-    python scripts/generate_ops_table.py --check   # says whether that was forgotten
+    python scripts/generate_ops_table.py --check   # fails if the file is out of date
 
-The ops come from the registry, what is compared with TensorFlow from the rows in tests/ops and the
+The ops come from the registry, the comparisons with TensorFlow from the rows in tests/ops and the
 graphs in tests/cases, and TensorFlow's ops from tests/golden/op_defs.txt.
 """
 
@@ -43,20 +43,20 @@ HEAD = """\
 
 Written by `scripts/generate_ops_table.py`.
 
-* **dtypes**: what the attribute of each name may be; *any* where the op does not care. Ops without
-  such attributes have fixed types.
-* **gradient**: *yes*; *stops* where it is declared to have none; empty where `tf.gradients` through
+* **dtypes**: the allowed types of each type attribute; *any* for all types. Ops without type
+  attributes have fixed types.
+* **gradient**: *yes*; *stops* if the op is declared to have none; empty if `tf.gradients` through
   the op is an error.
-* **runs on**: the device types with a kernel; empty for ops that only stand in graphs.
-* **compared**: *samples* where rows of `tests/ops` hold values, shapes, errors and gradients
-  against TensorFlow's answers; *graphs* where it stands in whole graphs that are (`tests/cases`);
-  empty where other tests hold it.
-* **effects**: what it needs leave for in a graph from a file ([safety.md](safety.md)).
+* **runs on**: the device types with a kernel; empty for ops that graphs may contain but not run.
+* **compared**: *samples* if rows of `tests/ops` compare values, shapes, errors and gradients with
+  TensorFlow's answers; *graphs* if it occurs in whole graphs that are compared (`tests/cases`);
+  empty if other tests cover it.
+* **effects**: effects that need permission in a graph from a file ([safety.md](safety.md)).
 """
 
 
 def dtype_words(names: list[str]) -> str:
-    """A set of dtypes in few words."""
+    """Return a set of dtypes in few words."""
     left, words = set(names), []
     for word, members in WORDS:
         if members <= left:
@@ -66,7 +66,7 @@ def dtype_words(names: list[str]) -> str:
 
 
 def dtypes_of(definition: OpDefinition) -> str:
-    """The type attributes of an op with what they may be."""
+    """Return the type attributes of an op with their allowed types."""
     spelled = {"float16": "half", "float32": "float", "float64": "double"}
     parts = []
     for attr in definition.op_def.attrs:
@@ -78,14 +78,14 @@ def dtypes_of(definition: OpDefinition) -> str:
 
 
 def gradient_of(definition: OpDefinition) -> str:
-    """Whether gradients flow through an op."""
+    """Return whether gradients flow through an op."""
     if definition.gradient_function is not None:
         return "yes"
     return "" if definition.is_differentiable else "stops"
 
 
 def ops_of_graphs() -> set[str]:
-    """The ops in the graphs of tests/cases, with those in their functions."""
+    """Return the ops in the graphs of tests/cases, including ops of their functions."""
     found: set[str] = set()
     for path in (ROOT / "tests" / "cases" / "own").glob("**/case.json"):
         graph_def = read_graph_def(path.parent, read_case(path.parent)["graph"])
@@ -96,7 +96,7 @@ def ops_of_graphs() -> set[str]:
 
 
 def table() -> str:
-    """The text of docs/ops.md."""
+    """Return the text of docs/ops.md."""
     ours = {
         name: definition
         for name, definition in op_registry.all_ops().items()
@@ -110,7 +110,7 @@ def table() -> str:
     num_gradients = sum(gradient_of(one) == "yes" for one in ours.values())
     lines = [
         HEAD,
-        f"## Here: {len(ours)}, {num_gradients} with gradients\n",
+        f"## Ops of tfnb: {len(ours)}, {num_gradients} with gradients\n",
         "| op | dtypes | gradient | runs on | compared | effects |",
         "|---|---|---|---|---|---|",
     ]
@@ -122,15 +122,15 @@ def table() -> str:
         cells = (name, dtypes_of(definition), gradient_of(definition), devices, compared, effects)
         lines.append(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |"))
     lines += [
-        f"\n## Ops of TensorFlow that are not there: {len(missing)}\n",
-        "A graph that needs one is refused when it is loaded; the error lists all that it lacks.\n",
+        f"\n## Ops of TensorFlow that are missing: {len(missing)}\n",
+        "A graph with one of them cannot be imported; the error lists all missing ops.\n",
         *missing_lines(missing),
     ]
     return "\n".join(lines) + "\n"
 
 
 def missing_lines(names: list[str]) -> list[str]:
-    """The names by their first letter."""
+    """Return the names by their first letter."""
     by_letter: dict[str, list[str]] = {}
     for name in names:
         by_letter.setdefault(name[0].upper(), []).append(name)
@@ -140,7 +140,7 @@ def missing_lines(names: list[str]) -> list[str]:
 def main() -> int:
     """Write the file, or compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if the file is old")
+    parser.add_argument("--check", action="store_true", help="only compare; 1 if out of date")
     check = parser.parse_args().check
     text = table()
     if check:

@@ -1,7 +1,7 @@
-"""Writes the table that `import tfnb` works from, and the stubs that editors read.
+"""Write the table that `import tfnb` reads, and the stubs that editors read.
 
     python scripts/generate_public_names.py           # after EXPORTS or an op changed
-    python scripts/generate_public_names.py --check   # says whether that was forgotten
+    python scripts/generate_public_names.py --check   # fails if a file is out of date
 
 Names come from the ``EXPORTS`` of the modules in framework, ops, library and client; ops from the
 registry.
@@ -33,7 +33,7 @@ Origins = dict[str, dict[str, tuple[str, str]]]
 
 
 def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Module -> namespace -> names, and module -> ops, of every family."""
+    """Return module -> namespace -> names, and module -> ops, of every folder."""
     exports: dict[str, dict[str, str]] = {}
     ops: dict[str, str] = {}
     paths = [path for room in ROOMS for path in sorted((ROOT / "tfnb" / room).rglob("[a-z]*.py"))]
@@ -59,7 +59,7 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
 
 
 def table_text(exports: dict[str, dict[str, str]], ops: dict[str, str]) -> str:
-    """The text of table.py."""
+    """Return the text of table.py."""
     lines = [
         f'"""Where public names and ops come from; {BY}."""',
         "",
@@ -79,7 +79,7 @@ def table_text(exports: dict[str, dict[str, str]], ops: dict[str, str]) -> str:
 
 
 def quoted(key: str, names: str, indent: str) -> list[str]:
-    """``"key": "names",`` in lines that ruff would leave alone."""
+    """Return ``"key": "names",`` in the line layout of ruff."""
     one_line = f'{indent}"{key}": "{names}",'
     if len(one_line) <= 100:
         return [one_line]
@@ -93,7 +93,7 @@ def quoted(key: str, names: str, indent: str) -> list[str]:
 
 
 def stub_texts(names: Origins) -> dict[Path, str]:
-    """Stub file -> text: one for the package, one per namespace."""
+    """Return stub file -> text: one for the package, one per namespace."""
     texts = {}
     for namespace, origins in names.items():
         if namespace == "tf":
@@ -104,7 +104,7 @@ def stub_texts(names: Origins) -> dict[Path, str]:
 
 
 def stub(title: str, origins: dict[str, tuple[str, str]]) -> str:
-    """One stub: every name imported from where it is, laid out as ruff would."""
+    """Return a stub: every name imported from its module, in the layout of ruff."""
     imports, plain = [], []
     for name, (module, local) in origins.items():
         if not module:
@@ -144,7 +144,7 @@ FUNCTIONS_OF_PACKAGE = (
 
 
 def import_line(module: str, local: str, name: str) -> str:
-    """An import that hands the name on."""
+    """Return an import that re-exports the name."""
     one_line = f"from {module} import {local} as {name}"
     if len(one_line) <= 100:
         return one_line
@@ -153,7 +153,7 @@ def import_line(module: str, local: str, name: str) -> str:
 
 @cache
 def explicit_names(module: str) -> set[str]:
-    """What a type checker lets others import from a module: defined there, or handed on."""
+    """Return what a type checker may import from a module: its own and its re-exported names."""
     path = ROOT.joinpath(*module.split("."))
     for candidate in (path.with_suffix(".pyi"), path.with_suffix(".py"), path / "__init__.py"):
         if candidate.exists():
@@ -162,7 +162,7 @@ def explicit_names(module: str) -> set[str]:
 
 
 def defined_names(body: list[ast.stmt]) -> set[str]:
-    """The names that statements define."""
+    """Return the names that statements define."""
     names: set[str] = set()
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -181,7 +181,7 @@ def defined_names(body: list[ast.stmt]) -> set[str]:
 def main() -> int:
     """Write the files, or compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a file is old")
+    parser.add_argument("--check", action="store_true", help="only compare; 1 if out of date")
     check = parser.parse_args().check
     exports, ops = collect()
     names: Origins = {}

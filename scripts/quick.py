@@ -1,10 +1,10 @@
-"""Checks what was changed: linters, types, generated tables, and the tests that know the files.
+"""Check changed files: linters, types, generated tables, and the tests that cover the files.
 
-    make quick                  # what differs from main, committed or not
-    make quick SINCE=HEAD~3     # what differs from a commit
+    make quick                  # the differences from main, committed or not
+    make quick SINCE=HEAD~3     # the differences from a commit
 
-A room's quick tests run whole, save those of the ops: of these run the files that name a changed
-module or one of its ops.  `make test` runs them all.
+The quick tests of a changed folder run completely, except those of the ops: only the files run that
+name a changed module or one of its ops. `make test` runs all of them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ROOMS = (
 )  # fmt: skip
 _OP = re.compile(r"""register_op\(\s*["'](\w+)["']""")
 _TABLES = ("generate_public_names.py", "generate_names_table.py", "generate_ops_table.py")
-# Rooms with many tests: only those that name what changed are run.
+# Rooms with many tests: only tests that name a changed module or op run.
 _MANY_TESTS = frozenset(["ops", "library"])
 
 
 def base_commit(wanted: str | None) -> str:
-    """The commit to compare with: the one asked for, or where the work left main."""
+    """Return the commit to compare with: the given one, or the merge base with main."""
     if wanted:
         return wanted
     head = _git("rev-parse", "HEAD")
@@ -42,14 +42,14 @@ def base_commit(wanted: str | None) -> str:
 
 
 def changed_files(base: str) -> list[Path]:
-    """The files that differ from a commit and still exist, new ones included."""
+    """Return the files that differ from a commit and still exist, new ones included."""
     names = _git("diff", "--name-only", base).split("\n")
     names += _git("ls-files", "--others", "--exclude-standard").split("\n")
     return [Path(name) for name in sorted(set(names)) if name and (ROOT / name).is_file()]
 
 
 def related_tests(changed: Iterable[Path], root: Path = ROOT) -> list[str]:
-    """The test files and folders to run, as arguments of pytest."""
+    """Return the test files and folders to run, as arguments of pytest."""
     wanted: set[str] = set()
     for path in changed:
         parts = path.parts
@@ -67,7 +67,7 @@ def related_tests(changed: Iterable[Path], root: Path = ROOT) -> list[str]:
 
 
 def _tests_that_name(path: Path, root: Path) -> set[str]:
-    """The tests of ops and of the library that name a module or one of the ops it registers."""
+    """Return the tests of these rooms that name a module or one of the ops that it registers."""
     words = {path.stem, *_OP.findall((root / path).read_text("utf-8"))}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
     rooms = [root / "tests" / room for room in sorted(_MANY_TESTS)]
@@ -93,7 +93,7 @@ def _git(*words: str) -> str:
 
 
 def _run(title: str, words: Sequence[str]) -> bool:
-    """Runs a tool; says what was wrong and how long it took."""
+    """Run a tool; print its errors and its time."""
     start = time.monotonic()
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     is_good = done.returncode in (0, 5)  # 5: pytest found no quick test in these files
@@ -107,7 +107,7 @@ def _run(title: str, words: Sequence[str]) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs what fits the changes; 1 if anything fails."""
+    """Run the tools and tests for the changes; return 1 if anything fails."""
     changed = changed_files(base_commit(arguments[0] if arguments else None))
     python = [str(path) for path in changed if path.suffix in (".py", ".pyi")]
     if not changed:

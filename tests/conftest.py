@@ -1,4 +1,4 @@
-"""What holds for every test: one BLAS thread, and a reason wherever a machine cannot run a test."""
+"""Settings of all tests: one BLAS thread, and a reason for each test that a machine cannot run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# Before NumPy is imported: with several test processes on few cores, BLAS threads only get in each
-# other's way, and one thread makes sums reproducible.
+# Before NumPy is imported: with several test processes on few cores, BLAS threads slow each other
+# down, and one thread makes sums reproducible.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
@@ -26,7 +26,7 @@ def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-# A shell has its background jobs ignore interrupts, which some tests send to themselves.
+# Shells start background jobs with interrupts ignored, which some tests send to themselves.
 if (
     threading.current_thread() is threading.main_thread()
     and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -37,7 +37,7 @@ if (
 if _is_installed("hypothesis"):
     import hypothesis
 
-    # A busy machine is no failure; and where nobody looks on, the same examples every time.
+    # Slow examples on a busy machine are no failure; in CI the examples are the same every time.
     hypothesis.settings.register_profile(
         "tfnb",
         deadline=None,
@@ -45,7 +45,8 @@ if _is_installed("hypothesis"):
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("tfnb")
-    # Numbers in the modules imported so far would choose the examples: others in each process.
+    # Constants of the imported modules would choose the examples, which would then differ between
+    # processes.
     from hypothesis.internal.conjecture import providers
 
     if hasattr(providers, "_get_local_constants"):
@@ -82,11 +83,11 @@ _WHAT_IS_MISSING = {"gpu": _missing_gpu, "oracle": _missing_oracle, "browser": _
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is collected stays until the end: the garbage collector need not walk through it.
+    """Freeze the collected objects, so that the garbage collector need not traverse them.
 
     There are some millions of objects. Without this, each `gc.collect()` of a test takes half a
-    second, and the tests together twice as long. The few objects that are left would make the
-    collector begin with the oldest ones at every turn.
+    second, and the tests together twice as long. The few remaining objects would make the collector
+    traverse the oldest generation every time.
     """
     gc.disable()
     try:
@@ -98,7 +99,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, with the reason, the tests this machine has no means for."""
+    """Skip tests whose requirements this machine lacks, with the reason."""
     for item in items:
         for name, what_is_missing in _WHAT_IS_MISSING.items():
             if item.get_closest_marker(name) and (reason := what_is_missing()):

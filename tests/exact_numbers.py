@@ -1,9 +1,9 @@
-"""Inputs of stored answers: numbers that have the same bits on every processor.
+"""Inputs of stored answers: numbers with the same bits on every processor.
 
-LAPACK, products of matrices, and functions like `log` and `sin` round differently from one
-processor to the next, and so do the generators that call them. What stands here uses integers and
-the operations that IEEE 754 rounds exactly: +, -, *, / and the square root, one at a time, so that
-no compiler joins two of them. Only NumPy is imported, because TensorFlow's own Python reads rows.
+LAPACK, products of matrices, and functions like `log` and `sin` round differently on different
+processors, and so do generators that use them. The functions here use integers and the operations
+that IEEE 754 rounds exactly: +, -, *, / and the square root, one at a time, so that no compiler
+joins two of them. Only NumPy is imported, because TensorFlow's Python reads the rows, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
-# pi / 2 in parts of 33 bits, of which a small multiple is exact.
+# pi / 2 in parts of 33 bits; small multiples of the parts are exact.
 _HALF_PI = 1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21
 
 
@@ -38,7 +38,7 @@ def sin(x: Any) -> Any:
 
 
 def cos(x: Any) -> Any:
-    """The cosine, likewise."""
+    """Return the cosine of numbers below a few thousand, within a unit or two in the last place."""
     return _circle(x, 1)
 
 
@@ -115,15 +115,15 @@ class RandomNumbers:
         return np.array(numbers[:count], np.float64).reshape(shape)
 
     def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = ()) -> Any:
-        """Likewise, scaled and moved."""
+        """Return normally distributed numbers with this mean and standard deviation."""
         return self.standard_normal(size) * scale + loc
 
     def randn(self, *shape: int) -> Any:
-        """Likewise, with the shape as arguments."""
+        """Return normally distributed numbers, with the shape as arguments."""
         return self.standard_normal(shape)
 
     def _pairs(self, count: int) -> Any:
-        """Pairs of normally distributed numbers; draws as many points as it needs, no more."""
+        """Return pairs of normally distributed numbers; draw only as many points as needed."""
         found = np.empty((0, 2))
         while len(found) < count:
             points = self._state.random_sample((count - len(found), 2)) * 2.0 - 1.0

@@ -1,4 +1,4 @@
-"""Has a function run in a forked child, which is ended where it stands still."""
+"""Runs a function in a forked child, which is ended if it hangs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMIT_S = 90
 
 
 def in_child(function: Callable[[], object]) -> None:
-    """Fails with what the function raised in the child, or if it does not end there."""
+    """Raise the exception of the function in the child, or fail if it does not end."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads

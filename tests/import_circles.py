@@ -1,4 +1,4 @@
-"""Which files of a package import one another, read from their text, and the circles in that."""
+"""Imports between the files of a package, read from their text, and the cycles among them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class SourceFile:
 
 
 def modules_of(package: Path) -> dict[str, Path]:
-    """Return the modules of a package that people wrote, with their files."""
+    """Return the modules of a package that are not generated, with their files."""
     found = {}
     for path in sorted(package.rglob("*.py")):
         if not path.name.endswith("_pb2.py"):
@@ -124,7 +124,7 @@ def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _groups(imports: Mapping[str, set[str]]) -> list[set[str]]:
-    """The strongly connected components that have more than one module."""
+    """Return the strongly connected components with more than one module."""
     above: dict[str, set[str]] = {}
     for module, others in imports.items():
         for other in others:
@@ -149,7 +149,7 @@ def _reached(start: str, edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def _way_back(start: str, imports: Mapping[str, set[str]]) -> list[str]:
-    """The modules of a shortest way from a module to itself."""
+    """Return the modules of a shortest path from a module to itself."""
     ways = [[start]]
     seen: set[str] = set()
     for way in ways:
@@ -163,7 +163,7 @@ def _way_back(start: str, imports: Mapping[str, set[str]]) -> list[str]:
 
 
 def _label(node: ast.stmt) -> str:
-    """What tells a statement of the top level from the others."""
+    """Return a text that distinguishes a top-level statement from the others."""
     name = getattr(node, "name", "_")
     return name if name != "_" else f"_:{node.lineno}"
 
@@ -176,7 +176,7 @@ def _is_gradient(node: ast.FunctionDef) -> bool:
 
 
 def _registered_gradients(statement: ast.stmt) -> set[str]:
-    """The functions that a statement such as ``add.gradient(_add_gradient)`` registers."""
+    """Return the functions that a statement like ``add.gradient(_add_gradient)`` registers."""
     if not isinstance(statement, ast.Expr | ast.For):
         return set()
     return {

@@ -1,4 +1,4 @@
-"""Many variants of a check in one test, where pytest would take longer than the check."""
+"""Many variants of a check in one test, if pytest would take longer than the check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_each(
     rows: Iterable[Any], check: Callable[[Any], object], told: Callable[[Any], str] = repr
 ) -> None:
-    """Checks all rows, and fails with what every row that failed says, by its name."""
+    """Check all rows, and fail with the messages of all failed rows, by name."""
     failures = []
     for row in rows:
         try:
@@ -28,7 +28,7 @@ def check_each(
 
 
 def in_one_test(name: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
-    """As `pytest.mark.parametrize` of one argument, within one test: all rows run, and are told."""
+    """Parametrize one argument within one test: all rows run, and failures name their rows."""
     kept = list(rows)
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:

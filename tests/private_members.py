@@ -1,4 +1,4 @@
-"""Uses of another file's private members, read from the text of files."""
+"""Uses of another file's private members, found in the text of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PrivateUse(NamedTuple):
 def foreign_private_uses(text: str) -> Iterator[PrivateUse]:
     """Yield the uses of private members that the file itself does not define.
 
-    A member counts as the file's own where a class of the file, or the file, defines or sets it.
+    A member counts as the file's own if a class of the file, or the file, defines or sets it.
     """
     tree = ast.parse(text)
     own = set(_defined_names(tree))
@@ -55,7 +55,7 @@ def _is_private(name: str) -> bool:
 
 
 def _is_own_object(value: ast.expr) -> bool:
-    """Whether a value is ``self``, ``cls``, or what ``super()`` gives."""
+    """Return whether a value is ``self``, ``cls``, or the result of ``super()``."""
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in ("super", "type")
     return isinstance(value, ast.Name) and value.id in ("self", "cls")

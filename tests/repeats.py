@@ -1,4 +1,4 @@
-"""More examples of what a test shows: `make test` runs a few, `.ci/run` all of them."""
+"""Further examples of a test: `make test` runs a few, `.ci/run` all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def few(examples: Iterable[Any], count: int) -> list[Any]:
-    """Parameters for a test: after the first `count`, examples are marked as repeats."""
+    """Return parameters for a test: those after the first `count` are marked as repeats."""
     return [
         example if number < count else pytest.param(example, marks=pytest.mark.repeats)
         for number, example in enumerate(examples)

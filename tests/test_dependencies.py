@@ -1,4 +1,4 @@
-"""What is installed is what is imported: by the package, and by its notebooks."""
+"""The declared dependencies are those that the package and its notebooks import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-# Each is asked for with a sentence that says what to install.
+# Each import of these has an error that says what to install.
 OPTIONAL = frozenset(["cupy", "grpc", "ipykernel", "scipy"])
 
 
@@ -29,7 +29,7 @@ def _project() -> Any:
 
 
 def _name(requirement: str) -> str:
-    """The name of a requirement, as all spellings of it."""
+    """Return the name of a requirement in its normalized form."""
     found = re.match(r"[\w.-]+", requirement)
     assert found
     return re.sub(r"[-_.]+", "-", found[0]).lower()
@@ -42,7 +42,7 @@ def _homes() -> Mapping[str, list[str]]:
 
 @cache
 def _with_what_they_need(requirements: tuple[str, ...]) -> set[str]:
-    """The names of all that is installed with requirements."""
+    """Return the names of all packages that are installed with requirements."""
     found: set[str] = set()
     left = [_name(one) for one in requirements]
     while left:
@@ -59,7 +59,7 @@ def _with_what_they_need(requirements: tuple[str, ...]) -> set[str]:
 
 
 def _imported(source: str) -> set[str]:
-    """The packages that a source imports, but for Python's own and tfnb."""
+    """Return the packages that a source imports, without Python's own and tfnb."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -70,7 +70,7 @@ def _imported(source: str) -> set[str]:
 
 
 def _not_installed(source: str, requirements: list[str]) -> list[str]:
-    """Which packages a source imports that these requirements do not bring."""
+    """Return which imported packages these requirements do not bring."""
     installed = _with_what_they_need(tuple(requirements))
     return [
         package
@@ -81,7 +81,7 @@ def _not_installed(source: str, requirements: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_imports_what_make_lab_installs(path: Path) -> None:
-    """That is, what `pip install 'tfnb[lab]'` brings."""
+    """`pip install 'tfnb[lab]'` installs everything that a notebook imports."""
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
     lines = "".join("".join(cell["source"]) + "\n" for cell in cells).splitlines()
     source = "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
@@ -92,7 +92,7 @@ def test_a_notebook_imports_what_make_lab_installs(path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_package_imports_what_pip_install_brings() -> None:
-    """Views, magics and image files among it; the rest is optional, and says what to install."""
+    """Views, magics and image files need no extra; an error names optional packages."""
     missing = {
         package
         for path in (ROOT / "tfnb").rglob("*.py")
@@ -103,7 +103,7 @@ def test_the_package_imports_what_pip_install_brings() -> None:
 
 
 def test_what_is_not_installed_is_found() -> None:
-    """However it is imported."""
+    """The check finds every form of import."""
     source = (
         "import json\nimport numpy.linalg\nfrom pytest import mark\n"
         "try:\n import hypothesis\nfinally:\n pass"
@@ -112,7 +112,7 @@ def test_what_is_not_installed_is_found() -> None:
 
 
 def test_every_dependency_is_explained() -> None:
-    """In a table of docs/dependencies.md; and none of them is gone."""
+    """Each has a row in a table of docs/dependencies.md, and each row a dependency."""
     told = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
     groups = [_project()["dependencies"], *_project()["optional-dependencies"].values()]
     needed = {_name(one) for group in groups for one in group} - {"tfnb"}

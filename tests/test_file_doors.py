@@ -1,4 +1,4 @@
-"""Kernels open no files themselves: ``core/files/file_access.py`` is the one door."""
+"""Kernels open files only through ``core/files/file_access.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "tfnb"
 
-# Where files are touched without the door, and why a node from a file gets nothing by that.
+# Files that use the file system directly, and why a loaded node gains nothing by it.
 _MAY = {
     "core/files/file_access.py": "the door",
     "core/files/database_file.py": "the part of the door for SQLite",
@@ -23,7 +23,7 @@ _MAY = {
     "common_runtime/executor/loaded_effects.py": "decides what the door lets through",
     "ops/random/sobol_ops.py": "a table that lies in the package",
 }
-# The user's calls, which no kernel makes.
+# Calls of the user, which no kernel makes.
 _OF_THE_USER = ("library/training/", "library/saved_model/")
 
 _MODULES = frozenset(("shutil", "glob", "tempfile", "mmap", "zipfile", "tarfile", "gzip", "bz2"))
@@ -41,7 +41,7 @@ _OF_PATH = frozenset(("read_text", "read_bytes", "write_text", "write_bytes"))
 
 
 def doors_in(source: str) -> list[str]:
-    """The calls and imports in a module that touch files.
+    """Return the calls and imports in a module that access files.
 
     >>> doors_in("with open('x') as f: pass"), doors_in("import os; os.path.isfile('x')")
     (['open'], ['os.path.isfile'])
@@ -74,8 +74,8 @@ def _modules() -> list[str]:
 
 
 @pytest.mark.slow
-def test_files_are_opened_at_the_door() -> None:
-    """A kernel that opened a file itself would not be asked for leave."""
+def test_files_are_opened_only_in_file_access() -> None:
+    """A kernel that opened a file directly would bypass the permissions."""
     found = {
         name: doors
         for name in _modules()
@@ -88,5 +88,5 @@ def test_files_are_opened_at_the_door() -> None:
 
 @pytest.mark.parametrize("name", sorted(_MAY))
 def test_what_may_touch_files_does(name: str) -> None:
-    """The list above has no line too many."""
+    """Each entry of the list above is necessary."""
     assert doors_in((ROOT / name).read_text())

@@ -1,4 +1,4 @@
-"""Each folder says in one page what it is, and the pages name files that exist."""
+"""Each folder has a README of one page, and the pages name existing files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_README_LINES = 90
 MAX_ARCHITECTURE_LINES = 150
 FEWEST_FILES = 5
 
-# A path ends the code, or stands before a colon: `executor.py`, `kernel_stats.py:with_pool`.
+# A path is the end of the code, or precedes a colon: `executor.py`, `kernel_stats.py:with_pool`.
 PATH_IN_CODE = re.compile(r"`([\w./-]+\.(?:py|md))(?=[`:])")
 PATH_IN_LINK = re.compile(r"\]\(([\w./-]+\.(?:py|md))(?:#[\w-]*)?\)")
 
@@ -62,7 +62,7 @@ def test_folder_has_a_readme_of_one_page(folder: Path) -> None:
 
 
 def test_architecture_is_one_page() -> None:
-    """The details are in the READMEs of the folders, not in docs/architecture.md."""
+    """Details belong to the READMEs of the folders, not to docs/architecture.md."""
     lines = ARCHITECTURE.read_text(encoding="utf-8").count("\n")
 
     assert lines <= MAX_ARCHITECTURE_LINES

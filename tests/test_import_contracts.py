@@ -1,4 +1,4 @@
-"""The rooms import only what their contracts in pyproject.toml allow, and files in no circle."""
+"""Folders import only what the contracts in pyproject.toml allow, and files form no circle."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from tests.import_circles import (
 
 ROOT = Path(__file__).parents[1]
 
-# Files whose imports may lead upwards, each with its reason.
+# Files whose imports may lead upwards, with the reason.
 #
-# Functions of these files: methods of a class give objects of its subclasses, defined on top of it.
+# Functions of these files: methods of a class that return objects of its subclasses, which are
+# defined above it.
 GIVES_SUBCLASSES = {
     "tfnb.library.control_flow.tensor_array": "TensorArray(...) is one of three kinds of it",
     "tfnb.library.data.dataset": "dataset.map(...) is a dataset, which has a method map",
@@ -29,8 +30,8 @@ GIVES_SUBCLASSES = {
     "tfnb.library.ragged.ragged_tensor": "ragged + 1 is ragged, through the table of operators",
     "tfnb.library.variables.variables": "Variable(...) is a reference or a resource",
 }
-# Imports for types of these classes: a graph knows its operations, and each of them its graph, so
-# that what the two are built on takes them as arguments.
+# Imports for types of these classes: a graph refers to its operations, and each operation to its
+# graph, so that files below both take them as arguments.
 ONE_STRUCTURE = {
     "tfnb.framework.graph": "Graph",
     "tfnb.framework.operation": "Operation",
@@ -39,7 +40,7 @@ ONE_STRUCTURE = {
 
 @pytest.mark.slow
 def test_rooms_keep_their_import_contracts() -> None:
-    """The layers, and what may not know Jupyter, gRPC, or the other column, hold everywhere."""
+    """The contracts cover layers, Jupyter, gRPC, and the two columns."""
     lint = "from importlinter.cli import lint_imports_command as main; main()"
     run = subprocess.run(
         [sys.executable, "-c", lint, "--no-cache"],
@@ -54,10 +55,10 @@ def test_rooms_keep_their_import_contracts() -> None:
 
 @functools.cache
 def _imports() -> dict[str, list[Import]]:
-    """The imports of every file.
+    """Return the imports of every file.
 
-    The gradient of Concat is built of Slice, that of Slice of Pad, and that of Pad of Slice: what
-    gradient functions import is not counted.
+    The gradient of Concat uses Slice, that of Slice uses Pad, and that of Pad uses Slice: imports
+    of gradient functions are not counted.
     """
     modules = modules_of(ROOT / "tfnb")
     found = {}
@@ -73,7 +74,7 @@ def _imports() -> dict[str, list[Import]]:
 
 
 def _counted_imports(exempt: frozenset[str]) -> dict[str, set[str]]:
-    """The imports of every file, without those that may lead upwards.
+    """Return the imports of every file, without those that may lead upwards.
 
     Args:
         exempt: The entries of the lists above that apply.
@@ -117,7 +118,7 @@ def test_files_import_one_another_in_no_circle() -> None:
 
 @pytest.mark.slow
 def test_every_exempt_file_would_close_a_circle() -> None:
-    """An entry that is needed no longer leaves its list."""
+    """An entry that is not needed must be removed."""
     needless = [entry for entry in EXEMPT if not circles(_counted_imports(EXEMPT - {entry}))]
 
     assert not needless, f"take {', '.join(sorted(needless))} from the lists"
@@ -131,7 +132,7 @@ def test_files_of_the_front_end_import_one_another_in_no_circle() -> None:
 
 
 def test_a_circle_is_found_through_a_type_and_a_function(tmp_path: Path) -> None:
-    """The check sees both kinds of import, and not what a gradient imports."""
+    """The check finds both kinds of import, and ignores those of gradients."""
     package = tmp_path / "made"
     package.mkdir()
     (package / "__init__.py").write_text("")

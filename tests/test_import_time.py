@@ -1,4 +1,4 @@
-"""`import tfnb` brings only what every user needs."""
+"""`import tfnb` imports only what every user needs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SELDOM_USED = [
 
 
 def modules_after(statement: str) -> set[str]:
-    """The names in sys.modules once a fresh interpreter has run a statement."""
+    """Return the names in sys.modules after a fresh interpreter has run a statement."""
     script = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
@@ -39,7 +39,7 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.mark.slow
 def test_importing_tfnb_imports_no_optional_package() -> None:
-    """Jupyter, CuPy and gRPC are imported on first use: a user may have none of them."""
+    """Jupyter, CuPy and gRPC are optional, and imported on first use."""
     loaded = modules_after("import tfnb")
 
     assert [name for name in OPTIONAL if name in loaded] == []
@@ -47,7 +47,7 @@ def test_importing_tfnb_imports_no_optional_package() -> None:
 
 @pytest.mark.slow
 def test_importing_tfnb_leaves_seldom_used_messages_alone() -> None:
-    """Messages of summaries, examples and SavedModels are imported where they are used."""
+    """Messages of summaries, examples and SavedModels are imported on first use."""
     loaded = modules_after("import tfnb")
 
     assert [name for name in SELDOM_USED if f"tfnb.proto.{name}" in loaded] == []

@@ -1,4 +1,4 @@
-"""Checks that are joined in one test tell as much as tests of their own."""
+"""A joined test reports as much as separate tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.joined import check_each, in_one_test
 
 
 def test_every_failing_row_is_told() -> None:
-    """With its name, whatever failed; the rows after it are checked, too."""
+    """Each failed row is reported with its name, and later rows run."""
 
     def check(row: int) -> None:
         if row == 1:
@@ -26,7 +26,7 @@ def test_every_failing_row_is_told() -> None:
 
 
 def test_a_joined_argument_is_no_fixture() -> None:
-    """The others are given to every row; two can be joined."""
+    """Other arguments are passed to every row; two arguments can be joined."""
     seen = []
 
     @in_one_test("a", [1, 2])
@@ -42,7 +42,7 @@ def test_a_joined_argument_is_no_fixture() -> None:
 
 
 def test_a_joined_variant_that_fails_is_told() -> None:
-    """Each of its arguments."""
+    """The failed combination of arguments is reported."""
 
     @in_one_test("a", [1, 2])
     @in_one_test("b", "xy")

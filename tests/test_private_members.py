@@ -1,4 +1,4 @@
-"""A file uses no private member of another file: what it needs of it has a public name."""
+"""A file uses no private member of another file; members for other files have public names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.private_members import foreign_private_uses
 
 ROOT = Path(__file__).parents[1]
 
-# TensorFlow's own names, which programs use: a second name for each would be one too many.
+# Private names of TensorFlow that programs use.
 OF_TENSORFLOW = frozenset(
     name
     for names in (
@@ -54,7 +54,7 @@ OF_TENSORFLOW = frozenset(
 OF_FLAGS = frozenset({"_define", "_parse", "_set_default"})
 # Named tuples have no other names for these.
 OF_NAMED_TUPLES = frozenset({"_fields", "_make", "_replace"})
-# Python and Jupyter offer no public way.
+# Python and Jupyter have no public name for these.
 OF_OTHERS = frozenset(
     {
         "_Decompress",  # the type of what zlib.decompressobj() gives
@@ -81,7 +81,7 @@ def _uses() -> list[tuple[str, str]]:
 
 
 def test_no_file_uses_a_private_member_of_another_one() -> None:
-    """What another file needs gets a public name, and a docstring that calls it internal."""
+    """A member for other files has a public name, and a docstring that calls it internal."""
     found = [text for member, text in _uses() if member not in ALLOWED]
 
     assert not found, "\n".join(
@@ -95,12 +95,12 @@ def test_no_file_uses_a_private_member_of_another_one() -> None:
 
 
 def test_every_allowed_name_is_used() -> None:
-    """A name that no file needs any more leaves the lists."""
+    """A name that no file uses must be removed from the lists."""
     assert sorted(ALLOWED - {member for member, _ in _uses()}) == []
 
 
 def test_a_member_of_the_same_file_is_no_private_use() -> None:
-    """Two objects of one class may look into each other; files may not."""
+    """Objects of one class may use each other's private members."""
     text = (
         "class A:\n"
         "    def __init__(self):\n"

@@ -1,4 +1,4 @@
-"""`make quick` runs the tests that know what was changed."""
+"""`make quick` runs the tests that cover the changed files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def house(root: Path, files: Mapping[str, str]) -> Path:
-    """A checkout with these files."""
+    """Make a checkout with these files."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,5 +65,5 @@ def root(tmp_path: Path) -> Path:
 def test_tests_that_know_a_changed_file_run(
     root: Path, changed: list[str], wanted: list[str]
 ) -> None:
-    """A room's tests, or of the ops those that name the module or its ops."""
+    """These are a folder's tests, or for ops the tests that name the module or its ops."""
     assert related_tests([Path(name) for name in changed], root) == wanted

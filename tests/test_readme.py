@@ -1,4 +1,4 @@
-"""What the README promises."""
+"""The example in the README works."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 @pytest.mark.slow
 def test_readme_example_prints_what_it_says() -> None:
-    """The program in the README fits the line that its last comment shows."""
+    """The program in the README prints the line in its last comment."""
     [program] = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     promised = program.splitlines()[-1].split("  # ")[1]
     run = subprocess.run(

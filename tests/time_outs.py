@@ -1,4 +1,4 @@
-"""What a step says that ran out of time, on machines of any speed."""
+"""The message of a step that times out, on machines of any speed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import tfnb as tf
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# In milliseconds.  A busy machine may not have begun what a step is to wait for in the first one.
+# In milliseconds. On a busy machine the awaited node may not have begun within the first limit.
 LIMITS = (50, 500, 5_000, 50_000)
 
 
 def let_time_out(run: Callable[[int], object], has_begun: Callable[[], bool]) -> None:
-    """Has a run end by its time-out, which is given longer until what the test is about has begun.
+    """Let a run time out, with longer limits until the tested operation has begun.
 
     Args:
       run: takes the limit in milliseconds, and must not end before it.
-      has_begun: whether it was reached.
+      has_begun: returns whether the operation was reached.
     """
     for limit in LIMITS:
         with pytest.raises(tf.errors.DeadlineExceededError):
@@ -31,11 +31,11 @@ def let_time_out(run: Callable[[int], object], has_begun: Callable[[], bool]) ->
 
 
 def message_of_time_out(run: Callable[[int], object], words: str) -> str:
-    """What the time-out of a run says, which is given longer until that has some words.
+    """Return the message of a run's time-out, with longer limits until it has certain words.
 
     Args:
       run: takes the limit in milliseconds, and must not end before it.
-      words: what is said when what the test is about had begun.
+      words: a part of the message once the tested operation has begun.
     """
     message = ""
     for limit in LIMITS:

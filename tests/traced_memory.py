@@ -1,4 +1,4 @@
-"""How much memory the interpreter takes inside a block."""
+"""The memory that the interpreter allocates inside a block."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class TracedMemory:
-    """What a block took.
+    """The memory of a block.
 
     Attributes:
-      peak: the bytes that arrays and objects took at most, besides those from before the block.
+      peak: the maximum of the bytes of arrays and objects, without those from before the block.
     """
 
     peak = 0
@@ -23,7 +23,7 @@ class TracedMemory:
 
 @contextmanager
 def traced_memory() -> Iterator[TracedMemory]:
-    """Measures the block; nothing else may measure meanwhile."""
+    """Measure the block; only one measurement may run at a time."""
     found = TracedMemory()
     gc.collect()
     assert not tracemalloc.is_tracing()

@@ -14,7 +14,7 @@ from typing import Any as _Any
 from tfnb.client import public as _public
 from tfnb.core.package_version import __version__ as __version__
 
-# How TensorFlow was built, for programs that print it; there is no C++ here.
+# The build of TensorFlow, for programs that print it; tfnb contains no C++.
 __git_version__ = "tfnb"
 __compiler_version__ = "none"
 __cxx11_abi_flag__ = 0
@@ -24,14 +24,14 @@ newaxis = None
 
 
 def load_ipython_extension(ipython: _Any) -> None:
-    """``%load_ext tfnb``: magics and rich display."""
+    """Register magics and rich display, for ``%load_ext tfnb``."""
     from tfnb.notebook import load_ipython_extension as load
 
     load(ipython)
 
 
 def unload_ipython_extension(ipython: _Any) -> None:
-    """``%unload_ext tfnb``."""
+    """Remove magics and rich display, for ``%unload_ext tfnb``."""
     from tfnb.notebook import unload_ipython_extension as unload
 
     unload(ipython)
@@ -49,5 +49,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_public.public_names("tf")})
 
 
-# `import tfnb.nn` and `import tfnb.compat.v1 as tf` find these without files of that name.
+# Makes `import tfnb.nn` and `import tfnb.compat.v1 as tf` work without files of that name.
 _public.install(_sys.modules[__name__])

@@ -1,4 +1,4 @@
-"""``python -m tfnb`` and the program ``tfnb``: the command line, with what draws graphs."""
+"""``python -m tfnb`` and the program ``tfnb``: the command line, with the drawing of graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; gives the exit code."""
+    """Run the command line; return the exit code."""
     return run_command_line(arguments, [GRAPH])
 
 

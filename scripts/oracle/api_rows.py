@@ -1,4 +1,4 @@
-"""Stores what TensorFlow builds for the rows of tests/ops/api_rows.py in tests/golden/api.json."""
+"""Store what TensorFlow builds for the rows of tests/ops/api_rows.py in tests/golden/api.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the file."""
+    """Write the file."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops import api_rows

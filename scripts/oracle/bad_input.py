@@ -1,6 +1,8 @@
-"""Writes tests/golden/bad_input.json: what TensorFlow says to each case in tests/client/bad_input.
+"""Write tests/golden/bad_input.json.
 
-Every case runs in a process of its own, for some of them end it.
+TensorFlow's answers to the cases in tests/client/bad_input.
+
+Every case runs in a separate process, because some cases end it.
 Run with a Python that has TensorFlow: python scripts/oracle/bad_input.py [case ...]
 """
 
@@ -22,7 +24,7 @@ LIMIT_S = 40
 
 
 def answer(tf: Any, case: Any) -> list[str]:
-    """The class and the first line of the error, or "value" and what came."""
+    """Return the class and the first line of the error, or "value" and the result."""
     with tf.Graph().as_default(), tf.Session() as sess:
         good = tf.constant(7.0, name="good")
         sess.run(good)
@@ -34,7 +36,7 @@ def answer(tf: Any, case: Any) -> list[str]:
 
 
 def first_line(error: Exception) -> str:
-    """What is wrong, without the wrapping around errors of a step."""
+    """Return the message of an error, without the wrapping around errors of a step."""
     text = str(error)
     if text.startswith("Graph execution error:"):
         text = text.partition("\n\nOriginal stack trace")[0]
@@ -47,7 +49,7 @@ def first_line(error: Exception) -> str:
 
 
 def in_own_process(tf: Any, case: Any) -> list[str]:
-    """What a case gives, also where it kills the process or never ends."""
+    """Return the answer of a case, also if it kills the process or never ends."""
     with tempfile.TemporaryFile("w+") as file:
         child = os.fork()
         if not child:
@@ -71,7 +73,7 @@ def in_own_process(tf: Any, case: Any) -> list[str]:
 
 
 def main() -> None:
-    """Writes the golden answers, of all cases or of those named."""
+    """Write the stored answers, of all cases or of the named ones."""
     import tensorflow.compat.v1 as tf
 
     from tests.client.bad_input.all_cases import CASES

@@ -1,4 +1,4 @@
-"""Writes tests/golden/behaviours.json: what TensorFlow does in each of tests/client/behaviours.
+"""Write tests/golden/behaviours.json: TensorFlow's results of tests/client/behaviours.
 
 Run with a Python that has TensorFlow: python scripts/oracle/behaviours.py
 """
@@ -17,7 +17,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 
 def main() -> None:
-    """Writes the answers; says where an error lacks the words that its case expects."""
+    """Write the answers; report errors without the text that their case expects."""
     import tensorflow.compat.v1 as tf
 
     from tests.client.behaviours.all_behaviours import BEHAVIOURS, answer

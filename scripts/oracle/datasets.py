@@ -1,4 +1,4 @@
-"""Writes tests/golden/datasets.json: pipelines of datasets as TensorFlow builds and runs them.
+"""Write tests/golden/datasets.json: pipelines of datasets as TensorFlow builds and runs them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/datasets.py
 """
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.library.data.dataset_scenarios import ITERATORS, PIPELINES, answer_of_pipeline

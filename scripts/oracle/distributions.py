@@ -1,4 +1,4 @@
-"""Stores what TensorFlow makes of the rows of tests/library/distributions/distribution_rows.py."""
+"""Store TensorFlow's results of the rows of tests/ops/distribution_rows.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/distributions.json.xz."""
+    """Write tests/golden/distributions.json.xz."""
     import tensorflow.compat.v1 as tf
 
     from tests.library.distributions import distribution_rows

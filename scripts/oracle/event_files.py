@@ -1,7 +1,7 @@
-"""Compares event files and TFRecord files with TensorFlow's, in both directions.
+"""Compare event files and TFRecord files with TensorFlow's, in both directions.
 
-TensorFlow writes files that the tests in ``tests/client/files`` read
-(``tests/golden/event_files.json``, bytes in base64); and TensorFlow reads what tfnb writes.
+TensorFlow writes files that ``tests/client/test_summary_writer.py`` and ``test_record_io.py`` read
+(``tests/golden/event_files.json``, bytes in base64), and TensorFlow reads files of tfnb.
 
     python scripts/oracle/event_files.py          # in an environment with TensorFlow
 """
@@ -27,7 +27,7 @@ KINDS = ("", "ZLIB", "GZIP")
 
 
 def write_events(api: Any, directory: str) -> Path:
-    """One event of each kind, written with either library."""
+    """Write one event of each kind with either library."""
     with api.Graph().as_default() as graph:
         total = api.placeholder(api.float32, [2], name="x")
         merged = api.summary.merge(
@@ -48,7 +48,7 @@ def write_events(api: Any, directory: str) -> Path:
 
 
 def outline(events: Any) -> list[Any]:
-    """What must be equal in the files of both: everything but times and hosts."""
+    """Return the parts that must be equal in both files: everything but times and hosts."""
     found: list[Any] = []
     for event in events:
         kind = event.WhichOneof("what")
@@ -73,7 +73,7 @@ def outline(events: Any) -> list[Any]:
 
 
 def main() -> None:
-    """Write, read, compare, store."""
+    """Write, read, compare and store the files."""
     tf.disable_v2_behavior()
     stored: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:

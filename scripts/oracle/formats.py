@@ -1,7 +1,7 @@
-"""Shows that TensorFlow and tfnb read each other's files, and stores some that TensorFlow wrote.
+"""Check that TensorFlow and tfnb read each other's files, and store some files of TensorFlow.
 
 Checkpoints of both formats, MetaGraphDefs, frozen graphs and SavedModels are written by each and
-read by each; every pair must find the same. What TensorFlow wrote goes to tests/golden/formats.
+read by each; every pair must find the same. TensorFlow's files go to tests/golden/formats.
 
 Run with a Python that has TensorFlow and tfnb's requirements: python scripts/oracle/formats.py
 """
@@ -21,7 +21,7 @@ TARGET = ROOT / "tests" / "golden" / "formats"
 
 
 def main() -> int:
-    """Tries all pairs; 1 if one of them disagrees."""
+    """Try all pairs; return 1 if one of them disagrees."""
     import tensorflow.compat.v1 as tensorflow
 
     import tfnb
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _write_objects() -> None:
-    """A checkpoint of TensorFlow 2's objects, from a program of its own."""
+    """Write a checkpoint of TensorFlow 2's objects, in a separate process."""
     import subprocess
 
     program = (

@@ -1,4 +1,4 @@
-"""Stores what TensorFlow computes for the rows of tests/ops/function_rows.py."""
+"""Store TensorFlow's results of the rows of tests/ops/function_rows.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/function_rows.npz."""
+    """Write tests/golden/function_rows.npz."""
     import numpy as np
     import tensorflow.compat.v1 as tf
 

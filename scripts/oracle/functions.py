@@ -1,4 +1,4 @@
-"""Writes tests/golden/functions.json: what TensorFlow makes of the programs with functions.
+"""Write tests/golden/functions.json: TensorFlow's results of the programs with functions.
 
 Run with a Python that has TensorFlow: python scripts/oracle/functions.py [name ...]
 """
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers; of some programs only, where they are named."""
+    """Write the answers of all programs, or of the named ones."""
     import tensorflow.compat.v1 as tf
     from tensorflow.python.framework import function
     from tensorflow.python.ops import functional_ops

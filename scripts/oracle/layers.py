@@ -1,4 +1,4 @@
-"""Writes tests/golden/layers.json.xz: layers and recurrent networks as TensorFlow builds them.
+"""Write tests/golden/layers.json.xz: layers and recurrent networks as TensorFlow builds them.
 
 Run with a Python that has TensorFlow, and tf-keras of the same version, from which TensorFlow takes
 ``tf.layers``: python scripts/oracle/layers.py
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 

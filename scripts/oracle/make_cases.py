@@ -1,4 +1,4 @@
-"""Makes the project's own cases: graphs built, run and answered by TensorFlow.
+"""Make the project's own cases: graphs built, run and answered by TensorFlow.
 
 Run it in an environment with TensorFlow::
 
@@ -6,9 +6,9 @@ Run it in an environment with TensorFlow::
     python scripts/oracle/make_cases.py while cond  # those whose name contains a word
 
 Each builder gets TensorFlow's module and a fresh graph, and returns steps: ``run(fetches, feeds,
-targets)``. TensorFlow runs them with graph optimisation off; what it answers, a value or an error
-class, is stored. ``quantized_frozen`` was asked with TF_ENABLE_ONEDNN_OPTS=0 in the environment,
-because with oneDNN numbers are rounded elsewhere; ``quantized_fused`` needs oneDNN.
+targets)``. TensorFlow runs them with graph optimization off; its answer, a value or an error class,
+is stored. ``quantized_frozen`` was run with TF_ENABLE_ONEDNN_OPTS=0 in the environment, because
+oneDNN rounds numbers at other places; ``quantized_fused`` needs oneDNN.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Step:
 
 
 def run(fetches: Any = (), feeds: Any = None, targets: Any = (), **more: Any) -> Step:
-    """A step that runs."""
+    """Return a step that runs."""
     return Step(list(fetches), dict(feeds or {}), list(targets), more=more)
 
 
 def case(builder: Callable[[], Any]) -> Callable[[], Any]:
-    """Registers a builder under its own name."""
+    """Register a builder under its own name."""
     BUILDERS[builder.__name__] = builder
     return builder
 
@@ -57,7 +57,7 @@ def case(builder: Callable[[], Any]) -> Callable[[], Any]:
 
 @case
 def arithmetic() -> Any:
-    """Broadcasting, integer division and powers in several dtypes."""
+    """Broadcast, divide integers and compute powers in several dtypes."""
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     n = tf.placeholder(tf.int32, [4], name="n")
     y = tf.identity((x * 2.0 - 1.0) / (x + 0.5) + [1.0, 2.0, 3.0], name="y")
@@ -68,7 +68,7 @@ def arithmetic() -> Any:
 
 
 def _quantized_constant(values: Any, dtype: Any, name: str) -> Any:
-    """A Const of a quantized dtype, which tf.constant does not make."""
+    """Return a Const of a quantized dtype, which tf.constant does not make."""
     proto = tf.AttrValue()
     proto.tensor.dtype = dtype.as_datatype_enum
     proto.tensor.tensor_shape.CopyFrom(tf.TensorShape(values.shape).as_proto())
@@ -79,7 +79,7 @@ def _quantized_constant(values: Any, dtype: Any, name: str) -> Any:
 
 
 def _eight_bits(found: Any, name: str) -> Any:
-    """What a tool that quantizes graphs puts behind every op with 32-bit numbers."""
+    """Add the nodes that quantizing tools put behind every op with 32-bit numbers."""
     low, high = tf.raw_ops.RequantizationRange(
         input=found[0], input_min=found[1], input_max=found[2], name=name + "/requant_range"
     )
@@ -96,7 +96,7 @@ def _eight_bits(found: Any, name: str) -> Any:
 
 @case
 def pictures_as_files() -> Any:
-    """PNG files byte for byte: filters, windows and pieces as libpng chooses them."""
+    """Encode PNG files, which are compared byte for byte: filters, windows and blocks of libpng."""
     pixels = tf.placeholder(tf.uint8, [None, None, None], name="pixels")
     deep = tf.placeholder(tf.uint16, [None, None, None], name="deep")
     files = [
@@ -119,7 +119,7 @@ def pictures_as_files() -> Any:
 
 @case
 def table_exports() -> Any:
-    """In which order a mutable table hands out its keys after it grew and shrank."""
+    """Export the keys of a mutable table after it grew and shrank."""
     tables = tf.lookup.experimental
     steps = []
     state = np.random.RandomState(6)
@@ -141,7 +141,7 @@ def table_exports() -> Any:
 
 @case
 def quantized_frozen() -> Any:
-    """An image model as a tool of TensorFlow 1 left it that quantized weights and layers."""
+    """Build an image model with quantized weights and layers as TensorFlow 1's tools made them."""
     raw = tf.raw_ops
     state = np.random.RandomState(3)
     x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x")
@@ -238,7 +238,7 @@ def quantized_frozen() -> Any:
 
 @case
 def quantized_fused() -> Any:
-    """Convolutions fused with what follows them, as tools quantize models for CPUs with oneDNN."""
+    """Build fused convolutions, as tools quantize models for CPUs with oneDNN."""
     raw = tf.raw_ops
     state = np.random.RandomState(5)
 
@@ -323,7 +323,7 @@ def quantized_fused() -> Any:
 
 @case
 def tensor_maps() -> Any:
-    """Maps in variants: adding, replacing, asking, forgetting, and gradients through them."""
+    """Use maps in variants: add, replace, look up, erase, and gradients through them."""
     from tensorflow.python.ops import map_ops  # noqa: F401  # has the gradients
 
     raw = tf.raw_ops
@@ -357,7 +357,7 @@ def tensor_maps() -> Any:
 
 @case
 def batched_requests() -> Any:
-    """Ops of serving: a function of a padded batch, batches taken apart again."""
+    """Batch requests as in serving: a function of a padded batch, which is divided again."""
     from tensorflow.python.ops import batch_ops
 
     raw = tf.raw_ops
@@ -408,7 +408,7 @@ def batched_requests() -> Any:
 
 @case
 def composite_variants() -> Any:
-    """Components of composite tensors packed into variants and unpacked."""
+    """Pack components of composite tensors into variants and unpack them."""
     raw = tf.raw_ops
     x = tf.placeholder(tf.float32, [None], name="x")
     feeds = {x: np.array([1.0, 2.5, 4.0], np.float32)}
@@ -431,7 +431,7 @@ def composite_variants() -> Any:
 
 @case
 def lookup_tables_old() -> Any:
-    """Tables behind references to strings, as graphs before TensorFlow 1.4 have them."""
+    """Use tables with references to strings as handles, as in graphs before TensorFlow 1.4."""
     raw = tf.raw_ops
     words = raw.HashTable(key_dtype=tf.string, value_dtype=tf.int64, shared_name="words")
     fill = raw.InitializeTable(
@@ -479,7 +479,7 @@ def lookup_tables_old() -> Any:
 
 @case
 def ragged_variants() -> Any:
-    """Ragged tensors packed into variants, whole and row by row, and unpacked again."""
+    """Pack ragged tensors into variants, as a whole and by rows, and unpack them."""
     raw = tf.raw_ops
     outer, inner = (tf.constant(v, tf.int64) for v in ([0, 2, 2, 3], [0, 1, 3, 6]))
     values = tf.placeholder(tf.float32, [None], name="values")
@@ -521,7 +521,7 @@ def ragged_variants() -> Any:
 
 @case
 def matmul_softmax() -> Any:
-    """A linear classifier's forward pass."""
+    """Run a linear classifier's forward pass."""
     x = tf.placeholder(tf.float32, [None, 4], name="x")
     w = tf.constant(np.arange(12, dtype=np.float32).reshape(4, 3) / 10)
     logits = tf.nn.bias_add(tf.matmul(x, w), [0.1, -0.2, 0.3])
@@ -532,7 +532,7 @@ def matmul_softmax() -> Any:
 
 @case
 def convolutional_network() -> Any:
-    """Conv2D, BiasAdd, Relu, MaxPool and a dense layer; two sizes of batch."""
+    """Run Conv2D, BiasAdd, Relu, MaxPool and a dense layer with two batch sizes."""
     random = np.random.RandomState(1)
     x = tf.placeholder(tf.float32, [None, 8, 8, 1], name="x")
     k = tf.constant(random.randn(3, 3, 1, 4).astype(np.float32))
@@ -548,7 +548,7 @@ def convolutional_network() -> Any:
 
 @case
 def shapes_and_slices() -> Any:
-    """Shape arithmetic, slicing, gather, transpose, concat, split, pack."""
+    """Compute shapes, slice, gather, transpose, concat, split and pack."""
     x = tf.placeholder(tf.float32, [None, 4, 3], name="x")
     a = tf.transpose(x[:, 1:-1, ::-1], [2, 0, 1], name="a")
     b = tf.reshape(x, tf.stack([tf.shape(x)[0], -1]), name="b")
@@ -561,7 +561,7 @@ def shapes_and_slices() -> Any:
 
 @case
 def text() -> Any:
-    """String constants, joining and formatting a shard's file name."""
+    """Join string constants and format a shard's file name."""
     s = tf.placeholder(tf.string, [None], name="s")
     j = tf.string_join([s, tf.constant("-"), s], name="j")
     return [run([j, tf.shape(j, name="n")], {s: np.array([b"a", b"\x00\xff", b""], object)})]
@@ -569,7 +569,7 @@ def text() -> Any:
 
 @case
 def cond_both_sides() -> Any:
-    """tf.cond with captured tensors, taken either way."""
+    """Run tf.cond with captured tensors in both directions."""
     p = tf.placeholder(tf.bool, [], name="p")
     x = tf.placeholder(tf.float32, [2], name="x")
     y = tf.cond(p, lambda: x * 2.0, lambda: x + 10.0, name="y")
@@ -578,7 +578,7 @@ def cond_both_sides() -> Any:
 
 @case
 def cond_dead_fetch() -> Any:
-    """Fetching the dead side of a Switch is an error; running it as a target is none."""
+    """Fetch the dead side of a Switch, which is an error, and run it as a target, which is not."""
     p = tf.placeholder(tf.bool, [], name="p")
     from tensorflow.python.ops import control_flow_ops
 
@@ -593,7 +593,7 @@ def cond_dead_fetch() -> Any:
 
 @case
 def merge_index() -> Any:
-    """Merge says which input was alive."""
+    """Return which input of a Merge was alive."""
     from tensorflow.python.ops import control_flow_ops
 
     p = tf.placeholder(tf.bool, [], name="p")
@@ -605,7 +605,7 @@ def merge_index() -> Any:
 
 @case
 def while_counter() -> Any:
-    """A loop to a fed limit, zero rounds included."""
+    """Count to a fed limit, also with no iteration."""
     n = tf.placeholder(tf.int32, [], name="n")
     i, s = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i * i), [0, 0])
     return [run([i, s], {n: limit}) for limit in (0, 1, 50)]
@@ -613,7 +613,7 @@ def while_counter() -> Any:
 
 @case
 def while_serial_matrix() -> Any:
-    """parallel_iterations=1, a matrix as loop variable and a captured one."""
+    """Loop with parallel_iterations=1, a matrix as loop variable and a captured one."""
     a = tf.constant(np.array([[0.5, 0.25], [0.1, 0.6]], np.float32))
     i, m = tf.while_loop(
         lambda i, m: i < 12,
@@ -626,7 +626,7 @@ def while_serial_matrix() -> Any:
 
 @case
 def while_nested() -> Any:
-    """A loop in a loop; the inner limit depends on the outer variable."""
+    """Nest loops; the inner limit depends on the outer variable."""
     n = tf.placeholder(tf.int32, [], name="n")
 
     def outer(i: Any, total: Any) -> Any:
@@ -641,7 +641,7 @@ def while_nested() -> Any:
 
 @case
 def while_with_cond() -> Any:
-    """Collatz: a cond inside a loop, and the loop inside a cond."""
+    """Compute Collatz sequences: a cond inside a loop, and the loop inside a cond."""
     n = tf.placeholder(tf.int32, [], name="n")
 
     def body(x: Any, steps: Any) -> Any:
@@ -657,7 +657,7 @@ def while_with_cond() -> Any:
 
 @case
 def while_growing() -> Any:
-    """A loop variable whose shape grows."""
+    """Loop over a variable whose shape grows."""
     _, x = tf.while_loop(
         lambda i, x: i < 5,
         lambda i, x: (i + 1, tf.concat([x, [tf.cast(i, tf.float32)]], 0)),
@@ -669,7 +669,7 @@ def while_growing() -> Any:
 
 @case
 def while_error_inside() -> Any:
-    """A division by zero in a later iteration fails the step; the next step works."""
+    """Divide by zero in a later iteration, which fails the step; the next step works."""
     d = tf.placeholder(tf.int32, [], name="d")
     _, x = tf.while_loop(
         lambda i, x: i < 6, lambda i, x: (i + 1, x + 10 // (i - d)), [tf.constant(0), 0]
@@ -679,7 +679,7 @@ def while_error_inside() -> Any:
 
 @case
 def tensor_array() -> Any:
-    """map_fn: TensorArrays written and read in a loop."""
+    """Run map_fn: TensorArrays written and read in a loop."""
     x = tf.placeholder(tf.float32, [None], name="x")
     y = tf.map_fn(lambda v: v * v + 1.0, x)
     return [run([y], {x: np.arange(count, dtype=np.float32)}) for count in (4, 1)]
@@ -687,7 +687,7 @@ def tensor_array() -> Any:
 
 @case
 def ref_variables() -> Any:
-    """Reference variables: uninitialised, assigned, added to, read."""
+    """Use reference variables: uninitialized, assigned, added to, read."""
     v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=False)
     add = tf.assign_add(v, [0.5, 0.25], name="add")
     double = tf.identity(v * 2.0, name="double")
@@ -704,7 +704,7 @@ def ref_variables() -> Any:
 
 @case
 def resource_variables() -> Any:
-    """Resource variables: the same, through handles."""
+    """Use resource variables: uninitialized, assigned, added to, read."""
     v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=True)
     add = v.assign_add([0.5, 0.25], read_value=False)
     double = tf.identity(v * 2.0, name="double")
@@ -720,7 +720,7 @@ def resource_variables() -> Any:
 
 @case
 def gradient_descent() -> Any:
-    """A few training steps of a small net, gradients in the graph."""
+    """Train a small net for a few steps, with gradients in the graph."""
     random = np.random.RandomState(3)
     x = tf.constant(random.randn(6, 4).astype(np.float32))
     y = tf.constant(random.randn(6, 2).astype(np.float32))
@@ -735,7 +735,7 @@ def gradient_descent() -> Any:
 
 @case
 def read_behind_assignment() -> Any:
-    """Values of reference variables named before an assignment and used behind it."""
+    """Read reference variables before an assignment and use the values behind it."""
     v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=False)
     w = tf.get_variable("w", initializer=tf.zeros([2]), use_resource=False)
     p = tf.placeholder(tf.bool, [], name="p")
@@ -780,7 +780,7 @@ def read_behind_assignment() -> Any:
 
 @case
 def training_with_fetches() -> Any:
-    """Loss with a penalty of the weights, step and rate, fetched beside the training step."""
+    """Fetch the loss with a penalty of the weights, step and rate beside the training step."""
     tf.set_random_seed(1)
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     first = tf.get_variable("first", [3, 2], initializer=tf.constant_initializer(0.3))
@@ -801,7 +801,7 @@ def training_with_fetches() -> Any:
 
 @case
 def functional_control_flow_twice_differentiated() -> Any:
-    """Two gradients through one While whose body has an If whose branch has a While."""
+    """Differentiate twice through a While whose body has an If whose branch has a While."""
     tf.enable_control_flow_v2()
     x = tf.placeholder(tf.float32, [3], name="x")
     n = tf.placeholder(tf.int32, [], name="n")
@@ -828,7 +828,7 @@ def functional_control_flow_twice_differentiated() -> Any:
 
 @case
 def mapped_function_and_centers() -> Any:
-    """A function for each row, the distinct elements of a dataset, nearest centers."""
+    """Map a function over rows, find the distinct elements of a dataset, and nearest centers."""
     from tensorflow import raw_ops
     from tensorflow.python.framework import function
 
@@ -860,7 +860,7 @@ def mapped_function_and_centers() -> Any:
 
 @case
 def two_devices() -> Any:
-    """Two CPU devices: values and control cross between them."""
+    """Send values and control edges between two CPU devices."""
     with tf.device("/cpu:0"):
         a = tf.placeholder(tf.float32, [2], name="a")
         b = a + 1.0
@@ -874,7 +874,7 @@ def two_devices() -> Any:
 
 @case
 def loop_over_two_devices() -> Any:
-    """A loop whose body lives on another device than its condition."""
+    """Loop with the body on another device than the condition."""
 
     def body(i: Any, x: Any) -> Any:
         with tf.device("/cpu:1"):
@@ -889,7 +889,7 @@ def loop_over_two_devices() -> Any:
 
 @case
 def missing_device() -> Any:
-    """A device that is not there: refused at the first run."""
+    """Request a missing device, which is refused at the first run."""
     with tf.device("/cpu:5"):
         x = tf.constant(1.0, name="x")
     return [run([x])]
@@ -897,7 +897,7 @@ def missing_device() -> Any:
 
 @case
 def partial_runs() -> Any:
-    """A step fed and fetched in two parts, and used too often."""
+    """Feed and fetch a step in two parts, and use it too often."""
     a = tf.placeholder(tf.float32, [], name="a")
     b = tf.placeholder(tf.float32, [], name="b")
     x = tf.add(a, 1.0, name="x")
@@ -914,7 +914,7 @@ def partial_runs() -> Any:
 
 @case
 def feeding() -> Any:
-    """Missing feeds, feeds inside the graph, wrong shapes."""
+    """Omit feeds, feed inside of the graph, and feed wrong shapes."""
     p = tf.placeholder(tf.float32, [2], name="p")
     q = tf.placeholder_with_default(tf.constant([5.0, 6.0]), [2], name="q")
     inner = tf.multiply(p, 3.0, name="inner")
@@ -930,7 +930,7 @@ def feeding() -> Any:
 
 @case
 def kernel_errors() -> Any:
-    """Shapes that do not fit, an index out of range, a zero divisor: TensorFlow's classes."""
+    """Cause errors of kernels: shapes, an index out of range, a zero divisor."""
     x = tf.placeholder(tf.float32, None, name="x")
     i = tf.placeholder(tf.int32, None, name="i")
     product = tf.matmul(x, tf.constant([[1.0], [2.0]]), name="product")
@@ -950,7 +950,7 @@ def kernel_errors() -> Any:
 
 
 def main(words: list[str]) -> None:
-    """Makes the chosen cases."""
+    """Make the chosen cases."""
     tf.disable_v2_behavior()
     tf.disable_resource_variables()
     for name, builder in BUILDERS.items():
@@ -960,7 +960,7 @@ def main(words: list[str]) -> None:
 
 
 def make(name: str, builder: Callable[[], Any]) -> None:
-    """Builds, runs and stores one case."""
+    """Build, run and store one case."""
     folder = OWN / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -993,7 +993,7 @@ def make(name: str, builder: Callable[[], Any]) -> None:
 
 
 def session_config(config: dict[str, Any]) -> Any:
-    """Graph optimisation off, so that every node runs."""
+    """Turn graph optimization off, so that every node runs."""
     proto = tf.ConfigProto()
     for kind, count in config.get("device_count", {}).items():
         proto.device_count[kind] = count
@@ -1011,7 +1011,7 @@ def describe(
     inputs: dict[str, Any],
     expected: dict[str, Any],
 ) -> dict[str, Any]:
-    """Runs one step and writes down what it was and what came out."""
+    """Run one step and return its description and results."""
     fetches = [graph.as_graph_element(f) for f in step.fetches]
     targets = [graph.as_graph_element(t) for t in step.targets]
     feeds: dict[Any, Any] = {}
@@ -1048,7 +1048,7 @@ def perform(
     session: Any,
     handles: dict[str, Any],
 ) -> list[Any]:
-    """Lets TensorFlow run one step."""
+    """Run one step with TensorFlow."""
     if step.kind == "prun_setup":
         feeds_declared = [session.graph.as_graph_element(name) for name in row["feeds"]]
         handles[row["handle"]] = session.partial_run_setup(fetches + targets, feeds_declared)
@@ -1061,7 +1061,7 @@ def perform(
 
 
 def flat(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Arrays as npz can hold them without pickling: strings as bytes, offsets and shape."""
+    """Return arrays that npz holds without pickling: strings as bytes, offsets and shape."""
     stored: dict[str, Any] = {}
     for key, array in arrays.items():
         if array.dtype.kind not in "OSU":

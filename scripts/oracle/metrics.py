@@ -1,4 +1,4 @@
-"""Stores TensorFlow's graphs and values of losses and metrics: ``tests/golden/metrics.json.xz``."""
+"""Store TensorFlow's graphs and values of losses and metrics: ``tests/golden/metrics.json.xz``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores what TensorFlow computes for the rows of tests/ops/old_op_rows.py."""
+"""Store TensorFlow's results of the rows of tests/ops/old_op_rows.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/old_ops.npz: an array per output, or the name of the error's class."""
+    """Write tests/golden/old_ops.npz: an array per output, or the name of the error's class."""
     import numpy as np
     import tensorflow.compat.v1 as tf
 

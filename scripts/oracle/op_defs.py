@@ -1,4 +1,4 @@
-"""Writes tests/golden/op_defs.txt: every op TensorFlow knows, one line each.
+"""Write tests/golden/op_defs.txt: every op of TensorFlow, one line each.
 
 Run with a Python that has TensorFlow: python scripts/oracle/op_defs.py
 """
@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests" / "ops"))
 
 
 def main() -> None:
-    """Writes the golden list."""
+    """Write the golden list."""
     from op_def_text import op_def_line
     from tensorflow.core.framework import op_def_pb2
     from tensorflow.python.client import pywrap_tf_session

@@ -1,8 +1,8 @@
-"""Prints the `@register_op(...)` head of ops from the golden list, ready to paste.
+"""Print the `@register_op(...)` head of ops from the golden list, ready to paste.
 
     python scripts/oracle/op_signature.py Relu Conv2D ...
 
-Reads tests/golden/op_defs.txt only, so it needs no TensorFlow.
+Reads only tests/golden/op_defs.txt, so it needs no TensorFlow.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _QUANTIZED = "qint8, quint8, qint32, qint16, quint16"
 
 
 def golden_lines() -> dict[str, str]:
-    """Op name -> its line."""
+    """Return op name -> its line."""
     lines = GOLDEN.read_text().splitlines()
     return {line.split("(", 1)[0]: line for line in lines}
 
 
 def attr_spec(text: str) -> str:
-    """The attr spec in REGISTER_OP text."""
+    """Return the attr spec in REGISTER_OP text."""
     match = re.fullmatch(r"(\w+): ([\w()]+?)(?: in \{(.*?)\})?(?: >= (-?\d+))?(?: = (.*))?", text)
     if match is None:
         raise ValueError(text)
@@ -56,7 +56,7 @@ def attr_spec(text: str) -> str:
 
 
 def register_text(line: str) -> str:
-    """The decorator line(s) for one golden line."""
+    """Return the decorator line(s) for one golden line."""
     head, *rest = line.split(" | ")
     match = re.fullmatch(r"([\w>]+)\((.*)\) -> \((.*)\)", head)
     assert match is not None, line
@@ -77,7 +77,7 @@ def register_text(line: str) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Prints the heads of the named ops."""
+    """Print the heads of the named ops."""
     lines = golden_lines()
     for name in names:
         sys.stdout.write(register_text(lines[name]) + "\n")

@@ -1,4 +1,4 @@
-"""Stores TensorFlow's answers to the op samples: tests/golden/ops_<family>.bin.
+"""Store TensorFlow's answers to the op samples: tests/golden/ops_<family>.bin.
 
     python scripts/oracle/ops_samples.py [family ...]        needs TensorFlow
 
@@ -8,7 +8,7 @@ For every row of tests/ops/*/samples_<family>.py the op alone is built four time
 * inputs as placeholders of known shape: static shapes again;
 * inputs as placeholders of unknown shape: static shapes, and then the run gives the values or the
   run-time error;
-* gradients: tf.gradients of all outputs that can have one, with fixed incoming gradients.
+* gradients: tf.gradients of all differentiable outputs, with fixed incoming gradients.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Harness:
         return handle
 
     def read_variables(self) -> list[Any]:
-        """Tensors that read what the variables hold now."""
+        """Return tensors that read the current values of the variables."""
         reads = []
         for variable in self.variables:
             if variable.dtype == tf.resource:
@@ -171,7 +171,7 @@ class Harness:
 
 
 def attr_value(kind: str, value: Any) -> Any:
-    """A Python value as an AttrValue message."""
+    """Return a Python value as an AttrValue message."""
     message = attr_value_pb2.AttrValue()
     if kind.startswith("list("):
         message.list.SetInParent()
@@ -204,12 +204,12 @@ def attr_value(kind: str, value: Any) -> Any:
 
 
 def static_shapes(op: Any) -> list[Any]:
-    """The shapes of the op's outputs: lists with None, or None for an unknown rank."""
+    """Return the shapes of the op's outputs: lists with None, or None for an unknown rank."""
     return [None if out.shape.rank is None else out.shape.as_list() for out in op.outputs]
 
 
 def session() -> Any:
-    """A session whose optimizer leaves the op alone."""
+    """Return a session whose optimizer leaves the op alone."""
     config = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = -1
@@ -217,7 +217,7 @@ def session() -> Any:
 
 
 def message_of(error: Any) -> str:
-    """The sentence of a run-time error without the report of where the node was made."""
+    """Return the sentence of a run-time error without the report of where the node was made."""
     text = error.message.split("\n\nOriginal")[0].split("Errors may have originated")[0]
     return text.split("Node: 'op_under_test'\n")[-1].removesuffix(
         "\n\t [[{{node op_under_test}}]]"
@@ -225,12 +225,12 @@ def message_of(error: Any) -> str:
 
 
 def comparable(value: Any) -> bool:
-    """Whether the value can be stored."""
+    """Return whether the value can be stored."""
     return isinstance(value, (np.ndarray, np.generic, bytes))
 
 
 def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
-    """Fills in values and the variables' values, or the run-time error."""
+    """Fill in values and the variables' values, or the run-time error."""
     with tf.Graph().as_default():
         try:
             harness = Harness(sample, "unknown")
@@ -259,7 +259,7 @@ def run(sample: samples.Sample, answer: dict[str, Any]) -> None:
 
 
 def build(sample: samples.Sample, answer: dict[str, Any], mode: str) -> None:
-    """Fills in the static shapes for one way of making the inputs."""
+    """Fill in the static shapes for one way of making the inputs."""
     with tf.Graph().as_default():
         try:
             answer[f"shapes_{mode}"] = static_shapes(Harness(sample, mode).op)
@@ -268,7 +268,7 @@ def build(sample: samples.Sample, answer: dict[str, Any], mode: str) -> None:
 
 
 def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
-    """Fills in tf.gradients of the outputs by the inputs; None where TensorFlow says None."""
+    """Fill in tf.gradients of the outputs by the inputs; None where TensorFlow says None."""
     with tf.Graph().as_default():
         harness = Harness(sample, "known")
         if not sample.values:
@@ -295,15 +295,15 @@ def gradients(sample: samples.Sample, answer: dict[str, Any]) -> None:
 
 
 def as_array(value: Any) -> Any:
-    """A fetched value as an array; a string keeps the zero bytes at its end.
+    """Return a fetched value as an array; a string keeps the zero bytes at its end.
 
-    Which NumPy's do not.
+    NumPy's byte strings drop these.
     """
     return np.asarray(value, object if isinstance(value, bytes) else None)
 
 
 def main(names: list[str]) -> None:
-    """Asks TensorFlow about every row of the named families."""
+    """Run every row of the named families with TensorFlow."""
     for name in names or samples.families():
         writer = GoldenWriter(samples.GOLDEN / f"ops_{name}.bin")
         rows = samples.family(name)

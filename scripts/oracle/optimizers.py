@@ -1,4 +1,4 @@
-"""Stores what TensorFlow's optimizers do in ``tests/golden/optimizers.json``."""
+"""Store the effects of TensorFlow's optimizers in ``tests/golden/optimizers.json``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.library.training.optimizer_scenarios import OPTIMIZERS, train  # noqa
 
 
 def main() -> None:
-    """Trains with every optimizer, on both kinds of variables, densely and sparsely."""
+    """Train with every optimizer, on both kinds of variables, with dense and sparse gradients."""
     tf.disable_v2_behavior()
     found = {
         f"{name}-{use_resource}-{is_sparse}": train(tf, name, use_resource, is_sparse)

@@ -1,4 +1,4 @@
-"""Writes tests/golden/pipelines.json: queues and pipelines as TensorFlow builds and runs them.
+"""Write tests/golden/pipelines.json: queues and pipelines as TensorFlow builds and runs them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/pipelines.py
 """
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.ops.waiting import data_flow_scenarios  # noqa: F401  # adds programs

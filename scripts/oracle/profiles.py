@@ -1,8 +1,8 @@
-"""Stores what TensorFlow's profiler answers: tests/golden/profiles.json.xz.
+"""Store the answers of TensorFlow's profiler: tests/golden/profiles.json.xz.
 
     python scripts/oracle/profiles.py        needs TensorFlow
 
-The graphs, and what is asked of them, are those of tests/client/profiler/models.py.
+The graphs and requests are those of tests/client/profiler/models.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OUT = ROOT / "tests/golden/profiles.json.xz"
 
 @contextlib.contextmanager
 def printed() -> Iterator[list[str]]:
-    """What goes to the standard output, and what to the standard error, of C++, too."""
+    """Capture standard output and standard error, including those of C++."""
     found: list[str] = []
     kept = [os.dup(1), os.dup(2)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
@@ -58,7 +58,7 @@ def printed() -> Iterator[list[str]]:
 
 
 def metadata_of(fetch: Any, feeds: dict[str, list[int]]) -> Any:
-    """What a traced run tells, on one processor."""
+    """Return the metadata of a traced run, on one processor."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with tf.Session() as session:
@@ -71,7 +71,7 @@ def metadata_of(fetch: Any, feeds: dict[str, list[int]]) -> Any:
 
 
 def steps_of_profiler(metadata: Any) -> dict[str, str]:
-    """What a Profiler tells of two steps."""
+    """Return a Profiler's results for two steps."""
     profiler = tf.profiler.Profiler()
     wish = models.wishes(tf)["everything"]
     wish["output"] = "none"
@@ -89,7 +89,7 @@ def steps_of_profiler(metadata: Any) -> dict[str, str]:
 
 
 def refusals() -> list[Any]:
-    """What comes of options that are wrong."""
+    """Return the answers to wrong options."""
     found = []
     for wrong in models.BAD:
         with printed() as texts:
@@ -101,7 +101,7 @@ def refusals() -> list[Any]:
 
 
 def log(metadata: Any) -> str:
-    """What write_op_log writes, without where nodes were made."""
+    """Return the output of write_op_log, without the places where nodes were made."""
     with tempfile.TemporaryDirectory() as folder:
         log = models.log_of(tf)
         tf.profiler.write_op_log(None, folder, log, metadata, add_trace=False)
@@ -110,7 +110,7 @@ def log(metadata: Any) -> str:
 
 
 def main() -> None:
-    """Asks and stores."""
+    """Run and store all requests."""
     cases: dict[str, Any] = {}
     runs: dict[str, str] = {}
     for name, (_, feeds) in models.MODELS.items():

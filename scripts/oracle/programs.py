@@ -1,4 +1,4 @@
-"""Writes tests/golden/programs.json: what the programs of tests/programs give with TensorFlow.
+"""Write tests/golden/programs.json: the numbers of tests/programs with TensorFlow.
 
 Run with a Python that has TensorFlow, and tf-keras of the same version, from which TensorFlow takes
 ``tf.layers``: python scripts/oracle/programs.py [name ...]
@@ -17,7 +17,7 @@ REPLACED = "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"
 
 
 def main() -> None:
-    """Runs the programs, all or those named, and writes their numbers."""
+    """Run the programs, all or those named, and write their numbers."""
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 

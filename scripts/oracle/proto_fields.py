@@ -1,4 +1,4 @@
-"""Writes tests/golden/proto_fields.json: TensorFlow's fields of every message that we have too.
+"""Write tests/golden/proto_fields.json: TensorFlow's fields of every message that tfnb has.
 
 Run with a Python that has TensorFlow: python scripts/oracle/proto_fields.py
 """
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the golden tables, one line each."""
+    """Write the golden tables, one line each."""
     from tests.oracle.tensorflow_tables import tensorflow_tables
     from tests.proto.our_modules import tables
 

@@ -1,10 +1,10 @@
-"""Stores which public names TensorFlow has, and what its functions and classes take.
+"""Store TensorFlow's public names, and the parameters of its functions and classes.
 
     python scripts/oracle/public_names.py     # in an environment with TensorFlow
 
 Writes ``tests/golden/public_names.txt``, from which the table of docs/compatibility.md comes, and
-``tests/golden/signatures.txt``: a line per function, class and method, with its parameters as
-``tests/client/public/signature_text.py`` writes them.
+``tests/golden/signatures.txt``: a line per function, class and method, with its parameters in the
+form of ``tests/client/signature_text.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.client.public.signature_text import parameters_of  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What is no part of TensorFlow 1's Python API, or is compared elsewhere.
+# Not part of TensorFlow 1's Python API, or compared elsewhere.
 _NOT_ENTERED = frozenset(
     (
         "compat",
@@ -39,13 +39,13 @@ _NOT_ENTERED = frozenset(
         "rnn_cell",
     )
 )
-# Whose functions and classes are not compared: there for several machines and kinds of machines
-# only, or the same as elsewhere.
+# Functions and classes of these are not compared: they are for several machines or other devices,
+# or aliases.
 _NOT_COMPARED = ("tf.app.flags.", "tf.distribute.", "tf.tpu.", "tf.mixed_precision.")
 
 
 def namespaces(tf: Any) -> Iterator[tuple[str, Any, list[str]]]:
-    """Every namespace with its object and the public names in it."""
+    """Yield every namespace with its object and its public names."""
     waiting = [("tf", tf)]
     while waiting:
         full, namespace = waiting.pop(0)
@@ -73,7 +73,7 @@ def _dir(namespace: Any) -> list[str]:
 
 
 def signatures(full: str, value: Any) -> Iterator[tuple[str, str]]:
-    """(name, parameters) of a function, or of a class and its methods."""
+    """Yield (name, parameters) of a function, or of a class and its methods."""
     from tensorflow.python.util import tf_inspect
 
     def text_of(function: Any, skip: int = 0) -> str | None:
@@ -104,7 +104,7 @@ def signatures(full: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Writes both files."""
+    """Write both files."""
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()

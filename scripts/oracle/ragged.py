@@ -1,4 +1,4 @@
-"""Stores what TensorFlow makes of the rows of tests/library/ragged/ragged_rows.py."""
+"""Store TensorFlow's results of the rows of tests/ops/ragged_rows.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/ragged.json.xz."""
+    """Write tests/golden/ragged.json.xz."""
     import tensorflow.compat.v1 as tf
 
     from tests.library.ragged import ragged_rows

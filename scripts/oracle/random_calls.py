@@ -1,4 +1,4 @@
-"""Answers random calls: reads pickled samples from standard input, writes pickled answers.
+"""Answer random calls: read pickled samples from standard input, write pickled answers.
 
 python scripts/oracle/random_calls.py        needs TensorFlow; tests/random_calls starts it
 """
@@ -14,11 +14,12 @@ import ops_samples
 
 
 def main() -> None:
-    """Answers until the input ends; a call that kills TensorFlow is answered with None."""
-    # TensorFlow's own messages must not come between the answers.
+    """Answer until the input ends; a call that kills TensorFlow is answered with None."""
+    # TensorFlow's own messages must not appear among the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    # What answers is a child, because a new one is there at once: to load TensorFlow takes seconds.
+    # A forked child answers, because a replacement is available at once: loading TensorFlow takes
+    # seconds.
     while child := os.fork():
         if os.waitpid(child, 0)[1] == 0:
             return
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def answer_all(answers: BinaryIO) -> None:
-    """Answers what comes on standard input."""
+    """Answer the requests on standard input."""
     while True:
         try:
             sample = pickle.load(sys.stdin.buffer)

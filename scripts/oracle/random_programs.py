@@ -1,4 +1,4 @@
-"""Runs random programs: reads pickled ones from standard input, writes pickled answers.
+"""Run random programs: read pickled ones from standard input, write pickled answers.
 
 python scripts/oracle/random_programs.py      needs TensorFlow; tests/random_programs starts it
 """
@@ -23,7 +23,7 @@ tf.disable_v2_behavior()
 
 
 def answer(program: dict[str, Any]) -> list[Any]:
-    """What each run gives: the fetched values, or the class of the error."""
+    """Return the result of each run: the fetched values, or the class of the error."""
     definition = tf.GraphDef.FromString(program["graph"])
     with tf.Graph().as_default() as graph:
         try:
@@ -45,8 +45,8 @@ def answer(program: dict[str, Any]) -> list[Any]:
 
 
 def main() -> None:
-    """Answers until the input ends."""
-    # TensorFlow's own messages must not come between the answers.
+    """Answer until the input ends."""
+    # TensorFlow's own messages must not appear among the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while True:

@@ -1,10 +1,10 @@
-"""Replays the programs of a Markdown file by tfnb, and says where TensorFlow answered otherwise.
+"""Replay the programs of a Markdown file with tfnb, and report answers that differ.
 
 ``python scripts/oracle/reproductions.py FILE`` reads programs of the form that
 ``tests/client/replay.py`` describes. With ``--tensorflow PYTHON`` that Python, which has
-TensorFlow, is asked for its answers anew, and with ``--write`` they are written into the file. Each
-program runs in a process of its own. Where both fail with the same class, only words differ, which
-is counted by itself.
+TensorFlow, answers them again, and with ``--write`` its answers are written into the file. Each
+program runs in a separate process. Answers that fail with the same class and another text are
+counted separately.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tests.client.replay import (  # noqa: E402
 
 
 def written(lines: list[str], prefix: str) -> str:
-    """Gives an answer as it stands in a file."""
+    """Return an answer in the form of the file."""
     return prefix + f"\n{INDENT}".join(lines) + "\n"
 
 
 def run(program: Program, tf: Any, seconds: float) -> str:
-    """Runs a program in a process of its own; gives what it printed, or that it did not end."""
+    """Run a program in a separate process; return its output, or that it did not end."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -73,7 +73,7 @@ def run(program: Program, tf: Any, seconds: float) -> str:
 
 
 def library(name: str) -> Any:
-    """Imports the library that answers."""
+    """Import the library that answers."""
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     if name == "tfnb":
         import tfnb as tf
@@ -86,7 +86,7 @@ def library(name: str) -> Any:
 
 
 def answers(python: str, name: str, chosen: list[Program], seconds: float) -> list[list[str]]:
-    """Asks a library, in a process of the Python given, for what the programs print."""
+    """Run the programs with a library in a process of the given Python; return their output."""
     asked = json.dumps([list(program) for program in chosen])
     command = [python, __file__, "--answer", name, "--seconds", str(seconds)]
     done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)
@@ -96,7 +96,7 @@ def answers(python: str, name: str, chosen: list[Program], seconds: float) -> li
 
 
 def main() -> None:
-    """Compares, prints what differs and how much; ends with 1 where anything does."""
+    """Compare, and print the differences and their number; return 1 if there are any."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

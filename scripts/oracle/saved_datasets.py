@@ -1,7 +1,7 @@
-"""Has TensorFlow save datasets, which ``test_saved_datasets.py`` loads; or load ours.
+"""Save datasets with TensorFlow for ``tests/ops/test_saved_datasets.py``, or load tfnb's.
 
 ``python scripts/oracle/saved_datasets.py tests/golden/saved_datasets`` writes a zip file for each
-dataset. With ``FOLDER --load COMPRESSION``, prints the elements of a dataset that tfnb saved. The
+dataset. With ``FOLDER --load COMPRESSION`` it prints the elements of a dataset that tfnb saved. The
 Python must have TensorFlow.
 """
 
@@ -26,7 +26,7 @@ tf.logging.set_verbosity(tf.logging.FATAL)
 
 
 def sources() -> dict[str, tuple[Callable[[], Any], dict[str, Any]]]:
-    """What is saved, and how."""
+    """Return the datasets to save, with their options."""
     pairs = lambda: tf.data.Dataset.range(5).map(lambda x: (x, tf.as_string(x)))  # noqa: E731
     names = lambda: tf.data.Dataset.from_tensor_slices(  # noqa: E731
         {
@@ -52,7 +52,7 @@ def sources() -> dict[str, tuple[Callable[[], Any], dict[str, Any]]]:
 
 
 def save(folder: Path) -> None:
-    """Writes a zip file for each dataset."""
+    """Write a zip file for each dataset."""
     for name, (make, how) in sources().items():
         with tf.Graph().as_default(), tf.Session() as session, tempfile.TemporaryDirectory() as at:
             session.run(make().save(at, **how))
@@ -64,7 +64,7 @@ def save(folder: Path) -> None:
 
 
 def load(folder: str, compression: str) -> None:
-    """Prints the elements of a saved dataset."""
+    """Print the elements of a saved dataset."""
     following = tf.data.make_one_shot_iterator(
         tf.data.Dataset.load(folder, compression=compression)
     ).get_next()

@@ -1,4 +1,4 @@
-"""Writes tests/golden/savers.json: savers and checkpoints as TensorFlow builds and runs them.
+"""Write tests/golden/savers.json: savers and checkpoints as TensorFlow builds and runs them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/savers.py
 """
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.library.training.saver_scenarios import GRAPHS, RUNS, answer_of_run

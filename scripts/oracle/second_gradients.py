@@ -1,4 +1,4 @@
-"""Answers with gradients of gradients: reads pickled samples, writes pickled answers.
+"""Answer with second gradients: read pickled samples, write pickled answers.
 
 python scripts/oracle/second_gradients.py      needs TensorFlow; tests/random_calls/second starts it
 """
@@ -18,9 +18,9 @@ from tests.ops.golden import upstream_gradient
 
 
 def second_gradients(sample: Any) -> list[Any]:
-    """The gradients of the gradients by the inputs and by what comes in; None where there is none.
+    """Return second gradients by inputs and incoming gradients, or the class of the error.
 
-    Or the class of the error.
+    A missing gradient is None.
     """
     with tf.Graph().as_default():
         harness = ops_samples.Harness(sample, "known")
@@ -56,7 +56,7 @@ def second_gradients(sample: Any) -> list[Any]:
 
 
 def main() -> None:
-    """Answers until the input ends."""
+    """Answer until the input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while True:

@@ -1,4 +1,4 @@
-"""Stores what TensorFlow computes for the rows of tests/library/signal/signal_rows.py."""
+"""Store TensorFlow's results of the rows of tests/ops/signal_rows.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes tests/golden/signal_functions.npz."""
+    """Write tests/golden/signal_functions.npz."""
     import numpy as np
     import tensorflow.compat.v1 as tf
 

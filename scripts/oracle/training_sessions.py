@@ -1,4 +1,4 @@
-"""Stores what TensorFlow's training sessions build and write in ``tests/golden``."""
+"""Store what TensorFlow's training sessions build and write in ``tests/golden``."""
 
 from __future__ import annotations
 

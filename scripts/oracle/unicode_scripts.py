@@ -1,4 +1,4 @@
-"""Writes tfnb/ops/strings/unicode_scripts_table.py: which script every code point belongs to.
+"""Write tfnb/ops/strings/unicode_scripts_table.py: the script of every code point.
 
 Run with a Python that has TensorFlow: python scripts/oracle/unicode_scripts.py
 """
@@ -20,7 +20,7 @@ CODE_POINTS = 0x110000
 
 
 def main() -> None:
-    """Asks TensorFlow about all code points and stores where the answer changes."""
+    """Read the scripts of all code points from TensorFlow and store where they change."""
     tf.disable_v2_behavior()
     with tf.Session() as session:
         scripts = session.run(tf.strings.unicode_script(np.arange(CODE_POINTS, dtype=np.int32)))

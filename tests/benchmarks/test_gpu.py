@@ -1,4 +1,7 @@
-"""The benchmark of GPUs, on a double: its graphs compute what is written by hand beside them."""
+"""The benchmark of GPUs runs on a test double.
+
+Its graphs compute what is written by hand beside them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", gpu.workloads(0.001))
 def test_a_workload_is_the_same_on_both_sides(name: str, cupy: RecordingCupy) -> None:  # noqa: F811
-    """tfnb's graph and CuPy's functions; and each can be called again and again."""
+    """tfnb's graph and CuPy's functions give equal results, and each can be called repeatedly."""
     workload = gpu.workloads(0.001)[name]
     sides = {"tfnb": gpu.tfnb_side(workload), "CuPy": gpu.cupy_side(workload)}
     assert gpu.differences({side: value() for side, (_, value) in sides.items()}) == []
@@ -34,7 +37,7 @@ def test_the_table_is_written(
     cupy: RecordingCupy,  # noqa: F811
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """For people, and for programs."""
+    """The table is printed for readers and written as JSON for programs."""
     file = tmp_path / "figures.json"
     assert gpu.main(["--only", "chain 1k", "--rounds", "2", "--json", str(file)]) == 0
     assert capsys.readouterr().out.startswith("Double\nchain 1k")
@@ -43,14 +46,14 @@ def test_the_table_is_written(
 
 
 def test_a_side_that_computes_something_else_is_told() -> None:
-    """Before anything is timed."""
+    """A side with another result is reported before anything is timed."""
     assert gpu.differences({"a": np.ones(2), "b": np.ones(2), "c": np.zeros(2)}) == ["c"]
 
 
 def test_without_a_gpu_it_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And ends with a status that is no success."""
+    """Without a GPU the benchmark says so and ends with a status that is not 0."""
     monkeypatch.setattr(array_module, "missing_gpu", lambda: "CuPy is not installed")
     assert gpu.main([]) == 1
     assert "There is no GPU to measure: CuPy is not installed." in capsys.readouterr().err

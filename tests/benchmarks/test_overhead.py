@@ -1,4 +1,4 @@
-"""The document about watching and pictures, of figures that are given."""
+"""docs/overhead.md is written from given figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tfnb.notebook.scenes.scene import build_scene
 
 
 def test_the_document_has_every_row_and_graph() -> None:
-    """Idle rows and watching ones in tables of their own, with the bare time."""
+    """Rows without and with observers are in separate tables, with the bare time."""
     times = {name: 1.0 + i / 100 for i, name in enumerate(watching.ROWS)} | {"bare": 2e-6}
     seen = [pictures.Figures("flat", 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)]
     text = overhead.overhead_text({"constant": times, "loop": times}, seen, 0.5)
@@ -21,7 +21,7 @@ def test_the_document_has_every_row_and_graph() -> None:
 
 
 def test_the_bounds_are_those_of_the_document() -> None:
-    """Two seconds for the first picture, fifty milliseconds a frame."""
+    """The first picture must be made within two seconds, a frame within fifty milliseconds."""
     quick = pictures.Figures("a", 900.0, 0.0, 1000.0, 49.0, 49.0, 9e9)
     assert quick.is_quick
     assert not quick._replace(make=1001.0).is_quick
@@ -29,7 +29,7 @@ def test_the_bounds_are_those_of_the_document() -> None:
 
 
 def test_the_graphs_are_of_the_size_they_say() -> None:
-    """One in scopes, one without."""
+    """One graph has scopes, the other has none; both have the stated number of nodes."""
     for nodes in (pictures.scoped(), pictures.flat()):
         assert len({node.name for node in nodes}) == pictures.NODES
     assert any("/" in node.name for node in pictures.scoped())

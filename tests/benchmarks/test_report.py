@@ -13,7 +13,7 @@ from benchmarks import reasons, report
 
 
 def figures(figure: float, minimum: float | None = None) -> dict[str, float]:
-    """A summary with this lower quartile and minimum."""
+    """A summary with this lower quartile and minimum, for a test."""
     return {"figure": figure, "median": figure, "min": minimum or figure, "blocks": 3}
 
 
@@ -37,7 +37,10 @@ RESULTS = {
 
 
 def test_the_lower_quartile_is_a_measured_value() -> None:
-    """Of five blocks it is the second; processor time is there where blocks have it."""
+    """The quartile of five blocks is the second.
+
+    Processor time is included if the blocks have it.
+    """
     blocks = [{"value": float(v), "cpu": 1.0} for v in (5, 3, 1, 4, 2)]
     assert report.summary(blocks) == {
         "figure": 2.0,
@@ -49,7 +52,7 @@ def test_the_lower_quartile_is_a_measured_value() -> None:
 
 
 def test_ratios_are_of_each_variant() -> None:
-    """What failed has none."""
+    """A workload that failed has no ratio."""
     assert report.ratios(RESULTS) == {
         "own/nodes": {"10": 0.1, "1000": 2.0},
         "suite/run": {"default": 0.025},
@@ -66,25 +69,28 @@ def test_ratios_are_of_each_variant() -> None:
     ],
 )
 def test_what_is_worse_is_named(before: dict[str, float], problems: list[str]) -> None:
-    """A little worse is not: small ratios are mostly noise."""
+    """A slightly worse ratio is not reported: small ratios are mostly noise."""
     assert report.worse_than(RESULTS["suite/run"], before, 1.5, 0.03) == problems
 
 
 def test_the_better_of_two_ratios_counts() -> None:
-    """A busy minute spoils the quartile, a lucky block of the other side the minimum."""
+    """The better of both ratios counts.
+
+    A busy minute raises the quartile, a lucky block the minimum.
+    """
     pair = found("run", "session", default=[figures(1.0, 0.1), figures(2.0, 0.1)])
     assert report.worse_than(pair, {"default": 1.0}, 1.5, 0.0) == []
 
 
 def test_a_failure_is_worse_than_anything() -> None:
-    """Whichever side failed."""
+    """A failure is reported, whichever side failed."""
     assert report.worse_than(RESULTS["suite/broken"], {"default": 9.0}, 2.0, 0.0) == [
         "failed: ValueError: no"
     ]
 
 
 def test_all_results_are_in_the_document(tmp_path: Path) -> None:
-    """Tables by group, what failed, and each curve in text and in the picture."""
+    """The document has tables by group, failures, and each curve as text and as a picture."""
     (tmp_path / "docs" / "images").mkdir(parents=True)
     report.write(tmp_path, RESULTS, ABOUT)
     text = (tmp_path / "docs" / "benchmarks.md").read_text()
@@ -96,14 +102,14 @@ def test_all_results_are_in_the_document(tmp_path: Path) -> None:
 
 
 def test_processor_time_counts_too() -> None:
-    """Which a busy machine cannot stretch."""
+    """Processor time counts too, because other processes cannot stretch it."""
     pair = [figures(1.0) | {"cpu": 1.0}, figures(3.0) | {"cpu": 0.9}]
     run = found("run", "session", default=pair)
     assert report.worse_than(run, {"default": 0.8}, 1.5, 0.0) == []
 
 
 def test_what_is_above_tensorflow_has_a_reason_and_a_distance(tmp_path: Path) -> None:
-    """Where kernels decide, by any of the three ratios; a workload without a reason says so."""
+    """A workload above 1 by any of the three ratios has a reason; a missing reason is stated."""
     (tmp_path / "docs" / "images").mkdir(parents=True)
     slow = found("matmul_1024", "kernels", default=[figures(1.0), figures(1.5)])
     unknown = found("new", "training", default=[figures(1.0, 0.5), figures(0.9, 0.7)])
@@ -114,13 +120,13 @@ def test_what_is_above_tensorflow_has_a_reason_and_a_distance(tmp_path: Path) ->
     text = (tmp_path / "docs" / "benchmarks.md").read_text()
     section = text[text.index("## Above TensorFlow") :]
     assert "| `matmul_1024` | 1.50 | 1.50 |  | 1.25 | The product" in section
-    assert "| `new` | 0.90 | 1.40 |  |  | Not looked into. |" in section
+    assert "| `new` | 0.90 | 1.40 |  |  | Not analysed. |" in section
     assert "`quick`" not in section
     assert "`run`" not in section
 
 
 def test_reasons_are_of_workloads_that_are_published() -> None:
-    """A renamed workload loses none."""
+    """Every stored reason belongs to a published workload, also after a rename."""
     published = json.loads((Path(report.__file__).parent / "results.json").read_text())
     names = {result["name"] for result in published.values()}
     assert set(reasons.REASONS) <= names

@@ -1,4 +1,4 @@
-"""The project's own workloads, at the runner's word."""
+"""The project's own workloads answer the commands of the runner."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> server.Runner:
 
 
 def test_workloads_are_chosen_by_parts_of_names_and_by_groups(runner: server.Runner) -> None:
-    """As --only says."""
+    """``--only`` takes parts of names, and groups."""
     assert runner.list() == {"names": ["feeds", "installed_size"]}
 
 
 def test_a_curve_has_a_variant_per_size(runner: server.Runner) -> None:
-    """Each is checked when it is opened, and timed block by block."""
+    """Each variant is checked when it is opened, and timed block by block."""
     opened = runner.open("feeds")
     assert opened["variants"] == ["1", "10", "100"]
-    assert opened["spec"]["what"] == "N arrays of 4 fed, an op on each, all fetched."
+    assert opened["spec"]["what"] == "Feed N arrays of 4 elements, run an op on each, fetch all."
     block = runner.block("10")
     assert block["value"] > 0
     assert runner.close() == {}
@@ -38,7 +38,7 @@ def test_a_curve_has_a_variant_per_size(runner: server.Runner) -> None:
 def test_a_workload_gives_what_it_checks(
     runner: server.Runner, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each workload's sessions answer as by hand; a figure is a positive number."""
+    """Each workload's result equals the one computed by hand; a figure is a positive number."""
     monkeypatch.setattr(server, "BLOCK_S", 1e-9)
     opened = runner.open(name)
     assert runner.block(opened["variants"][0])["value"] > 0

@@ -31,7 +31,7 @@ class RecordedReplay(Replay):
 
     def _check(self, number: int, step: Mapping[str, Any]) -> None:
         self._number = number
-        # With threads beside the steps, what one sees depends on how far they are.
+        # With threads beside the steps, results depend on how far these threads are.
         chance = bool(self._threads) or bool(step.get("nondeterministic"))
         try:
             values = self._step(step)
@@ -55,7 +55,7 @@ def _bits(value: Any) -> Any:
 
 
 def both_ways(folder: Path) -> tuple[list[str], int]:
-    """Where emitted functions answer otherwise than the reference; and how many were emitted."""
+    """Return differences between emitted functions and the reference, and how many were emitted."""
     found = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         replay = RecordedReplay(folder)

@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 _OWN = sorted(path.parent for path in (_HERE / "own").glob("*/case.json"))
 
 
-# The one answer of a case in which the last bit of a sum decides what is compared.
+# Answers that depend on the last bit of a sum, one per case.
 _DECIDED_BY_ROUNDING = {
     "model_mnist_cnn_train": (
         "step 4: dense_1/BiasAdd:0",
@@ -34,7 +34,7 @@ _DECIDED_BY_ROUNDING = {
 }
 
 
-# Cases in whose own trace Grappler has fused and folded nodes of function bodies before they ran.
+# Cases whose own trace was made after Grappler fused and folded nodes of function bodies.
 _FUSED = frozenset(["basic_pitch", "cppflow_multi_io", "cppflow_sm", "rust_savedmodel_train_tf2"])
 
 
@@ -44,7 +44,7 @@ def _outside() -> list[Path]:
 
 
 def test_the_project_has_cases_of_its_own():
-    """The folder was not lost."""
+    """The folder of the project's own cases is not empty."""
     assert len(_OWN) >= 20
 
 
@@ -57,7 +57,7 @@ def test_own_case_gives_tensorflows_answers(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", _outside(), ids=lambda folder: folder.name)
 def test_outside_case_gives_tensorflows_answers(folder):
-    """Every fetched value and every error class is the stored one, wherever all ops are known."""
+    """Every fetched value and every error class is the stored one, if all ops are registered."""
     missing = missing_ops(folder)
     if missing:
         pytest.skip(f"ops not known: {', '.join(missing)}")
@@ -74,7 +74,8 @@ def test_every_node_of_an_outside_case_runs_as_often_as_in_tensorflow(folder):
     if missing:
         pytest.skip(f"ops not known: {', '.join(missing)}")
     if folder.name in _FUSED:
-        # All their nodes: test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone.
+        # The bodies of these are covered by
+        # test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone.
         assert folder.name in STORED
         TraceReplay(folder, only_outside=True).run()
     else:
@@ -86,7 +87,7 @@ def test_every_node_of_an_outside_case_runs_as_often_as_in_tensorflow(folder):
     "folder", [f for f in _outside() if f.name in STORED], ids=lambda folder: folder.name
 )
 def test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone(folder):
-    """What Grappler would do inside functions is off, so all nodes of bodies are there to count."""
+    """With Grappler off inside functions, all nodes of bodies are counted and compared."""
     replay = PlainBodiesReplay(folder)
     replay.run()
     assert replay.compared == len(replay.traces)
@@ -106,7 +107,7 @@ def test_a_case_runs_alike_on_the_reference_and_as_functions(folder):
 
 
 def test_own_cases_run_as_functions_too():
-    """What the test above compares."""
+    """The comparison above includes emitted functions: at least one case emits some."""
     numbers = [both_ways(folder)[1] for folder in _OWN[:4]]
     assert sum(numbers) > 4
 

@@ -60,7 +60,7 @@ class TraceReplay(Replay):
         self._number = -1
 
     def configure(self, config: Any) -> None:
-        """Every node runs: no optimisation."""
+        """Turn optimization off, so that every node runs."""
         config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
 
     def _check(self, number: int, step: Mapping[str, Any]) -> None:
@@ -97,14 +97,14 @@ class TraceReplay(Replay):
 
 
 class PlainBodiesReplay(TraceReplay):
-    """Compares all nodes, those of functions as well, with the bodies of functions left alone."""
+    """Compares all nodes, also those of functions, with Grappler off inside of functions."""
 
     def __init__(self, folder: Path, apart: str = "") -> None:
         super().__init__(folder, apart)
         self.traces = {row["step"]: row for row in STORED[folder.name]}
 
     def graph_def(self) -> Any:
-        """The graph of the case, whose calls are told to leave bodies alone."""
+        """The graph of the case, with Grappler turned off in its calls."""
         graph_def = super().graph_def()
         inner = [node for function in graph_def.library.function for node in function.node_def]
         for node in [*graph_def.node, *inner]:

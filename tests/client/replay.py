@@ -6,13 +6,12 @@ A program stands under its name, TensorFlow's answer under it::
     show(lambda: tf.Session().run(tf.floor(1.5)))
       [TF]    np.float32(1.0)
 
-It has ``tf``, ``np`` and ``show``, which prints what a function gives, or its error. What another
-library answered may stand under ``[tfnb]``, before TensorFlow's answer. Addresses, paths, names of
-modules and numbers of Python functions are not compared; after TensorFlow's words, an error may say
-more.
+It has ``tf``, ``np`` and ``show``, which prints the result of a function, or its error. An answer
+of tfnb may stand under ``[tfnb]``, before TensorFlow's answer. Addresses, paths, names of modules
+and numbers of Python functions are not compared; tfnb's error may add text after TensorFlow's.
 
-``scripts/oracle/reproductions.py`` replays such files, and asks TensorFlow, whose Python reads this
-file too.
+``scripts/oracle/reproductions.py`` replays such files, and stores new answers of TensorFlow, whose
+Python reads this file too.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ NOT_COMPARED = (
 
 
 class Program(NamedTuple):
-    """A program and the answer that stands under it."""
+    """A program and the stored answer."""
 
     name: str
     code: str
@@ -45,7 +44,7 @@ class Program(NamedTuple):
 
 
 def programs(text: str) -> list[Program]:
-    """Gives the programs of a Markdown file, in its order."""
+    """Yield the programs of a Markdown file, in its order."""
     found = []
     for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
         name, _, rest = part.partition("\n")
@@ -59,7 +58,7 @@ def programs(text: str) -> list[Program]:
 
 
 def is_whole(program: Program) -> bool:
-    """Says whether the file has all of the program: long lines of some are cut."""
+    """Return whether the file has the complete program: long lines of some are cut."""
     try:
         compile(program.code, program.name, "exec")
     except SyntaxError:
@@ -70,14 +69,14 @@ def is_whole(program: Program) -> bool:
 
 
 def comparable(line: str) -> str:
-    """Takes out of a line what differs from run to run and from library to library."""
+    """Return a line without the parts that differ between runs and libraries."""
     for pattern, replacement in NOT_COMPARED:
         line = pattern.sub(replacement, line)
     return line.strip()
 
 
 def equal(found: str, expected: str) -> bool:
-    """Compares two comparable lines, of an error's text as much as was stored."""
+    """Compare two comparable lines; of an error's text, only as much as is stored."""
     if found == expected:
         return True
     stored = expected[: ERROR_TEXT - 40] if len(expected) > ERROR_TEXT - 40 else expected
@@ -85,7 +84,7 @@ def equal(found: str, expected: str) -> bool:
 
 
 def difference(found: list[str], expected: list[str]) -> str:
-    """Gives "" for equal answers, "words" where errors of the same classes say other things."""
+    """Return "" for equal answers, "words" where only the texts of errors differ."""
     one, other = ([comparable(x) for x in lines if x.strip()] for lines in (found, expected))
     if len(one) == len(other) and all(equal(a, b) for a, b in zip(one, other)):
         return ""
@@ -98,11 +97,11 @@ def difference(found: list[str], expected: list[str]) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """Gives an error's class and sentence, without the lists of nodes and lines around it."""
+    """Return an error's class and sentence, without the lists of nodes and lines around it."""
     text = str(error)
     if isinstance(getattr(error, "message", None), str):
         text = re.split(r"\s*\[\[(?:\{\{)?node ", text)[0]
-        # TensorFlow's session says first where the node was made.
+        # TensorFlow's session begins with the place where the node was made.
         _, found, after = text.partition("\nNode: ")
         if found and text.startswith("Graph execution error:"):
             text = after.partition("\n")[2]
@@ -111,7 +110,7 @@ def error_text(error: BaseException) -> str:
 
 
 def run_here(program: Program, tf: Any) -> str:
-    """Runs a program in this process; gives what it printed."""
+    """Run a program in this process and return its output."""
     import numpy as np
 
     printed = io.StringIO()

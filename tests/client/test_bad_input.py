@@ -1,6 +1,6 @@
-"""What strangers and mistakes put into a graph ends with TensorFlow's error and does no harm.
+"""Invalid graphs end with TensorFlow's error and do no harm.
 
-The cases are in bad_input/; what TensorFlow answered to them is in golden/bad_input.json.
+The cases are in bad_input/; TensorFlow's answers are in golden/bad_input.json.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 LIMIT_S = 60
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "bad_input.json").read_text())
 
-# What differs from TensorFlow's answer, and why.
+# Differences from TensorFlow's answer, and their reasons.
 _MUST_FAIL = ("InvalidArgumentError", "ResourceExhaustedError")
 DIFFERENT: dict[str, tuple[str, ...]] = {
-    # TensorFlow gives whatever lies in memory.
+    # TensorFlow returns uninitialized memory.
     "tensor_of_a_resource": _MUST_FAIL,
     # TensorFlow ends the process.
     "tensor_array_too_large": ("ResourceExhaustedError",),
@@ -37,9 +37,9 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
     "parallel_iterations_negative": ("InvalidArgumentError",),
     "function_that_calls_itself": ("InvalidArgumentError",),
     "functions_that_call_each_other": ("InvalidArgumentError",),
-    # TensorFlow looks for the file: a loaded graph may not even ask whether it is there.
+    # TensorFlow looks for the file: a loaded graph may not even learn whether it exists.
     "restore_from_nowhere": ("PermissionDeniedError",),
-    # TensorFlow cannot decode its own error's text.
+    # TensorFlow cannot decode the text of its own error.
     "example_that_is_none": ("InvalidArgumentError",),
     # TensorFlow does not end.
     "function_bomb": ("DeadlineExceededError",),
@@ -47,7 +47,7 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
     # The size is refused here before it overflows, with either class.
     "fill_overflows": _MUST_FAIL,
     "tile_overflows": _MUST_FAIL,
-    # TensorFlow runs them by accident: the mistake is said here.
+    # TensorFlow runs these by accident; here the mistake is an error.
     "next_iteration_without_enter": ("InvalidArgumentError",),
     "no_parallel_iterations": ("InvalidArgumentError",),
 }
@@ -55,14 +55,14 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture
 def sess() -> Iterator[tf.Session]:
-    """A session that has run something before."""
+    """A session that has already run a step."""
     with tf.Graph().as_default(), tf.Session() as sess:
         sess.run(tf.constant(7.0, name="good"))
         yield sess
 
 
 def answer(sess: tf.Session, name: str) -> tuple[str, str]:
-    """The class of a case's error and its text, or "value" and what came."""
+    """Return the class and text of a case's error, or "value" and the result."""
     try:
         return "value", repr(CASES[name].do(tf, sess))
     except Exception as error:
@@ -70,12 +70,12 @@ def answer(sess: tf.Session, name: str) -> tuple[str, str]:
 
 
 class WithoutEndError(BaseException):
-    """Nobody who catches exceptions stops it."""
+    """Not an Exception, so that no handler for exceptions stops it."""
 
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Fails instead of going on for ever: what has no bound takes hours, all others moments."""
+    """Fail instead of running forever: an unbounded case takes hours, all others take moments."""
 
     def late(*_: Any) -> None:
         raise WithoutEndError(f"more than {LIMIT_S} s")
@@ -95,14 +95,14 @@ def peak_memory_bytes() -> int:
 
 
 def test_every_case_was_put_to_tensorflow() -> None:
-    """A new case needs scripts/oracle/bad_input.py."""
+    """A new case needs an answer stored by scripts/oracle/bad_input.py."""
     assert sorted(CASES) == sorted(GOLDEN)
     assert sorted(set(DIFFERENT) - set(CASES)) == []
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_is_answered_as_by_tensorflow(sess: tf.Session, name: str) -> None:
-    """The class, the node, in bounded time and memory; and the session goes on."""
+    """The class and node are TensorFlow's, time and memory bounded; the session stays usable."""
     operations = sess.graph.get_operations()
     before_bytes = peak_memory_bytes()
     with limited():
@@ -115,7 +115,7 @@ def test_bad_input_is_answered_as_by_tensorflow(sess: tf.Session, name: str) -> 
         assert CASES[name].node in text
     assert sess.graph.get_operations()[: len(operations)] == operations
     assert sess.run("good:0") == 7.0
-    # A node without a place stays in the graph, and of a new run the whole graph is placed.
+    # A node that cannot be placed stays in the graph, and a new signature places the whole graph.
     if "Cannot assign a device" not in text and "No OpKernel" not in text:
         assert sess.run(tf.add(sess.graph.get_tensor_by_name("good:0"), 1.0)) == 8.0
 
@@ -129,7 +129,7 @@ IMPORTS = [
 
 @pytest.mark.parametrize("name", IMPORTS)
 def test_a_refused_graph_leaves_nothing_behind(sess: tf.Session, name: str) -> None:
-    """Import is all or nothing: neither nodes nor functions nor versions stay."""
+    """Import is all or nothing: no node, function or version of a refused graph stays."""
     graph = sess.graph
     before = graph.as_graph_def().SerializeToString(deterministic=True)
     kind, text = answer(sess, name)
@@ -138,13 +138,13 @@ def test_a_refused_graph_leaves_nothing_behind(sess: tf.Session, name: str) -> N
 
 
 def test_an_error_names_the_line_of_the_import(sess: tf.Session) -> None:
-    """Where a user made the node, also one from a file."""
+    """The error of an imported node names the line of the import."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"bad_input/writing.py:\d+"):
         CASES["gather_out_of_range"].do(tf, sess)
 
 
 def test_the_pieces_of_a_file_that_is_something_else_are_named() -> None:
-    """A SavedModel, a checkpoint, a pointer of git-LFS: the reader of messages says no."""
+    """The error recognizes a SavedModel, a checkpoint and a git-LFS pointer; each is refused."""
     for content in (b"version https://git-lfs.github.com/spec/v1\n", b"\x80\x81\x82" * 9):
         with pytest.raises(Exception, match=r"[Pp]ars") as caught:
             tf.GraphDef.FromString(content)
@@ -152,7 +152,7 @@ def test_the_pieces_of_a_file_that_is_something_else_are_named() -> None:
 
 
 def test_attributes_nested_without_end_are_refused() -> None:
-    """Three thousand functions within functions: the parser counts."""
+    """The parser limits nesting, here of three thousand functions."""
     message = b""
     for _ in range(3000):
         # AttrValue.func { attr { key: "a" value: <message> } }
@@ -192,7 +192,7 @@ def chain(length: int, *, backwards: bool = False, waits: bool = False) -> tf.Gr
 @pytest.mark.parametrize("order", ["forwards", "backwards", "waits"])
 @pytest.mark.parametrize("length", few((20_000, 100_000), 1))
 def test_a_chain_of_very_many_nodes_runs(sess: tf.Session, order: str, length: int) -> None:
-    """Nothing on the way is recursive: import, placement, optimization, execution."""
+    """Import, placement, optimization and execution are not recursive."""
     tf.import_graph_def(
         chain(length, backwards=order == "backwards", waits=order == "waits"), name=""
     )
@@ -202,7 +202,7 @@ def test_a_chain_of_very_many_nodes_runs(sess: tf.Session, order: str, length: i
 @pytest.mark.slow
 @pytest.mark.parametrize("length", few((20_000, 100_000), 1))
 def test_a_chain_of_very_many_constants_runs(sess: tf.Session, length: int) -> None:
-    """What could be folded away beforehand is no recursion either."""
+    """Constant folding is not recursive either."""
     message = chain(length)
     node = message.node[0]
     node.op = "Const"
@@ -212,7 +212,7 @@ def test_a_chain_of_very_many_constants_runs(sess: tf.Session, length: int) -> N
 
 
 def test_a_feed_without_strides_costs_what_is_used_of_it(sess: tf.Session) -> None:
-    """Four gigabytes of one number are not made into four gigabytes."""
+    """A broadcast feed of four gigabytes is not copied to four gigabytes."""
     p = tf.placeholder(tf.float32)
     value: Any = np.lib.stride_tricks.as_strided(np.ones(1, np.float32), (32768, 32768), (0, 0))
     before = peak_memory_bytes()
@@ -223,7 +223,7 @@ def test_a_feed_without_strides_costs_what_is_used_of_it(sess: tf.Session) -> No
 
 
 def test_a_constant_too_large_to_read_is_not_read_for_its_shape(sess: tf.Session) -> None:
-    """Its consumers ask for its value while the graph is built; that is an error too."""
+    """Building consumers of a too large constant, which read its value, raises an error too."""
     message = tf.GraphDef()
     node = message.node.add(name="sizes", op="Const")
     node.attr["dtype"].type = tf.int32.as_datatype_enum

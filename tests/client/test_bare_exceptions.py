@@ -1,4 +1,4 @@
-"""Errors are those that programs expect, with a sentence: nothing of Python's own comes out."""
+"""Errors are TensorFlow's classes with a sentence; no internal exception of Python comes out."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ENCODE_IT = "encode the text yourself"
 
 @pytest.fixture(autouse=True)
 def session() -> Iterator[Any]:
-    """On a fresh graph, which is the default one."""
+    """A session on a fresh graph, which is the default graph."""
     with tf.Graph().as_default(), tf.Session() as found:
         yield found
 
 
 def test_fetches_nested_too_deep_are_refused(session: Any) -> None:
-    """In every way to ask for them."""
+    """Fetches nested too deep are refused by run, callables and partial runs."""
     fetches: Any = tf.constant(1.0)
     for _ in range(5_000):
         fetches = [fetches]
@@ -46,7 +46,7 @@ def test_fetches_nested_too_deep_are_refused(session: Any) -> None:
 
 @pytest.mark.parametrize("count", [2**31, 2**40])
 def test_a_node_has_no_more_outputs_than_memory(count: int) -> None:
-    """In TensorFlow's words."""
+    """A number of outputs beyond memory is refused with TensorFlow's message."""
     x = tf.placeholder(tf.float32)
     with pytest.raises(ValueError, match=f"Number of outputs is too big: {count}"):
         tf.split(x, count)
@@ -55,7 +55,7 @@ def test_a_node_has_no_more_outputs_than_memory(count: int) -> None:
 
 
 def test_groups_nested_too_deep_are_no_pattern(session: Any) -> None:
-    """Where the pattern is known when the graph is built, and where it is fed."""
+    """A pattern nested too deep is refused when the graph is built, or when it is fed."""
     deep = "(" * 5_000 + "a" + ")" * 5_000
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match="nested deeper than"):
         session.run(tf.strings.regex_replace("a", deep, "b"))
@@ -68,7 +68,7 @@ def test_groups_nested_too_deep_are_no_pattern(session: Any) -> None:
     "value", [HALF, [HALF], np.array([HALF]), np.array([HALF], object), np.array(HALF, object)]
 )
 def test_half_of_a_character_is_neither_fed_nor_a_constant(session: Any, value: Any) -> None:
-    """TensorFlow's class, with what to do."""
+    """A lone surrogate is refused with TensorFlow's class and the remedy."""
     x = tf.placeholder(tf.string)
     with pytest.raises(UnicodeEncodeError, match=ENCODE_IT):
         session.run(tf.identity(x), {x: value})
@@ -77,7 +77,7 @@ def test_half_of_a_character_is_neither_fed_nor_a_constant(session: Any, value: 
 
 
 def test_attributes_tell_bytes_that_are_no_text() -> None:
-    """In place of Python's error about the message."""
+    """Attributes with invalid UTF-8 are refused, instead of protobuf's error."""
     one = tf.ones([1, 1, 1, 1])
     arguments = {"input": one, "filter": one, "strides": [1, 1, 1, 1]}
     with pytest.raises(ValueError, match=r"passed string '\\xff' not in"):
@@ -118,7 +118,7 @@ def _too_few_types(node: Any) -> str:
 
 @pytest.mark.parametrize("fill", [_shapes_for_types, _numbers_for_types, _too_few_types])
 def test_nodes_of_files_say_which_list_is_wrong(fill: Callable[[Any], str]) -> None:
-    """Its kind, or how many it has, in TensorFlow's words."""
+    """The error names the kind or length of the list, as TensorFlow does."""
     graph_def = tf.GraphDef()
     graph_def.versions.producer = 1000
     told = fill(graph_def.node.add(name="n"))
@@ -132,7 +132,7 @@ def test_nodes_of_files_say_which_list_is_wrong(fill: Callable[[Any], str]) -> N
     ("kind", "told"), [(b"WEIRD", "partition info type: WEIRD"), (b"\xff", r"info type: \\xff")]
 )
 def test_unknown_row_partitions_are_named(session: Any, kind: bytes, told: str) -> None:
-    """By RaggedTensorToTensor."""
+    """RaggedTensorToTensor names unknown row partitions."""
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=told):
         session.run(
             tf.raw_ops.RaggedTensorToTensor(
@@ -175,13 +175,13 @@ def _nodes(name: str) -> Callable[[Any], None]:
     ],
 )
 def test_a_damaged_collection_is_named(key: str, fill: Callable[[Any], None]) -> None:
-    """With the line that leaves it out, after which the graph is imported."""
+    """The error has the line that leaves the collection out; with it the graph is imported."""
     tf.Variable(1.0, name="v")
     meta_graph = tf.train.export_meta_graph()
     fill(meta_graph.collection_def[key])
     with tf.Graph().as_default(), pytest.raises(ValueError, match=f"Collection '{key}'") as caught:
         tf.train.import_meta_graph(meta_graph)
-    # TensorFlow raises this for names that are not there.
+    # TensorFlow raises this for unknown names.
     assert isinstance(caught.value, KeyError)
     assert "\n" not in str(caught.value)
     exec(str(caught.value).rpartition(": ")[2], {"meta_graph_def": meta_graph})
@@ -190,7 +190,7 @@ def test_a_damaged_collection_is_named(key: str, fill: Callable[[Any], None]) ->
     assert graph.get_operation_by_name("v").type.startswith("Var")
 
 
-# What TensorFlow's ICU answers to names that Python knows.
+# TensorFlow's answers (ICU) to names of Python's codecs.
 @pytest.mark.parametrize(
     ("name", "is_known"),
     [
@@ -202,7 +202,7 @@ def test_a_damaged_collection_is_named(key: str, fill: Callable[[Any], None]) ->
     ],
 )
 def test_encodings_are_those_of_icu(session: Any, name: str, is_known: bool) -> None:
-    """Python's other codecs are no encodings of text here."""
+    """Codecs that only Python has are refused as encodings of text."""
     made = tf.strings.unicode_transcode(b"ab", name, "UTF-8")
     if is_known:
         assert isinstance(session.run(made), bytes)
@@ -214,14 +214,14 @@ def test_encodings_are_those_of_icu(session: Any, name: str, is_known: bool) -> 
 
 
 class Exhausted:
-    """A value for which memory runs out as it is fed."""
+    """A value that raises MemoryError when it is fed."""
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise MemoryError("no more")
 
 
 def test_a_feed_without_memory_is_an_error_of_tensorflow(session: Any) -> None:
-    """In a run, a callable, a partial run; the session goes on."""
+    """MemoryError in a feed becomes TensorFlow's error in run, callables and partial runs."""
     x = tf.placeholder(tf.float32, [], name="x")
     y = x + 1.0
     options = config_pb2.CallableOptions(feed=["x:0"], fetch=[y.name])
@@ -267,7 +267,7 @@ with tf.Session() as sess:
 
 @pytest.mark.slow
 def test_memory_that_runs_out_between_kernels_is_told() -> None:
-    """For a constant, a folded one, a view that is fetched, and what is fed."""
+    """MemoryError for constants, folded values, views and feeds becomes an error of the step."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(_LITTLE_MEMORY)],
         cwd=Path(__file__).parents[2],

@@ -1,6 +1,6 @@
-"""What can be seen of a session is what TensorFlow shows: values, types, error classes, words.
+"""Observable behaviour of sessions equals TensorFlow's: values, types, error classes, texts.
 
-The cases are in behaviours/; what TensorFlow did in them is in golden/behaviours.json.
+The cases are in behaviours/; TensorFlow's answers are in golden/behaviours.json.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "behaviours.json").r
 
 
 def test_every_behaviour_was_put_to_tensorflow() -> None:
-    """A new one needs scripts/oracle/behaviours.py."""
+    """A new case needs an answer stored by scripts/oracle/behaviours.py."""
     assert sorted(BEHAVIOURS) == sorted(GOLDEN)
 
 
 @pytest.mark.filterwarnings("ignore:An interactive session is already active")
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_tensorflow_agrees(name: str) -> None:
-    """The same value, or the same class of error with the same words."""
+    """The value is equal, or the error has the same class and text."""
     assert answer(tf, BEHAVIOURS[name]) == GOLDEN[name]

@@ -1,4 +1,4 @@
-"""What TensorFlow's runtime does that no other test here asks: devices, frames, traces, races."""
+"""Behaviours of TensorFlow's runtime that have no other test: devices, frames, traces, races."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def two_devices() -> tf.Session:
 
 
 def test_threads_that_ask_for_one_signature_share_its_executors(sess: tf.Session) -> None:
-    """The first to have built them wins."""
+    """Threads that prepare one signature at once share the executors that are ready first."""
     tf.add(tf.placeholder_with_default(1.0, [], name="x"), 1.0, name="y")
     sess.run("y:0")
     barrier = threading.Barrier(4)
@@ -48,7 +48,7 @@ def test_threads_that_ask_for_one_signature_share_its_executors(sess: tf.Session
 
 
 def test_one_output_of_several_can_be_fed_piece_by_piece(sess: tf.Session) -> None:
-    """Only that endpoint counts as fed."""
+    """Feeding one output of a Switch counts only that endpoint as fed."""
     load(
         tf,
         ONE,
@@ -64,8 +64,8 @@ def test_one_output_of_several_can_be_fed_piece_by_piece(sess: tf.Session) -> No
     assert sess.partial_run(handle, "other:0", {"switch:0": 5.0}) == -5.0
 
 
-def test_death_travels_between_devices() -> None:
-    """A transfer runs on a dead input to say so."""
+def test_deadness_is_sent_between_devices() -> None:
+    """A Send with a dead input runs, and the Recv is dead."""
     with tf.Graph().as_default(), two_devices() as sess:
         pred = tf.placeholder(tf.bool, [])
         false_side, true_side = tf.raw_ops.Switch(data=tf.constant(2.0), pred=pred)
@@ -79,14 +79,14 @@ def test_death_travels_between_devices() -> None:
 
 
 def test_enters_of_a_frame_may_disagree_on_parallel_iterations(sess: tf.Session) -> None:
-    """One of the values counts; the result is the same."""
+    """Either value of parallel_iterations may apply; the result is the same."""
     less = node("less", "Greater", "merge", "limit", T=FLOAT)
     load(tf, *loop("less", parallel=3), enter("limit", "one", parallel=7), less)
     assert sess.run("exit:0") == 1.0
 
 
 def test_a_labelled_node_says_what_it_was_computed_from(sess: tf.Session) -> None:
-    """``name = Op(inputs)``."""
+    """The timeline label of a node is ``name = Op(inputs)``."""
     x = tf.placeholder(tf.float32, [], name="x")
     y = tf.add(x, x, name="y")
     metadata = tf.RunMetadata()
@@ -101,7 +101,7 @@ def test_a_labelled_node_says_what_it_was_computed_from(sess: tf.Session) -> Non
 
 
 def test_options_of_a_partial_run_are_those_of_the_session(sess: tf.Session) -> None:
-    """It takes none of its own."""
+    """A partial run uses the session's options and takes none of its own."""
     x = tf.placeholder(tf.float32, [])
     handle = sess.partial_run_setup([x + 1.0], [x])
     with pytest.raises(TypeError):
@@ -109,7 +109,7 @@ def test_options_of_a_partial_run_are_those_of_the_session(sess: tf.Session) -> 
 
 
 def test_devices_are_there_before_a_graph_is() -> None:
-    """A session can be asked for them at once."""
+    """Devices can be listed before the session has a graph."""
     with tf.Graph().as_default(), two_devices() as sess:
         assert [d.name[-5:] for d in sess.list_devices()] == ["CPU:0", "CPU:1"]
 
@@ -122,7 +122,7 @@ def test_the_pool_of_run_handlers_gives_the_same_results(sess: tf.Session) -> No
 
 
 def test_a_time_out_returns_when_nothing_of_the_step_runs(sess: tf.Session) -> None:
-    """No step is in flight, and no dequeue waits, when the caller goes on."""
+    """When a run times out, its step has ended: no node runs and no dequeue waits."""
     queue = tf.FIFOQueue(1, tf.float32)
     dequeue = queue.dequeue()
     for _ in range(3):
@@ -134,12 +134,12 @@ def test_a_time_out_returns_when_nothing_of_the_step_runs(sess: tf.Session) -> N
 
 
 def test_a_graph_of_nothing_but_an_operation_runs(sess: tf.Session) -> None:
-    """An executor whose only node does nothing ends at once."""
+    """A graph with a single NoOp runs."""
     assert sess.run(tf.no_op()) is None
 
 
 def test_steps_at_the_same_time_have_tensor_arrays_of_their_own(sess: tf.Session) -> None:
-    """Each step has its container."""
+    """Each step has its own container of resources."""
     x = tf.placeholder(tf.float32, [])
     array = tf.TensorArray(tf.float32, 2).write(0, x).write(1, x * 2.0)
     stacked = array.stack()

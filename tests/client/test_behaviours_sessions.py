@@ -1,4 +1,4 @@
-"""What TensorFlow's sessions do that no other test here asks: lifecycle, state, cancellation."""
+"""Behaviours of TensorFlow's sessions that have no other test: lifecycle, state, cancellation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def in_thread(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
-    """A thread that has begun, and where its result or exception will be."""
+    """Start a thread; return it with the place of its result or exception."""
     found: list[Any] = []
 
     def run() -> None:
@@ -38,7 +38,7 @@ def in_thread(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
 
 
 def wait_until_blocked(sess: tf.Session, thread: threading.Thread) -> None:
-    """Returns when a node of a step of the session waits, and would hear of a close."""
+    """Return when a node of a step waits and a close would wake it."""
     while thread.is_alive():
         managers = [step._cancellation_manager for step in sess.runtime.active_steps()]
         if any(manager is not None and manager._callbacks for manager in managers):
@@ -59,7 +59,7 @@ def wait_until_blocked(sess: tf.Session, thread: threading.Thread) -> None:
 def test_a_session_without_a_graph_names_the_method(
     do: Callable[[Any], object], method: str
 ) -> None:
-    """The native session says what it was asked for."""
+    """The error of a native session without a graph names the called method."""
     with tf.Graph().as_default(), tf.Session() as sess:
         with pytest.raises(
             tf.errors.InvalidArgumentError,
@@ -70,7 +70,7 @@ def test_a_session_without_a_graph_names_the_method(
 
 @pytest.mark.parametrize("side", ["Dequeue", "Enqueue"])
 def test_close_gives_blocked_queue_ops_words_of_their_own(side: str) -> None:
-    """A close cancels the steps in flight."""
+    """Close cancels running steps; the error of a blocked queue op has TensorFlow's own text."""
     with tf.Graph().as_default():
         queue = tf.FIFOQueue(1, tf.float32)
         fill = queue.enqueue(1.0)
@@ -87,7 +87,7 @@ def test_close_gives_blocked_queue_ops_words_of_their_own(side: str) -> None:
 
 
 def test_default_graph_is_per_thread() -> None:
-    """A new thread sees the global default graph, not the one of a block elsewhere."""
+    """A new thread has the global default graph, not that of a block in another thread."""
     with tf.Graph().as_default() as graph:
         thread, found = in_thread(tf.get_default_graph)
         thread.join()
@@ -95,7 +95,7 @@ def test_default_graph_is_per_thread() -> None:
 
 
 def test_two_sessions_of_one_graph_keep_their_queues_apart() -> None:
-    """Resources belong to a session's devices."""
+    """Resources belong to the devices of a session."""
     with tf.Graph().as_default():
         queue = tf.FIFOQueue(2, tf.float32)
         fill, size = queue.enqueue(1.0), queue.size()
@@ -106,7 +106,7 @@ def test_two_sessions_of_one_graph_keep_their_queues_apart() -> None:
 
 
 def test_session_metadata_goes_into_run_metadata() -> None:
-    """Name and version of the session, where metadata are asked for."""
+    """RunMetadata holds the session's name and version if it is requested."""
     config = tf.ConfigProto()
     config.experimental.session_metadata.name = "a model"
     config.experimental.session_metadata.version = 7
@@ -122,19 +122,19 @@ def test_session_metadata_goes_into_run_metadata() -> None:
 
 
 def test_floats_fed_to_integers_are_cut_off(sess: tf.Session) -> None:
-    """As np.asarray with a dtype does."""
+    """Floats are truncated as by np.asarray with a dtype."""
     p = tf.placeholder(tf.int32)
     assert sess.run(p + 0, {p: np.array([1.9, -1.9])}).tolist() == [1, -1]
 
 
 def test_embedded_zeros_of_strings_survive(sess: tf.Session) -> None:
-    """Strings are bytes with a length."""
+    """Strings are bytes with a length, so zero bytes inside them stay."""
     p = tf.placeholder(tf.string)
     assert sess.run(tf.identity(p), {p: [b"a\0b", "ü"]}).tolist() == [b"a\0b", "ü".encode()]
 
 
 def test_what_is_inside_a_loop_is_neither_fetched_nor_fed(sess: tf.Session) -> None:
-    """While loops mark it so."""
+    """while_loop marks inner tensors as neither fetchable nor feedable."""
     inside = []
 
     def body(i: tf.Tensor) -> tf.Tensor:
@@ -151,7 +151,7 @@ def test_what_is_inside_a_loop_is_neither_fetched_nor_fed(sess: tf.Session) -> N
 def test_the_buffer_of_a_reference_variable_is_fetched_after_the_assignment(
     sess: tf.Session,
 ) -> None:
-    """A fetch of the reference reads when the step ends."""
+    """A fetched reference is read at the end of the step."""
     v = tf.Variable(1.0, use_resource=False)
     sess.run(v.initializer)
     assign = tf.assign(v, 5.0)
@@ -162,7 +162,7 @@ def test_the_buffer_of_a_reference_variable_is_fetched_after_the_assignment(
 
 
 def test_only_some_ops_may_see_an_uninitialized_reference(sess: tf.Session) -> None:
-    """Those that give it its value, and the question whether it has one."""
+    """Assign and IsVariableInitialized accept an uninitialized reference, other ops do not."""
     v = tf.Variable(1.0, use_resource=False, name="v")
     assert not sess.run(tf.is_variable_initialized(v))
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
@@ -172,7 +172,7 @@ def test_only_some_ops_may_see_an_uninitialized_reference(sess: tf.Session) -> N
 
 
 def test_order_of_fetches_is_the_order_of_results(sess: tf.Session) -> None:
-    """Also where both orders share their executors."""
+    """Results follow the order of the fetches, although both orders share their executors."""
     a, b = tf.constant(1), tf.constant(2)
     assert sess.run([a, b]) == [1, 2]
     assert sess.run([b, a]) == [2, 1]
@@ -182,7 +182,7 @@ def test_order_of_fetches_is_the_order_of_results(sess: tf.Session) -> None:
 
 
 def test_orders_of_one_signature_share_their_executors(sess: tf.Session) -> None:
-    """The second lookup is sorted."""
+    """Executors are looked up by sorted fetches."""
     a, b = tf.constant(1, name="a"), tf.constant(2, name="b")
     sess.run([a, b])
     native = sess.runtime
@@ -192,7 +192,7 @@ def test_orders_of_one_signature_share_their_executors(sess: tf.Session) -> None
 
 
 def test_a_seeded_random_op_goes_on_over_different_fetches() -> None:
-    """Its state is the session's; another session begins anew."""
+    """The state of a random op belongs to the session; another session begins anew."""
     with tf.Graph().as_default():
         r = tf.random_uniform([], seed=3)
         doubled = r * 2.0
@@ -205,7 +205,7 @@ def test_a_seeded_random_op_goes_on_over_different_fetches() -> None:
 
 
 def test_a_random_op_runs_once_in_a_step(sess: tf.Session) -> None:
-    """Its two consumers see one value."""
+    """Both consumers of a random op see the same value."""
     r = tf.random_uniform([])
     one, other = sess.run([r + 0.0, r * 1.0])
     assert one == other
@@ -213,7 +213,7 @@ def test_a_random_op_runs_once_in_a_step(sess: tf.Session) -> None:
 
 
 def test_a_finalized_graph_still_runs(sess: tf.Session) -> None:
-    """It takes no more ops, that is all."""
+    """A finalized graph runs, but takes no more ops."""
     c = tf.constant(3.0)
     sess.graph.finalize()
     assert sess.run(c) == 3.0
@@ -222,7 +222,7 @@ def test_a_finalized_graph_still_runs(sess: tf.Session) -> None:
 
 
 def test_step_numbers_are_unique_over_sessions() -> None:
-    """So containers of steps never meet."""
+    """Step ids are unique in the process, so the containers of steps never collide."""
     from tfnb.core.step_events import StepObserver
 
     class Steps(StepObserver):
@@ -245,7 +245,7 @@ def test_step_numbers_are_unique_over_sessions() -> None:
 
 
 def test_a_graph_for_newer_readers_is_refused(sess: tf.Session) -> None:
-    """Before anything is made of it."""
+    """The graph is refused before any node is made."""
     graph_def = tf.GraphDef()
     graph_def.versions.min_consumer = 10**6
     with pytest.raises(ValueError, match="GraphDef min consumer version"):
@@ -256,7 +256,7 @@ def test_a_graph_for_newer_readers_is_refused(sess: tf.Session) -> None:
 
 
 def test_an_unfinished_partial_run_does_not_hinder_close() -> None:
-    """Its executors are cancelled."""
+    """Close cancels the executors of an unfinished partial run."""
     with tf.Graph().as_default():
         a, b = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
         total = a + b
@@ -269,7 +269,7 @@ def test_an_unfinished_partial_run_does_not_hinder_close() -> None:
 
 
 def test_an_error_ends_a_partial_run(sess: tf.Session) -> None:
-    """The handle is gone, the session is not."""
+    """The handle is invalid after an error; the session is usable."""
     a, b = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
     quotient = a // b
     handle = sess.partial_run_setup([quotient], [a, b])
@@ -281,7 +281,7 @@ def test_an_error_ends_a_partial_run(sess: tf.Session) -> None:
 
 
 def test_a_dead_tensor_of_a_partial_run_is_named(sess: tf.Session) -> None:
-    """The wording is another than in a run."""
+    """The message for a dead tensor differs from that of a normal run."""
     pred = tf.placeholder(tf.bool, [])
     false_side, _ = tf.raw_ops.Switch(data=tf.constant(1.0), pred=pred)
     out = tf.identity(false_side)
@@ -291,7 +291,7 @@ def test_a_dead_tensor_of_a_partial_run_is_named(sess: tf.Session) -> None:
 
 
 def test_the_session_s_time_limit_holds_for_partial_runs() -> None:
-    """For each wait for a fetch."""
+    """The limit applies to each wait for a fetch."""
     config = tf.ConfigProto(operation_timeout_in_ms=50)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         x = tf.placeholder(tf.float32, [])
@@ -305,7 +305,7 @@ def test_the_session_s_time_limit_holds_for_partial_runs() -> None:
 
 
 def test_a_run_s_time_limit_wins_over_the_session_s() -> None:
-    """If it has one."""
+    """The limit of the run has precedence, if it is set."""
     config = tf.ConfigProto(operation_timeout_in_ms=10**6)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         dequeue = tf.FIFOQueue(1, tf.float32).dequeue()
@@ -314,7 +314,7 @@ def test_a_run_s_time_limit_wins_over_the_session_s() -> None:
 
 
 def test_a_time_out_loses_nothing_of_a_queue(sess: tf.Session) -> None:
-    """What was there is there."""
+    """A dequeue that times out leaves the elements in the queue."""
     queue = tf.FIFOQueue(2, tf.float32)
     fill = queue.enqueue(4.0)
     other = tf.FIFOQueue(1, tf.float32).dequeue()
@@ -325,7 +325,7 @@ def test_a_time_out_loses_nothing_of_a_queue(sess: tf.Session) -> None:
 
 
 def test_the_first_error_of_a_step_is_the_one_reported(sess: tf.Session) -> None:
-    """What is cancelled because of it does not replace it."""
+    """Errors of nodes that were cancelled because of it do not replace it."""
     wait = tf.FIFOQueue(1, tf.float32).dequeue()
     zero = tf.placeholder(tf.int32, [])
     bad = tf.constant(1) // zero
@@ -334,14 +334,14 @@ def test_the_first_error_of_a_step_is_the_one_reported(sess: tf.Session) -> None
 
 
 def test_a_dequeue_waits_for_the_enqueue_of_its_own_step(sess: tf.Session) -> None:
-    """A waiting op holds no thread."""
+    """A waiting op holds no thread, so the enqueue of the same step runs."""
     queue = tf.FIFOQueue(1, tf.float32)
     value, _ = sess.run([queue.dequeue(), queue.enqueue(3.0)])
     assert value == 3.0
 
 
 def test_a_closed_queue_says_so(sess: tf.Session) -> None:
-    """To who wants more than is there, and to who brings something."""
+    """Enqueuing, and dequeuing more than is left, raise errors that say the queue is closed."""
     queue = tf.FIFOQueue(2, tf.float32, name="q")
     dequeue, enqueue = queue.dequeue(), queue.enqueue(1.0)
     sess.run(queue.close())
@@ -358,7 +358,7 @@ def test_a_closed_queue_says_so(sess: tf.Session) -> None:
 
 
 def test_one_shared_name_is_one_resource(sess: tf.Session) -> None:
-    """Its attributes must agree."""
+    """Ops with one shared name use one resource, and their attributes must agree."""
     one, other = (tf.FIFOQueue(3, tf.float32, shared_name="sq") for _ in range(2))
     sess.run(one.enqueue(2.0))
     assert sess.run(other.dequeue()) == 2.0
@@ -371,7 +371,7 @@ def test_one_shared_name_is_one_resource(sess: tf.Session) -> None:
 
 
 def test_queues_without_a_shared_name_are_unique(sess: tf.Session) -> None:
-    """The name of the node alone would not do."""
+    """Two queues without a shared name are different resources."""
     one = tf.FIFOQueue(3, tf.float32, name="q")
     other = tf.FIFOQueue(3, tf.float32, name="q")
     sess.run(one.enqueue(2.0))
@@ -379,7 +379,7 @@ def test_queues_without_a_shared_name_are_unique(sess: tf.Session) -> None:
 
 
 def test_containers_apply_to_stateful_ops_inside(sess: tf.Session) -> None:
-    """And nest."""
+    """tf.container applies to stateful ops inside of it, and nests."""
     with tf.container("outer"):
         one = tf.FIFOQueue(3, tf.float32)
         with tf.container("inner"):
@@ -389,7 +389,7 @@ def test_containers_apply_to_stateful_ops_inside(sess: tf.Session) -> None:
 
 
 def test_an_unknown_handle_cannot_be_deleted(sess: tf.Session) -> None:
-    """It says which."""
+    """The error names the handle."""
     holder, delete = tf.delete_session_tensor("nobody;1;cpu")
     with pytest.raises(
         tf.errors.InvalidArgumentError, match="Failed to delete a tensor with handle"
@@ -398,7 +398,7 @@ def test_an_unknown_handle_cannot_be_deleted(sess: tf.Session) -> None:
 
 
 def test_no_trace_leaves_the_metadata_empty(sess: tf.Session) -> None:
-    """Any other level fills them, a device at a time."""
+    """Any other trace level fills RunMetadata, one entry per device."""
     c = tf.constant(1.0) + tf.placeholder_with_default(1.0, [])
     metadata = tf.RunMetadata()
     sess.run(c, options=tf.RunOptions(), run_metadata=metadata)
@@ -414,7 +414,7 @@ def test_no_trace_leaves_the_metadata_empty(sess: tf.Session) -> None:
 
 
 def test_partition_graphs_come_one_for_each_device() -> None:
-    """After optimization, where they are asked for."""
+    """RunMetadata has optimized partition graphs if they are requested."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         x = tf.placeholder_with_default(1.0, [])
@@ -426,7 +426,7 @@ def test_partition_graphs_come_one_for_each_device() -> None:
 
 
 def test_the_calling_thread_may_be_asked_to_run_the_step(sess: tf.Session) -> None:
-    """Thread pool -1; a pool that is not there is refused."""
+    """Pool -1 runs the step in the calling thread; a missing pool is refused."""
     c = tf.constant(2.0)
     assert sess.run(c, options=tf.RunOptions(inter_op_thread_pool=-1)) == 2.0
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid inter_op_thread_pool: 5"):
@@ -434,7 +434,7 @@ def test_the_calling_thread_may_be_asked_to_run_the_step(sess: tf.Session) -> No
 
 
 def test_threads_that_build_at_once_give_every_op_a_name_of_its_own() -> None:
-    """And the session runs them all."""
+    """Names are unique, and the session runs all ops."""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
 
         def build() -> list[tf.Tensor]:
@@ -450,7 +450,7 @@ def test_threads_that_build_at_once_give_every_op_a_name_of_its_own() -> None:
 
 
 def test_increments_of_a_reference_race_without_harm(sess: tf.Session) -> None:
-    """Between one of them and all of them arrive."""
+    """Between one and all of the increments take effect."""
     v = tf.Variable(0.0, use_resource=False)
     adds = tf.group(*(tf.assign_add(v, 1.0) for _ in range(20)))
     sess.run(v.initializer)
@@ -459,7 +459,7 @@ def test_increments_of_a_reference_race_without_harm(sess: tf.Session) -> None:
 
 
 def test_a_random_tree_of_sums_is_exact(sess: tf.Session) -> None:
-    """Whatever the order of the nodes."""
+    """The sum is exact in any order of the nodes."""
     random = np.random.default_rng(1)
     values = [tf.placeholder_with_default(float(i), []) for i in range(100)]
     while len(values) > 1:
@@ -483,7 +483,7 @@ def test_a_random_tree_of_sums_is_exact(sess: tf.Session) -> None:
 def test_exceptions_of_python_functions_become_errors(
     sess: tf.Session, raised: type[Exception], error: type[Exception]
 ) -> None:
-    """With class and text in the message."""
+    """The error's message has class and text of the exception."""
 
     def fail() -> float:
         raise raised("boom")

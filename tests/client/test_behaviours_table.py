@@ -1,4 +1,4 @@
-"""docs/behaviours.md names tests that exist; docs/compatibility.md says why where there is none."""
+"""docs/behaviours.md names existing tests; docs/compatibility.md explains rows without a test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TABLES: dict[str, Mapping[str, object]] = {
 
 
 def rows() -> dict[int, str]:
-    """Row number -> what stands in its last column."""
+    """Return row number -> text of the last column."""
     found: dict[int, str] = {}
     for line in (ROOT / "docs" / "behaviours.md").read_text().splitlines():
         match = _ROW.match(line)
@@ -40,7 +40,7 @@ def rows() -> dict[int, str]:
 
 
 def reasons() -> dict[int, str]:
-    """Row number -> why no test holds it."""
+    """Return row number -> the reason why it has no test."""
     text = (ROOT / "docs" / "compatibility.md").read_text()
     found = (_REASON.match(line) for line in text.splitlines())
     return {int(match["number"]): match["why"] for match in found if match}
@@ -61,13 +61,13 @@ def names_in(file: str) -> frozenset[str]:
 
 
 def test_every_behaviour_has_a_row() -> None:
-    """Two hundred and fifty of them, none left out."""
+    """The table has two hundred and fifty rows, numbered without gaps."""
     assert list(range(1, 251)) == sorted(rows())
 
 
 @pytest.mark.parametrize("number", range(1, 251))
 def test_a_row_names_a_test_or_says_why_there_is_none(number: int) -> None:
-    """A test that was renamed shows here."""
+    """Each named test exists; a row without a test has a reason."""
     text = rows()[number]
     assert (number in reasons()) == (text == NONE)
     if text == NONE:

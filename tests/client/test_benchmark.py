@@ -12,7 +12,7 @@ from tfnb.client.testing.benchmark import run_benchmarks
 
 
 def test_a_benchmark_reports_what_it_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    """Steps, seconds, what else it says; run by name."""
+    """A benchmark reports steps, seconds and extra values, and runs by its name."""
 
     class Squares(tf.test.Benchmark):
         def benchmarkSquare(self) -> None:
@@ -40,7 +40,7 @@ def test_a_benchmark_reports_what_it_measured(capsys: pytest.CaptureFixture[str]
 
 
 def test_replaced_attributes_come_back() -> None:
-    """Of modules, classes and objects, in whatever order they were replaced."""
+    """Attributes of modules, classes and objects are restored in any order of replacement."""
     module = types.ModuleType("m")
     module.f = lambda: 1  # type: ignore[attr-defined]
 
@@ -64,7 +64,7 @@ def test_replaced_attributes_come_back() -> None:
 
 
 def test_a_module_knows_its_variables() -> None:
-    """In attributes, lists, dicts and modules, each once."""
+    """Variables in attributes, lists, dicts and modules are found once each."""
 
     class Dense(tf.Module):
         def __init__(self, size: int, name: str | None = None) -> None:
@@ -97,7 +97,7 @@ def test_a_module_knows_its_variables() -> None:
 
 
 def test_a_module_is_saved(tmp_path: object) -> None:
-    """By ``tf.train.Checkpoint``."""
+    """``tf.train.Checkpoint`` saves a module."""
     with tf.Graph().as_default(), tf.Session() as sess:
         module = tf.Module("m")
         module.v = tf.Variable(3.0)  # type: ignore[attr-defined]
@@ -108,7 +108,7 @@ def test_a_module_is_saved(tmp_path: object) -> None:
 
 
 def test_switches_and_small_names() -> None:
-    """What they say, and what they refuse."""
+    """Switches return their state and refuse wrong values."""
     tf.debugging.disable_traceback_filtering()
     assert not tf.debugging.is_traceback_filtering_enabled()
     tf.debugging.enable_traceback_filtering()

@@ -1,4 +1,4 @@
-"""Python functions of tensors that have values: ops, control flow, effects, gradients, errors."""
+"""Python functions of tensors with values: ops, control flow, effects, gradients, errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_a_function_uses_ops_values_and_python(sess: tf.Session) -> None:
-    """Ops, NumPy, `if` and loops go together; the graph of the call is not the caller's."""
+    """A function mixes ops, NumPy, `if` and loops; the graph of the call is not the caller's."""
 
     def function(x: Any, text: Any) -> list[Any]:
         assert text.numpy() == b"abc"
@@ -44,7 +44,7 @@ def test_a_function_uses_ops_values_and_python(sess: tf.Session) -> None:
 
 
 def test_one_dtype_gives_one_tensor_and_none_the_op(sess: tf.Session) -> None:
-    """As with py_func."""
+    """One dtype gives one tensor and an empty list gives the operation, as with py_func."""
     one = tf.py_function(lambda a: a + 1, [2], tf.int32)
     seen: list[int] = []
     op = tf.py_function(lambda a: seen.append(int(a)), [5], [])
@@ -53,7 +53,7 @@ def test_one_dtype_gives_one_tensor_and_none_the_op(sess: tf.Session) -> None:
 
 
 def test_random_numbers_are_drawn_once_and_effects_happen(sess: tf.Session, capfd: Any) -> None:
-    """What has a value keeps it, whatever is computed from it afterwards."""
+    """A value that was computed stays, whatever is computed from it afterwards."""
 
     def function() -> Any:
         x = tf.random_uniform([])
@@ -68,7 +68,7 @@ def test_random_numbers_are_drawn_once_and_effects_happen(sess: tf.Session, capf
 
 
 def test_gradients_go_through_the_function(sess: tf.Session) -> None:
-    """By what it built in the branch it took; integers have none; unused inputs have zeros."""
+    """Gradients follow the branch that was taken; integers have none; unused inputs have zeros."""
 
     def function(x: Any, y: Any, n: Any) -> Any:
         return x**3 * 2.0 if n.numpy() > 0 else tf.reduce_sum(y) + x
@@ -90,7 +90,7 @@ def test_gradients_go_through_the_function(sess: tf.Session) -> None:
     ],
 )
 def test_what_the_function_does_wrong_is_told(sess: tf.Session, function: Any, text: str) -> None:
-    """The step fails with what was raised; the next one works."""
+    """An exception of the function fails the step; the next step works."""
     found = tf.py_function(function, [], [tf.float32, tf.float32])
     for _ in range(2):
         with pytest.raises(tf.OpError, match=text):
@@ -98,7 +98,7 @@ def test_what_the_function_does_wrong_is_told(sess: tf.Session, function: Any, t
 
 
 def test_a_variable_of_another_graph_is_refused(sess: tf.Session) -> None:
-    """The function's ops are in a graph of their own."""
+    """The ops of the function are in a separate graph."""
     v = tf.Variable(1.0)
     sess.run(tf.global_variables_initializer())
     with pytest.raises(tf.OpError, match="same graph"):
@@ -106,13 +106,13 @@ def test_a_variable_of_another_graph_is_refused(sess: tf.Session) -> None:
 
 
 def test_a_function_is_needed() -> None:
-    """Not a tensor."""
+    """An argument that is not callable is refused."""
     with pytest.raises(ValueError, match="callable"):
         tf.py_function(3, [], tf.float32)
 
 
 def test_in_a_dataset(sess: tf.Session) -> None:
-    """A mapped function of the kind that reads files or texts."""
+    """A mapped function may be one that reads files or texts."""
     dataset = tf.data.Dataset.from_tensor_slices(["a", "bcd"]).map(
         lambda s: tf.py_function(lambda text: len(text.numpy()), [s], tf.int32)
     )

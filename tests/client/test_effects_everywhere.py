@@ -1,6 +1,7 @@
-"""All ops with effects, brought in in all ways: none of them touches a file or calls Python.
+"""All ops with effects, imported in all ways: none of them touches a file or calls Python.
 
-What is touched is asked of the interpreter (``sys.addaudithook``), not of the code under test.
+Effects are observed through the interpreter (``sys.addaudithook``), not through the code under
+test.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ sys.addaudithook(_hear)
 
 @contextmanager
 def touches_of(part: str) -> Iterator[list[str]]:
-    """Collects what happens to files with ``part`` in their paths."""
+    """Collect events on files with ``part`` in their paths."""
     _watched.append((part, touched := []))
     try:
         yield touched
@@ -63,28 +64,28 @@ def touches_of(part: str) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an op is to work: all names have ``canary`` in them."""
+    """Where an op works: all names contain ``canary``."""
 
     folder: Path
 
     @property
     def file(self) -> str:
-        """A file that is there."""
+        """Return the path of an existing file."""
         return str(self.folder / "canary.txt")
 
     @property
     def new(self) -> str:
-        """A file that is not there."""
+        """Return the path of a missing file."""
         return str(self.folder / "canary.new")
 
     @property
     def checkpoint(self) -> str:
-        """A checkpoint that is there."""
+        """Return the path of an existing checkpoint."""
         return str(self.folder / "canary_model")
 
     @property
     def database(self) -> str:
-        """A file that is no database."""
+        """Return the path of a file that is not a database."""
         return str(self.folder / "canary.txt")
 
 
@@ -97,7 +98,7 @@ def texts() -> Any:
 
 
 def first_of(dataset: Any, types: list[Any]) -> Any:
-    """What makes an iterator over a dataset and takes an element."""
+    """Return the ops that make an iterator over a dataset and take an element."""
     shapes = [[]] * len(types)
     iterator = raw.AnonymousIterator(output_types=types, output_shapes=shapes)
     with tf.control_dependencies([raw.MakeIterator(dataset=dataset, iterator=iterator)]):
@@ -119,7 +120,7 @@ def csv(op: str, p: Place) -> Any:
 
 
 def cached(p: Place, second: bool) -> Any:
-    """A dataset that keeps its elements in a file."""
+    """Return a dataset that caches its elements in a file."""
     kinds: dict[str, Any] = {"output_types": [tf.string], "output_shapes": [[]]}
     source = texts()
     if second:
@@ -132,7 +133,7 @@ def cached(p: Place, second: bool) -> Any:
 
 
 def saved(p: Place, second: bool) -> Any:
-    """What saves a dataset; the second one is a dataset, too."""
+    """Return an op that saves a dataset, and a saving dataset."""
     source = tf.data.Dataset.from_tensor_slices(["a", "b"])
     one_file = StructuredFunction(lambda _: tf.constant(0, tf.int64), "save()", source.element_spec)
     arguments: dict[str, Any] = {
@@ -151,14 +152,14 @@ def loaded(p: Place) -> Any:
 
 
 def snapshot(p: Place) -> Any:
-    """A dataset whose elements are kept in files."""
+    """Return a dataset that keeps its elements in files."""
     source = tf.data.Dataset.from_tensor_slices(["a", "b"])
     kept = source.snapshot(p.new, shard_func=lambda _: tf.constant(0, tf.int64))
     return first_of(kept._variant_tensor, [tf.string])
 
 
 def summary(p: Place, write: Callable[[Any], Any]) -> Any:
-    """A writer of summaries that is made and written to."""
+    """Return ops that make a summary writer and write to it."""
     writer = raw.SummaryWriter(shared_name=f"canary_{id(write)}")
     begun = raw.CreateSummaryFileWriter(
         writer=writer, logdir=p.new, max_queue=0, flush_millis=0, filename_suffix=""
@@ -168,7 +169,7 @@ def summary(p: Place, write: Callable[[Any], Any]) -> Any:
 
 
 def reader(p: Place, many: bool, second: bool) -> Any:
-    """A reader whose queue has the name."""
+    """Return a reader whose queue holds the path."""
     if second:
         queue = raw.FIFOQueueV2(component_types=[tf.string], shapes=[[]])
         put = raw.QueueEnqueueV2(handle=queue, components=[tf.constant(p.file)])
@@ -202,7 +203,7 @@ CALLS: list[int] = []
 
 
 def note_call(x: Any) -> Any:
-    """A function of this process."""
+    """Record a call in this process."""
     CALLS.append(1)
     return x
 
@@ -347,7 +348,7 @@ TOUCHING: Final[dict[str, Callable[[Place], Any]]] = {
 }  # fmt: skip
 """Per op a node that touches files of a place, or calls :func:`note_call`."""
 
-# Handles that are references are no arguments and results of functions.
+# Reference handles cannot be arguments or results of functions.
 NO_FUNCTION: Final = frozenset({"ReaderRead", "ReaderReadUpTo", "InitializeTableFromTextFile"})
 
 
@@ -366,12 +367,12 @@ def place(tmp_path: Path) -> Place:
 
 
 def op_of(found: Any) -> Any:
-    """The operation behind whatever a builder gives."""
+    """Return the operation behind the result of a builder."""
     return found if isinstance(found, tf.Operation) else found.op
 
 
 def number_after(found: Any) -> Any:
-    """A number that is there once a node has run."""
+    """Return a number whose computation waits for a node."""
     with tf.control_dependencies([op_of(found)]):
         return tf.constant(1.0) + 0.0
 
@@ -382,18 +383,18 @@ type_of_touch = "Callable[[], Any]"
 
 
 def plainly(name: str, touch: Callable[[], Any]) -> None:
-    """The node itself."""
+    """Return the node itself."""
     tf.identity(number_after(touch()), name=name)
 
 
 def by_control_input(name: str, touch: Callable[[], Any]) -> None:
-    """A constant waits for it."""
+    """Return a constant that waits for the node."""
     with tf.control_dependencies([tf.group(op_of(touch()))]):
         tf.constant(1.0, name=name)
 
 
 def in_function(name: str, touch: Callable[[], Any]) -> None:
-    """A function that is taken apart."""
+    """Put the node into a function that is inlined."""
 
     @Defun(func_name=f"f_{name}")
     def work() -> Any:
@@ -403,7 +404,7 @@ def in_function(name: str, touch: Callable[[], Any]) -> None:
 
 
 def in_call(name: str, touch: Callable[[], Any]) -> None:
-    """A function in a function, both of which stay calls."""
+    """Put the node into a function in a function; both stay calls."""
 
     @Defun(func_name=f"inner_{name}", noinline=True)
     def inner() -> Any:
@@ -417,26 +418,26 @@ def in_call(name: str, touch: Callable[[], Any]) -> None:
 
 
 def in_map(name: str, touch: Callable[[], Any]) -> None:
-    """A function that a dataset calls."""
+    """Put the node into a function that a dataset calls."""
     dataset = tf.data.Dataset.range(99).map(lambda x: number_after(touch()))
     tf.identity(tf.data.make_one_shot_iterator(dataset).get_next(), name=name)
 
 
 def in_cond(name: str, touch: Callable[[], Any]) -> None:
-    """A branch."""
+    """Put the node into a branch."""
     flag = tf.placeholder_with_default(True, [])
     tf.identity(tf.cond(flag, lambda: number_after(touch()), lambda: 0.0), name=name)
 
 
 def in_case(name: str, touch: Callable[[], Any]) -> None:
-    """One of several branches."""
+    """Put the node into one of several branches."""
     index = tf.placeholder_with_default(1, [])
     branches = [lambda: 0.0, lambda: number_after(touch())]
     tf.identity(tf.switch_case(index, branches), name=name)
 
 
 def in_while(name: str, touch: Callable[[], Any]) -> None:
-    """A loop's body."""
+    """Put the node into the body of a loop."""
 
     def body(i: Any, x: Any) -> Any:
         return i + 1, x + number_after(touch())
@@ -445,7 +446,7 @@ def in_while(name: str, touch: Callable[[], Any]) -> None:
 
 
 def in_nested(name: str, touch: Callable[[], Any]) -> None:
-    """A branch in a loop's body."""
+    """Put the node into a branch in the body of a loop."""
 
     def body(i: Any, x: Any) -> Any:
         return i + 1, x + tf.cond(i >= 0, lambda: number_after(touch()), lambda: 0.0)
@@ -454,12 +455,12 @@ def in_nested(name: str, touch: Callable[[], Any]) -> None:
 
 
 def in_gradient(name: str, touch: Callable[[], Any]) -> None:
-    """A branch through which the user differentiates."""
+    """Put the node into a branch that is differentiated."""
     x = tf.placeholder_with_default(2.0, [], name=f"{name}_x")
     tf.identity(tf.cond(x > 0, lambda: tf.exp(x * number_after(touch())), lambda: x), name=name)
 
 
-# way -> (what builds it, whether control flow is built as functions)
+# way -> (builder, whether control flow is built as functions)
 WAYS: Final[dict[str, tuple[Callable[[str, Callable[[], Any]], None], bool]]] = {
     "plain": (plainly, False),
     "control input": (by_control_input, False),
@@ -479,7 +480,7 @@ IN_FUNCTIONS: Final = frozenset(WAYS) - {"plain", "control input", "cond", "case
 
 
 def built(way: str, place: Place, *only: str) -> tuple[tf.Graph, list[str]]:
-    """A graph of somebody else with these ops (else all), and what is to be fetched of it."""
+    """Return the message of a graph with these ops (default: all), and its fetches."""
     build, as_functions = WAYS[way]
     ops = [op for op in only or TOUCHING if way not in IN_FUNCTIONS or op not in NO_FUNCTION]
     if as_functions:
@@ -500,7 +501,7 @@ def contents(place: Place) -> dict[str, bytes]:
 
 @contextmanager
 def nothing_happens(place: Place) -> Iterator[None]:
-    """Nothing inside touches a file of the place or calls Python."""
+    """Check that no file of the place is touched and no Python is called in the block."""
     before = contents(place)
     CALLS.clear()
     with touches_of("canary") as touched:
@@ -511,19 +512,22 @@ def nothing_happens(place: Place) -> Iterator[None]:
 
 
 def check_refused(run: Callable[[], Any], what: str) -> None:
-    """A step is refused."""
+    """Check that a step is refused."""
     with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
         pytest.fail(f"{what} gave {run()}")
 
 
 def test_every_op_with_effects_is_here() -> None:
-    """A new one needs a line above; ops that C++ tests of TensorFlow bring are no kernels."""
+    """A new op with effects needs an entry above.
+
+    Ops for C++ tests of TensorFlow are no kernels.
+    """
     assert set(TOUCHING) == {name for name, op in op_registry.all_ops().items() if op.effects}
 
 
 @pytest.mark.parametrize("op", sorted(TOUCHING))
 def test_ops_of_the_users_own_graph_do_what_they_say(place: Place, op: str) -> None:
-    """They touch the files, as the interpreter sees it: what the other tests look for is real."""
+    """Ops in the user's own graph touch the files, so the observation in the other tests works."""
     CALLS.clear()
     with tf.Graph().as_default(), tf.Session() as session, touches_of("canary") as touched:
         fetch = number_after(TOUCHING[op](place))
@@ -539,7 +543,7 @@ def test_ops_of_the_users_own_graph_do_what_they_say(place: Place, op: str) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_an_imported_graph_touches_nothing(place: Place, way: str) -> None:
-    """By run, by a callable, by partial runs, and differentiated; after a second import, too."""
+    """Run, callables, partial runs and gradients touch nothing, also after a second import."""
     source, names = built(way, place)
     first = tf.Graph()
     with first.as_default():
@@ -571,7 +575,7 @@ def test_an_imported_graph_touches_nothing(place: Place, way: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["plain", "function", "map", "If", "While"])
 def test_a_meta_graph_touches_nothing(place: Place, way: str) -> None:
-    """Nor do what it calls initializers of tables."""
+    """The table initializers that the MetaGraph names touch nothing either."""
     source, names = built(way, place)
     with source.as_default():
         for name in names:
@@ -590,7 +594,7 @@ def test_a_meta_graph_touches_nothing(place: Place, way: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["plain", "calls"])
 def test_a_saved_model_touches_nothing(place: Place, tmp_path: Path, way: str) -> None:
-    """While it is loaded, and from the command line."""
+    """Loading a model and running it from the command line touch nothing."""
     for op in TOUCHING:
         source, names = built(way, place, op)
         if not names:
@@ -619,7 +623,7 @@ def test_a_saved_model_touches_nothing(place: Place, tmp_path: Path, way: str) -
 def test_the_command_line_touches_nothing(
     place: Place, tmp_path: Path, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A frozen graph that is run, and one that is summarized."""
+    """Running and summarizing a frozen graph touch nothing."""
     source, names = built(way, place, "ReadFile", "SaveV2", "PyFunc", "SqlDataset", "RestoreV2")
     path = str(tmp_path / "graph.pb")
     with open(path, "wb") as file:
@@ -632,7 +636,7 @@ def test_the_command_line_touches_nothing(
 
 
 def loader(message: Any, name: str) -> Callable[[], Any]:
-    """What imports a graph and gives one of its tensors."""
+    """Return a function that imports a graph and returns one of its tensors."""
 
     def load() -> Any:
         return tf.import_graph_def(message, name="", return_elements=[f"{name}:0"])[0]
@@ -645,7 +649,7 @@ def loader(message: Any, name: str) -> Callable[[], Any]:
 def test_functions_that_the_user_makes_of_loaded_ones_touch_nothing(
     place: Place, kind: str
 ) -> None:
-    """Imported in branches, loops, mapped datasets and functions of the user's own."""
+    """Graphs imported inside branches, loops, mapped functions and functions touch nothing."""
     for op in TOUCHING:
         source, names = built("calls", place, op)
         if not names:

@@ -28,7 +28,7 @@ def flags(monkeypatch: pytest.MonkeyPatch) -> Iterator[tf.flags.FlagValues]:
 
 
 def test_defaults_hold_in_a_notebook(flags: tf.flags.FlagValues) -> None:
-    """The kernel's own arguments are no flags of ours."""
+    """The arguments of the notebook's kernel are ignored."""
     tf.flags.DEFINE_string("name", "x", "A name.")
     tf.flags.DEFINE_integer("number", 3, "A number.")
     tf.flags.DEFINE_float("rate", 1, "A rate.")
@@ -40,7 +40,7 @@ def test_defaults_hold_in_a_notebook(flags: tf.flags.FlagValues) -> None:
 def test_command_line_is_read_at_first_use(
     flags: tf.flags.FlagValues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With one dash or two, with ``=`` or the next word."""
+    """The command line is parsed at the first use: one dash or two, ``=`` or the next word."""
     tf.flags.DEFINE_string("name", None, "")
     tf.flags.DEFINE_integer("number", 3, "")
     tf.flags.DEFINE_bool("on", True, "")
@@ -69,7 +69,7 @@ def test_command_line_is_read_at_first_use(
 
 
 def test_other_words_are_left_over(flags: tf.flags.FlagValues) -> None:
-    """For main."""
+    """Arguments that are not flags are left for main."""
     tf.flags.DEFINE_integer("number", 3, "")
     assert flags(["p", "x", "--number=1", "--other", "--", "--number=2"]) == [
         "p",
@@ -81,7 +81,7 @@ def test_other_words_are_left_over(flags: tf.flags.FlagValues) -> None:
 
 
 def test_values_must_fit(flags: tf.flags.FlagValues) -> None:
-    """The message names flag and value."""
+    """The message names the flag and the value."""
     tf.flags.DEFINE_integer("number", 3, "")
     tf.flags.DEFINE_enum("kind", "a", ["a", "b"], "")
     with pytest.raises(tf.flags.IllegalFlagValueError, match="flag --number=x"):
@@ -93,7 +93,7 @@ def test_values_must_fit(flags: tf.flags.FlagValues) -> None:
 
 
 def test_required_flags_must_be_given(flags: tf.flags.FlagValues) -> None:
-    """Or have a default."""
+    """A required flag is given on the command line or has a default."""
     tf.flags.DEFINE_string("name", None, "")
     tf.flags.mark_flag_as_required("name")
     with pytest.raises(tf.flags.IllegalFlagValueError, match="--name must have a value"):
@@ -101,14 +101,14 @@ def test_required_flags_must_be_given(flags: tf.flags.FlagValues) -> None:
 
 
 def test_a_flag_may_be_defined_again(flags: tf.flags.FlagValues) -> None:
-    """A cell is run twice."""
+    """A flag may be defined again, because a cell runs twice."""
     for default in (1, 2):
         tf.flags.DEFINE_integer("number", default, "")
         assert flags.number == default
 
 
 def test_flags_can_be_set_and_listed(flags: tf.flags.FlagValues) -> None:
-    """As attributes or items."""
+    """Flags are set and listed as attributes or items."""
     tf.flags.DEFINE_integer("number", 3, "")
     flags.number = 5
     assert flags["number"].value == 5
@@ -120,7 +120,7 @@ def test_flags_can_be_set_and_listed(flags: tf.flags.FlagValues) -> None:
 
 
 def test_app_run_calls_main_and_exits(flags: tf.flags.FlagValues) -> None:
-    """With what main returns."""
+    """The exit status is what main returns."""
     assert tf.app.flags.FLAGS is flags
     tf.flags.DEFINE_integer("number", 3, "")
     seen = []
@@ -133,7 +133,7 @@ def test_app_run_calls_main_and_exits(flags: tf.flags.FlagValues) -> None:
 def test_app_run_reports_bad_flags(
     flags: tf.flags.FlagValues, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On standard error, with exit code 1."""
+    """Errors go to standard error, with exit code 1."""
     tf.flags.DEFINE_integer("number", 3, "")
     with pytest.raises(SystemExit) as ended:
         tf.app.run(lambda argv: None, ["p", "--number=x"])
@@ -142,7 +142,7 @@ def test_app_run_reports_bad_flags(
 
 
 def test_validators_refuse_values(flags: tf.flags.FlagValues) -> None:
-    """On the command line and later; the value before stays."""
+    """A refused value, on the command line or later, leaves the earlier value."""
     tf.flags.DEFINE_integer("n", 5, "")
     tf.flags.register_validator("n", lambda value: value > 0, message="must be positive")
     with pytest.raises(tf.flags.IllegalFlagValueError, match="flag --n=-1: must be positive"):
@@ -156,7 +156,7 @@ def test_validators_refuse_values(flags: tf.flags.FlagValues) -> None:
 
 
 def test_validators_have_words_of_their_own(flags: tf.flags.FlagValues) -> None:
-    """As decorators too, for one flag or several."""
+    """Validators have their own messages; as decorators they check one flag or several."""
     tf.flags.DEFINE_integer("low", 1, "")
     tf.flags.DEFINE_integer("high", 2, "")
 
@@ -177,7 +177,7 @@ def test_validators_have_words_of_their_own(flags: tf.flags.FlagValues) -> None:
 
 
 def test_flags_that_exclude_each_other(flags: tf.flags.FlagValues) -> None:
-    """One of them may be required."""
+    """The flags may be optional, or exactly one of them required."""
     tf.flags.DEFINE_integer("a", None, "")
     tf.flags.DEFINE_integer("b", None, "")
     tf.flags.mark_flags_as_mutual_exclusive(["a", "b"], required=True)
@@ -187,7 +187,7 @@ def test_flags_that_exclude_each_other(flags: tf.flags.FlagValues) -> None:
 
 
 def test_switches_that_exclude_each_other(flags: tf.flags.FlagValues) -> None:
-    """Both may be off."""
+    """Both switches may be off."""
     tf.flags.DEFINE_bool("on", False, "")
     tf.flags.DEFINE_bool("off", False, "")
     tf.flags.mark_bool_flags_as_mutual_exclusive(["on", "off"])
@@ -197,7 +197,7 @@ def test_switches_that_exclude_each_other(flags: tf.flags.FlagValues) -> None:
 
 
 def test_enumerations_and_other_names(flags: tf.flags.FlagValues) -> None:
-    """Members by name in any case; several words; an alias is the same flag."""
+    """Enumerations accept members in any case or several words; an alias is the same flag."""
 
     class Colour(enum.Enum):
         RED = 1
@@ -215,7 +215,7 @@ def test_enumerations_and_other_names(flags: tf.flags.FlagValues) -> None:
 
 
 def test_flags_as_words_of_a_command_line() -> None:
-    """For starting another program."""
+    """The words of set flags start another program with the same values."""
     given = {"on": True, "off": False, "bare": None, "list": [1, 2], "x": "y"}
     assert list(tf.flags.flag_dict_to_args(given)) == [
         "--on", "--nooff", "--bare", "--list=1,2", "--x=y",
@@ -223,7 +223,7 @@ def test_flags_as_words_of_a_command_line() -> None:
 
 
 def test_numbers_have_bounds(flags: tf.flags.FlagValues) -> None:
-    """The message says which."""
+    """The message states the bounds."""
     tf.flags.DEFINE_integer("n", 1, "", lower_bound=0)
     tf.flags.DEFINE_float("x", 0.5, "", lower_bound=0.0, upper_bound=1.0)
     for word, text in (
@@ -239,7 +239,7 @@ def test_numbers_have_bounds(flags: tf.flags.FlagValues) -> None:
 
 
 def test_defining_gives_a_holder(flags: tf.flags.FlagValues) -> None:
-    """Whose value is the flag's, and that is no value itself."""
+    """A definition returns a holder with the flag's value; the holder itself is not a value."""
     holder = tf.flags.DEFINE_integer("n", 3, "", short_name="s")
     assert (holder.name, holder.value, holder.default, holder.present) == ("n", 3, 3, False)
     flags(["p", "-s", "4"])
@@ -260,7 +260,7 @@ def test_defining_gives_a_holder(flags: tf.flags.FlagValues) -> None:
 
 
 def test_flags_are_made_of_parsers_and_serializers(flags: tf.flags.FlagValues) -> None:
-    """Those of a program's own, too."""
+    """A program may define parsers and serializers."""
 
     class Pair(tf.flags.ArgumentParser):
         def parse(self, argument: str) -> tuple[str, ...]:
@@ -288,7 +288,7 @@ def test_flags_are_made_of_parsers_and_serializers(flags: tf.flags.FlagValues) -
 def test_all_flags_as_text(
     flags: tf.flags.FlagValues, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Written to a file, and read from one."""
+    """All flags are written to a file and read from one."""
     tf.flags.DEFINE_integer("n", 3, "A number.")
     tf.flags.DEFINE_list("words", "a,b", "Words.")
     tf.flags.DEFINE_bool("on", False, "A switch.")
@@ -309,7 +309,7 @@ def test_all_flags_as_text(
 def test_help_names_the_flags_of_a_module(
     flags: tf.flags.FlagValues, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With their defaults; tf.app.run prints those of the script."""
+    """The help has the defaults; tf.app.run prints the flags of the script."""
     tf.flags.DEFINE_integer("n", 3, "A number.", lower_bound=1)
     tf.flags.DEFINE_bool("on", False, "A switch.", module_name="__main__")
     module = sys.modules[__name__]
@@ -329,13 +329,13 @@ def test_help_names_the_flags_of_a_module(
 
 
 def test_a_flag_may_not_hide_a_method(flags: tf.flags.FlagValues) -> None:
-    """Unless it says so."""
+    """A flag with the name of a method is refused, unless it allows that."""
     with pytest.raises(tf.flags.FlagNameConflictsWithMethodError, match="conflicts with a method"):
         tf.flags.DEFINE_string("get_help", "", "")
 
 
 def test_the_dictionary_of_flags_holds_flags(flags: tf.flags.FlagValues) -> None:
-    """As programs of TensorFlow 1 read it: `FLAGS.__flags["x"].value`."""
+    """`FLAGS.__flags["x"].value` works, as programs of TensorFlow 1 use it."""
     tf.flags.DEFINE_integer("x", 3, "")
     held = getattr(flags, "__flags")
     assert (held["x"].value, held["x"].default) == (3, 3)

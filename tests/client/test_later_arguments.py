@@ -1,4 +1,4 @@
-"""Arguments of public functions that came after TensorFlow 1; the answers are TensorFlow's."""
+"""Arguments that public functions received after TensorFlow 1; the answers are TensorFlow's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _own_graph() -> Any:
 
 
 def test_an_anonymous_static_table_is_filled_by_the_step_that_asks() -> None:
-    """Each step has its own; one that does not fill it is told so."""
+    """Each step has its own table; a step that does not fill it raises an error."""
     initializer = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
     table = tf.lookup.StaticHashTable(initializer, -1, None, True)
     with tf.control_dependencies([tf.tables_initializer()]):
@@ -43,7 +43,7 @@ def test_an_anonymous_static_table_is_filled_by_the_step_that_asks() -> None:
 
 
 def test_anonymous_words() -> None:
-    """A vocabulary is a static table with more numbers."""
+    """An anonymous vocabulary is a static table; unknown words get further numbers."""
     initializer = tf.lookup.KeyValueTensorInitializer(["a"], tf.constant([0], tf.int64))
     table = tf.lookup.StaticVocabularyTable(initializer, 1, experimental_is_anonymous=True)
     with tf.control_dependencies([table.initializer]):
@@ -53,7 +53,7 @@ def test_anonymous_words() -> None:
 
 @pytest.mark.parametrize("default", [0.0, [0.0, 0.0]])
 def test_anonymous_mutable_tables_begin_empty(default: Any) -> None:
-    """In every step."""
+    """An anonymous mutable table is empty at the beginning of each step."""
     table = tf.lookup.experimental.MutableHashTable(
         tf.int64, tf.float32, default, experimental_is_anonymous=True
     )
@@ -73,7 +73,7 @@ def test_anonymous_mutable_tables_begin_empty(default: Any) -> None:
 
 
 def test_a_fast_lookup_has_a_dense_gradient() -> None:
-    """With allow_fast_lookup rows of one tensor are read as they are."""
+    """With allow_fast_lookup the gradient of rows of one tensor is dense."""
     rows = tf.constant(np.arange(8.0).reshape(4, 2))
     ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([1, 1, 3], tf.int64), [2, 2])
     weights = tf.SparseTensor(ids.indices, tf.constant([1.0, 2.0, 3.0], tf.float64), [2, 2])
@@ -88,7 +88,7 @@ def test_a_fast_lookup_has_a_dense_gradient() -> None:
 
 
 def test_boxes_of_several_images_are_suppressed_image_by_image() -> None:
-    """The other arguments say how, not what."""
+    """Boxes are suppressed per image, with the meaning of the other arguments unchanged."""
     scores = tf.constant([[0.1, 0.9, 0.5], [0.2, 0.3, 0.4]])
     boxes = tf.constant(_BOXES, tf.float32)
     found = tf.image.non_max_suppression_padded(
@@ -103,21 +103,21 @@ def test_boxes_of_several_images_are_suppressed_image_by_image() -> None:
 
 @pytest.mark.parametrize("make", [tf.zeros, tf.ones, lambda *a, **k: tf.fill(a[0], 1, **k)])
 def test_layouts_are_refused(make: Any) -> None:
-    """None is the only one."""
+    """The only accepted layout is None."""
     assert make([2], layout=None).shape.as_list() == [2]
-    with pytest.raises(ValueError, match="layout must be None: tensors that lie on several"):
+    with pytest.raises(ValueError, match="layout must be None: tensors over several"):
         make([2], layout="unsharded")
 
 
 def test_models_of_several_files_are_refused(tmp_path: Path) -> None:
-    """With TensorFlow's error."""
+    """The error is TensorFlow's."""
     builder = tf.saved_model.Builder(str(tmp_path / "model"))
     with pytest.raises(RuntimeError, match="No proto_splitter is provided"):
         builder.save(False, True, None)
 
 
 def test_optimizers_take_the_flag_of_strategies() -> None:
-    """There is nothing to add up on one machine."""
+    """The flag has no effect on one machine."""
     v = tf.Variable(1.0)
     step = tf.train.GradientDescentOptimizer(0.5).apply_gradients(
         [(tf.constant(1.0), v)], None, None, True
@@ -129,7 +129,7 @@ def test_optimizers_take_the_flag_of_strategies() -> None:
 
 
 def test_messages_may_differ_by_a_tolerance() -> None:
-    """In floats only, at any depth."""
+    """The tolerance applies to floats only, at any depth."""
     case = tf.test.TestCase()
     wanted = tf.train.Example()
     wanted.features.feature["a"].float_list.value.extend([1.0, 2.0])

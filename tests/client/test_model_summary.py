@@ -1,4 +1,4 @@
-"""What a model takes and gives, from whatever holds it."""
+"""The summary of a model's inputs and outputs, for every form of model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def graph() -> tf.Graph:
-    """An input, a result, a variable, and things that are no results."""
+    """Make a graph with an input, a result, a variable, and nodes that are not results."""
     with tf.Graph().as_default() as found:
         x = tf.placeholder(tf.float32, [None, 3], name="x")
         w = tf.Variable(tf.ones([3, 2]), name="w", use_resource=False)
@@ -28,7 +28,7 @@ def graph() -> tf.Graph:
 
 
 def test_it_tells_of_a_graph(graph: tf.Graph) -> None:
-    """Inputs, variables, outputs with the likeliest first, and a line to paste."""
+    """A summary has inputs, variables, outputs in the order of likelihood, and an example."""
     text = repr(tf.summary(graph))
 
     assert "x float32 (?, 3)" in text
@@ -40,7 +40,7 @@ def test_it_tells_of_a_graph(graph: tf.Graph) -> None:
 
 
 def test_the_example_runs(graph: tf.Graph) -> None:
-    """What is to be pasted is Python that works."""
+    """The example is Python code that runs."""
     with tf.Session(graph=graph) as session:
         session.run("w/Assign")
         call = example_call(summary(graph).found)
@@ -48,7 +48,7 @@ def test_the_example_runs(graph: tf.Graph) -> None:
 
 
 def test_it_tells_of_files_and_checkpoints(graph: tf.Graph, tmp_path: Path) -> None:
-    """Each by what it holds, not by its name."""
+    """Files are recognized by their contents, not by their names."""
     tf.train.write_graph(graph.as_graph_def(), str(tmp_path), "model", as_text=False)
     tf.train.write_graph(graph.as_graph_def(), str(tmp_path), "text")
     with tf.Session(graph=graph) as session, graph.as_default():
@@ -63,7 +63,7 @@ def test_it_tells_of_files_and_checkpoints(graph: tf.Graph, tmp_path: Path) -> N
 
 
 def test_effects_are_told_before_anything_runs() -> None:
-    """Which nodes would touch files, and what allows it."""
+    """The summary lists nodes that would access files, and what permits it."""
     with tf.Graph().as_default() as graph:
         tf.read_file("/etc/hostname", name="peek")
     text = repr(tf.summary(graph.as_graph_def()))
@@ -80,7 +80,7 @@ def test_effects_are_told_before_anything_runs() -> None:
     ],
 )
 def test_what_is_no_model_is_said(tmp_path: Path, content: bytes, says: str) -> None:
-    """With what to do where that is known."""
+    """The error says what the file is and, if known, what to do."""
     path = tmp_path / "model.pb"
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match=says):
@@ -88,7 +88,7 @@ def test_what_is_no_model_is_said(tmp_path: Path, content: bytes, says: str) -> 
 
 
 def test_what_trains_and_saves_is_not_what_a_model_gives() -> None:
-    """The loss comes before gradients and a saver's nodes."""
+    """The loss comes before gradients and nodes of a saver."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 3], name="x")
         loss = tf.reduce_mean(tf.layers.dense(x, 1), name="loss")
@@ -99,7 +99,7 @@ def test_what_trains_and_saves_is_not_what_a_model_gives() -> None:
 
 
 def test_tf_summary_is_still_tensorflows_module() -> None:
-    """Other modules cannot be called."""
+    """tf.summary has TensorFlow's functions; calling another module raises TypeError."""
     module: Any = tf.nn
     assert callable(tf.summary.scalar)
     with pytest.raises(TypeError, match="is a module and cannot be called"):
@@ -107,7 +107,7 @@ def test_tf_summary_is_still_tensorflows_module() -> None:
 
 
 def test_hostile_names_are_cut_out_of_a_shell_line(tmp_path: Path) -> None:
-    """The line to paste is one line, quoted."""
+    """The proposed shell line is one line, and names are quoted."""
     graph_def = tf.GraphDef()
     node = graph_def.node.add()
     node.name, node.op = "x; rm -rf ~", "Placeholder"

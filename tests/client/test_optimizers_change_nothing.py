@@ -1,4 +1,4 @@
-"""Random graphs give the same bits, or the same error, with every optimizer on and with all off."""
+"""Random graphs give the same bits or the same error with all optimizers on and off."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def everything_off() -> tf.ConfigProto:
 
 
 def bits(value: Any) -> Any:
-    """Dtype, shape and bytes of a value, all NaNs alike."""
+    """Return dtype, shape and bytes of a value; all NaNs are equal."""
     array = np.asarray(value)
     if array.dtype.kind == "c":
         return bits(array.real), bits(array.imag)
@@ -47,7 +47,7 @@ def bits(value: Any) -> Any:
 
 
 def answer(case: Any, config: Any) -> Any:
-    """What two runs give: bits, or the class of their error."""
+    """Return the results of two runs: bits, or the class of their error."""
     fetches, targets, feeds, variables = case
     with tf.Session(config=config) as session:
         session.run([one.initializer for one in variables])
@@ -62,7 +62,7 @@ def answer(case: Any, config: Any) -> Any:
 
 
 class Drawer:
-    """A random graph over a pool of tensors."""
+    """Makes a random graph from a pool of tensors."""
 
     def __init__(self, draw: Callable[[Any], Any]) -> None:
         self.draw = draw
@@ -72,7 +72,7 @@ class Drawer:
         self.last_write: Any = None
 
     def some(self, strategy: Any) -> Any:
-        """A drawn value."""
+        """Return a random choice."""
         return self.draw(strategy)
 
     def pick(self, kind: str) -> Any:
@@ -88,7 +88,7 @@ class Drawer:
         return self.some(st.sampled_from(found))
 
     def constant(self, kind: str) -> Any:
-        """A constant, most often of equal elements that some rule likes."""
+        """Add a constant, mostly of equal elements that a rule simplifies."""
         shape = self.some(st.sampled_from(SHAPES))
         if kind == "bool":
             return tf.constant(self.some(st.booleans()), tf.bool, shape)
@@ -97,7 +97,7 @@ class Drawer:
         return tf.constant(self.some(st.sampled_from(numbers)), dtype, shape)
 
     def placeholder(self, kind: str) -> None:
-        """A fed tensor, maybe one with gaps in memory."""
+        """Add a fed tensor, possibly with gaps in memory."""
         shape = self.some(st.sampled_from(SHAPES))
         dtype, numbers = (np.float32, FLOATS) if kind == "float" else (np.int32, INTS)
         size = int(np.prod(shape)) * 2
@@ -146,7 +146,7 @@ class Drawer:
         return op(x, y)
 
     def unary(self) -> Any:
-        """One or two functions of x."""
+        """Add one or two functions of x."""
         x = self.pick(self.some(st.sampled_from(["float", "int"])))
         ops = [tf.negative, tf.abs, tf.square, tf.sign, tf.nn.relu]
         ops += [tf.floor, tf.round, tf.exp] if x.dtype.is_floating else [tf.bitwise.invert]
@@ -155,7 +155,7 @@ class Drawer:
         return x
 
     def logic(self) -> Any:
-        """Comparisons and what is made of them."""
+        """Add comparisons and functions of their results."""
         choice = self.some(st.integers(0, 3))
         if choice == 0:
             x = self.pick(self.some(st.sampled_from(["float", "int"])))
@@ -167,7 +167,7 @@ class Drawer:
         return op(self.pick("bool"), self.pick("bool"))
 
     def cast(self) -> Any:
-        """A cast, maybe there and back."""
+        """Add a cast, possibly back again."""
         x = self.pick(self.some(st.sampled_from(["float", "int", "bool"])))
         if x.dtype == tf.bool:
             return tf.cast(x, self.some(st.sampled_from([tf.int32, tf.float32])))
@@ -202,7 +202,7 @@ class Drawer:
         return x[:1] if self.some(st.booleans()) else x[..., ::2]
 
     def passing(self) -> Any:
-        """Ops that hand their input on."""
+        """Add ops that pass their input on."""
         x = self.pick(self.some(st.sampled_from(["float", "int", "bool"])))
         ops = [tf.identity, tf.stop_gradient]
         if x.dtype != tf.bool:
@@ -215,13 +215,13 @@ class Drawer:
         return self.some(st.sampled_from([tf.shape, tf.size, tf.rank]))(x)
 
     def reduction(self) -> Any:
-        """A sum: the one thing that depends on how an array lies in memory."""
+        """Add a sum, the only op whose result depends on the layout in memory."""
         x = self.pick(self.some(st.sampled_from(["float", "float", "int"])))
         op = self.some(st.sampled_from([tf.reduce_sum, tf.reduce_max]))
         return op(x, axis=self.some(st.sampled_from([None, [], 0])))
 
     def ordered(self) -> Any:
-        """An op behind others, with NoOps and groups between."""
+        """Add an op behind others, with NoOps and groups between."""
         waits = [self.some(st.sampled_from(self.pool)) for _ in range(2)]
         with tf.control_dependencies(waits):
             group = tf.no_op()
@@ -230,7 +230,7 @@ class Drawer:
             return self.some(st.sampled_from([tf.identity, lambda y: y * 1.0]))(x)
 
     def state(self) -> Any:
-        """Writes a variable after all that was written before, and reads it."""
+        """Write a variable after all earlier writes, and read it."""
         if not self.variables:
             self.variables = [
                 tf.Variable(1.0, use_resource=True, dtype=tf.float32),
@@ -248,7 +248,7 @@ class Drawer:
         return read
 
     def cond(self) -> Any:
-        """A conditional, maybe on a constant."""
+        """Add a conditional, possibly on a constant."""
         pred = self.pick("bool")
         x = self.pick("float")
         if pred.shape.rank != 0:
@@ -269,7 +269,7 @@ class Drawer:
 
 @st.composite
 def graphs(draw: Callable[[Any], Any]) -> tuple[Any, tf.Graph]:
-    """A graph with what to fetch, run and feed, and its variables."""
+    """Return a graph with its fetches, targets, feeds and variables."""
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(1)
         drawer = Drawer(draw)

@@ -1,4 +1,4 @@
-"""Ops that a user registers: what follows from the signature, and what their kernels see."""
+"""Ops that a user registers: properties derived from the signature, and arguments of kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def own() -> Iterator[Callable[..., Any]]:
-    """Registers an op for the time of a test."""
+    """Register an op for the duration of a test."""
     names = []
 
     def register(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -34,19 +34,19 @@ def own() -> Iterator[Callable[..., Any]]:
 
 @pytest.mark.parametrize("signature", ["handle: resource ->", "x: T, many: N * resource -> y: T"])
 def test_an_op_that_takes_a_resource_is_stateful(own: Callable[..., Any], signature: str) -> None:
-    """As in TensorFlow, where the signature alone says so."""
+    """The signature alone makes an op stateful, as in TensorFlow."""
     op = own("OwnTakesResource", signature, "T: type", "N: int")(None)
     assert op.is_stateful
     assert op.op_def.is_stateful
 
 
 def test_an_op_that_gives_a_resource_or_is_named_like_one_is_not(own: Callable[..., Any]) -> None:
-    """Only an input's type counts."""
+    """Only an input of type resource makes an op stateful."""
     assert not own("OwnGivesResource", "resource: int32 -> handle: resource")(None).is_stateful
 
 
 def test_lists_of_tensors_have_one_at_least(own: Callable[..., Any]) -> None:
-    """Unless the attribute for the length says otherwise; as in TensorFlow."""
+    """A list has at least one tensor, unless the length attribute allows none, as in TensorFlow."""
     op = own(
         "OwnLists", "a: N * T, b: L -> c: M * T", "N: int", "T: type", "L: list(type)", "M: int"
     )(None)
@@ -74,14 +74,14 @@ def test_lists_of_tensors_have_one_at_least(own: Callable[..., Any]) -> None:
 def test_defaults_that_no_node_may_have_are_refused(
     own: Callable[..., Any], attribute: str, text: str
 ) -> None:
-    """When the signature is read."""
+    """An invalid default is refused when the signature is read."""
     with pytest.raises(ValueError, match=text):
         _ = own("OwnBadDefault", "->", attribute)(None).op_def
 
 
 @pytest.mark.parametrize("calls", [False, True])
 def test_kernels_see_the_version_of_the_graph(own: Callable[..., Any], calls: bool) -> None:
-    """That of its writer, in functions, too."""
+    """A kernel reads the producer version of the graph, also in functions."""
 
     @own("OwnVersion", "-> version: int32", stateful=True)
     def own_version(ctx: Any) -> Any:
@@ -102,7 +102,7 @@ def test_kernels_see_the_version_of_the_graph(own: Callable[..., Any], calls: bo
 
 
 def test_a_node_with_a_label_has_the_kernel_of_that_label(own: Callable[..., Any]) -> None:
-    """And no other; one that there is not is named."""
+    """A labelled node uses the kernel of that label only; the error names a missing label."""
 
     @own("OwnLabelled", "x: float -> y: float")
     def labelled(xp: Any, x: Any) -> Any:
@@ -131,7 +131,7 @@ def test_a_node_with_a_label_has_the_kernel_of_that_label(own: Callable[..., Any
 
 
 def test_a_shape_function_sees_the_version_of_the_graph() -> None:
-    """RequiresOlderGraphVersion takes the version before this one."""
+    """RequiresOlderGraphVersion refuses the current version and accepts the one before."""
     with tf.testing.register_test_ops() as ops, tf.Graph().as_default() as graph:
         with pytest.raises(ValueError, match="Wrong graph version for shape"):
             ops["RequiresOlderGraphVersion"]()
@@ -140,7 +140,7 @@ def test_a_shape_function_sees_the_version_of_the_graph() -> None:
 
 
 def test_a_list_of_tensors_may_be_a_default() -> None:
-    """Messages in braces, with commas between or inside."""
+    """A default may be a list of tensor messages in braces, with commas between or inside."""
     with tf.testing.register_test_ops() as ops, tf.Graph().as_default():
         found = ops["DefaultAttrs"]().node_def.attr["tensor_list_val"].list.tensor
         assert [tf.make_ndarray(tensor) for tensor in found] == [1]

@@ -1,4 +1,4 @@
-"""What a graph from a file may do to the world: only what its user fed or allowed."""
+"""Effects of a graph from a file: only those that its user fed or allowed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ REFUSED = "came from a file, wants to"
 
 
 def strangers(build: Callable[[], Any]) -> Any:
-    """The message of a graph that somebody else built."""
+    """Return the message of a graph that another author built."""
     with tf.Graph().as_default() as graph:
         build()
     return graph.as_graph_def()
 
 
 def load(build: Callable[[], Any], **kwargs: Any) -> Any:
-    """A session on a loaded graph."""
+    """Return a session on a loaded graph."""
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(strangers(build), name="", **kwargs)
@@ -37,14 +37,14 @@ def load(build: Callable[[], Any], **kwargs: Any) -> Any:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> str:
-    """A file that is nobody's business."""
+    """A file that no test allows."""
     path = tmp_path / "secret.txt"
     path.write_text("secret")
     return str(path)
 
 
 def test_a_path_that_stands_in_a_loaded_graph_is_not_read(secret: str) -> None:
-    """The error names node, op, path and the line that allows it."""
+    """The error names node, op, path and the line that permits it."""
     with load(lambda: tf.read_file(secret, name="r")) as session:
         with pytest.raises(tf.errors.PermissionDeniedError) as caught:
             session.run("r:0")
@@ -56,7 +56,7 @@ def test_a_path_that_stands_in_a_loaded_graph_is_not_read(secret: str) -> None:
 
 
 def test_a_path_of_ones_own_graph_is_read(secret: str) -> None:
-    """Whoever writes the call needs no permission."""
+    """Nodes that the user's calls build need no permission."""
     with tf.Graph().as_default():
         contents = tf.read_file(secret)
         with tf.Session() as session:
@@ -64,7 +64,7 @@ def test_a_path_of_ones_own_graph_is_read(secret: str) -> None:
 
 
 def test_a_fed_path_is_read(secret: str) -> None:
-    """The call of run names it; a path beside it is still refused."""
+    """A fed path is read; another path in the same folder is refused."""
 
     def build() -> None:
         name = tf.placeholder(tf.string, [], name="name")
@@ -78,7 +78,7 @@ def test_a_fed_path_is_read(secret: str) -> None:
 
 
 def test_a_path_that_the_users_own_node_gives_is_read(secret: str) -> None:
-    """Through input_map the user says what is read."""
+    """A path that an own node gives through input_map is read."""
     message = strangers(lambda: tf.read_file(tf.constant("/nowhere", name="p"), name="r"))
     with tf.Graph().as_default():
         found = tf.import_graph_def(
@@ -89,7 +89,7 @@ def test_a_path_that_the_users_own_node_gives_is_read(secret: str) -> None:
 
 
 def test_allowing_works_at_once_and_ends_with_its_block(secret: str, tmp_path: Path) -> None:
-    """The session that refused goes on."""
+    """A permission applies to the session that refused before, until the block ends."""
     with load(lambda: tf.read_file(secret, name="r")) as session:
         with tf.safety.allow("read", under=tmp_path):
             assert session.run("r:0") == b"secret"
@@ -104,7 +104,7 @@ def test_allowing_works_at_once_and_ends_with_its_block(secret: str, tmp_path: P
 
 
 def test_allowing_one_graph_allows_no_other(secret: str) -> None:
-    """A graph's permission is its own."""
+    """A permission for one graph does not apply to another."""
     with load(lambda: tf.read_file(secret, name="r")) as session:
         with load(lambda: tf.read_file(secret, name="r")) as other:
             with tf.safety.allow("file", graph=session.graph):
@@ -114,7 +114,7 @@ def test_allowing_one_graph_allows_no_other(secret: str) -> None:
 
 
 def test_a_loaded_graph_writes_nothing_unasked(tmp_path: Path) -> None:
-    """Neither a file nor a log, at a path that stands in the graph."""
+    """A loaded graph writes neither files nor logs at paths that stand in the graph."""
     target, log = tmp_path / "target", tmp_path / "log"
 
     def build() -> None:
@@ -136,7 +136,7 @@ def test_a_loaded_graph_writes_nothing_unasked(tmp_path: Path) -> None:
 
 
 def test_a_fed_path_may_be_written_but_not_replaced(secret: str, tmp_path: Path) -> None:
-    """A model that is fed the name of a picture must not overwrite it."""
+    """A fed path of an existing file that is no checkpoint is not overwritten."""
 
     def build() -> None:
         name = tf.placeholder(tf.string, [], name="name")
@@ -150,7 +150,7 @@ def test_a_fed_path_may_be_written_but_not_replaced(secret: str, tmp_path: Path)
 
 
 def test_a_loaded_graph_calls_no_python_function() -> None:
-    """A token may be that of a function of this very process."""
+    """A loaded graph calls no Python function, although its token may be one of this process."""
     calls: list[int] = []
     with tf.Graph().as_default() as graph:
         tf.py_func(lambda: (calls.append(1), np.float32(1))[1], [], tf.float32, name="f")
@@ -168,7 +168,7 @@ def test_a_loaded_graph_calls_no_python_function() -> None:
 
 
 def test_readers_are_watched_where_they_open_files(secret: str, tmp_path: Path) -> None:
-    """The path comes out of a queue that another step filled; from a feed, or from the graph."""
+    """Readers check paths when they open them: paths of other steps, feeds and the graph."""
     fed = tmp_path / "fed"
     fed.write_text("fed")
 
@@ -189,7 +189,7 @@ def test_readers_are_watched_where_they_open_files(secret: str, tmp_path: Path) 
 
 
 def test_datasets_of_files_are_refused_where_they_are_made(secret: str) -> None:
-    """Any of many names may be the one that matters; a cache without a file needs no leave."""
+    """A dataset of files is refused when it is made; a cache without a file needs no permission."""
 
     def build() -> None:
         names = tf.constant(["/nowhere"] * 5000 + [secret])
@@ -221,7 +221,7 @@ def test_datasets_of_files_are_refused_where_they_are_made(secret: str) -> None:
 
 @pytest.mark.parametrize("stays_a_call", [False, True])
 def test_functions_of_a_loaded_graph_are_watched(secret: str, stays_a_call: bool) -> None:
-    """In a body that stays a call, and in one that is taken apart; arguments are no feeds."""
+    """Functions stay restricted, called or inlined; their arguments do not count as feeds."""
 
     def build() -> None:
         @Defun(tf.string, noinline=stays_a_call)
@@ -238,7 +238,7 @@ def test_functions_of_a_loaded_graph_are_watched(secret: str, stays_a_call: bool
 
 
 def test_functions_that_a_body_of_the_users_loads_are_watched(secret: str) -> None:
-    """Through the function that imported them, or as functions of a library."""
+    """Functions that the user's function imports, or finds in a library, are restricted."""
 
     def build() -> None:
         @Defun(tf.string, noinline=True)
@@ -263,7 +263,7 @@ def test_functions_that_a_body_of_the_users_loads_are_watched(secret: str) -> No
 
 
 def test_saver_of_a_loaded_graph_saves_and_restores_where_the_user_says(tmp_path: Path) -> None:
-    """The path is fed by the user's call; the same ops refuse a path of the graph's own."""
+    """A fed path permits saving and restoring; the same ops refuse a path in the graph."""
     own, theirs = str(tmp_path / "own"), str(tmp_path / "theirs")
 
     def build() -> None:
@@ -297,10 +297,10 @@ def test_saver_of_a_loaded_graph_saves_and_restores_where_the_user_says(tmp_path
 
 @pytest.mark.parametrize("version", [tf.train.SaverDef.V1, tf.train.SaverDef.V2])
 @pytest.mark.parametrize("sharded", [False, True])
-def test_a_saver_from_a_meta_graph_works_without_ceremony(
+def test_a_saver_from_a_meta_graph_needs_no_permission(
     tmp_path: Path, version: int, sharded: bool
 ) -> None:
-    """Its calls name the path."""
+    """A saver of a MetaGraphDef works without a permission, because its calls feed the path."""
     path = str(tmp_path / "model")
     with tf.Graph().as_default(), tf.Session() as session:
         variable = tf.get_variable("v", initializer=3.0)
@@ -321,7 +321,7 @@ def test_a_saver_from_a_meta_graph_works_without_ceremony(
 
 
 def test_files_are_not_read_while_a_graph_is_loaded_or_prepared(secret: str) -> None:
-    """A file is no constant: neither importing nor optimizing runs the op."""
+    """Neither importing nor optimizing runs an op that reads files."""
 
     def build() -> None:
         tf.identity(tf.read_file(tf.constant(secret)), name="out")
@@ -333,7 +333,7 @@ def test_files_are_not_read_while_a_graph_is_loaded_or_prepared(secret: str) -> 
 
 
 def test_effects_are_listed_without_running_anything(secret: str) -> None:
-    """A row for each node and path; paths that are computed are not known."""
+    """The list has a row for each node and path; computed paths are unknown."""
 
     def build() -> None:
         tf.read_file(secret, name="r")
@@ -356,7 +356,7 @@ def test_effects_are_listed_without_running_anything(secret: str) -> None:
 
 
 def test_a_mark_in_the_file_itself_means_nothing(secret: str) -> None:
-    """A stranger cannot unmark nodes, and a graph's own message carries no mark."""
+    """An attribute in the file cannot remove the mark, and an exported message does not have it."""
     message = strangers(lambda: tf.read_file(secret, name="r"))
     message.node[1].attr["_loaded_from_file"].b = False
     graph = tf.Graph()
@@ -370,7 +370,7 @@ def test_a_mark_in_the_file_itself_means_nothing(secret: str) -> None:
 
 
 def test_what_cannot_be_allowed_is_named() -> None:
-    """Misspelt effects allow nothing."""
+    """``allow`` refuses unknown effects, missing ones and wrong arguments."""
     with pytest.raises(ValueError, match="no effect 'delete'"):
         tf.safety.allow("delete")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Say what to allow"):
@@ -382,7 +382,7 @@ def test_what_cannot_be_allowed_is_named() -> None:
 
 
 def test_every_op_that_touches_files_says_so() -> None:
-    """The ops whose kernels open files or call Python, as far as they are there."""
+    """Ops whose kernels open files or call Python declare these effects."""
     known = {
         name: {effect.kind for effect in op.effects}
         for name, op in op_registry.all_ops().items()
@@ -411,14 +411,14 @@ def test_every_op_that_touches_files_says_so() -> None:
 
 
 def endless_loop() -> None:
-    """Counts as long as it is let."""
+    """A loop that counts up to a limit."""
     total = tf.while_loop(lambda i: i >= 0, lambda i: tf.bitwise.bitwise_and(i + 1, 1), [0])
     tf.identity(total, name="endless")
     tf.identity(tf.while_loop(lambda i: i < 5, lambda i: i + 1, [0]), name="short")
 
 
 def test_iterations_are_limited() -> None:
-    """The step ends with an error that names the limit; a short loop runs on."""
+    """The error names the limit; a loop within the limit runs."""
     with load(endless_loop) as session:
         tf.safety.limits(session.graph, max_iterations=100)
         for _ in range(2):
@@ -432,7 +432,7 @@ def test_iterations_are_limited() -> None:
 
 
 def test_iterations_of_a_loop_made_of_calls_are_limited() -> None:
-    """While that stays an op runs a function per iteration."""
+    """A While that is not lowered calls a function per iteration, and each call counts."""
 
     def build() -> None:
         @Defun(tf.int32)
@@ -452,7 +452,7 @@ def test_iterations_of_a_loop_made_of_calls_are_limited() -> None:
 
 
 def test_wall_time_is_limited() -> None:
-    """A loop without end ends with DeadlineExceededError, in a session made before or after."""
+    """An endless loop ends with DeadlineExceededError in older and newer sessions."""
     with load(endless_loop) as session:
         tf.safety.limits(session.graph, max_seconds=0.05)
         for one in (session, tf.Session(graph=session.graph)):
@@ -462,7 +462,7 @@ def test_wall_time_is_limited() -> None:
 
 
 def test_sizes_of_tensors_are_limited() -> None:
-    """Whether an op was asked for the size or finds it out."""
+    """The limit applies to sizes that are requested and to those that an op computes."""
 
     def build() -> None:
         size = tf.placeholder(tf.int32, [], name="size")
@@ -483,7 +483,7 @@ def test_sizes_of_tensors_are_limited() -> None:
 
 
 def test_compressed_text_unfolds_to_no_more_than_allowed() -> None:
-    """Few bytes may stand for very many: they are not made."""
+    """Compressed text is not decompressed beyond the limit."""
 
     def build() -> None:
         text = tf.placeholder(tf.string, [None], name="text")
@@ -499,7 +499,7 @@ def test_compressed_text_unfolds_to_no_more_than_allowed() -> None:
 
 
 def test_sizes_are_limited_in_recorded_steps_too() -> None:
-    """Who listens to what nodes give takes nobody's place."""
+    """An observer of outputs does not replace the check of sizes."""
 
     def build() -> None:
         row = tf.placeholder(tf.float32, [None], name="row")
@@ -522,7 +522,7 @@ def test_sizes_are_limited_in_recorded_steps_too() -> None:
 
 
 def test_nodes_of_a_file_are_limited() -> None:
-    """The graph is left as it was; own nodes are not counted."""
+    """A refused file leaves the graph unchanged; the user's own nodes do not count."""
     message = strangers(endless_loop)
     with tf.Graph().as_default() as graph:
         tf.safety.limits(max_nodes=10)
@@ -534,13 +534,13 @@ def test_nodes_of_a_file_are_limited() -> None:
 
 
 def test_a_limit_is_positive() -> None:
-    """Zero would allow nothing."""
+    """A limit must be positive."""
     with pytest.raises(ValueError, match="`max_nodes` must be positive, not 0"):
         tf.safety.limits(max_nodes=0)
 
 
 def test_elements_that_datasets_leave_out_are_counted() -> None:
-    """skip, filter, unique and shards go through elements inside of one node."""
+    """Elements that skip, filter, unique and shard drop are counted."""
 
     def build() -> None:
         numbers = tf.data.Dataset.range(2**62)
@@ -565,7 +565,7 @@ def test_elements_that_datasets_leave_out_are_counted() -> None:
 
 
 def test_sizes_of_strings_are_limited(tmp_path: Path) -> None:
-    """The text counts, as the op gives it; where few bytes become many, before it is made."""
+    """The text of strings counts, and is checked before an op makes long text of short text."""
     long = tmp_path / "long"
     long.write_bytes(b"x" * 100_000)
 

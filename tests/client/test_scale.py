@@ -1,4 +1,4 @@
-"""Graphs far larger than Python's recursion limit are built, imported, differentiated and run."""
+"""Graphs much deeper than Python's recursion limit are built, imported, differentiated and run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_a_long_chain_is_built_and_run(sess: tf.Session) -> None:
-    """One node after the other, fed so that nothing is folded."""
+    """The chain is fed, so that no node is folded."""
     y = x = tf.placeholder(tf.float32, [])
     for _ in range(DEEP):
         y = y + 1.0
@@ -37,7 +37,7 @@ def test_a_long_chain_is_built_and_run(sess: tf.Session) -> None:
 
 
 def test_a_long_chain_is_imported_and_run(sess: tf.Session) -> None:
-    """From a message, backwards in its order of nodes."""
+    """The message lists the nodes backwards."""
     graph_def = tf.GraphDef()
     for i in reversed(range(1, DEEP)):
         node = graph_def.node.add(name=f"n{i}", op="Neg", input=[f"n{i - 1}"])
@@ -49,7 +49,7 @@ def test_a_long_chain_is_imported_and_run(sess: tf.Session) -> None:
 
 
 def test_a_long_chain_has_a_gradient(sess: tf.Session) -> None:
-    """By the chain rule, as often as there are nodes."""
+    """The gradient of a long chain is computed."""
     y = x = tf.placeholder(tf.float64, [])
     for _ in range(DEEP // 2):
         y = y * 0.999
@@ -58,14 +58,14 @@ def test_a_long_chain_has_a_gradient(sess: tf.Session) -> None:
 
 
 def test_one_node_feeds_very_many_and_very_many_feed_one(sess: tf.Session) -> None:
-    """Each of them counts."""
+    """One node feeds thousands of nodes, which one node sums up."""
     x = tf.placeholder(tf.float32, [])
     y = tf.add_n([tf.identity(x) for _ in range(DEEP)])
     assert sess.run(y, {x: 1.0}) == DEEP
 
 
 def test_control_dependencies_make_a_long_chain(sess: tf.Session) -> None:
-    """The last waits for all."""
+    """The last node of a chain of control edges waits for all."""
     variable = tf.Variable(0.0)
     sess.run(variable.initializer)
     op = tf.no_op()
@@ -77,7 +77,7 @@ def test_control_dependencies_make_a_long_chain(sess: tf.Session) -> None:
 
 
 def test_scopes_lie_deep_inside_each_other(sess: tf.Session) -> None:
-    """Of names and of control dependencies."""
+    """Name scopes and control dependencies are nested deeply."""
     ops = [tf.no_op() for _ in range(1500)]
     with contextlib.ExitStack() as stack:
         for op in ops:
@@ -91,7 +91,7 @@ def test_scopes_lie_deep_inside_each_other(sess: tf.Session) -> None:
 
 @pytest.fixture
 def deep_python() -> Iterator[None]:
-    """Room for functions of the test's own that call each other."""
+    """Raise the recursion limit for nested functions of the test."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(100_000)
     yield
@@ -100,7 +100,7 @@ def deep_python() -> Iterator[None]:
 
 @pytest.mark.usefixtures("deep_python")
 def test_branches_lie_deep_inside_each_other(sess: tf.Session) -> None:
-    """The innermost is taken, or none of them."""
+    """Nested conds run with the innermost branch or with none."""
     pred, x = tf.placeholder(tf.bool, []), tf.constant(1.0)
 
     def nest(depth: int) -> tf.Tensor:
@@ -113,7 +113,7 @@ def test_branches_lie_deep_inside_each_other(sess: tf.Session) -> None:
 
 @pytest.mark.usefixtures("deep_python")
 def test_loops_lie_deep_inside_each_other(sess: tf.Session) -> None:
-    """Each of one iteration."""
+    """Nested loops of one iteration each run."""
 
     def nest(depth: int, v: tf.Tensor) -> tf.Tensor:
         if not depth:
@@ -126,7 +126,7 @@ def test_loops_lie_deep_inside_each_other(sess: tf.Session) -> None:
 
 
 def test_a_loop_of_many_iterations_needs_no_more_memory(sess: tf.Session) -> None:
-    """Twenty thousand need as much as a hundred."""
+    """Twenty thousand iterations need as much memory as a hundred."""
     limit = tf.placeholder(tf.int32, [])
     end = tf.while_loop(
         lambda i, a: i < limit, lambda i, a: (i + 1, a + 1.0), [0, tf.zeros([1000])]
@@ -139,7 +139,7 @@ def test_a_loop_of_many_iterations_needs_no_more_memory(sess: tf.Session) -> Non
 
 @pytest.mark.slow
 def test_a_loop_of_a_million_iterations_ends_in_bounded_memory(sess: tf.Session) -> None:
-    """What the process has taken at most hardly grows."""
+    """The peak memory of the process grows by less than 20 MB."""
     limit = tf.placeholder(tf.int32, [])
     end = tf.while_loop(lambda i: i < limit, lambda i: i + 1, [0])
     sess.run(end, {limit: 1000})
@@ -150,7 +150,7 @@ def test_a_loop_of_a_million_iterations_ends_in_bounded_memory(sess: tf.Session)
 
 @pytest.mark.slow
 def test_ten_thousand_name_scopes_lie_in_each_other(sess: tf.Session) -> None:
-    """An op in the innermost one has a name of twenty thousand letters."""
+    """An op in the innermost scope has a name of twenty thousand characters."""
     with contextlib.ExitStack() as scopes:
         for _ in range(10_000):
             scopes.enter_context(tf.name_scope("s"))
@@ -160,7 +160,7 @@ def test_ten_thousand_name_scopes_lie_in_each_other(sess: tf.Session) -> None:
 
 
 def test_very_many_feeds_and_fetches(sess: tf.Session) -> None:
-    """Each comes back in its place."""
+    """Each fetch has its own value."""
     feeds = [tf.placeholder(tf.float32, []) for _ in range(2000)]
     fetches = [x + 1.0 for x in feeds]
     values = {x: float(i) for i, x in enumerate(feeds)}
@@ -169,7 +169,7 @@ def test_very_many_feeds_and_fetches(sess: tf.Session) -> None:
 
 
 def test_a_large_constant_and_a_long_name(sess: tf.Session) -> None:
-    """Fifty megabytes, and a hundred thousand letters."""
+    """A constant of fifty megabytes and a name of a hundred thousand characters work."""
     value = np.arange(50 << 17, dtype=np.float64)
     y = tf.identity(tf.constant(value), name="n" * 100_000)
     found = sess.run(y)
@@ -178,9 +178,9 @@ def test_a_large_constant_and_a_long_name(sess: tf.Session) -> None:
 
 
 def test_a_cell_costs_what_is_new(sess: tf.Session) -> None:
-    """One more op and its run take as many calls of functions in a large graph as in a small one.
+    """Adding and running one op makes as many function calls in a large graph as in a small one.
 
-    What ran before keeps its executors.
+    Signatures that ran before keep their executors.
     """
     start = tf.constant(1.5)
 

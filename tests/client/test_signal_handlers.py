@@ -1,4 +1,4 @@
-"""What a signal handler raises while a kernel computes is no error of that kernel."""
+"""An exception of a signal handler during a kernel is not treated as the kernel's error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Alarm(ValueError):
-    """Of a kind that a kernel's own errors could be."""
+    """An exception of a class that kernels raise, too."""
 
 
 def _ring(text: str, number: int, frame: Any) -> None:
@@ -40,7 +40,7 @@ def _interrupt() -> None:
 
 @pytest.fixture(params=["function", "partial", "object", "method"])
 def handler(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A handler of each form that Python takes."""
+    """Signal handlers in every form that Python accepts."""
     handlers = {
         "function": lambda number, frame: _ring("over", number, frame),
         "partial": functools.partial(_ring, "over"),
@@ -54,7 +54,7 @@ def handler(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def interrupted_op() -> Iterator[Any]:
-    """An op whose kernel, and whose expression, is interrupted."""
+    """Return an op whose kernel, and whose expression, is interrupted."""
 
     def interrupted(x: Any) -> Any:
         _interrupt()
@@ -71,7 +71,7 @@ def interrupted_op() -> Iterator[Any]:
 @pytest.mark.usefixtures("handler")
 @pytest.mark.parametrize("ways", ["first", "emitted"])
 def test_it_is_raised_as_it_is(interrupted_op: Any, ways: str) -> None:
-    """By the reference executor and by emitted functions; the session goes on."""
+    """The exception leaves run unchanged, with both ways to run; the session stays usable."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32)
         y = interrupted_op(x) + 1.0
@@ -83,7 +83,7 @@ def test_it_is_raised_as_it_is(interrupted_op: Any, ways: str) -> None:
 
 @pytest.mark.usefixtures("handler")
 def test_a_python_function_is_interrupted_likewise() -> None:
-    """tf.py_func wraps what the function itself raises, not what stopped it."""
+    """tf.py_func wraps exceptions of the function, not those of a signal handler."""
     with tf.Graph().as_default(), tf.Session() as sess:
         stopped = tf.py_func(_interrupt, [], [])
         with pytest.raises(_Alarm):
@@ -97,7 +97,7 @@ def test_a_python_function_is_interrupted_likewise() -> None:
 
 
 def test_other_errors_are_not_taken_for_it() -> None:
-    """However far they were raised."""
+    """Exceptions of kernels are wrapped, however deep in the call they are raised."""
     with pytest.raises(ValueError, match="invalid literal") as caught:
         int("x")
     assert not raised_by_handler(caught.value)

@@ -1,7 +1,7 @@
-"""Single calls of the public API, good and bad, answer as TensorFlow's did.
+"""Single calls of the public API, valid and invalid, give TensorFlow's answers.
 
-The calls and TensorFlow's answers are in tests/golden/single_calls; write the calls there and run
-``scripts/oracle/reproductions.py FILE --tensorflow PYTHON --write`` for the answers.
+The calls and TensorFlow's answers are in tests/golden/single_calls. Add calls there and run
+``scripts/oracle/reproductions.py FILE --tensorflow PYTHON --write`` to store the answers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PROGRAMS = [one for path in _FILES for one in programs(path.read_text(encoding=
 
 @pytest.mark.parametrize("program", _PROGRAMS, ids=[one.name for one in _PROGRAMS])
 def test_answers_are_tensorflows(program: Program) -> None:
-    """What is printed and which errors are raised is TensorFlow's."""
+    """Printed values and raised errors equal TensorFlow's."""
     with tf.Graph().as_default():
         found = run_here(program, tf).split("\n")
     assert not difference(found, program.answer), (found, program.answer)

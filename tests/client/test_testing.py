@@ -1,4 +1,4 @@
-"""``tf.test`` tests: its assertions refuse what they should."""
+"""``tf.test``: its assertions pass and fail where they should."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def case() -> Iterator[tf.test.TestCase]:
-    """A test that is being run."""
+    """A test case that is being run."""
     with tf.Graph().as_default():
         pass
     case = tf.test.TestCase()
@@ -33,7 +33,7 @@ def case() -> Iterator[tf.test.TestCase]:
 
 
 def refused(assertion: Any, *arguments: Any, **options: Any) -> bool:
-    """Whether an assertion fails."""
+    """Return whether an assertion fails."""
     try:
         assertion(*arguments, **options)
     except AssertionError:
@@ -42,7 +42,7 @@ def refused(assertion: Any, *arguments: Any, **options: Any) -> bool:
 
 
 def test_setup_gives_an_empty_graph_with_a_seed(case: tf.test.TestCase) -> None:
-    """Every test begins the same way."""
+    """Every test begins with an empty graph and the same seed."""
     assert tf.get_default_graph().get_operations() == []
     assert tf.get_default_graph().seed is not None
     with case.session() as sess:
@@ -53,7 +53,7 @@ def test_setup_gives_an_empty_graph_with_a_seed(case: tf.test.TestCase) -> None:
 
 
 def test_session_is_the_default_one(case: tf.test.TestCase) -> None:
-    """Its graph too; it is closed afterwards."""
+    """The session and its graph are defaults in the block; afterwards it is closed."""
     graph = tf.Graph()
     with case.session(graph=graph) as sess:
         assert tf.get_default_graph() is graph
@@ -62,7 +62,7 @@ def test_session_is_the_default_one(case: tf.test.TestCase) -> None:
 
 
 def test_cached_session_is_one_for_the_whole_test(case: tf.test.TestCase) -> None:
-    """Variables keep their values between its blocks."""
+    """Variables keep their values between blocks of cached_session."""
     with case.cached_session() as sess:
         v = tf.Variable(4.0)
         sess.run(v.initializer)
@@ -78,7 +78,7 @@ def test_device_can_be_chosen(case: tf.test.TestCase) -> None:
 
 
 def test_all_equal(case: tf.test.TestCase) -> None:
-    """Arrays, tensors, text, NaN; shapes count."""
+    """Arrays, tensors, text and NaN are compared, including shapes."""
     with case.session():
         case.assertAllEqual([1, 2], tf.constant([1, 2]))
     case.assertAllEqual([np.nan, 1.0], np.array([np.nan, 1.0]))
@@ -90,7 +90,7 @@ def test_all_equal(case: tf.test.TestCase) -> None:
 
 
 def test_differences_are_listed(case: tf.test.TestCase) -> None:
-    """With place and both values."""
+    """The message has places and both values."""
     with pytest.raises(
         AssertionError, match=r"1 of 4 elements differ(.|\n)*\[1, 0\]: .*3.* and .*9"
     ):
@@ -98,7 +98,7 @@ def test_differences_are_listed(case: tf.test.TestCase) -> None:
 
 
 def test_all_close(case: tf.test.TestCase) -> None:
-    """Numbers, arrays, dicts, tuples of them."""
+    """Numbers, arrays, dicts and tuples are compared."""
     case.assertAllClose(1.0, 1.0 + 1e-7)
     case.assertAllClose({"a": [1.0, (2.0, 3.0)]}, {"a": [1.0, (2.0, 3.0)]})
     Pair = collections.namedtuple("Pair", "x y")  # noqa: PYI024
@@ -111,7 +111,7 @@ def test_all_close(case: tf.test.TestCase) -> None:
 
 
 def test_tolerance_follows_the_dtype(case: tf.test.TestCase) -> None:
-    """Half precision is compared coarsely."""
+    """Half precision has a larger tolerance."""
     assert refused(case.assertAllCloseAccordingToType, np.float32([1.0]), np.float32([1.0005]))
     case.assertAllCloseAccordingToType(np.float16([1.0]), np.float32([1.0005]))
 
@@ -139,14 +139,14 @@ class _Point:
     ],
 )
 def test_other_assertions(case: tf.test.TestCase, name: str, good: Any, bad: Any) -> None:
-    """Each lets one pass and refuses one."""
+    """Each assertion passes in one case and fails in another."""
     assertion = getattr(case, name)
     assertion(*good)
     assert refused(assertion, *bad)
 
 
 def test_shapes_and_messages_are_compared(case: tf.test.TestCase) -> None:
-    """A static shape with an array's, a message with text."""
+    """A static shape is compared with an array's, a message with text."""
     case.assertShapeEqual(np.zeros([2, 3]), tf.zeros([2, 3]))
     assert refused(case.assertShapeEqual, np.zeros([2]), tf.zeros([2, 3]))
     case.assertProtoEquals("name: 'a'", tf.NodeDef(name="a"))
@@ -154,7 +154,7 @@ def test_shapes_and_messages_are_compared(case: tf.test.TestCase) -> None:
 
 
 def test_errors_are_expected(case: tf.test.TestCase) -> None:
-    """By class and text, or by a predicate."""
+    """Errors are matched by class and text, or by a predicate."""
     x = tf.placeholder(tf.float32)
     with case.session() as sess:
         with case.assertRaisesOpError("must feed a value"):
@@ -172,7 +172,7 @@ def test_errors_are_expected(case: tf.test.TestCase) -> None:
 
 
 def test_a_checked_thread_fails_the_test(case: tf.test.TestCase) -> None:
-    """When it is joined."""
+    """join of a checked thread raises its error."""
     good, bad = case.checkedThread(lambda: None), case.checkedThread(lambda: 1 // 0)
     for thread in (good, bad):
         thread.start()
@@ -182,7 +182,7 @@ def test_a_checked_thread_fails_the_test(case: tf.test.TestCase) -> None:
 
 
 def test_temp_dir_is_the_test_s_own(case: tf.test.TestCase) -> None:
-    """It exists, below that of all tests."""
+    """Each test has an existing directory of its own."""
     path = case.get_temp_dir()
     assert os.path.isdir(path)
     assert path.startswith(tf.test.get_temp_dir())
@@ -191,7 +191,7 @@ def test_temp_dir_is_the_test_s_own(case: tf.test.TestCase) -> None:
 
 
 def test_gradients_are_compared_with_differences(case: tf.test.TestCase) -> None:
-    """Small where right, large where wrong."""
+    """The error of a gradient is small if it is right and large if it is wrong."""
     with case.session():
         x = tf.constant([[1.0, 2.0]])
         assert tf.test.compute_gradient_error(x, [1, 2], x * x, [1, 2]) < 1e-2
@@ -205,7 +205,7 @@ def test_gradients_are_compared_with_differences(case: tf.test.TestCase) -> None
 
 
 def test_graphs_are_compared_node_by_node() -> None:
-    """In whatever order."""
+    """Nodes are compared in any order."""
     one, other = tf.GraphDef(), tf.GraphDef()
     one.node.add(name="a", op="NoOp")
     one.node.add(name="b", op="NoOp")
@@ -220,12 +220,12 @@ def test_graphs_are_compared_node_by_node() -> None:
 
 
 def test_gpu_is_reported_as_sessions_see_it() -> None:
-    """A name where there is one, nothing where there is none."""
+    """The name of the GPU device is returned, or an empty string."""
     assert tf.test.is_gpu_available() == bool(tf.test.gpu_device_name())
 
 
 def test_reset_state_forgets_what_a_failed_test_left() -> None:
-    """Graphs and sessions entered and never left, interactive sessions never closed."""
+    """Graphs, sessions and interactive sessions that a failed test left open are removed."""
     tf.Graph().as_default().__enter__()
     left = tf.Session()
     left.as_default().__enter__()
@@ -243,7 +243,7 @@ def test_reset_state_forgets_what_a_failed_test_left() -> None:
 
 
 def test_reset_state_gives_a_new_graph() -> None:
-    """The old one is as it was."""
+    """The earlier default graph is unchanged."""
     old = tf.get_default_graph()
     tf.testing.reset_state()
     assert tf.get_default_graph() is not old
@@ -290,20 +290,20 @@ def test_reset_state_gives_a_new_graph() -> None:
 def test_more_assertions_refuse_what_they_should(
     case: tf.test.TestCase, name: str, good: Any, bad: Any
 ) -> None:
-    """Each lets the right pass, and nothing else."""
+    """Each assertion passes for right values and fails for wrong ones."""
     assertion = getattr(case, name)
     assert not refused(assertion, *good)
     assert refused(assertion, *bad)
 
 
 def test_structures_say_where_they_differ(case: tf.test.TestCase) -> None:
-    """By the path to the first places."""
+    """The message has the paths of the first differences."""
     with pytest.raises(AssertionError, match=r"a\['k'\]\[1\] is 2 but b\['k'\]\[1\] is 3"):
         case.assertSameStructure({"k": [1, 2]}, {"k": [1, 3]})
 
 
 def test_errors_are_compared_word_for_word(case: tf.test.TestCase) -> None:
-    """As a block or a call."""
+    """Expected errors are checked in a with block or a call."""
     with case.assertRaisesWithLiteralMatch(ValueError, "a.c"):
         raise ValueError("a.c")
     case.assertRaisesWithLiteralMatch(
@@ -315,7 +315,10 @@ def test_errors_are_compared_word_for_word(case: tf.test.TestCase) -> None:
 
 
 def test_commands_files_and_streams_of_a_test(case: tf.test.TestCase) -> None:
-    """Commands end as they should; files go with the test; what is written can be read."""
+    """Commands have their exit codes; files are deleted with the test.
+
+    Captured output can be read.
+    """
     case.assertCommandSucceeds([sys.executable, "-c", "print('yes')"], ["yes"])
     case.assertCommandFails([sys.executable, "-c", "raise SystemExit('no')"], [b"no"])
     assert refused(case.assertCommandFails, [sys.executable, "-c", ""], [""])
@@ -332,7 +335,7 @@ def test_commands_files_and_streams_of_a_test(case: tf.test.TestCase) -> None:
 
 
 def test_graphs_are_compared_with_their_versions(case: tf.test.TestCase) -> None:
-    """The text says nothing of versions; others are refused."""
+    """Versions are not in the expected text; other versions fail."""
     with tf.Graph().as_default() as graph:
         tf.no_op(name="a")
     text = 'node { name: "a" op: "NoOp" }'
@@ -343,7 +346,7 @@ def test_graphs_are_compared_with_their_versions(case: tf.test.TestCase) -> None
 
 
 def test_shapes_that_do_not_fit_are_expected(case: tf.test.TestCase) -> None:
-    """While building or running, in whichever words."""
+    """The error may be raised while building or running, with either text."""
     with tf.Graph().as_default(), tf.Session() as session:
         with case.assertRaisesIncompatibleShapesError(ValueError):
             tf.constant([1, 2]) + tf.constant([1, 2, 3])
@@ -353,7 +356,7 @@ def test_shapes_that_do_not_fit_are_expected(case: tf.test.TestCase) -> None:
 
 
 def test_two_tensors_are_computed_together(case: tf.test.TestCase) -> None:
-    """Other pairs stay as they are."""
+    """Two tensors are evaluated in one run; other values are not changed."""
     with tf.Graph().as_default(), tf.Session().as_default():
         assert case.evaluate_if_both_tensors(tf.constant(1), tf.constant(2)) == (1, 2)
         mixed = tf.constant(1), 2
@@ -361,7 +364,7 @@ def test_two_tensors_are_computed_together(case: tf.test.TestCase) -> None:
 
 
 def test_notes_of_a_test_and_of_its_parts() -> None:
-    """A part sees those of the test, and its own go before."""
+    """A subtest has the properties of its test, and its own override them."""
     found: list[Any] = []
 
     class Case(tf.test.TestCase):

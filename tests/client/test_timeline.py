@@ -13,7 +13,7 @@ from tfnb.proto.step_stats_pb2 import StepStats
 
 
 def recorded(*nodes: tuple[str, str, int, int]) -> StepStats:
-    """Statistics of (device, label, start, duration in microseconds)."""
+    """Return statistics from (device, label, start, duration in microseconds)."""
     stats = StepStats()
     devices: dict[str, Any] = {}
     for device, label, start, duration in nodes:
@@ -38,21 +38,21 @@ def events_of(stats: StepStats, **arguments: Any) -> list[dict[str, Any]]:
 
 
 def test_each_device_is_a_process() -> None:
-    """Named like the device."""
+    """A process is named after its device."""
     events = events_of(recorded(("cpu", "a = Const()", 1, 2), ("gpu", "b = Const()", 1, 2)))
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     assert names == {0: "cpu", 1: "gpu"}
 
 
 def test_nodes_are_events_with_their_inputs() -> None:
-    """Time, op and inputs come from the record."""
+    """Time, op and inputs are those of the record."""
     (event,) = (e for e in events_of(recorded(("d", "y = MatMul(x, w)", 10, 5))) if e["ph"] == "X")
     assert (event["name"], event["ts"], event["dur"]) == ("MatMul", 10, 5)
     assert event["args"] == {"name": "y", "op": "MatMul", "input0": "x", "input1": "w"}
 
 
 def test_nodes_that_overlap_get_lanes_of_their_own() -> None:
-    """And a lane is used again when it is free."""
+    """Overlapping nodes have different lanes; a free lane is reused."""
     events = events_of(
         recorded(("d", "a = A()", 0, 10), ("d", "b = B()", 5, 10), ("d", "c = C()", 12, 1))
     )
@@ -60,7 +60,7 @@ def test_nodes_that_overlap_get_lanes_of_their_own() -> None:
 
 
 def test_arrows_lead_to_consumers_in_other_lanes() -> None:
-    """From the end of one to the start of the other, where asked for."""
+    """Arrows lead from the end of a node to the start of its consumer, if requested."""
     stats = recorded(("d", "a = A()", 0, 3), ("e", "b = B(a)", 5, 1))
     start, end = (e for e in events_of(stats) if e.get("cat") == "DataFlow")
     assert (start["ph"], start["pid"], start["ts"]) == ("s", 0, 3)
@@ -69,7 +69,7 @@ def test_arrows_lead_to_consumers_in_other_lanes() -> None:
 
 
 def test_memory_is_a_counter() -> None:
-    """Bytes in use after each node."""
+    """The counter has the bytes in use after each node."""
     stats = recorded(("d", "a = A()", 0, 3))
     stats.dev_stats[0].node_stats[0].memory.add(allocator_name="cpu", allocator_bytes_in_use=64)
     (event,) = (e for e in events_of(stats, show_memory=True) if e["ph"] == "C")
@@ -77,7 +77,7 @@ def test_memory_is_a_counter() -> None:
 
 
 def test_a_counter_follows_what_was_taken_and_given_back() -> None:
-    """Where the records say when; memory that went at the moment other came makes no dent."""
+    """Allocations and deallocations with times change the counter; simultaneous ones cancel out."""
     stats = recorded(("d", "a = A()", 0, 3), ("d", "b = B(a)", 3, 3))
     for row, records in zip(stats.dev_stats[0].node_stats, ([(2, 64), (6, -64)], [(6, 32)])):
         memory = row.memory.add(allocator_name="cpu")
@@ -88,20 +88,20 @@ def test_a_counter_follows_what_was_taken_and_given_back() -> None:
 
 
 def test_an_arrow_follows_a_tensor_to_another_device() -> None:
-    """There its name is that of the node that received it: the sender's with a number."""
+    """The tensor is found under the name of the receiving node: the sender's with a number."""
     stats = recorded(("d", "scope/a = A()", 0, 3), ("e", "b = B(scope/a/_12)", 5, 1))
     ends = [e for e in events_of(stats) if e.get("cat") == "DataFlow"]
     assert [(e["ph"], e["pid"], e["ts"]) for e in ends] == [("s", 0, 3), ("t", 1, 5)]
 
 
 def test_unknown_times_are_refused() -> None:
-    """The message lists what there is."""
+    """The message lists the known times."""
     with pytest.raises(ValueError, match="schedule, all, gpu"):
         Timeline(StepStats()).generate_chrome_trace_format(op_time="cpu")
 
 
 def test_a_real_run_gives_a_trace() -> None:
-    """With every node that ran, in the order they ran."""
+    """The trace has every node that ran, in order."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [], name="x")
         y = tf.negative(tf.square(x, name="squared"), name="y")
@@ -114,7 +114,7 @@ def test_a_real_run_gives_a_trace() -> None:
 
 
 def test_the_trace_of_two_devices_is_what_viewers_accept() -> None:
-    """Every event has what its kind needs, arrows have both ends, counters never fall below 0."""
+    """Events have the required fields, arrows have both ends, counters are never negative."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         x = tf.placeholder(tf.float32, [40, 40], name="x")
@@ -138,7 +138,7 @@ def test_the_trace_of_two_devices_is_what_viewers_accept() -> None:
     ends = {e["id"]: e for e in events if e["ph"] == "t"}
     assert starts.keys() == ends.keys()
     assert all(starts[i]["ts"] <= ends[i]["ts"] for i in starts)
-    # Both crossings between the devices are drawn.
+    # Both transfers between the devices are drawn.
     assert {(starts[i]["pid"], ends[i]["pid"]) for i in starts} == {(0, 1), (1, 0)}
     counters = [e for e in events if e["ph"] == "C"]
     assert {e["pid"] for e in counters} == {0, 1}

@@ -1,4 +1,4 @@
-"""GPUs where there are none."""
+"""GPUs for tests without a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingCupy]:
-    """The double, with two GPUs, in CuPy's place; whatever is not in order fails the test."""
+    """The double with two GPUs in place of CuPy; a race or misuse fails the test."""
     double = RecordingCupy(num_gpus=2)
     for name, module in double.modules().items():
         monkeypatch.setitem(sys.modules, name, module)

@@ -37,7 +37,7 @@ class GraphBuilder:
         self.num_retvals = 0
 
     def node(self, name: str, op: str, *inputs: Any, **attrs: Any) -> Node:
-        """Adds a node and its in-edges; ``None`` leaves an input open for :meth:`connect`."""
+        """Add a node and its in-edges; ``None`` leaves an input open for :meth:`connect`."""
         made = self.graph.add_node(name, op, attrs)
         slot = 0
         for source in inputs:
@@ -96,7 +96,7 @@ class GraphBuilder:
         )
 
     def run(self, *args: Any, observer: StepObserver | None = None) -> list[Any]:
-        """Runs the graph once; returns what ``fetch`` nodes got, None for what was dead."""
+        """Run the graph once; return the values of ``fetch`` nodes, None for dead ones."""
         immutable = self.executor()
         events = StepEvents()
         if observer is not None:

@@ -1,17 +1,19 @@
-"""What a RunMetadata says that is the same in every run, as plain lists: TensorFlow's and ours."""
+"""The parts of a RunMetadata that are equal in every run, as plain lists: TensorFlow's and ours."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# DT_BOOL, DT_RESOURCE: NumPy has one True and one False, and a handle's size says nothing.
+# DT_BOOL, DT_RESOURCE: NumPy has one True and one False, and the size of a handle is not
+# comparable.
 _UNSIZED = (10, 20)
 
 
 def stats_text(step_stats: Any, *, with_memory: bool = True) -> dict[str, list[Any]]:
-    """Device -> what ran there, sorted: label, outputs, bytes left after the node, bytes it keeps.
+    """Return device -> nodes, sorted: label, outputs, bytes left after the node, bytes it keeps.
 
-    Times and ids differ from run to run. What kernels take and give back is theirs.
+    Times and ids differ from run to run; temporary memory differs between kernels of both
+    libraries.
     """
     return {
         device.device.rpartition("/")[2]: sorted(
@@ -27,7 +29,7 @@ def stats_text(step_stats: Any, *, with_memory: bool = True) -> dict[str, list[A
     }
 
 
-# TensorFlow says what oneDNN does by other names.
+# TensorFlow gives oneDNN's functions other names.
 def _ours(label: str) -> str:
     return label.replace("[mklcpu ", "[cpu ").replace("= _Mkl", "= ")
 
@@ -42,7 +44,7 @@ def _output(output: Any) -> list[Any]:
 
 
 def sharing_text(step_stats: Any) -> list[list[str]]:
-    """Groups of outputs, ``node:slot``, that share a buffer; sorted."""
+    """Return groups of outputs, ``node:slot``, that share a buffer; sorted."""
     groups: dict[int, set[str]] = {}
     for device in step_stats.dev_stats:
         for stats in device.node_stats:
@@ -56,7 +58,7 @@ def sharing_text(step_stats: Any) -> list[list[str]]:
 
 
 def cost_graph_text(cost_graph: Any, *, with_memory: bool = True) -> dict[str, Any]:
-    """Device and node -> inputs, outputs and what it keeps; ids are replaced by names."""
+    """Return device and node -> inputs, outputs and kept bytes; ids are replaced by names."""
     names = {row.id: row.name for row in cost_graph.node}
     assert sorted(names) == list(range(len(cost_graph.node)))
     return {
@@ -76,12 +78,12 @@ def _output_info(output: Any, with_memory: bool) -> list[Any]:
     form = "?" if output.shape.unknown_rank else [dim.size for dim in output.shape.dim]
     row = [output.dtype, form]
     if output.dtype not in _UNSIZED and with_memory:
-        # Nothing came out: then the ids of nothing may be equal.
+        # Empty outputs may have equal ids.
         alias = output.alias_input_port if output.size >= 0 else -1
         row += [output.size, alias]
     return row
 
 
 def fields_text(metadata: Any) -> list[str]:
-    """Which parts are filled at all."""
+    """Return which parts are filled."""
     return sorted(descriptor.name for descriptor, _ in metadata.ListFields())

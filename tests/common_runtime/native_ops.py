@@ -1,4 +1,4 @@
-"""Ops that exist while one test runs: kernels that misbehave, wait, or tell where they run."""
+"""Ops for one test: kernels that misbehave, wait, or report where they run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def registered(
     name: str, signature: str, kernel: Callable[..., Any], *specs: str, **options: Any
 ) -> Iterator[op_registry.OpDefinition]:
-    """The op ``name`` with this kernel, until the block is left."""
+    """Register the op ``name`` with this kernel until the block ends."""
     try:
         yield op_registry.register_op(name, signature, *specs, **options)(kernel)
     finally:

@@ -1,4 +1,4 @@
-"""What a reference variable holds is read where an op computes with it."""
+"""The value of a reference variable is read by the op that computes with it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import tfnb as tf
 
 
 def values(session: Any, fetches: Any, feeds: Any = None) -> list[float]:
-    """What the fetches give, as lists."""
+    """Return the values of the fetches, as lists."""
     return [np.asarray(x).tolist() for x in session.run(fetches, feeds)]
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "with a loop"])
 def session(request: pytest.FixtureRequest) -> Any:
-    """A session, of whose signatures some have a loop and so no fixed order."""
+    """A session in which some signatures have a loop, and therefore no fixed order."""
     with tf.Graph().as_default(), tf.Session() as found:
         tf.add_to_collection("loop", tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]))
         found.more = [tf.get_collection("loop")[0]] if request.param else []
@@ -25,7 +25,7 @@ def session(request: pytest.FixtureRequest) -> Any:
 
 
 def test_an_op_behind_an_assignment_computes_with_what_was_assigned(session):
-    """Although the value comes from an Identity which ran before."""
+    """The Identity that passes the reference ran before the assignment."""
     v = tf.Variable([1.0, 2.0], use_resource=False)
     with tf.control_dependencies([tf.assign(v, [5.0, 6.0])]):
         same, double = tf.identity(v), v * 2.0
@@ -38,7 +38,7 @@ def test_an_op_behind_an_assignment_computes_with_what_was_assigned(session):
 
 
 def test_moving_averages_behind_a_training_step_are_those_of_the_new_weights(session):
-    """As in TensorFlow's own example of them."""
+    """The example is TensorFlow's own for moving averages."""
     v = tf.Variable(1.0, use_resource=False)
     step = tf.train.GradientDescentOptimizer(0.5).minimize(3.0 * v)
     averages = tf.train.ExponentialMovingAverage(0.75)
@@ -51,7 +51,7 @@ def test_moving_averages_behind_a_training_step_are_those_of_the_new_weights(ses
 
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_what_is_computed_beside_a_training_step_is_of_the_old_weights(session, use_resource):
-    """Wherever the graph leaves the order open, in whatever order it was built."""
+    """The order is open in the graph, and does not depend on the order of construction."""
     v = tf.Variable(2.0, use_resource=use_resource)
     before = v * 10.0
     step = tf.assign_sub(v, 1.0)
@@ -63,7 +63,7 @@ def test_what_is_computed_beside_a_training_step_is_of_the_old_weights(session, 
 
 
 def test_a_slice_and_a_count_are_written_after_the_variable_was_read(session):
-    """Every op that writes the variable of a handle counts as a writer."""
+    """Every op that writes through the variable's handle counts as a writer."""
     v = tf.Variable([1.0, 2.0], use_resource=True)
     n = tf.Variable(3, use_resource=True)
     update = tf.raw_ops.ResourceStridedSliceAssign(
@@ -78,7 +78,7 @@ def test_a_slice_and_a_count_are_written_after_the_variable_was_read(session):
 
 @pytest.mark.parametrize(("size", "expected"), [(2, 4.0), (32, 1.0)])
 def test_weights_clipped_beside_a_large_forward_pass_are_clipped_before_it(session, size, expected):
-    """In TensorFlow cheap updates are over before large products and what is behind them begins."""
+    """As in TensorFlow, small updates run before large products and the nodes behind them."""
     x = tf.placeholder(tf.float32, [1, size])
     first = tf.Variable(np.full([size, size], 4.0, np.float32), use_resource=False)
     second = tf.Variable(np.full([size, 1], 4.0, np.float32), use_resource=False)
@@ -91,12 +91,12 @@ def test_weights_clipped_beside_a_large_forward_pass_are_clipped_before_it(sessi
             session.run(tf.global_variables_initializer())
             assert session.run([loss, fetches, *session.more], feeds)[0] == expected**2
     session.run(tf.global_variables_initializer())
-    # A step that is computed from the loss writes after the loss has read.
+    # An update that depends on the loss runs after the loss has read.
     assert session.run([loss, step, *session.more], feeds)[0] == 16.0
 
 
 def test_fetching_a_variable_beside_an_assignment_gives_what_it_is_at_the_end(session):
-    """By itself or by its read value; a copy of it is of before."""
+    """The reference and its read value give the last value; a copy gives the first."""
     v = tf.Variable(2.0, use_resource=False)
     copy = v + 0.0
     step = tf.assign_sub(v, 1.0)
@@ -117,7 +117,7 @@ def test_fetching_a_variable_of_another_device_gives_what_it_is_at_the_end(reade
         config = tf.ConfigProto(device_count={"CPU": 2})
         with tf.Session(config=config) as session:
             session.run(v.initializer)
-            # The second step of a signature goes another way than the first.
+            # The second step of a signature runs in another way than the first.
             for number in (2.0, 3.0, 4.0):
                 found = values(session, [v, read, step])
                 assert found == [[number, number]] * 3
@@ -131,7 +131,7 @@ def test_fetching_a_variable_of_another_device_gives_what_it_is_at_the_end(reade
 
 
 def test_a_branch_reads_what_it_assigned():
-    """The value comes through a Switch, the side that is dead assigns nothing."""
+    """The value passes a Switch, and the dead side assigns nothing."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(1.0, use_resource=False)
         p = tf.placeholder(tf.bool, [])
@@ -146,7 +146,7 @@ def test_a_branch_reads_what_it_assigned():
 
 
 def test_a_loop_reads_what_its_body_assigned():
-    """The value goes around as a constant of the loop."""
+    """The value is a constant of the loop."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(0.0, use_resource=False)
 
@@ -160,7 +160,7 @@ def test_a_loop_reads_what_its_body_assigned():
 
 
 def test_a_variable_without_a_value_is_missed_where_it_is_named():
-    """The Identity reports it, not whatever comes behind."""
+    """The Identity raises the error, not an op behind it."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(0.0, use_resource=False, name="v")
         with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
@@ -170,7 +170,7 @@ def test_a_variable_without_a_value_is_missed_where_it_is_named():
 
 
 def test_a_partial_run_reads_late_too():
-    """What the first call assigned is what the second computes with."""
+    """The second call computes with the value that the first assigned."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(1.0, use_resource=False)
         x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
@@ -185,7 +185,7 @@ def test_a_partial_run_reads_late_too():
 @pytest.mark.parametrize("is_traced", [False, True])
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_traced):
-    """Reading comes first where the order is open, but not for ever."""
+    """An assignment with open order waits for reads, but not forever."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(0.0, use_resource=use_resource)
         step = tf.assign(v, 1.0).op
@@ -205,7 +205,7 @@ def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_tra
 
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_a_loop_before_or_behind_an_assignment_is_one_function(use_resource):
-    """What a step of training is: the loop reads the weights, the update waits for the loop."""
+    """A training step reads weights in a loop, and updates them after the loop."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(1.0, use_resource=use_resource)
         (total, _) = tf.while_loop(

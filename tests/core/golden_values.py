@@ -1,4 +1,4 @@
-"""Expressions and what TensorFlow 2.21 makes of them, one per line: ``expression  =>  result``.
+"""Expressions and TensorFlow 2.21's results, one per line: ``expression  =>  result``.
 
 The files in ``tests/golden/core`` are recorded by ``python -m tests.oracle.tensorflow_values``,
 where TensorFlow is installed. The same names exist in TensorFlow and in tfnb, so that one text
@@ -64,7 +64,7 @@ def _merged(spec: Any, other: Any) -> str:
 
 
 def result_of(expression: str, names: dict[str, Any]) -> str:
-    """What an expression gives, or raises, as one line of text."""
+    """Return the result or error of an expression as one line of text."""
     try:
         return shown(eval(expression, names))
     except Exception as error:
@@ -72,7 +72,7 @@ def result_of(expression: str, names: dict[str, Any]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as text; a message and an array in a form that does not depend on who made it."""
+    """Return a value as text; messages and arrays in a form that is the same in both libraries."""
     if isinstance(value, Message):
         return text_format.MessageToString(value, as_one_line=True)
     if isinstance(value, np.ndarray):
@@ -87,12 +87,12 @@ def disagreements(
     different: dict[str, str] | None = None,
     message_words: int | None = None,
 ) -> list[str]:
-    """Every expression of a file whose result is not the recorded one.
+    """Return every expression of a file whose result is not the recorded one.
 
     Args:
         name: The file.
-        names: What the expressions may use.
-        different: What is wanted instead where we differ on purpose.
+        names: The names that expressions may use.
+        different: The wanted results of deliberate differences.
         message_words: How many words of an error's message must agree; None for all.
     """
     wanted = recorded(name) | (different or {})
@@ -105,14 +105,14 @@ def disagreements(
 
 
 def _start(result: str, words: int | None) -> str:
-    """An error's type and first words; any other result whole."""
+    """Return an error's type and first words; any other result unchanged."""
     parts = result.split()
     is_error = bool(parts) and parts[0].endswith("Error:")
     return " ".join(parts[: words + 1]) if is_error and words is not None else result
 
 
 def tfnb_names() -> dict[str, Any]:
-    """What the expressions may use, from tfnb."""
+    """Return tfnb's objects for the names in expressions."""
     from tfnb.proto import tensor_pb2
 
     return namespace("tfnb.core", tensor_pb2)

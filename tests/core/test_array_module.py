@@ -1,4 +1,4 @@
-"""The doorway to NumPy and CuPy."""
+"""The access to NumPy and CuPy."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def test_a_host_array_of_rank_0_can_be_indexed() -> None:
 
 
 def test_what_a_gpu_cannot_hold_stays() -> None:
-    """Strings and bare objects are returned as they are, with or without CuPy."""
+    """Strings and objects without a GPU form are returned unchanged, with or without CuPy."""
     for value in (np.array([b"a"], object), NotAnArray()):
         assert array_module.to_device(value, 0) is value
 
 
 @pytest.mark.gpu
 def test_arrays_go_to_the_gpu_and_back() -> None:
-    """Type, shape and bits are kept; an array that is there already is not copied."""
+    """Type, shape and bits are kept; an array on the GPU is not copied."""
     for host in (
         np.arange(6, dtype=np.float32).reshape(2, 3),
         np.float16(1.5),
@@ -54,7 +54,7 @@ def test_arrays_go_to_the_gpu_and_back() -> None:
 
 @pytest.mark.gpu
 def test_types_without_a_gpu_form_stay_on_the_host() -> None:
-    """can_hold decides by type; what it refuses is returned unchanged."""
+    """can_hold decides by type; values it refuses are returned unchanged."""
     value = np.zeros(3, ml_dtypes.int4)
 
     assert not array_module.can_hold(value.dtype)

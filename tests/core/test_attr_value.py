@@ -53,7 +53,7 @@ def test_every_kind_comes_back(kind: str, value: Any) -> None:
 
 
 def test_what_obviously_converts_is_taken() -> None:
-    """Text for strings, names for types, lists for shapes, arrays for tensors, names for funcs."""
+    """Text becomes strings, names types or functions, lists shapes, arrays tensors."""
     assert encode_attr("SAME", "string").s == b"SAME"
     assert encode_attr("float", "type").type == 1
     assert encode_attr([2, None], "shape").shape.dim[1].size == -1
@@ -115,7 +115,7 @@ def test_a_nodes_attributes_decode_together() -> None:
 
 
 def test_a_tensor_is_decoded_when_asked_for_and_once() -> None:
-    """Type and shape come from the message; a bad content shows when the value is needed."""
+    """Type and shape come from the message; invalid content is an error when the value is read."""
     good = TensorAttr(make_tensor_proto([1.0, 2.0]))
     assert (good.dtype, good.shape.dim_values) == (dtypes.float32, (2,))
     assert good.value() is good.value()
@@ -143,7 +143,7 @@ def test_tensors_are_equal_whatever_their_encoding() -> None:
 
 
 def test_a_quantized_tensor_keeps_its_type() -> None:
-    """The array is of plain integers; the attribute remembers."""
+    """The array has plain integers; the attribute keeps the type."""
     attr = TensorAttr.from_value(np.int8([1, 2]), dtypes.qint8)
 
     assert (attr.dtype, attr.proto.dtype) == (dtypes.qint8, 11)

@@ -1,4 +1,4 @@
-"""NumPy's BLAS hears of its threads."""
+"""The number of threads of NumPy's BLAS."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from tfnb.core.blas import set_num_threads
 
 
 def test_numpys_blas_can_be_told_its_threads() -> None:
-    """The library that NumPy's wheels bring is one that is known."""
+    """The BLAS library in NumPy's wheels is one that tfnb can configure."""
     assert set_num_threads(1)

@@ -40,7 +40,7 @@ def test_a_deregistered_callback_is_not_called():
 
 
 def test_is_cancelling_only_while_callbacks_run():
-    """And a callback may deregister itself without waiting for itself."""
+    """A callback may deregister itself without waiting for itself."""
     manager, seen = CancellationManager(), []
     token = manager.get_cancellation_token()
 
@@ -74,7 +74,7 @@ def test_a_closed_child_leaves_its_parent():
 
 
 class Cancelling:
-    """A manager whose cancellation has begun in another thread and waits in a callback."""
+    """A manager that is being cancelled in another thread and waits in a callback."""
 
     def __init__(self) -> None:
         self.manager = CancellationManager()
@@ -91,13 +91,13 @@ class Cancelling:
         self.ended.set()
 
     def go(self) -> None:
-        """Lets the callback end."""
+        """Let the callback end."""
         self.may_go.set()
         self.thread.join(60)
 
 
 def test_deregistering_waits_for_the_callback_that_runs():
-    """Whoever is told False may free what the callback uses."""
+    """A caller that gets False may free what the callback uses."""
     running, found = Cancelling(), []
 
     def deregister() -> None:
@@ -113,7 +113,7 @@ def test_deregistering_waits_for_the_callback_that_runs():
 
 
 def test_trying_to_deregister_does_not_wait():
-    """It is told False while the callback runs."""
+    """False is returned while the callback runs."""
     running = Cancelling()
     assert not running.manager.try_deregister_callback(running.token)
     assert not running.ended.is_set()
@@ -121,7 +121,7 @@ def test_trying_to_deregister_does_not_wait():
 
 
 def test_while_callbacks_run_the_manager_is_cancelling_and_takes_no_more():
-    """Seen from another thread; afterwards it is cancelled."""
+    """Another thread reads both states; afterwards the manager is cancelled."""
     running = Cancelling()
     manager = running.manager
     assert (manager.is_cancelling, manager.is_cancelled) == (True, False)

@@ -12,7 +12,7 @@ import tfnb as tf
 from tfnb.core.process import collector_pause
 from tfnb.core.process.collector_pause import without_collector
 
-# Run in a process of its own: this one has frozen objects.
+# Run in a separate process, because this one has frozen objects.
 AGES = """
 import gc
 from tfnb.core.process.collector_pause import without_collector
@@ -29,7 +29,10 @@ print(gc.get_freeze_count() > 0, not is_of(2, later))
 
 
 def test_the_collector_is_off_inside_and_on_behind() -> None:
-    """For many nodes; errors change nothing about that, and one that is off stays off."""
+    """The collector is off for many nodes, also after errors.
+
+    A collector that was off stays off.
+    """
     with without_collector(2000):
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -48,13 +51,13 @@ def test_the_collector_is_off_inside_and_on_behind() -> None:
 
 
 def test_what_is_made_inside_is_not_passed_over_by_the_next_collection() -> None:
-    """It is of the oldest generation at once, and what was frozen before stays frozen."""
+    """New objects are in the oldest generation at once, and frozen ones stay frozen."""
     seen = subprocess.check_output([sys.executable, "-c", AGES], text=True)
     assert seen.split() == ["True", "True", "True"]
 
 
 def test_a_pause_that_an_interrupt_left_is_ended_by_the_next() -> None:
-    """An interrupt may strike before the context is entered."""
+    """An interrupt may prevent the entry of the context."""
     without_collector(2000).__enter__()
     with without_collector(2000):
         pass
@@ -62,7 +65,7 @@ def test_a_pause_that_an_interrupt_left_is_ended_by_the_next() -> None:
 
 
 def test_first_runs_of_large_graphs_are_not_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The collector finds nothing in what is made there."""
+    """The collector does not run while a large graph is prepared."""
     monkeypatch.setattr(collector_pause, "_MANY", 3)
     with tf.Graph().as_default(), tf.Session() as sess:
         y = tf.constant(1.0)

@@ -34,7 +34,7 @@ def test_device_specs_are_tensorflows() -> None:
     ],
 )
 def test_the_runtime_refuses_malformed_names(name: str) -> None:
-    """Names TensorFlow's runtime calls malformed are not read, generous as scopes may be."""
+    """Names that TensorFlow's runtime refuses are refused, although scopes accept them."""
     assert device_spec.parse_full_name(name) is None
 
 
@@ -56,7 +56,7 @@ def test_the_runtime_refuses_malformed_names(name: str) -> None:
     ],
 )
 def test_the_runtime_reads_names_as_tensorflows_does(name: str, text: str, is_here: bool) -> None:
-    """Parts in any order, the last one counts, types are taken literally."""
+    """Parts may have any order, the last one applies, and types are case-sensitive."""
     spec = device_spec.parse_full_name(name)
 
     assert spec is not None
@@ -65,7 +65,7 @@ def test_the_runtime_reads_names_as_tensorflows_does(name: str, text: str, is_he
 
 
 def test_a_device_function_lets_the_inner_scope_win() -> None:
-    """What an op has already stays; the spec fills the rest."""
+    """Fields of the op are kept; the spec fills the others."""
 
     class Op:
         device = "/device:GPU:3"

@@ -1,4 +1,4 @@
-"""What ops declare of their effects, and what a policy allows."""
+"""Effects that ops declare, and what a policy permits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_declarations_are_read_word_by_word() -> None:
-    """Kind, source and scheme; several with commas between."""
+    """A declaration has kind, source and scheme; several are separated by commas."""
     assert parse_effects("python") == (Effect("python"),)
     assert parse_effects("write a, read b file://") == (
         Effect("write", "a"),
@@ -25,7 +25,7 @@ def test_declarations_are_read_word_by_word() -> None:
 
 
 def test_a_grant_holds_below_its_folder_only(tmp_path: Path) -> None:
-    """Links and dots are followed before the folder is compared."""
+    """Links and dots are resolved before the folder is compared."""
     folder = tmp_path / "data"
     folder.mkdir()
     (tmp_path / "secret").write_text("x")
@@ -43,7 +43,7 @@ def test_a_grant_holds_below_its_folder_only(tmp_path: Path) -> None:
 
 
 def test_a_policy_inherits_and_takes_back(tmp_path: Path) -> None:
-    """What the process may do, each graph may; taking back needs the very grant."""
+    """Permissions of the process apply to each graph; revoking needs the same permission."""
     parent = EffectsPolicy()
     policy = EffectsPolicy(parent)
     grants = (Grant("python", None),)
@@ -77,12 +77,12 @@ def test_a_policy_inherits_and_takes_back(tmp_path: Path) -> None:
 def test_a_fed_path_stands_for_itself_and_its_checkpoint(
     path: str, given: str, is_named: bool
 ) -> None:
-    """Only the names that a Saver makes of a path are covered by it."""
+    """A fed path permits only itself and names that a Saver derives from it."""
     assert is_named_by(path, given) is is_named
 
 
 def test_a_guard_watches_its_own_thread_and_block() -> None:
-    """Outside of the block nobody is asked."""
+    """Outside of the block, and in other threads, nothing is checked."""
     asked: list[tuple[str, str | None]] = []
 
     class Notes:

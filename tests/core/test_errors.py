@@ -16,7 +16,7 @@ from tfnb.proto import graph_pb2
 
 @dataclass
 class Op:
-    """What an error needs of an operation."""
+    """The attributes of an operation that an error reads."""
 
     name: str
     traceback: list[traceback.FrameSummary] = field(default_factory=list)
@@ -71,7 +71,7 @@ class SpecialError(errors.AbortedError):
 
 
 def test_str_tells_where_the_op_was_made() -> None:
-    """With an op known, the text ends in the lines that made it, and made its original."""
+    """The text ends in the lines where the op, and its original op, were made."""
     frame = traceback.FrameSummary("model.py", 7, "build", lookup_line=False, line="x = y")
     op = Op("grad", [frame], _original_op=Op("forward", [frame]))
     text = str(errors.InvalidArgumentError(None, op, "why"))

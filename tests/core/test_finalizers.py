@@ -1,6 +1,6 @@
-"""Which code of tfnb runs as objects end, at whatever moment and in whatever thread that is.
+"""Code of tfnb that runs when objects are collected, at any moment and in any thread.
 
-An interrupt that strikes such code is lost to the step or the loop in which the object ended.
+An interrupt during this code is lost to the step or loop in which the object was collected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tfnb as tf
 _PACKAGE = Path(tf.__file__).parent
 _TABLES = {"WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "WeakMethod"}
 
-# Each gives back something that is not memory: a file, a thread, a session, a tensor on a device.
+# Each releases something other than memory: a file, a thread, a session, a tensor on a device.
 _NEEDED = {
     "client/testing/benchmark.py": {"__del__"},
     "client/session/callable.py": {"__del__"},
@@ -38,7 +38,7 @@ _NEEDED = {
 
 
 def _finalizers(tree: ast.AST) -> set[str]:
-    """What in a module has Python call something as an object ends."""
+    """Return which objects of a module have Python code that runs when they end."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == "__del__":
@@ -55,7 +55,7 @@ def _finalizers(tree: ast.AST) -> set[str]:
 
 
 def test_what_runs_as_objects_end_is_what_has_to() -> None:
-    """Tables of weakly held objects are those of core/process/weak_registry.py."""
+    """Sets and tables of living objects use core/process/weak_registry.py."""
     found = {}
     for path in sorted(_PACKAGE.rglob("*.py")):
         kinds = _finalizers(ast.parse(path.read_text()))
@@ -76,7 +76,7 @@ def test_what_runs_as_objects_end_is_what_has_to() -> None:
     ],
 )
 def test_each_kind_of_finalizer_is_seen(source: str, kinds: set[str]) -> None:
-    """So that the list above is whole."""
+    """The search finds each kind of finalizer, so that the list above is complete."""
     assert _finalizers(ast.parse(source)) == kinds
 
 
@@ -93,7 +93,7 @@ def _model() -> None:
 
 
 def test_a_graph_that_ends_runs_no_python_code() -> None:
-    """Nor do its operations, variables and layers; its session does, which gives up what it has."""
+    """Graphs, operations, variables and layers run no code when they end; a session does."""
     _model()
     gc.collect()
     _model()
@@ -105,7 +105,7 @@ def test_a_graph_that_ends_runs_no_python_code() -> None:
             code = frame.f_code  # type: ignore[attr-defined]
             calls.add(f"{Path(code.co_filename).name} {code.co_name}")
 
-    # Test tools have the collector itself call them, whatever ends.
+    # Test tools register callbacks of the collector.
     others, gc.callbacks[:] = gc.callbacks[:], []
     sys.setprofile(note)
     try:

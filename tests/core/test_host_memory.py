@@ -1,4 +1,4 @@
-"""Whether a tensor fits into memory, known before it is made."""
+"""Whether a tensor fits into memory is known before it is made."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ F = np.dtype(np.float32)
 
 @pytest.fixture
 def four_megabytes(monkeypatch):
-    """A container that may use four megabytes."""
+    """A container with four megabytes of memory."""
     monkeypatch.setattr(host_memory, "memory_limit", lambda: 4 << 20)
 
 
 def test_what_fits_passes(four_megabytes):
-    """Up to all there is; a GPU's memory is another matter."""
+    """The limit is the available memory; GPU memory is not checked."""
     check_fits(np, (1024, 1024), F)
     check_fits(object(), (1 << 40,), F)
 
 
 def test_what_is_larger_than_memory_is_refused_with_its_form(four_megabytes):
-    """As NumPy's own error has it."""
+    """The error is NumPy's."""
     with pytest.raises(TensorTooLargeError, match="4,198,400 bytes, there are 4,194,304") as caught:
         check_fits(np, [1025, 1024], F)
     assert (caught.value.shape, caught.value.dtype) == ((1025, 1024), F)
 
 
 def test_strings_need_room_besides_their_text(four_megabytes):
-    """As many bytes as in TensorFlow, however many of them are the same here."""
+    """Strings count as many bytes as in TensorFlow, even if all are the same object."""
     with pytest.raises(TensorTooLargeError, match="6,291,456 bytes"):
         check_fits(np, [1 << 18], np.dtype(object))
 
 
 def test_a_container_says_what_it_may_use(tmp_path):
-    """A number of bytes; "max", or no file, is no limit."""
+    """The limit is a number of bytes; "max", or no file, means none."""
     path = tmp_path / "memory.max"
     assert container_limit(path) == 0
     path.write_text("max\n")
@@ -48,7 +48,7 @@ def test_a_container_says_what_it_may_use(tmp_path):
 
 
 def test_the_machine_has_memory():
-    """And what it has is not asked twice."""
+    """The machine's memory is read once."""
     assert host_memory.memory_limit() > 1 << 20
 
 
@@ -67,7 +67,7 @@ def test_the_machine_has_memory():
     ],
 )
 def test_ops_ask_before_they_make_what_was_asked_for(make, shape, four_megabytes):
-    """The error names the form and the device, and the session works on."""
+    """The error has shape, dtype and device; the session stays usable."""
     with tf.Graph().as_default(), tf.Session() as sess:
         n = tf.placeholder(tf.int32, [])
         size = tf.shape(make(n))

@@ -65,7 +65,7 @@ def test_every_flipped_byte_is_noticed() -> None:
             found = list(read_table(bytes(damaged)))
         except errors.DataLossError:
             continue
-        # The metaindex block is empty and nobody reads it.
+        # The metaindex block is empty and is not read.
         assert found == original
 
 
@@ -78,6 +78,6 @@ def test_snappy_literals_and_overlapping_copies() -> None:
     "data", [b"\x0a\x04ab\x1e\x09\x00", b"\x05\x04ab", b"\xff\xff\xff\x7f\x00"]
 )
 def test_damaged_snappy_is_data_loss(data: bytes) -> None:
-    """A copy from before the start, a short result, and a boasting length are refused."""
+    """A copy from before the start, a short result, and a false length are refused."""
     with pytest.raises(errors.DataLossError, match="corrupted"):
         uncompress_snappy(data)

@@ -1,4 +1,4 @@
-"""Ctrl-C that strikes in a finalizer reaches the program."""
+"""An interrupt in a finalizer reaches the program."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ print(len(before), set(before))
     ],
 )
 def test_an_interrupt_of_a_finalizer_strikes_again(in_finalizer: str, printed: str) -> None:
-    """The loop that was meant ends; errors of finalizers go to the hook that was there."""
+    """The interrupted loop ends; errors of finalizers go to the earlier hook."""
     found = subprocess.run(
         [sys.executable, "-c", _PROGRAM.format(in_finalizer=in_finalizer)],
         capture_output=True,
@@ -73,7 +73,7 @@ def test_an_interrupt_of_a_finalizer_strikes_again(in_finalizer: str, printed: s
 
 @pytest.mark.slow
 def test_what_interrupts_another_thread_leaves_the_main_thread_alone() -> None:
-    """The hook that was there hears of it, as without tfnb."""
+    """The earlier hook gets it, as without tfnb."""
     found = subprocess.run(
         [sys.executable, "-c", _OTHER_THREAD],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""A property that several threads ask for is made once."""
+"""A property that several threads read is computed once."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LIMIT_S = 60.0
 
 
 def test_two_threads_get_the_same_object() -> None:
-    """Also when the second asks while the first one's is being made."""
+    """The second thread waits while the first one computes."""
     begun, may_go, made = threading.Event(), threading.Event(), []
 
     class Owner:
         @made_once
         def part(self) -> object:
-            """Made slowly."""
+            """Compute slowly."""
             begun.set()
             assert may_go.wait(LIMIT_S)
             made.append(object())

@@ -1,4 +1,4 @@
-"""NumPy's reaction to overflow, switched."""
+"""NumPy's error settings are switched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCESSES = pytest.mark.parametrize("access", [NUMERIC_REACTION, _PublicFunctions
 
 @ACCESSES
 def test_nothing_is_said_while_all_is_ignored(access: object) -> None:
-    """An overflow is silent until the old reaction is back, which is another thread's own."""
+    """Overflow is silent until the earlier settings return; other threads have their own."""
     huge = np.float32(3e38)
     before = access.get()
     with np.errstate(all="ignore"):
@@ -32,7 +32,7 @@ def test_nothing_is_said_while_all_is_ignored(access: object) -> None:
 
 @ACCESSES
 def test_what_set_gives_brings_the_old_reaction_back(access: object) -> None:
-    """Also inside another reaction."""
+    """Nested settings are restored, too."""
     for over in ("raise", "call"):
         with np.errstate(over=over):
             with np.errstate(all="ignore"):
@@ -44,7 +44,7 @@ def test_what_set_gives_brings_the_old_reaction_back(access: object) -> None:
 
 
 def test_the_stored_reaction_ignores_all() -> None:
-    """What is stored for all steps is what np.errstate would put in force."""
+    """The stored settings are those that np.errstate would set."""
     before = NUMERIC_REACTION.get()
     try:
         NUMERIC_REACTION.set(IGNORE_ALL)

@@ -1,4 +1,4 @@
-"""The traits of ops: what an op says of itself fits its signature and its other traits."""
+"""The traits of ops agree with their signatures and with each other."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_the_ops_with_a_trait_are_those_that_carry_it(trait):
 
 @pytest.mark.parametrize("trait", Trait)
 def test_a_room_asks_for_each_trait(trait):
-    """A trait that no room asks for does not exist."""
+    """Each trait is used outside of the file that defines it."""
     word = re.compile(rf"Trait\.{trait.name}\b")
     rooms = (path for path in _ROOMS.rglob("*.py") if path.name != "op_traits.py")
     assert any(word.search(path.read_text()) for path in rooms)
 
 
 def test_an_op_that_writes_a_variable_is_stateful_or_takes_a_reference():
-    """A pure op has nothing to write to."""
+    """An op without state or references cannot write."""
     for one in _every(Trait.WRITES_VARIABLE):
         assert _takes(one, reference=True) or (one.is_stateful and _takes(one, reference=False))
 

@@ -1,4 +1,4 @@
-"""Code of tfnb is told apart from code of users, in each folder of the package."""
+"""Code of tfnb and code of users are distinguished by the package's directory."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tfnb.framework.traceback_of_user import is_internal
 
 
 def test_files_of_all_rooms_are_internal() -> None:
-    """Wherever a file stands in the package."""
+    """Files in every folder of the package are internal."""
     package = Path(tfnb.__file__).parent
     files = [str(path) for path in package.rglob("*.py")]
     assert len(files) > 500
@@ -16,7 +16,7 @@ def test_files_of_all_rooms_are_internal() -> None:
 
 
 def test_files_beside_the_package_are_of_the_user() -> None:
-    """Also those whose names begin as the package's."""
+    """Files beside the package are the user's, even if their names begin like the package's."""
     package = Path(tfnb.__file__).parent
     assert PACKAGE_DIRECTORY.endswith(f"{package.name}{PACKAGE_DIRECTORY[-1]}")
     assert not is_internal(str(package.parent / "tfnb_program.py"))

@@ -1,4 +1,4 @@
-"""Tensors wait for each other under keys."""
+"""Tensors are exchanged under keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_malformed_key_is_refused(key):
 
 
 def test_values_wait_in_the_order_they_were_sent():
-    """Send before Recv; one Recv takes one value."""
+    """Send comes before Recv; one Recv takes one value."""
     meeting = Rendezvous()
     meeting.send(KEY, "first")
     meeting.send(KEY, "second", True)
@@ -39,7 +39,7 @@ def test_values_wait_in_the_order_they_were_sent():
 
 
 def test_a_recv_that_came_first_gets_the_next_value():
-    """Recv before Send."""
+    """Recv comes before Send."""
     meeting, got = Rendezvous(), []
     meeting.recv_async(KEY, lambda *answer: got.append(answer))
     assert meeting.waiting_keys() == [KEY]
@@ -47,8 +47,8 @@ def test_a_recv_that_came_first_gets_the_next_value():
     assert got == [(None, 5, False)]
 
 
-def test_an_abort_fails_who_waits_and_who_comes_later():
-    """The abort's error reaches everybody."""
+def test_an_abort_fails_waiting_and_later_callers():
+    """All waiting and later callers get the abort's error."""
     meeting, got = Rendezvous(), []
     meeting.recv_async(KEY, lambda error, value, dead: got.append(error))
     stopped = errors.aborted("stopped")
@@ -62,7 +62,7 @@ def test_an_abort_fails_who_waits_and_who_comes_later():
 
 
 def test_cancelling_one_recv_leaves_the_others_waiting():
-    """The cancelled one ends with an error, the other still gets its value."""
+    """The cancelled Recv ends with an error, the other still gets its value."""
     meeting, first, second = Rendezvous(), [], []
     manager = CancellationManager()
     meeting.recv_async(KEY, lambda *answer: first.append(answer), manager)
@@ -74,7 +74,7 @@ def test_cancelling_one_recv_leaves_the_others_waiting():
 
 
 def test_a_recv_of_a_cancelled_step_ends_at_once():
-    """Cancel before Recv."""
+    """The cancellation comes before Recv."""
     meeting, got, manager = Rendezvous(), [], CancellationManager()
     manager.start_cancel()
     meeting.recv_async(KEY, lambda error, value, dead: got.append(error), manager)
@@ -82,7 +82,7 @@ def test_a_recv_of_a_cancelled_step_ends_at_once():
 
 
 def test_a_value_that_is_there_wins_over_a_cancellation():
-    """Send, then cancel, then Recv: the value comes."""
+    """After Send and a cancellation, Recv still gets the value."""
     meeting, manager = Rendezvous(), CancellationManager()
     got = []
     meeting.send(KEY, 3)
@@ -92,7 +92,7 @@ def test_a_value_that_is_there_wins_over_a_cancellation():
 
 
 def test_threads_hand_values_to_each_other():
-    """A ping and a pong across two threads."""
+    """Two threads exchange values in turn."""
     meeting = Rendezvous()
     pong = create_key("/cpu:1", 1, "/cpu:0", "pong", 0, 0)
 

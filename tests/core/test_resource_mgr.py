@@ -42,7 +42,7 @@ def test_containers_are_emptied_apart():
 
 
 def test_lookup_or_create_makes_a_resource_once():
-    """The second caller gets the first one's."""
+    """The second caller gets the resource of the first."""
     manager = ResourceMgr()
     first = manager.lookup_or_create("", "T", "n", list)
     assert first is manager.lookup_or_create("", "T", "n", list)
@@ -56,8 +56,8 @@ def test_reading_an_empty_variable_names_it():
         Var("w", dtypes.float32).read()
 
 
-def test_who_read_a_value_keeps_it_when_the_variable_is_written_in_place():
-    """Writable copies only what somebody else still holds."""
+def test_a_value_that_was_read_survives_a_write_in_place():
+    """Writing in place copies the value if another holder has it."""
     cell = RefCell("w", dtypes.float32)
     cell.assign(np.zeros(3, np.float32))
     read = cell.read()
@@ -77,7 +77,7 @@ def test_who_read_a_value_keeps_it_when_the_variable_is_written_in_place():
 
 
 def test_a_view_of_the_value_counts_as_a_reader():
-    """A slice somebody holds must not change either."""
+    """A slice with another holder is not changed either."""
     cell = RefCell("w", dtypes.float32)
     cell.assign(np.zeros(3, np.float32))
     part = cell.read()[:2]
@@ -88,7 +88,7 @@ def test_a_view_of_the_value_counts_as_a_reader():
 
 
 def test_update_replaces_the_value_in_one_step():
-    """The function sees the value, its answer becomes the value."""
+    """The function gets the value, and its result becomes the value."""
     cell = Var("w", dtypes.int32)
     cell.assign(np.int32(2))
     assert cell.update(lambda value: value * np.int32(5)) == 10
@@ -96,7 +96,7 @@ def test_update_replaces_the_value_in_one_step():
 
 
 def test_a_finalized_manager_takes_no_new_resources():
-    """What is there can be used and deleted."""
+    """Existing resources can be used and deleted."""
     manager = ResourceMgr("/cpu:0")
     manager.create("", "T", "old", 1)
     manager.finalize()

@@ -1,4 +1,4 @@
-"""Calls that no interrupt strikes."""
+"""Calls that interrupts cannot reach."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMIT_S = 60
 
 
 def test_a_call_is_made_in_another_thread_and_is_over_when_it_returns() -> None:
-    """Once."""
+    """The call runs once, in another thread."""
     found: list[int] = []
     call_sheltered(lambda: found.append(threading.get_ident()))
     assert len(found) == 1
@@ -26,7 +26,7 @@ def test_a_call_is_made_in_another_thread_and_is_over_when_it_returns() -> None:
 
 
 def test_what_the_function_raises_is_raised() -> None:
-    """Also what ends a thread without a word."""
+    """Exceptions are passed on, also SystemExit."""
     for error in (ValueError("no"), SystemExit(3)):
 
         def fail(error: BaseException = error) -> None:
@@ -39,7 +39,7 @@ def test_what_the_function_raises_is_raised() -> None:
 
 @pytest.fixture
 def first_threads_are_hit(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Ends two threads before they begin, as an interrupt does; gives those that were started."""
+    """Interrupt two threads before they begin; return the started threads."""
     started: list[object] = []
 
     def start(function, args):
@@ -54,7 +54,7 @@ def first_threads_are_hit(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_thread_that_ended_before_it_began_is_followed_by_another(
     first_threads_are_hit: list[object],
 ) -> None:
-    """The call is made once all the same."""
+    """The call is made once, in the thread that follows."""
     found: list[int] = []
     call_sheltered(lambda: found.append(1))
     assert found == [1]
@@ -64,7 +64,7 @@ def test_a_thread_that_ended_before_it_began_is_followed_by_another(
 def test_a_call_that_takes_longer_than_a_thread_to_begin_is_made_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Slow is not gone."""
+    """A slow call is not repeated."""
     monkeypatch.setattr(shelter, "_PATIENCE_S", 0.001)
     found: list[int] = []
     goes_on = threading.Event()
@@ -78,8 +78,8 @@ def test_a_call_that_takes_longer_than_a_thread_to_begin_is_made_once(
 
 
 @pytest.mark.usefixtures("first_threads_are_hit")
-def test_steps_end_in_time_whoever_was_interrupted_when_the_first_deadline_was_set() -> None:
-    """The thread that ends them is there."""
+def test_deadlines_hold_although_an_interrupt_came_while_the_first_was_set() -> None:
+    """The thread for deadlines starts, although an interrupt arrived."""
     found, step = Deadlines(), RunState(None, IDLE_HOOKS)
     found.set(step, 1)
     assert step.wake.wait(LIMIT_S)

@@ -6,7 +6,7 @@ from tfnb.core.process.standstill import MOST_LINES, Finding, Standstill
 
 
 def test_a_finding_names_its_place_and_its_reasons() -> None:
-    """Each on a line of its own, reasons further in."""
+    """Each reason has a line, indented below its finding."""
     found = Standstill("Why:", (Finding("a waits", "a", (Finding("b has not run", "b"),)),))
     places = {"a": "cell 3, line 2", "b": ""}
     assert found.render(places.__getitem__).splitlines() == [
@@ -17,12 +17,12 @@ def test_a_finding_names_its_place_and_its_reasons() -> None:
 
 
 def test_without_places_only_the_text_is_left() -> None:
-    """As the runtime knows it."""
+    """The text without places is the runtime's."""
     assert Standstill("Why:", (Finding("a waits", "a"),)).render() == "Why:\n  a waits"
 
 
 def test_a_long_text_is_cut_between_two_findings() -> None:
-    """The number of those left out is told, and no reason loses its finding."""
+    """The number of omitted findings is stated, and no reason is separated from its finding."""
     rows = tuple(Finding(f"{i} waits", "", (Finding(f"reason {i}"),)) for i in range(20))
     lines = Standstill("Why:", rows).render().splitlines()
     assert len(lines) <= MOST_LINES

@@ -1,4 +1,4 @@
-"""The runtime is watched through one door, which costs nothing while nobody looks."""
+"""Observers see the runtime through one interface, which costs nothing without observers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class Counter(StepObserver):
         self.signatures: list[int] = []
 
     def step_started(self, step_id, signature_id, t_ns):
-        """Notes the step."""
+        """Record the step."""
         self.steps.append(step_id)
 
     def graph_partitioned(self, partitioned):
-        """Notes the signature."""
+        """Record the signature."""
         self.signatures.append(partitioned.signature_id)
 
 
-def test_hooks_nobody_overrides_are_none():
-    """Only what an observer defines is called."""
+def test_hooks_without_an_override_are_none():
+    """Only hooks that an observer defines are called."""
     events = StepEvents()
     assert events.hooks.step_started is None
     counter = Counter()
@@ -36,8 +36,8 @@ def test_hooks_nobody_overrides_are_none():
     assert events.hooks.step_started is None
 
 
-def test_an_observer_that_joins_late_hears_of_every_signature():
-    """Signatures are remembered, steps are not."""
+def test_an_observer_that_joins_late_receives_every_signature():
+    """A late observer receives earlier signatures, but no earlier steps."""
     events = StepEvents()
     events.placed(PlacedGraph(7, ()))
     events.partitioned(PartitionedGraph(7, ()))
@@ -47,7 +47,7 @@ def test_an_observer_that_joins_late_hears_of_every_signature():
 
 
 def test_an_observer_that_raises_is_removed_and_logged(caplog):
-    """The others go on listening."""
+    """Other observers still receive events."""
 
     class Broken(StepObserver):
         def step_started(self, *args):

@@ -44,7 +44,7 @@ def _write_slices(prefix: str) -> str:
     return prefix
 
 
-# What TensorFlow 2.21 writes for the two functions above.
+# TensorFlow 2.21's files for the two functions above.
 _INDEX = (
     "AAAGCAEaAggBAAERYQgHEgQSAggCIBgoCTU45cJNAAETYggBEggSAggCEgIIAygYNcDbPRcAAQ1jCAkSACAhKAg1"
     "6rIEPgAAAAABAAAAAIvshFkAAAAAAQAAAADA8qGwAAECZABOAAAAAAEAAAAAx/f2ClMIYA4AAAAAAAAAAAAAAAAA"
@@ -104,7 +104,7 @@ def test_values_round_trip(tmp_path: Path, value: np.ndarray) -> None:
 
 
 def test_parts_are_put_together(tmp_path: Path) -> None:
-    """A tensor saved in parts is read whole, or in other parts."""
+    """A tensor saved in parts is read whole or in other parts."""
     with BundleReader(_write_slices(str(tmp_path / "p"))) as reader:
         assert list(reader.names()) == ["v", "w"]
         np.testing.assert_array_equal(reader.lookup("v"), np.concatenate([MATRIX, MATRIX]))
@@ -113,7 +113,7 @@ def test_parts_are_put_together(tmp_path: Path) -> None:
 
 
 def test_merging_renames_shards_and_joins_indexes(tmp_path: Path) -> None:
-    """Two bundles become one with two shards; the sources are gone."""
+    """Two bundles become one with two shards; the sources are deleted."""
     prefixes = [_write(str(tmp_path / "m")), _write_slices(str(tmp_path / "p"))]
     merged = str(tmp_path / "all")
     merge_bundles(prefixes, merged)
@@ -133,7 +133,7 @@ def test_merging_refuses_one_name_twice(tmp_path: Path) -> None:
 
 
 def test_merging_needs_every_prefix_unless_told(tmp_path: Path) -> None:
-    """A missing bundle is an error, or is passed over."""
+    """A missing bundle is an error, unless the option allows it."""
     gone = str(tmp_path / "gone")
     with pytest.raises(errors.InvalidArgumentError, match="did not exist"):
         merge_bundles([gone], str(tmp_path / "all"))
@@ -144,7 +144,7 @@ def test_merging_needs_every_prefix_unless_told(tmp_path: Path) -> None:
 
 
 def test_missing_files_and_keys_are_not_found(tmp_path: Path) -> None:
-    """No index, no such tensor, no data."""
+    """A missing index, tensor or data file raises NotFoundError."""
     with pytest.raises(errors.NotFoundError, match="No such file"):
         BundleReader(str(tmp_path / "none"))
     prefix = _write(str(tmp_path / "m"))
@@ -167,7 +167,7 @@ def test_a_name_is_written_once(tmp_path: Path) -> None:
 
 
 def test_damaged_data_is_data_loss(tmp_path: Path) -> None:
-    """A flipped byte of a tensor is noticed when that tensor is read, and only then."""
+    """A flipped byte of a tensor is an error only when that tensor is read."""
     prefix = _write(str(tmp_path / "m"))
     path = data_path(prefix, 0, 1)
     with open(path, "r+b") as file:

@@ -23,11 +23,11 @@ def proto(text: str) -> tensor_pb2.TensorProto:
 
 
 def decoded(text: str) -> Any:
-    """The tensor that a TensorProto in text holds, as nested lists."""
+    """Return the tensor of a TensorProto in text, as nested lists."""
     return tensor_proto.decode_tensor(proto(text)).tolist()
 
 
-# What TensorFlow's Const gives for a proto, where that is not what make_ndarray gives.
+# Results of TensorFlow's Const that differ from make_ndarray's.
 RUNTIME = [
     ("dtype: DT_FLOAT tensor_shape {dim {size: 2}} float_val: [1, 2, 3]", [1.0, 2.0]),
     ("dtype: DT_FLOAT tensor_shape {dim {size: 0}} float_val: 1", []),
@@ -41,7 +41,7 @@ RUNTIME = [
 
 @pytest.mark.parametrize(("text", "value"), RUNTIME)
 def test_the_runtime_reads_more_than_make_ndarray(text: str, value: Any) -> None:
-    """The runtime drops values that are too many and fills in zeros for those that are missing."""
+    """The runtime drops extra values and fills missing ones with zeros."""
     assert decoded(text) == value
 
 
@@ -74,7 +74,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("text", "message"), CLAIMS)
 def test_a_claimed_size_is_checked_before_allocation(text: str, message: str) -> None:
-    """A few bytes that claim terabytes are an error, and cost nothing."""
+    """A few bytes that claim terabytes are an error, and no memory is allocated."""
     bad = proto(text)
     with traced_memory() as memory, pytest.raises(errors.InvalidArgumentError, match=message):
         tensor_proto.decode_tensor(bad)
@@ -106,7 +106,7 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "message"), BAD)
 def test_a_proto_that_makes_no_sense_is_refused(text: str, message: str) -> None:
-    """Type, shape and content must agree; the error says what does not."""
+    """Type, shape and content must agree; the error names the contradiction."""
     with pytest.raises(errors.InvalidArgumentError, match=message):
         tensor_proto.decode_tensor(proto(text))
 
@@ -140,7 +140,7 @@ def test_every_numeric_type_comes_back(dtype: dtypes.DType, shape: tuple[int, ..
     )
 )
 def test_any_array_comes_back(array: np.ndarray[Any, Any]) -> None:
-    """Bits are kept: NaN payloads, signed zeros, infinities."""
+    """NaN payloads, signed zeros and infinities keep their bits."""
     message = tensor_util.make_tensor_proto(array)
 
     assert tensor_util.make_ndarray(message).tobytes() == np.ascontiguousarray(array).tobytes()
@@ -172,7 +172,7 @@ def test_garbage_never_crashes(data: bytes) -> None:
 
 
 def test_content_of_2_gb_is_refused() -> None:
-    """A message cannot hold it; a stride of 0 makes an array that only looks as large."""
+    """A message cannot hold 2 GB; a stride of 0 makes a small array that only looks as large."""
     with pytest.raises(ValueError, match="larger than 2GB"):
         tensor_proto.encode_tensor(np.broadcast_to(np.float32(1), (2**29,)))
 

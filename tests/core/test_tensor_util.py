@@ -14,7 +14,7 @@ _RAGGED = (
     "different lengths: the array has an inhomogeneous shape."
 )
 _NO_TYPE = "TypeError: Failed to convert elements of {} to Tensor. Consider casting elements to a"
-# TensorFlow writes an array of foreign byte order as it is, which nobody can read back.
+# TensorFlow writes an array of foreign byte order unchanged, which cannot be read back.
 DIFFERENT_PROTOS = {
     'make_tensor_proto(np.array([1,2],">i4"))': (
         "dtype: DT_INT32 tensor_shape { dim { size: 2 } } "
@@ -47,7 +47,7 @@ def test_protos_are_tensorflows() -> None:
 
 
 # TensorFlow's make_ndarray is stricter than its runtime about integers out of range, laxer about
-# bools, gives str for absent strings, and knows neither handles nor content of strings.
+# bools, gives str for missing strings, and supports neither handles nor tensor_content of strings.
 DIFFERENT_ARRAYS = {
     'dtype: DT_FLOAT tensor_shape {dim {size: 0}} tensor_content: "\\001\\002\\003\\001"': (
         "float32 (0,) []"

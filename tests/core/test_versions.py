@@ -20,7 +20,7 @@ from tfnb.proto import graph_pb2
     ],
 )
 def test_graphs_that_may_be_read(version: VersionDef) -> None:
-    """A newer producer is no obstacle; a minimum up to our version is not either."""
+    """A newer producer is accepted, and so is a minimum consumer up to our version."""
     versions.check_graph_versions(version)
 
 
@@ -45,7 +45,7 @@ def test_graphs_that_may_be_read(version: VersionDef) -> None:
     ],
 )
 def test_graphs_that_must_not_be_read(version: VersionDef, message: str) -> None:
-    """The texts are TensorFlow's; a message will do as well as the plain form."""
+    """The messages are TensorFlow's, for messages and plain forms."""
     proto = graph_pb2.VersionDef(
         producer=version.producer,
         min_consumer=version.min_consumer,
@@ -57,6 +57,6 @@ def test_graphs_that_must_not_be_read(version: VersionDef, message: str) -> None
 
 
 def test_other_data_is_checked_with_its_own_numbers() -> None:
-    """The same rules serve checkpoints and whatever else carries versions."""
+    """The same rules apply to checkpoints and other data with versions."""
     with pytest.raises(errors.InvalidArgumentError, match="Checkpoint producer version 0 below"):
         versions.check_versions(VersionDef(), 1, 1, "Checkpoint", "checkpoint")

@@ -1,4 +1,4 @@
-"""A wake-up call: kept until somebody sleeps, taken by one who does."""
+"""A wake-up call is kept until a thread sleeps, and used up by it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfnb.core.process.wake_up import WakeUp
 
 
 def test_a_call_that_came_before_is_kept() -> None:
-    """And two of them are one."""
+    """Two early calls count as one."""
     wake = WakeUp()
     wake.set()
     wake.set()
@@ -17,7 +17,7 @@ def test_a_call_that_came_before_is_kept() -> None:
 
 
 def test_another_thread_wakes_the_sleeper() -> None:
-    """Long before its time."""
+    """The sleeper wakes long before its time."""
     wake = WakeUp()
     thread = threading.Thread(target=wake.set)
     thread.start()

@@ -1,4 +1,4 @@
-"""Members of a weak registry, which runs no code as they end."""
+"""A weak registry, which runs no code when a member ends."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tfnb.core.process.weak_registry import WeakRegistry, WeakTable
 
 
 class Thing:
-    """Something that can be referred to weakly."""
+    """A class that accepts weak references."""
 
 
 def test_what_ends_is_no_member() -> None:
-    """The others stay in their order; keys find them."""
+    """The other members keep their order, and keys find them."""
     registry: WeakRegistry[Thing] = WeakRegistry()
     things = [Thing() for _ in range(4)]
     for number, thing in enumerate(things):
@@ -30,7 +30,7 @@ def test_what_ends_is_no_member() -> None:
 
 
 def test_what_has_ended_is_dropped_when_others_come() -> None:
-    """A registry is no larger than twice what lives; the owner is told what goes."""
+    """A registry has at most twice the living members; the owner gets the dropped keys."""
     told: list[Any] = []
     registry: WeakRegistry[Thing] = WeakRegistry(told.append)
     kept = [Thing() for _ in range(5)]
@@ -45,7 +45,7 @@ def test_what_has_ended_is_dropped_when_others_come() -> None:
 
 
 def test_no_python_code_runs_as_a_member_ends() -> None:
-    """Ctrl-C has nothing to strike that would lose it."""
+    """There is no code in which an interrupt would be lost."""
     registry: WeakRegistry[Thing] = WeakRegistry()
     thing = Thing()
     registry.add(thing)
@@ -58,8 +58,8 @@ def test_no_python_code_runs_as_a_member_ends() -> None:
     assert calls == []
 
 
-def test_a_table_gives_values_of_what_lives() -> None:
-    """By identity; of what has ended nothing is found, and not much is kept."""
+def test_a_table_finds_only_living_keys() -> None:
+    """Lookup is by identity; ended objects are not found, and few of their entries remain."""
     table: WeakTable[Thing, int] = WeakTable()
     kept = [Thing() for _ in range(5)]
     for number, thing in enumerate(kept):

@@ -1,4 +1,4 @@
-"""One kernel's work on several threads: all of it, once, whoever comes to help."""
+"""The work of a kernel on several threads is done completely and once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG_S = 60
 
 @pytest.fixture
 def three_threads() -> Iterator[None]:
-    """Three threads for the time of the test."""
+    """Three threads for the duration of the test."""
     before = work_sharder.num_threads()
     work_sharder.set_num_threads(3)
     yield
@@ -31,7 +31,7 @@ def three_threads() -> Iterator[None]:
 @pytest.mark.parametrize("least", [0, 1, 3, 5000])
 @pytest.mark.parametrize("unit", [1, 16])
 def test_every_unit_is_worked_on_once(total: int, least: int, unit: int) -> None:
-    """Whatever the number of units and what a thread is worth; pieces begin at multiples."""
+    """Numbers of units and costs vary; pieces begin at multiples."""
     times = np.zeros(total, int)
 
     def work(first: int, last: int) -> None:
@@ -45,7 +45,7 @@ def test_every_unit_is_worked_on_once(total: int, least: int, unit: int) -> None
 
 @pytest.mark.usefixtures("three_threads")
 def test_several_threads_work_at_once() -> None:
-    """Two pieces wait for each other: one thread alone would never come to the second."""
+    """Two pieces wait for each other, which one thread could not finish."""
     meeting = threading.Barrier(2, timeout=_LONG_S)
     names = set()
 
@@ -59,7 +59,7 @@ def test_several_threads_work_at_once() -> None:
 
 @pytest.mark.usefixtures("three_threads")
 def test_a_caller_does_not_wait_for_helpers_that_did_not_come() -> None:
-    """While all helpers are kept busy by one caller, another finishes alone."""
+    """One caller occupies all helpers; another finishes alone."""
     begun, go_on = threading.Semaphore(0), threading.Event()
 
     def long_work(first: int, last: int) -> None:
@@ -79,7 +79,7 @@ def test_a_caller_does_not_wait_for_helpers_that_did_not_come() -> None:
 
 @pytest.mark.usefixtures("three_threads")
 def test_an_error_reaches_the_caller() -> None:
-    """From whatever thread; what was not begun yet is left."""
+    """Errors of any thread are raised; pieces that have not begun are dropped."""
 
     def work(first: int, last: int) -> None:
         raise ValueError(f"unit {first} is bad")
@@ -92,8 +92,8 @@ def test_an_error_reaches_the_caller() -> None:
 
 
 @pytest.mark.usefixtures("three_threads")
-def test_an_interrupt_leaves_nobody_writing() -> None:
-    """When the caller is interrupted in its piece, it goes on its way after the others ended."""
+def test_after_an_interrupt_no_thread_writes() -> None:
+    """An interrupted caller returns after the other threads have ended their pieces."""
     others, caller = [], threading.current_thread()
     both = threading.Barrier(2, timeout=_LONG_S)
 
@@ -108,8 +108,8 @@ def test_an_interrupt_leaves_nobody_writing() -> None:
     assert len(others) == 1
 
 
-def test_an_interrupt_behind_the_last_helper_waits_for_nobody() -> None:
-    """It strikes when the gate has just been taken: a second time nobody would open it."""
+def test_an_interrupt_behind_the_last_helper_does_not_wait() -> None:
+    """The interrupt arrives after the gate was taken, which would not be opened a second time."""
     asked: list[float] = []
 
     class Gate:
@@ -127,7 +127,7 @@ def test_an_interrupt_behind_the_last_helper_waits_for_nobody() -> None:
 
 
 def test_one_thread_gets_all_in_one_piece() -> None:
-    """As a session with intra_op_parallelism_threads of 1 has it."""
+    """With intra_op_parallelism_threads of 1 there is one piece."""
     before = work_sharder.num_threads()
     work_sharder.set_num_threads(1)
     calls = []

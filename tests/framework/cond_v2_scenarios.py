@@ -40,7 +40,7 @@ def _xp(tf: Any, value: bool = True) -> Any:
 
 @v2()
 def v2_cond(tf: Any, kit: Kit) -> Any:
-    """Captures; a constant result; a value of outside as a result."""
+    """Captures, a constant result, and a captured tensor as a result."""
     x, p = _xp(tf)
     y = tf.constant(5.0, name="y")
     one = tf.cond(p, lambda: tf.exp(x) * 2.0, lambda: x)
@@ -59,7 +59,7 @@ def v2_cond_structures(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_stateful(tf: Any, kit: Kit) -> Any:
-    """Effects make it If; what is not needed still runs."""
+    """Effects make it If; an effect that no result needs still happens."""
     x, p = _xp(tf)
     v = tf.get_variable("v", initializer=[1.0, 1.0], use_resource=True)
     y = tf.cond(p, lambda: v.assign_add(x).op, lambda: tf.no_op())
@@ -69,7 +69,7 @@ def v2_cond_stateful(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_reads_variable(tf: Any, kit: Kit) -> Any:
-    """Read-only resources are noted; the gradient reaches the variable."""
+    """Resources that are only read are marked; the gradient reaches the variable."""
     x, p = _xp(tf)
     v = tf.get_variable("v", initializer=[1.0, 1.0], use_resource=True)
     return tf.cond(p, lambda: v * x, lambda: x)
@@ -77,7 +77,7 @@ def v2_cond_reads_variable(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_cond_variable_gradient(tf: Any, kit: Kit) -> Any:
-    """Of a resource variable read inside."""
+    """Gradients of a resource variable that is read inside."""
     x, p = _xp(tf)
     v = tf.get_variable("v", initializer=[1.0, 1.0], use_resource=True)
     y = tf.cond(p, lambda: v * v * x, lambda: x)
@@ -86,7 +86,7 @@ def v2_cond_variable_gradient(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_controls(tf: Any, kit: Kit) -> Any:
-    """Waiting for something outside is the node's."""
+    """Control inputs from outside become those of the node."""
     x, p = _xp(tf)
     first = tf.identity(x, name="first")
 
@@ -100,7 +100,7 @@ def v2_cond_controls(tf: Any, kit: Kit) -> Any:
 
 @v2(functions=False)
 def v2_cond_gradient(tf: Any, kit: Kit) -> Any:
-    """Inner values leave the branch as optionals; constants are made again."""
+    """Inner values leave the branch as optionals; constants are built again."""
     x, p = _xp(tf)
     y = tf.cond(p, lambda: tf.exp(tf.sin(x)), lambda: x)
     return tf.gradients(y, x)
@@ -108,7 +108,7 @@ def v2_cond_gradient(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_cond_gradients_of_both(tf: Any, kit: Kit) -> Any:
-    """Both predicates, several results, unused inputs."""
+    """Predicates of both values, several results, unused inputs."""
     found = []
     for value in (True, False):
         x = tf.constant([2.0, 3.0])
@@ -176,7 +176,7 @@ def v2_switch_case(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_switch_case_gradient(tf: Any, kit: Kit) -> Any:
-    """Of each branch."""
+    """Gradients of each branch."""
     found = []
     for number in (0, 1, 2, 7):
         x = tf.constant([2.0, 3.0])
@@ -209,7 +209,7 @@ def v2_cond_random(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_devices(tf: Any, kit: Kit) -> Any:
-    """The devices around the cond count inside."""
+    """Devices around the cond apply inside of it."""
     x, p = _xp(tf)
     with tf.device("/device:CPU:0"):
         return tf.cond(p, lambda: x * 2.0, lambda: x)
@@ -217,21 +217,21 @@ def v2_cond_devices(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_types_differ(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Branches of different types are refused."""
     x, p = _xp(tf)
     return tf.cond(p, lambda: x, lambda: tf.cast(x, tf.int32))
 
 
 @v2()
 def v2_cond_structures_differ(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Branches of different structures are refused."""
     x, p = _xp(tf)
     return tf.cond(p, lambda: [x, x], lambda: (x, x))
 
 
 @v2()
 def v2_cond_tensor_of_other_branch(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A tensor of the other branch is refused."""
     x, p = _xp(tf)
     kept = []
 
@@ -244,7 +244,7 @@ def v2_cond_tensor_of_other_branch(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_tensor_leaves(tf: Any, kit: Kit) -> Any:
-    """An inner tensor is no use outside."""
+    """A tensor of a branch is refused outside of it."""
     x, p = _xp(tf)
     kept = []
 
@@ -258,20 +258,20 @@ def v2_cond_tensor_leaves(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_cond_python_bool(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A Python bool as predicate is refused."""
     return tf.cond(True, lambda: 1.0, lambda: 2.0)
 
 
 @v2()
 def v2_cond_predicate_of_rank_one(tf: Any, kit: Kit) -> Any:
-    """Squeezed."""
+    """A predicate of rank 1 is squeezed."""
     x, _ = _xp(tf)
     return tf.cond(tf.constant([True]), lambda: x, lambda: x * 2.0)
 
 
 @v2(nodes=False, functions=False)
 def v2_cond_imported(tf: Any, kit: Kit) -> Any:
-    """A cond that was read can be differentiated too."""
+    """The cond of an imported graph is differentiated."""
     with tf.Graph().as_default() as other:
         x = tf.placeholder_with_default([2.0, 3.0], [2], name="x")
         p = tf.placeholder_with_default(True, [], name="p")
@@ -283,7 +283,7 @@ def v2_cond_imported(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_cond_in_defun(tf: Any, kit: Kit) -> Any:
-    """In the body of a function, called and differentiated."""
+    """A cond in the body of a function is called and differentiated."""
 
     @kit.function.Defun(tf.float32)
     def body(x: Any) -> Any:

@@ -16,7 +16,7 @@ def _w(tf: Any) -> Any:
 
 @scenario()
 def named_function(tf: Any, kit: Kit) -> Any:
-    """Capture, name scope, control dependencies, one result twice, an argument as a result."""
+    """Capture, name scope, control dependencies, a result used twice, an argument as a result."""
     w = _w(tf)
 
     @kit.function.Defun(tf.float32, tf.float32, func_name="Foo")
@@ -33,7 +33,7 @@ def named_function(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def hashed_names(tf: Any, kit: Kit) -> Any:
-    """The same body gets the same name."""
+    """Equal bodies have the same name."""
 
     def const() -> Any:
         return tf.constant(1.0)
@@ -66,7 +66,7 @@ def hashed_names(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def no_result(tf: Any, kit: Kit) -> Any:
-    """The call is the operation."""
+    """A call without results is the operation."""
 
     @kit.function.Defun(tf.float32)
     def nothing(x: Any) -> None:
@@ -77,7 +77,7 @@ def no_result(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def types_from_the_call(tf: Any, kit: Kit) -> Any:
-    """Each list of types makes a definition."""
+    """Each list of types has its own definition."""
 
     @kit.function.Defun(func_name="Add")
     def add(x: Any, y: Any) -> Any:
@@ -92,7 +92,7 @@ def types_from_the_call(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def out_names_and_options(tf: Any, kit: Kit) -> Any:
-    """Names of results; attributes of definition and call."""
+    """Names of results; attributes of the definition and the call."""
 
     @kit.function.Defun(tf.float32, out_names=["Half", "Twice"], noinline=True, experimental_x=3)
     def halves(x: Any) -> Any:
@@ -103,7 +103,7 @@ def out_names_and_options(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def nested_functions(tf: Any, kit: Kit) -> Any:
-    """Captures go through both."""
+    """Captures pass through both functions."""
     w = _w(tf)
 
     @kit.function.Defun(tf.float32)
@@ -124,7 +124,7 @@ def nested_functions(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def captured_by_value(tf: Any, kit: Kit) -> Any:
-    """Constants and what follows from them are copied."""
+    """Constants and nodes that depend only on them are copied."""
     w = _w(tf) * 2.0
 
     @kit.function.Defun(tf.float32, capture_by_value=True)
@@ -136,7 +136,7 @@ def captured_by_value(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def placeholder_by_value(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A placeholder captured by value is refused."""
     p = tf.placeholder(tf.float32)
 
     @kit.function.Defun(tf.float32, capture_by_value=True)
@@ -148,7 +148,7 @@ def placeholder_by_value(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def stateful_by_value(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A stateful op captured by value is refused."""
     r = tf.random_uniform([2])
 
     @kit.function.Defun(tf.float32, capture_by_value=True)
@@ -160,7 +160,7 @@ def stateful_by_value(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def reference_variables(tf: Any, kit: Kit) -> Any:
-    """Made outside, in the variable scope there, with the names of the scopes inside."""
+    """Variables are made outside, in the scope there, with the names of the inner scopes."""
     with tf.variable_scope("out"):
 
         @kit.function.Defun(tf.float32)
@@ -174,7 +174,7 @@ def reference_variables(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def resource_variables_by_value(tf: Any, kit: Kit) -> Any:
-    """Read outside; the same variable in the second call."""
+    """The variable is read outside; the second call uses the same one."""
 
     @kit.function.Defun(tf.float32)
     def layer(x: Any) -> Any:
@@ -187,7 +187,7 @@ def resource_variables_by_value(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def resource_variables_by_handle(tf: Any, kit: Kit) -> Any:
-    """The body reads and writes."""
+    """The body reads and writes the variable."""
 
     @kit.function.Defun(tf.float32, capture_resource_var_by_value=False)
     def layer(x: Any) -> Any:
@@ -200,7 +200,7 @@ def resource_variables_by_handle(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def extra_things(tf: Any, kit: Kit) -> Any:
-    """What a body can ask for while it is built."""
+    """Functions that inspect a body while it is built."""
     w = _w(tf)
     counts = []
 
@@ -221,7 +221,7 @@ def extra_things(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def under_control_and_device(tf: Any, kit: Kit) -> Any:
-    """Where the decorator stands counts for the body, where the call stands for the node."""
+    """Scopes around the decorator apply to the body, those around the call to the node."""
     w = _w(tf)
     with tf.device("/cpu:0"):
 
@@ -237,7 +237,7 @@ def under_control_and_device(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def shape_function(tf: Any, kit: Kit) -> Any:
-    """Tells what the body does not."""
+    """The shape function gives shapes that the body does not."""
 
     @kit.function.Defun(tf.float32, shape_func=lambda op: [op.inputs[0].get_shape()])
     def body(x: Any) -> Any:
@@ -253,7 +253,7 @@ def shape_function(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def wrong_number_of_shapes(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A wrong number of shapes is refused."""
 
     @kit.function.Defun(tf.float32, shape_func=lambda op: [])
     def body(x: Any) -> Any:
@@ -264,7 +264,7 @@ def wrong_number_of_shapes(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False)
 def symbolic_gradient(tf: Any, kit: Kit) -> Any:
-    """Without any of its own."""
+    """The gradient of a function without a registered one."""
     w = _w(tf)
 
     @kit.function.Defun(tf.float32, tf.float32)
@@ -278,7 +278,7 @@ def symbolic_gradient(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def python_gradient(tf: Any, kit: Kit) -> Any:
-    """Sees the call and builds what it likes."""
+    """The Python function gets the call and builds its gradient."""
 
     def gradient(op: Any, grad: Any) -> Any:
         return grad * 100.0 + op.inputs[0]
@@ -293,7 +293,7 @@ def python_gradient(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def function_as_gradient(tf: Any, kit: Kit) -> Any:
-    """Another function of the graph; the library says so."""
+    """Another function of the graph is the gradient, and the library says so."""
 
     @kit.function.Defun(tf.float32, tf.float32)
     def gradient(x: Any, grad: Any) -> Any:
@@ -309,7 +309,7 @@ def function_as_gradient(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def overloaded_gradient(tf: Any, kit: Kit) -> Any:
-    """Both are defined for the types of the call."""
+    """Both functions are defined for the types of the call."""
 
     @kit.function.Defun()
     def gradient(x: Any, grad: Any) -> Any:
@@ -326,7 +326,7 @@ def overloaded_gradient(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def both_gradients(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Two kinds of gradient are refused."""
 
     @kit.function.Defun(tf.float32, tf.float32)
     def gradient(x: Any, grad: Any) -> Any:
@@ -343,7 +343,7 @@ def both_gradients(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def same_name_twice(tf: Any, kit: Kit) -> Any:
-    """Another body is refused."""
+    """Another body with the same name is refused."""
     first = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 2.0)
     second = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 3.0)
     return [first(1.0), second(1.0)]
@@ -351,7 +351,7 @@ def same_name_twice(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def same_body_twice(tf: Any, kit: Kit) -> Any:
-    """The same one is not."""
+    """The same body with the same name is accepted."""
     first = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 2.0)
     second = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 2.0)
     return [first(1.0), second(1.0)]
@@ -359,61 +359,61 @@ def same_body_twice(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def name_of_an_op(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """The name of an op is refused."""
     return kit.function.Defun(tf.float32, func_name="Relu")(lambda x: x * 2.0)(1.0)
 
 
 @scenario()
 def wrong_number_of_arguments(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A wrong number of arguments is refused."""
     return kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 2.0)(1.0, 2.0)
 
 
 @scenario()
 def wrong_type_of_argument(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """An argument of another type is refused."""
     return kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 2.0)(1)
 
 
 @scenario()
 def none_among_results(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """None among the results is refused."""
     return kit.function.Defun(tf.float32)(lambda x: (x, None))(1.0)
 
 
 @scenario()
 def default_arguments(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Default arguments are refused."""
     return kit.function.Defun(tf.float32)(lambda x=None: x)(1.0)
 
 
 @scenario()
 def too_many_types(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Too many types are refused."""
     return kit.function.Defun(tf.float32, tf.float32)(lambda x: x)(1.0, 1.0)
 
 
 @scenario()
 def unknown_keyword(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """An unknown keyword is refused."""
     return kit.function.Defun(tf.float32)(lambda x: x)(1.0, colour="red")
 
 
 @scenario()
 def duplicate_out_names(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Duplicate names of results are refused."""
     return kit.function.Defun(tf.float32, out_names=["a", "a"])(lambda x: (x, x))(1.0)
 
 
 @scenario()
 def too_few_out_names(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Too few names of results are refused."""
     return kit.function.Defun(tf.float32, out_names=["a"])(lambda x: (x, x))(1.0)
 
 
 @scenario()
 def method_as_function(tf: Any, kit: Kit) -> Any:
-    """The object is no argument."""
+    """The object of a method is not an argument of the function."""
 
     class Model:
         def double(self, x: Any) -> Any:
@@ -424,7 +424,7 @@ def method_as_function(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def random_inside(tf: Any, kit: Kit) -> Any:
-    """Stateful; seeds of the graph and of the op."""
+    """Random ops are stateful and use seeds of the graph and of the op."""
     tf.set_random_seed(7)
 
     @kit.function.Defun()
@@ -437,7 +437,7 @@ def random_inside(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def colocation_and_controls(tf: Any, kit: Kit) -> Any:
-    """Colocation inside; control inputs in the order of names; a result that is only controlled."""
+    """Colocation inside; control inputs sorted by name; a result that is only a control output."""
 
     @kit.function.Defun(tf.float32)
     def body(x: Any) -> Any:
@@ -463,7 +463,7 @@ def loop_inside(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def imported_function(tf: Any, kit: Kit) -> Any:
-    """A graph with functions, read again and differentiated."""
+    """A graph with functions is imported and differentiated."""
     with tf.Graph().as_default() as other:
         w = _w(tf)
 
@@ -482,7 +482,7 @@ def imported_function(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def call_in_a_branch(tf: Any, kit: Kit) -> Any:
-    """A call within a cond and a loop takes its captures in."""
+    """Calls inside a cond and a loop bring their captures in."""
     w = _w(tf)
 
     @kit.function.Defun(tf.float32)

@@ -1,9 +1,9 @@
-"""Programs with functions of the graph, to be built with TensorFlow and with tfnb alike.
+"""Programs with functions of the graph, built in the same way with TensorFlow and with tfnb.
 
 Each takes the module ``tf`` and ``kit``, the modules that TensorFlow keeps under
-``tensorflow.python`` (``function``, ``functional_ops``), builds into the default graph and gives
-what is to be fetched: a tensor or operation, a list of these, None where there is no gradient.
-``scripts/oracle/functions.py`` stores what TensorFlow makes of them.
+``tensorflow.python`` (``function``, ``functional_ops``), builds into the default graph and returns
+the fetches: a tensor or operation, a list of these, None where there is no gradient.
+``scripts/oracle/functions.py`` stores TensorFlow's results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Kit(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """A program and what is compared of it.
+    """A program and the parts that are compared.
 
     Attributes:
       program: the program.
@@ -43,7 +43,7 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(nodes: bool = True, functions: bool = True) -> Callable[[Any], Any]:
-    """Registers a program under its name."""
+    """Register a program under its name."""
 
     def register(program: Callable[[Any, Kit], Any]) -> Callable[[Any, Kit], Any]:
         assert program.__name__ not in SCENARIOS
@@ -55,7 +55,7 @@ def scenario(nodes: bool = True, functions: bool = True) -> Callable[[Any], Any]
 
 # ------------------------------------------------------------------------------ what is compared
 
-# Numbers that count what the process made so far.
+# Numbers of a counter in the process.
 _SERIAL = re.compile(r"(true|false|cond|body|branch\d+|grad)_\d+")
 
 
@@ -74,7 +74,7 @@ def _text(message: Any) -> str:
 
 
 def _node_text(node: Any) -> str:
-    # TensorFlow marks what is waited for in any graph, tfnb within functions.
+    # TensorFlow marks control inputs in any graph, tfnb in functions only.
     if "_has_manual_control_dependencies" in node.attr:
         del node.attr["_has_manual_control_dependencies"]
     return _text(node)
@@ -91,14 +91,14 @@ def graph_texts(graph: Any) -> dict[str, list[str]]:
 
 
 def flat(result: Any) -> list[Any]:
-    """What a program gives, in a list."""
+    """Return the result of a program as a list."""
     if isinstance(result, (list, tuple)):
         return [one for part in result for one in flat(part)]
     return [result]
 
 
 def values_of(tf: Any, graph: Any, result: Any) -> list[Any]:
-    """What a session computes: for each fetch the value, None for None; or the error's class."""
+    """Return the value of each fetch, None for None; or the class of the error."""
     fetches = flat(result)
     wanted = [one for one in fetches if one is not None]
     with tf.Session(graph=graph) as session:
@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def answer_of(tf: Any, kit: Kit, name: str) -> dict[str, Any]:
-    """All that is compared of a program."""
+    """Return everything that is compared of a program."""
     case = SCENARIOS[name]
     with tf.Graph().as_default() as graph:
         try:
@@ -143,5 +143,5 @@ def answer_of(tf: Any, kit: Kit, name: str) -> dict[str, Any]:
 
 
 def names(scenarios: Iterable[str]) -> list[str]:
-    """Sorted, for parametrization."""
+    """Return the sorted names, for parametrization."""
     return sorted(scenarios)

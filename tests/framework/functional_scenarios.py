@@ -29,7 +29,7 @@ def if_of_functions(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def if_with_different_types(tf: Any, kit: Kit) -> Any:
-    """The error comes when it runs, or is built."""
+    """The error is raised when it is built or run."""
 
     @kit.function.Defun(tf.float32)
     def twice(x: Any) -> Any:
@@ -59,7 +59,7 @@ def while_of_functions(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def while_with_captures(tf: Any, kit: Kit) -> Any:
-    """They are carried along."""
+    """Captures are loop variables."""
     w = tf.constant(3.0, name="w")
     limit = tf.constant(50.0)
 
@@ -76,7 +76,7 @@ def while_with_captures(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def while_condition_captures(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Captures of the condition are refused."""
     limit = tf.constant(50.0)
     small = kit.function.Defun(tf.float32)(lambda x: x < limit)
     step = kit.function.Defun(tf.float32)(lambda x: x * 2.0)
@@ -85,7 +85,7 @@ def while_condition_captures(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def while_signatures_differ(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Different signatures are refused."""
     small = kit.function.Defun(tf.float32, func_name="A")(lambda x: x < 1.0)
     step = kit.function.Defun(tf.int32, func_name="B")(lambda x: x * 2)
     return kit.functional_ops.While([2.0], small, step)
@@ -114,7 +114,7 @@ def for_of_functions(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def gradient_of_a_function(tf: Any, kit: Kit) -> Any:
-    """Symbolic; twice."""
+    """A symbolic gradient, also of second order."""
 
     @kit.function.Defun(tf.float32)
     def power(x: Any) -> Any:
@@ -150,7 +150,7 @@ def partitioned_call(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False)
 def imported_partitioned_call(tf: Any, kit: Kit) -> Any:
-    """Read from a GraphDef and differentiated."""
+    """A call is imported from a GraphDef and differentiated."""
     with tf.Graph().as_default() as other:
 
         @kit.function.Defun(tf.float32)
@@ -165,7 +165,7 @@ def imported_partitioned_call(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False)
 def optionals(tf: Any, kit: Kit) -> Any:
-    """Values that may be missing, sums of them and zeros like them."""
+    """Optionals with and without values, sums of them and zeros like them."""
     raw = tf.raw_ops
     x = tf.constant([1.0, 2.0])
     some = raw.OptionalFromValue(components=[x, 3])
@@ -198,25 +198,25 @@ def _get(tf: Any, optional: Any, dtype: Any, shape: Any) -> Any:
 
 @scenario(nodes=False)
 def optional_without_value(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Reading an optional without a value is refused."""
     return _get(tf, tf.raw_ops.OptionalNone(), tf.float32, [])
 
 
 @scenario(nodes=False)
 def optional_of_another_type(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Another type is refused."""
     return _get(tf, tf.raw_ops.OptionalFromValue(components=[1]), tf.float32, [])
 
 
 @scenario(nodes=False)
 def optional_of_another_shape(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """Another shape is refused."""
     return _get(tf, tf.raw_ops.OptionalFromValue(components=[1]), tf.int32, [2])
 
 
 @scenario(nodes=False)
 def sum_of_something_and_nothing(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """The sum of an optional with and one without a value is refused."""
     raw = tf.raw_ops
     some = raw.OptionalFromValue(components=[1])
     return raw.OptionalHasValue(optional=raw.AddN(inputs=[some, raw.OptionalNone()]))
@@ -224,7 +224,7 @@ def sum_of_something_and_nothing(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False)
 def value_of_no_optional(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A variant that is not an optional is refused."""
     raw = tf.raw_ops
     other = raw.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=tf.int32)
     return raw.OptionalHasValue(optional=other)

@@ -33,7 +33,7 @@ def v2_variable_made_in_a_branch(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_variable_made_in_a_loop(tf: Any, kit: Kit) -> Any:
-    """A weight that the loop multiplies with."""
+    """A weight with which the loop multiplies."""
     x, _ = _xp(tf)
 
     def body(i: Any, y: Any) -> Any:
@@ -58,7 +58,7 @@ def v2_assert_and_print(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_assert_fails(tf: Any, kit: Kit) -> Any:
-    """The check's error is the node's."""
+    """The error of the check names the node."""
     x, p = _xp(tf)
 
     def branch() -> Any:
@@ -99,7 +99,7 @@ def v2_defun_in_a_branch(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_gradient_inside_a_branch(tf: Any, kit: Kit) -> Any:
-    """Of what was captured, and of what was made inside."""
+    """Gradients by captured and by inner tensors."""
     x, p = _xp(tf)
     y = tf.sin(x)
 
@@ -112,7 +112,7 @@ def v2_gradient_inside_a_branch(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_results_of_other_types(tf: Any, kit: Kit) -> Any:
-    """Integers, booleans and strings beside what has a gradient."""
+    """Integers, booleans and strings beside results with gradients."""
     x, p = _xp(tf)
 
     def taken() -> Any:
@@ -163,7 +163,7 @@ def v2_embedding(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_shapes(tf: Any, kit: Kit) -> Any:
-    """Static shapes of what comes out."""
+    """Static shapes of the results."""
     x = tf.placeholder_with_default([[1.0, 2.0]], [None, 2])
     p = tf.placeholder_with_default(True, [])
     one = tf.cond(p, lambda: x, lambda: tf.zeros([3, 2]))
@@ -180,7 +180,7 @@ def v2_shapes(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_case_out_of_range(tf: Any, kit: Kit) -> Any:
-    """The last branch."""
+    """An index out of range selects the last branch."""
     x, _ = _xp(tf)
     found = []
     for number in (-1, 5):
@@ -191,7 +191,7 @@ def v2_case_out_of_range(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_loop_bound_is_a_tensor(tf: Any, kit: Kit) -> Any:
-    """And the gradient keeps as many values."""
+    """The gradient stores as many values as there are iterations."""
     x, _ = _xp(tf)
     n = tf.placeholder_with_default(2, [])
     y = tf.while_loop(
@@ -265,7 +265,7 @@ def attributes_of_scopes(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False, functions=False)
 def gradient_by_capture_inside(tf: Any, kit: Kit) -> Any:
-    """tf.gradients in a body, by a tensor of outside."""
+    """tf.gradients in a body, by a captured tensor."""
     x = tf.constant([1.0, 2.0])
     y = tf.sin(x)
 
@@ -278,7 +278,7 @@ def gradient_by_capture_inside(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False, functions=False)
 def functions_made_later(tf: Any, kit: Kit) -> Any:
-    """A session that ran already learns of them."""
+    """A session that has already run gets functions added later."""
     x = tf.constant(2.0)
     with tf.Session() as session:
         found = [session.run(x)]
@@ -291,7 +291,7 @@ def functions_made_later(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_gradient_after_a_run(tf: Any, kit: Kit) -> Any:
-    """The node is changed when a session had taken it."""
+    """The gradient changes the node after a session has received it."""
     x, p = _xp(tf)
     y = tf.cond(p, lambda: tf.exp(x), lambda: x)
     with tf.Session() as session:
@@ -301,7 +301,7 @@ def v2_gradient_after_a_run(tf: Any, kit: Kit) -> Any:
 
 @scenario(nodes=False, functions=False)
 def function_in_two_graphs(tf: Any, kit: Kit) -> Any:
-    """Without captures it can be called anywhere."""
+    """A function without captures may be called in any graph."""
     body = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 3.0)
     with tf.Graph().as_default(), tf.Session() as session:
         found = session.run(body(2.0))
@@ -310,7 +310,7 @@ def function_in_two_graphs(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def reference_assigned_inside(tf: Any, kit: Kit) -> Any:
-    """A body has no references."""
+    """A reference variable cannot be assigned in a body."""
     v = tf.Variable(1.0, use_resource=False)
     body = kit.function.Defun(tf.float32, func_name="F")(lambda x: tf.assign_add(v, x))
     return body(2.0)
@@ -327,7 +327,7 @@ def variables_made_inside(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def finalized_graph(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A finalized graph is refused."""
     x = tf.constant(1.0)
     body = kit.function.Defun(tf.float32, func_name="F")(lambda x: x * 3.0)
     tf.get_default_graph().finalize()
@@ -336,14 +336,14 @@ def finalized_graph(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_fetch_of_the_node(tf: Any, kit: Kit) -> Any:
-    """Refused; what comes behind it can be fetched."""
+    """The node is refused as a fetch; its consumers can be fetched."""
     x, p = _xp(tf)
     y = tf.cond(p, lambda: tf.exp(x), lambda: x)
     return y.op.inputs[0]
 
 
 def _library_with_gradient(tf: Any, kit: Kit) -> Any:
-    """A message of two functions, one of which is the gradient of the other."""
+    """Return a message of two functions, one of which is the gradient of the other."""
     with tf.Graph().as_default() as other:
         slope = kit.function.Defun(tf.float32, tf.float32, func_name="Slope")(
             lambda x, grad: grad * x * 10.0
@@ -355,7 +355,7 @@ def _library_with_gradient(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def functions_from_a_library(tf: Any, kit: Kit) -> Any:
-    """Read from a message, called and differentiated."""
+    """Functions of a message are imported, called and differentiated."""
     found = {one.name: one for one in kit.function.from_library(_library_with_gradient(tf, kit))}
     x = tf.constant([1.0, 2.0])
     y = found["Body"](x)
@@ -364,7 +364,7 @@ def functions_from_a_library(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def library_lacks_a_gradient(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A missing gradient function is refused."""
     library = _library_with_gradient(tf, kit)
     library.gradient[0].gradient_func = "Nope"
     return kit.function.from_library(library)
@@ -372,7 +372,7 @@ def library_lacks_a_gradient(tf: Any, kit: Kit) -> Any:
 
 @scenario()
 def library_with_a_circle(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A cycle in the library is refused."""
     library = _library_with_gradient(tf, kit)
     library.gradient.add(function_name="Slope", gradient_func="Body")
     return kit.function.from_library(library)

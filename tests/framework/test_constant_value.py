@@ -1,4 +1,4 @@
-"""get_static_value: what the graph alone decides."""
+"""get_static_value: values that are determined by the graph alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def partial() -> tf.Tensor:
 def test_a_value_that_is_known_is_given_and_can_no_longer_be_fed(
     graph: tf.Graph, make: Callable[[], tf.Tensor], value: object
 ) -> None:
-    """The array has the tensor's dtype; whoever asked may have built on it."""
+    """The array has the tensor's dtype.
+
+    The tensor cannot be fed, because the value may be built in.
+    """
     tensor = make()
     found = tf.get_static_value(tensor)
     assert np.asarray(found).tolist() == value
@@ -80,20 +83,20 @@ def test_a_value_that_is_known_is_given_and_can_no_longer_be_fed(
 def test_what_is_not_known_is_none_and_stays_feedable(
     graph: tf.Graph, make: Callable[[], tf.Tensor]
 ) -> None:
-    """Arithmetic is not looked through, as in TensorFlow."""
+    """Arithmetic is not evaluated, as in TensorFlow."""
     tensor = make()
     assert constant_value(tensor) is None
     assert graph.is_feedable(tensor)
 
 
 def test_parts_may_be_known() -> None:
-    """partial=True gives None for the elements that are not."""
+    """partial=True gives None for unknown elements."""
     packed = tf.raw_ops.Pack(values=[tf.placeholder(tf.int32, []), 2], axis=0)
     assert constant_value(packed, partial=True).tolist() == [None, 2]
 
 
 def test_other_values_are_their_own_value() -> None:
-    """A number is known; a sparse tensor is no value."""
+    """A number is returned itself; a sparse tensor has no static value."""
     assert constant_value(3) == 3
     assert constant_value(tf.SparseTensor([[0]], [1.0], [1])) is None
 
@@ -124,7 +127,7 @@ def test_a_value_read_as_a_shape_keeps_what_is_known(
 
 
 def test_a_scalar_is_a_shape_only_if_it_is_minus_one() -> None:
-    """Two sentences: not known, and another number."""
+    """Other scalars and an unknown one raise different messages."""
     with pytest.raises(ValueError, match="Received a scalar with unknown value as shape"):
         constant_value_as_shape(tf.placeholder(tf.int32, []))
     with pytest.raises(ValueError, match="Received a scalar value '3' as shape"):
@@ -132,7 +135,7 @@ def test_a_scalar_is_a_shape_only_if_it_is_minus_one() -> None:
 
 
 def test_an_op_may_know_its_value() -> None:
-    """`@op.constant_value` is asked first."""
+    """`@op.constant_value` has precedence."""
     from tfnb.core.op_registry import find, register_op
     from tfnb.core.shape_inference import scalar_shape
 

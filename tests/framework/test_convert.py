@@ -1,4 +1,4 @@
-"""Values to tensors."""
+"""Conversion of values to tensors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_plain_values_become_constants(value: object, dtype: tf.DType, shape: li
 def test_values_that_are_no_tensor_are_refused(
     value: object, dtype: object, error: type[Exception], text: str
 ) -> None:
-    """With the class and the sentence of TensorFlow."""
+    """The class and message of the error are TensorFlow's."""
     with pytest.raises(error, match=text):
         tf.convert_to_tensor(value, dtype)
 
@@ -85,13 +85,13 @@ def test_a_tensor_is_itself_if_the_dtype_fits() -> None:
 
 
 def test_a_preferred_dtype_is_a_wish() -> None:
-    """It counts where the value can have it."""
+    """The preferred dtype applies if the value can have it."""
     assert tf.convert_to_tensor(1, preferred_dtype=tf.float32).dtype == tf.float32
     assert tf.convert_to_tensor(1.5, dtype_hint=tf.int32).dtype == tf.float32
 
 
 def test_the_name_goes_to_the_constant() -> None:
-    """Elements of a list are numbered."""
+    """Constants of list elements have numbered names."""
     assert tf.convert_to_tensor(3, name="q").name == "q:0"
     tensors = convert_n_to_tensor([1, 2.0], name="n")
     assert [t.name for t in tensors] == ["n_0:0", "n_1:0"]
@@ -101,7 +101,7 @@ def test_the_name_goes_to_the_constant() -> None:
 
 
 class Box:
-    """Something that holds a value."""
+    """An object with a value."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -109,7 +109,7 @@ class Box:
 
 @pytest.fixture
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry to which the test may add."""
+    """A copy of the registry, to which the test may add."""
     from tfnb.framework import convert
 
     copy = {priority: list(entries) for priority, entries in convert._registry.items()}
@@ -119,7 +119,7 @@ def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("clean_registry")
 def test_types_can_be_taught_to_be_tensors() -> None:
-    """The function with the smaller priority is asked first and may decline."""
+    """The function of lower priority is called first, and may decline."""
     asked = []
 
     def decline(value: Box, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
@@ -138,7 +138,7 @@ def test_types_can_be_taught_to_be_tensors() -> None:
 
 @pytest.mark.usefixtures("clean_registry")
 def test_a_conversion_must_keep_its_word() -> None:
-    """Another dtype than asked for, or no tensor at all, is an error."""
+    """A result of another dtype, or that is not a tensor, is an error."""
 
     def wrong(value: Box, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
         return value.value
@@ -157,7 +157,7 @@ def test_a_conversion_must_keep_its_word() -> None:
 
 
 def test_conversions_are_for_types_of_ones_own() -> None:
-    """Numbers and arrays are constants for everybody."""
+    """Numbers and arrays cannot have a registered conversion."""
     with pytest.raises(TypeError, match="must be a type or a tuple of types"):
         tf.register_tensor_conversion_function("Box", lambda v: v)
     with pytest.raises(TypeError, match="Cannot register conversions for Python numeric types"):
@@ -167,7 +167,7 @@ def test_conversions_are_for_types_of_ones_own() -> None:
 
 
 def test_an_object_may_convert_itself() -> None:
-    """`__tf_tensor__(dtype, name)` is asked before the registry."""
+    """`__tf_tensor__(dtype, name)` has precedence over the registry."""
 
     class Own:
         def __tf_tensor__(self, dtype: Any, name: Any) -> tf.Tensor:
@@ -177,7 +177,7 @@ def test_an_object_may_convert_itself() -> None:
 
 
 def test_what_makes_constants_can_be_replaced() -> None:
-    """Plain values go to the installed function."""
+    """Plain values are converted by the installed function."""
     from tfnb.framework import convert
 
     seen = []
@@ -196,7 +196,7 @@ def test_what_makes_constants_can_be_replaced() -> None:
 
 
 def test_is_tensor_knows_composites() -> None:
-    """Tensors, sparse tensors and slices; no arrays."""
+    """Tensors, sparse tensors and slices are tensors; arrays are not."""
     a = tf.constant([[1.0]])
     assert is_tensor(a)
     assert is_tensor(tf.IndexedSlices(a, tf.constant([0])))

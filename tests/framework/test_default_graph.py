@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def in_a_thread(function: Callable[[], T]) -> T:
-    """What ``function`` gives in a thread of its own, which has entered nothing."""
+    """Return the result of ``function`` in a thread of its own, which has entered no graph."""
     found: list[T] = []
     thread = threading.Thread(target=lambda: found.append(function()))
     thread.start()
@@ -35,7 +35,7 @@ def test_graphs_nest(graph: tf.Graph) -> None:
 
 
 def test_a_new_thread_sees_the_graph_of_the_process(graph: tf.Graph) -> None:
-    """Not the one that another thread has entered."""
+    """Graphs that another thread has entered do not count."""
     first, second = in_a_thread(tf.get_default_graph), in_a_thread(tf.get_default_graph)
     assert first is second
     assert first is not graph
@@ -43,7 +43,7 @@ def test_a_new_thread_sees_the_graph_of_the_process(graph: tf.Graph) -> None:
 
 
 def test_reset_gives_the_process_a_new_graph() -> None:
-    """Only outside of every `with`."""
+    """A reset is allowed only outside of every `with`."""
 
     def reset() -> tuple[tf.Graph, tf.Graph]:
         old = tf.get_default_graph()
@@ -55,13 +55,13 @@ def test_reset_gives_the_process_a_new_graph() -> None:
 
 
 def test_reset_inside_a_graph_is_refused() -> None:
-    """TensorFlow's sentence."""
+    """The message is TensorFlow's."""
     with pytest.raises(AssertionError, match=r"Do not use tf.reset_default_graph"):
         tf.reset_default_graph()
 
 
 def test_leaving_in_the_wrong_order_is_noticed() -> None:
-    """The outer graph may not be left first."""
+    """Leaving the outer graph first is refused."""
     outer, inner = tf.Graph().as_default(), tf.Graph().as_default()
 
     def leave() -> str:

@@ -11,18 +11,18 @@ from tfnb.framework.default_session import default_session
 
 
 class EchoSession:
-    """Answers with what it was asked."""
+    """Returns its arguments."""
 
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
 
     def run(self, fetches: object, feed_dict: object = None) -> object:
-        """Give back the arguments."""
+        """Return the arguments."""
         return fetches, feed_dict
 
 
 def test_eval_and_run_use_the_innermost_session(graph: tf.Graph) -> None:
-    """An outer session holds again after the inner one was left."""
+    """After the inner session is left, the outer one is the default again."""
     a = tf.constant(1.0)
     outer, inner = EchoSession(graph), EchoSession(graph)
     with default_session(outer):
@@ -35,7 +35,7 @@ def test_eval_and_run_use_the_innermost_session(graph: tf.Graph) -> None:
 
 
 def test_a_default_session_of_another_graph_is_refused() -> None:
-    """Both sentences name the remedy."""
+    """Both messages suggest a remedy."""
     a = tf.constant(1.0)
     with default_session(EchoSession(tf.Graph())):
         with pytest.raises(ValueError, match="the tensor's graph is different from the session's"):
@@ -45,7 +45,7 @@ def test_a_default_session_of_another_graph_is_refused() -> None:
 
 
 def test_each_thread_has_its_own_sessions(graph: tf.Graph) -> None:
-    """A new thread sees none."""
+    """A new thread has no default session."""
     seen = []
     with default_session(EchoSession(graph)):
         thread = threading.Thread(target=lambda: seen.append(tf.get_default_session()))
@@ -55,7 +55,7 @@ def test_each_thread_has_its_own_sessions(graph: tf.Graph) -> None:
 
 
 def test_leaving_in_the_wrong_order_is_noticed_unless_it_may_be(graph: tf.Graph) -> None:
-    """A session that does not insist on nesting takes itself out wherever it stands."""
+    """A session that does not enforce nesting may be left in any order."""
     outer = default_session(EchoSession(graph))
     loose = default_session(EchoSession(graph), enforce_nesting=False)
     inner = EchoSession(graph)

@@ -9,7 +9,7 @@ from tfnb.framework import exporter
 
 
 def test_a_graph_is_written_with_its_versions(graph: tf.Graph) -> None:
-    """Nodes in the order of their making; no empty library."""
+    """Nodes are in the order of creation; an empty library is omitted."""
     tf.add(tf.constant(1.0, name="x"), 2.0, name="y")
     written = graph.as_graph_def()
     assert [node.name for node in written.node] == ["x", "y/y", "y"]
@@ -18,7 +18,7 @@ def test_a_graph_is_written_with_its_versions(graph: tf.Graph) -> None:
 
 
 def test_only_what_is_new_can_be_written(graph: tf.Graph) -> None:
-    """Since a version of the graph."""
+    """from_version omits earlier nodes."""
     tf.no_op(name="old")
     version = graph.version
     tf.no_op(name="new")
@@ -40,14 +40,14 @@ def test_shapes_are_written_if_asked_for(graph: tf.Graph) -> None:
 
 
 def test_the_message_is_the_callers_own(graph: tf.Graph) -> None:
-    """Clearing it does not clear what is written next."""
+    """Clearing the message does not affect the next one."""
     tf.no_op(name="n")
     graph.as_graph_def().node[0].name = "m"
     assert graph.as_graph_def().node[0].name == "n"
 
 
 def test_changes_show_in_the_next_message(graph: tf.Graph) -> None:
-    """Attribute, device, inputs, control inputs."""
+    """Attribute, device, inputs and control inputs are up to date."""
     a, b = tf.constant(1.0, name="a"), tf.constant(2.0, name="b")
     op = tf.negative(a, name="n").op
     graph.as_graph_def()
@@ -71,7 +71,7 @@ def test_a_graph_too_large_for_a_message_names_its_heaviest_nodes(
 
 
 def test_a_graph_shows_what_changed_since_it_was_exported() -> None:
-    """New nodes, changed nodes, new versions: a second message has them, the first stays."""
+    """A second message has new nodes, changed nodes and new versions; the first is unchanged."""
     with tf.Graph().as_default() as graph:
         x = tf.constant(1.0, name="x")
         y = tf.identity(x, name="y")
@@ -91,7 +91,7 @@ def test_a_graph_shows_what_changed_since_it_was_exported() -> None:
 
 
 def test_large_graphs_are_not_kept_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their messages are the same."""
+    """Messages of large graphs are equal and not cached as bytes."""
     monkeypatch.setattr(exporter, "MAX_KEPT_BYTES", 10)
     with tf.Graph().as_default() as graph:
         tf.constant(1.0, name="x")

@@ -57,7 +57,7 @@ def _has_text(value: Any) -> bool:
 
 
 def test_a_body_may_call_python() -> None:
-    """What the body calls lives as long as the graph around."""
+    """A function of the body lives as long as the graph around it."""
     body = function.Defun(tf.float32, func_name="Doubled")(_doubled)
     with tf.Graph().as_default(), tf.Session() as session:
         y = body(2.0)
@@ -71,7 +71,7 @@ def _doubled(x: tf.Tensor) -> tf.Tensor:
 
 
 def test_a_failing_body_leaves_the_default_graph() -> None:
-    """The error is the caller's."""
+    """The caller gets the error."""
     body = function.Defun(tf.float32)(lambda x: x / tf.float99)
     with tf.Graph().as_default() as graph:
         with pytest.raises(AttributeError, match="float99"):
@@ -81,7 +81,7 @@ def test_a_failing_body_leaves_the_default_graph() -> None:
 
 
 def test_names_are_offered_where_tensorflow_has_them() -> None:
-    """Under tfnb.python as under tensorflow.python."""
+    """tfnb.python has the names of tensorflow.python."""
     from tfnb.python.framework import function as public_function
     from tfnb.python.ops import functional_ops
 

@@ -23,7 +23,7 @@ def function(name: str = "Twice", op: str = "AddV2") -> GraphFunction:
 
 
 def test_a_function_can_be_called_by_name(graph: tf.Graph) -> None:
-    """Its signature is the op's; readers must know functions."""
+    """The signature is that of an op; min_consumer is raised."""
     function().add_to_graph(graph)
     call = graph.create_op("Twice", [tf.constant(1.0)])
     assert call.outputs[0].dtype == tf.float32
@@ -34,7 +34,7 @@ def test_a_function_can_be_called_by_name(graph: tf.Graph) -> None:
 
 
 def test_adding_a_function_again_does_nothing(graph: tf.Graph) -> None:
-    """Another one of the same name is refused."""
+    """Another function of the same name is refused."""
     graph._add_function(function())
     graph._add_function(function())
     with pytest.raises(tf.errors.InvalidArgumentError, match="a different function with the same"):
@@ -42,7 +42,7 @@ def test_adding_a_function_again_does_nothing(graph: tf.Graph) -> None:
 
 
 def test_a_function_has_one_gradient(graph: tf.Graph) -> None:
-    """Named or in Python, not both; the name is written."""
+    """A gradient is named or in Python, not both; the name is written."""
     twice = function()
     twice.grad_func_name = "TwiceGrad"
     graph._add_function(twice)
@@ -55,7 +55,7 @@ def test_a_function_has_one_gradient(graph: tf.Graph) -> None:
 
 
 def test_a_function_can_be_removed(graph: tf.Graph) -> None:
-    """Once."""
+    """A second removal is refused."""
     graph._add_function(function())
     assert graph._get_function(b"Twice") is not None
     graph._remove_function("Twice")
@@ -65,7 +65,7 @@ def test_a_function_can_be_removed(graph: tf.Graph) -> None:
 
 
 def test_functions_that_call_the_one_before_twice_are_built_once_each() -> None:
-    """Not once for each of the ways to them, which would never end here."""
+    """The number of builds is linear, not that of all paths."""
 
     def calling_twice(inner: Any) -> Any:
         return lambda x: inner(inner(x))

@@ -52,12 +52,12 @@ CALL = """attr { key: "Tin" value { list { type: DT_FLOAT } } }
     ("op", "more"), [("F", ""), ("PartitionedCall", CALL), ("StatefulPartitionedCall", CALL)]
 )
 def test_a_call_has_the_shapes_of_the_body(op: str, more: str) -> None:
-    """However the function is called."""
+    """All kinds of calls are covered."""
     assert import_call(function("F", neg("n", "x"), "n:y:0"), op, more).shape.as_list() == [2, None]
 
 
 def test_calls_in_bodies_are_followed() -> None:
-    """G calls F; an argument may be a result."""
+    """g calls f; an argument may be a result."""
     inner = function("F", "", "x")
     outer = function("G", call("F", "x"), "c_F:y:0")
     assert import_call(inner + outer, "G").shape.as_list() == [2, None]
@@ -71,13 +71,13 @@ def test_attributes_of_the_call_fill_the_body() -> None:
 
 
 def test_nodes_of_a_body_may_have_inner_names_and_wait_for_each_other() -> None:
-    """Waiting for an argument is waiting for nothing."""
+    """Waiting for an argument has no effect."""
     nodes = neg("_a", "x") + f'node_def {{ name: "b" op: "Neg" input: "_a:y" input: "^x" {FLOAT} }}'
     assert import_call(function("F", nodes, "b:y:0")).shape.as_list() == [2, None]
 
 
 def test_a_function_that_calls_itself_is_not_followed() -> None:
-    """Directly or through another."""
+    """Direct and indirect recursion is not followed."""
     assert import_call(function("F", call("F", "x"), "c_F:y:0")).shape.rank is None
     with tf.Graph().as_default():
         both = function("F", call("G", "x"), "c_G:y:0") + function("G", call("F", "x"), "c_F:y:0")
@@ -85,7 +85,7 @@ def test_a_function_that_calls_itself_is_not_followed() -> None:
 
 
 def test_many_calls_of_one_function_build_its_body_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Functions that call each other twice, level upon level, are no explosion."""
+    """Functions that call each other twice on many levels are built once each."""
     built = []
     original = function_shapes._shapes_of_results
 
@@ -144,7 +144,7 @@ def test_a_bad_body_is_refused_where_it_is_called(
 
 
 def test_a_call_may_ask_not_to_be_followed() -> None:
-    """Then a bad body does not matter either."""
+    """A bad body is then not reported either."""
     more = 'attr { key: "_disable_call_shape_inference" value { b: true } }'
     assert import_call(function("F", neg("n", "zz"), "n:y:0"), more=more).shape.rank is None
 

@@ -11,12 +11,12 @@ from tfnb.framework import gradient_registry
 
 @pytest.fixture(autouse=True)
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
+    """Remove what a test registers."""
     monkeypatch.setattr(gradient_registry, "_registry", {})
 
 
 def test_a_gradient_is_found_by_name() -> None:
-    """The decorator gives the function back."""
+    """The decorator returns the function."""
 
     @tf.RegisterGradient("MyGradient")
     def gradient(op: tf.Operation, grad: tf.Tensor) -> tf.Tensor:
@@ -26,7 +26,7 @@ def test_a_gradient_is_found_by_name() -> None:
 
 
 def test_an_op_brings_its_own_gradient() -> None:
-    """It stands with the op."""
+    """A gradient is registered with the op."""
     definition = op_registry.get("Neg")
     assert gradient_registry.lookup("Neg") is definition.gradient_function
     op = tf.negative(tf.constant(1.0)).op
@@ -34,7 +34,7 @@ def test_an_op_brings_its_own_gradient() -> None:
 
 
 def test_a_name_has_one_gradient() -> None:
-    """The second registration says where the first was made, or how to replace an op's own."""
+    """The error names the place of the first registration, or how to override an op's own."""
     tf.RegisterGradient("Once")(lambda op, grad: grad)
     with pytest.raises(KeyError, match=r"Registering two gradient with name 'Once'!.*Previous"):
         tf.RegisterGradient("Once")(lambda op, grad: grad)
@@ -43,7 +43,7 @@ def test_a_name_has_one_gradient() -> None:
 
 
 def test_gradients_can_stop() -> None:
-    """no_gradient and its older names; constants stop by themselves."""
+    """no_gradient and its older names work; constants have no gradient by default."""
     for register, name in (
         (tf.no_gradient, "A"),
         (tf.NoGradient, "B"),
@@ -55,13 +55,13 @@ def test_gradients_can_stop() -> None:
 
 
 def test_an_unknown_name_is_a_lookup_error() -> None:
-    """tf.gradients turns it into its own sentence."""
+    """tf.gradients turns it into its own message."""
     with pytest.raises(LookupError, match="gradient registry has no entry for: Nope"):
         gradient_registry.lookup("Nope")
 
 
 def test_names_are_strings() -> None:
-    """Both entrances check."""
+    """Both functions check this."""
     with pytest.raises(TypeError, match="op_type must be a string"):
         tf.RegisterGradient(3)
     with pytest.raises(TypeError, match="op_type must be a string"):
@@ -81,5 +81,5 @@ def test_overrides_come_first(graph: tf.Graph) -> None:
 
 
 def test_an_op_without_inputs_has_no_gradient() -> None:
-    """Nothing could receive it."""
+    """A gradient for an op without inputs is refused."""
     assert gradient_registry.get_gradient_function(tf.constant(1.0).op) is None

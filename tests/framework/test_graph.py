@@ -32,7 +32,7 @@ def test_a_number_that_is_taken_is_skipped() -> None:
 
 
 def test_asking_for_a_name_without_using_it_leaves_it_free(graph: tf.Graph) -> None:
-    """mark_as_used=False only looks."""
+    """mark_as_used=False does not take the name."""
     assert graph.unique_name("x", mark_as_used=False) == "x"
     assert graph.unique_name("x") == "x"
     assert graph.unique_name("x") == "x_1"
@@ -81,7 +81,7 @@ def test_version_counts_operations(graph: tf.Graph) -> None:
 
 
 def test_operations_come_in_the_order_of_their_making(graph: tf.Graph) -> None:
-    """Constants made for an op stand before it, under its name."""
+    """Constants made for an op come before it, with its name as prefix."""
     tf.add(tf.constant(1.0, name="x"), 2.0, name="sum")
     assert [op.name for op in graph.get_operations()] == ["x", "sum/y", "sum"]
 
@@ -184,7 +184,7 @@ def test_what_was_wrong_with_a_name_is_said(
 
 
 def test_elements_of_another_graph_are_refused(graph: tf.Graph) -> None:
-    """A tensor and an operation of another graph are no elements of this one."""
+    """A tensor and an operation of another graph are refused."""
     with tf.Graph().as_default():
         other = tf.constant(1.0)
     for element in (other, other.op):
@@ -193,7 +193,7 @@ def test_elements_of_another_graph_are_refused(graph: tf.Graph) -> None:
 
 
 def test_names_must_be_strings(graph: tf.Graph) -> None:
-    """A number is the name of nothing."""
+    """A number is refused."""
     with pytest.raises(TypeError, match=r"Tensor names are strings .*, not int"):
         graph.get_tensor_by_name(3)
     with pytest.raises(TypeError, match=r"Operation names are strings .*, not int"):

@@ -55,7 +55,7 @@ def test_a_scope_for_values_needs_a_name() -> None:
 
 
 def test_a_scope_enters_the_graph_of_its_values(graph: tf.Graph) -> None:
-    """The default graph is another one inside, and this one again after."""
+    """Inside, the default graph is that of the values."""
     with tf.Graph().as_default() as other:
         value = tf.constant(1.0)
     with tf.name_scope(None, "op", [value]):
@@ -90,7 +90,7 @@ def test_each_thread_has_its_own_scope(graph: tf.Graph) -> None:
 
 
 def test_devices_merge_field_by_field_inner_first() -> None:
-    """job from outside, type from inside; None forgets, "" changes nothing."""
+    """The job comes from outside, the type from inside; None resets, "" changes nothing."""
     with tf.device("/job:w/gpu:0"):
         with tf.device("/cpu:1"):
             assert tf.no_op().device == "/job:w/device:CPU:1"
@@ -104,13 +104,13 @@ def test_devices_merge_field_by_field_inner_first() -> None:
 
 
 def test_a_device_spec_is_a_device() -> None:
-    """It says the same as its text."""
+    """A DeviceSpec is equivalent to its text."""
     with tf.device(tf.DeviceSpec(job="q", device_type="CPU", device_index=2)):
         assert tf.no_op().device == "/job:q/device:CPU:2"
 
 
 def test_a_device_function_sees_the_op_and_the_inner_device() -> None:
-    """It is asked for each operation; scopes outside are merged with what it says."""
+    """The function is called for each operation; outer scopes are merged with its result."""
     seen = []
 
     def choose(op: tf.Operation) -> str:
@@ -131,7 +131,7 @@ def test_a_malformed_device_is_refused() -> None:
 
 
 def test_device_scopes_must_nest() -> None:
-    """Leaving the outer one first is an error."""
+    """Leaving the outer one first is refused."""
     outer, inner = tf.device("/cpu:0"), tf.device("/cpu:1")
     outer.__enter__()
     inner.__enter__()
@@ -171,7 +171,7 @@ def test_blocks_add_up_and_none_begins_anew() -> None:
 
 
 def test_none_also_leaves_the_control_flow_context(graph: tf.Graph) -> None:
-    """The context is away inside and back after."""
+    """The context is None inside and restored after."""
 
     class Context:
         def __init__(self) -> None:
@@ -199,7 +199,7 @@ def test_names_and_slices_are_control_inputs_too() -> None:
 
 
 def test_other_things_are_no_control_inputs() -> None:
-    """Neither a number nor an operation of another graph."""
+    """A number, and an operation of another graph, are refused."""
     with pytest.raises(TypeError, match="Can not convert a int into a Tensor or Operation"):
         tf.control_dependencies([3])
     with tf.Graph().as_default():
@@ -225,7 +225,7 @@ def test_colocation_gives_group_and_device_and_hides_device_scopes() -> None:
 
 
 def test_colocation_nests_and_can_be_forgotten() -> None:
-    """Groups add up, ignore_existing begins anew, None with it clears."""
+    """Groups add up, ignore_existing begins a new one, None with it clears."""
     a, b = tf.constant(1.0, name="a"), tf.constant(1.0, name="b")
     with tf.colocate_with(b):
         with tf.colocate_with(a):
@@ -248,8 +248,8 @@ def test_colocation_follows_the_group_of_the_other_op() -> None:
         assert tf.no_op().get_attr("_class") == [b"loc:@a"]
 
 
-def test_an_op_that_changes_a_buffer_lives_with_it() -> None:
-    """A reference input colocates, whatever the device scope."""
+def test_an_op_that_changes_a_buffer_is_colocated_with_it() -> None:
+    """A reference input colocates the op, in any device scope."""
     v = tf.Variable(1.0, use_resource=False, name="v")
     with tf.device("/gpu:0"):
         update = tf.assign(v, 2.0)
@@ -261,7 +261,7 @@ def test_an_op_that_changes_a_buffer_lives_with_it() -> None:
 
 
 def test_attr_scopes_set_what_is_not_set(graph: tf.Graph) -> None:
-    """Values, functions of the NodeDef, and None to take one away."""
+    """Values, functions of the NodeDef, and None, which removes an attribute."""
     mark = tf.AttrValue(s=b"hi")
 
     def flag(node: tf.NodeDef) -> tf.AttrValue | None:
@@ -280,7 +280,7 @@ def test_attr_scopes_set_what_is_not_set(graph: tf.Graph) -> None:
 
 
 def test_kernel_labels_and_gradients_go_by_op_type(graph: tf.Graph) -> None:
-    """Only ops of the type are marked, and only inside."""
+    """Only ops of the type inside the scope get the attribute."""
     with graph._kernel_label_map({"Neg": "lab"}), graph.gradient_override_map({"Neg": "Foo"}):
         inside = tf.negative(tf.constant(1.0)).op
     assert inside.get_attr("_kernel") == b"lab"
@@ -289,7 +289,7 @@ def test_kernel_labels_and_gradients_go_by_op_type(graph: tf.Graph) -> None:
 
 
 def test_maps_must_be_of_strings(graph: tf.Graph) -> None:
-    """TensorFlow's sentences for each of the three."""
+    """The three messages are TensorFlow's."""
     with pytest.raises(TypeError, match="op_type_map must be a dictionary"):
         graph.gradient_override_map({"Neg": 3})
     with pytest.raises(TypeError, match="op_to_kernel_label_map must be a dictionary"):
@@ -299,7 +299,7 @@ def test_maps_must_be_of_strings(graph: tf.Graph) -> None:
 
 
 def test_containers_are_for_stateful_ops_that_name_none() -> None:
-    """The innermost container counts."""
+    """The innermost container applies."""
     with tf.container("outer"):
         with tf.container("inner") as name:
             assert name == "inner"
@@ -310,7 +310,7 @@ def test_containers_are_for_stateful_ops_that_name_none() -> None:
 
 
 def test_original_op_is_noted(graph: tf.Graph) -> None:
-    """Ops made for another op can say so."""
+    """Ops made for another op refer to it."""
     a = tf.no_op()
     with graph._original_op(a):
         b = tf.no_op()

@@ -22,7 +22,7 @@ def chain(graph: tf.Graph) -> tf.GraphDef:
 
 
 def test_a_sub_graph_has_what_its_nodes_need(graph: tf.Graph) -> None:
-    """Inputs, control inputs and colocated nodes, in their order."""
+    """Inputs, control inputs and colocated nodes are kept in order."""
     whole = chain(graph)
     names = {
         name: [n.name for n in graph_util.extract_sub_graph(whole, [name]).node] for name in "bf"
@@ -32,7 +32,7 @@ def test_a_sub_graph_has_what_its_nodes_need(graph: tf.Graph) -> None:
 
 
 def test_a_sub_graph_needs_a_message_and_names(graph: tf.Graph) -> None:
-    """One string is no list of names; names must be there."""
+    """A single string is refused; missing names are refused."""
     whole = chain(graph)
     with pytest.raises(TypeError, match=r"graph_def must be a graph_pb2.GraphDef proto"):
         graph_util.extract_sub_graph(graph, ["a"])  # type: ignore[arg-type]
@@ -43,14 +43,14 @@ def test_a_sub_graph_needs_a_message_and_names(graph: tf.Graph) -> None:
 
 
 def test_shapes_are_found_by_input_text(graph: tf.Graph) -> None:
-    """With or without a port."""
+    """Names with and without a port are accepted."""
     tf.placeholder(tf.float32, [2], name="p")
     for text in ("p", "p:0"):
         assert graph_util.tensor_shape_from_node_def_name(graph, text).as_list() == [2]
 
 
 def test_some_nodes_belong_on_a_cpu() -> None:
-    """int32 and text constants, int32 casts, variables if asked."""
+    """These are int32 and text constants, int32 casts, and variables on request."""
     assert graph_util.must_run_on_cpu(tf.constant("s").op)
     assert graph_util.must_run_on_cpu(tf.constant(1).op.node_def)
     assert not graph_util.must_run_on_cpu(tf.constant(1.0).op)
@@ -61,7 +61,10 @@ def test_some_nodes_belong_on_a_cpu() -> None:
 
 
 def test_training_nodes_go(graph: tf.Graph) -> None:
-    """Identity and CheckNumerics are replaced by their inputs; protected ones and control stay."""
+    """Identity and CheckNumerics are replaced by their inputs.
+
+    Protected nodes and control inputs stay.
+    """
     a = tf.constant(1.0, name="a")
     i = tf.identity(a, name="i")
     j = tf.identity(i, name="j")

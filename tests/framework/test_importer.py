@@ -1,4 +1,4 @@
-"""import_graph_def: names, order, inputs, devices, functions, versions, and what can be wrong."""
+"""import_graph_def: names, order, inputs, devices, functions, versions, and errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def names(graph: tf.Graph) -> list[str]:
 
 
 def test_nodes_go_into_a_scope_of_their_own(graph: tf.Graph) -> None:
-    """`import`, then `import_1`; a name given; none for ""."""
+    """The scope is `import`, then `import_1`, or the given name; with "" there is none."""
     nodes = graph_def(CONST)
     for name in (None, None, "p", ""):
         tf.import_graph_def(nodes, name=name)
@@ -104,7 +104,7 @@ def test_nodes_may_come_before_their_inputs(graph: tf.Graph) -> None:
 
 
 def test_a_long_chain_is_no_recursion(graph: tf.Graph) -> None:
-    """Given backwards, so that it has to be sorted as well."""
+    """The chain is given backwards, so that it must be sorted as well."""
     length = 3000
     nodes = graph_def(CONST)
     for index in reversed(range(length)):
@@ -117,7 +117,7 @@ def test_a_long_chain_is_no_recursion(graph: tf.Graph) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_nodes_can_be_read(graph: tf.Graph) -> None:
-    """The chain that ends other runtimes."""
+    """A chain of a hundred thousand nodes is imported."""
     nodes = graph_def(CONST)
     for index in range(100_000):
         node = nodes.node.add(name=f"n{index}", op="Neg", input=[f"n{index - 1}" if index else "a"])
@@ -284,7 +284,7 @@ def test_a_bad_graph_is_refused_whole(graph: tf.Graph, text: str, message: str) 
 
 
 def test_all_missing_ops_are_named_at_once(graph: tf.Graph) -> None:
-    """With a node for each, how many more, and how much of the graph; functions are looked into."""
+    """The error has a node of each op, also in functions, the number of ops and their share."""
     text = (
         CONST
         + """node { name: "y" op: "Nope" input: "a" } node { name: "z" op: "Nope2" }
@@ -308,7 +308,7 @@ def test_of_very_many_missing_ops_the_first_are_named() -> None:
 
 
 def test_an_op_that_was_removed_is_refused_in_new_graphs_only(graph: tf.Graph) -> None:
-    """Old producers could not know better."""
+    """Graphs of older producers may contain it."""
     text = """node { name: "p" op: "PlaceholderV2" attr { key: "dtype" value { type: DT_FLOAT } }
       attr { key: "shape" value { shape { dim { size: 2 } } } } }"""
     with pytest.raises(errors.UnimplementedError, match="has been removed in version 23"):
@@ -361,7 +361,7 @@ def test_a_replacement_must_have_the_dtype(graph: tf.Graph) -> None:
 
 
 def test_misspelt_keys_are_refused(graph: tf.Graph) -> None:
-    """Keys that are in the graph but not needed are fine."""
+    """Keys that are in the graph but not needed are accepted."""
     mine = tf.constant(5.0)
     nodes = graph_def(CONST + no_op("n"))
     tf.import_graph_def(nodes, input_map={"a": mine, "^n": mine})
@@ -372,7 +372,7 @@ def test_misspelt_keys_are_refused(graph: tf.Graph) -> None:
 
 
 def test_values_in_the_map_need_a_scope_to_stand_in() -> None:
-    """With name="" there is none."""
+    """With name="" these values are refused."""
     with pytest.raises(
         ValueError, match="requires a non-empty `name` if `input_map` contains non-Tensor"
     ):
@@ -399,7 +399,7 @@ def test_operations_and_tensors_come_back(graph: tf.Graph) -> None:
     ],
 )
 def test_return_elements_must_be_there(graph: tf.Graph, name: str, text: str) -> None:
-    """Otherwise nothing is imported."""
+    """A missing name is refused, and nothing is imported."""
     with pytest.raises(ValueError, match=text):
         tf.import_graph_def(graph_def(CONST), return_elements=[name])
     assert graph.version == 0
@@ -409,7 +409,7 @@ def test_return_elements_must_be_there(graph: tf.Graph, name: str, text: str) ->
 
 
 def test_devices_merge_with_the_scopes_around(graph: tf.Graph) -> None:
-    """The node's own device is the innermost; every node waits for the control inputs."""
+    """The node's device has precedence; every node waits for the control inputs."""
     first = tf.no_op(name="first")
     with tf.device("/job:w"), tf.control_dependencies([first]):
         tf.import_graph_def(graph_def(CONST + neg("y", "a", 'device: "/cpu:0"')))
@@ -421,14 +421,14 @@ def test_devices_merge_with_the_scopes_around(graph: tf.Graph) -> None:
 
 
 def test_a_device_function_is_asked_for_imported_nodes(graph: tf.Graph) -> None:
-    """It sees the node's own device."""
+    """The function gets the node's own device."""
     with tf.device(lambda op: f"{op.device}/task:1"):
         tf.import_graph_def(graph_def(no_op("y", more='device: "/cpu:0"')))
     assert graph.get_operation_by_name("import/y").device == "/device:CPU:0/task:1"
 
 
 def test_a_colocated_node_has_the_device_of_its_fellow(graph: tf.Graph) -> None:
-    """Its own device does not count."""
+    """The node's own device is ignored."""
     group = 'attr { key: "_class" value { list { s: "loc:@n" } } }'
     tf.import_graph_def(
         graph_def(
@@ -440,7 +440,7 @@ def test_a_colocated_node_has_the_device_of_its_fellow(graph: tf.Graph) -> None:
 
 
 def test_scopes_of_attributes_and_contexts_hold_for_imported_nodes(graph: tf.Graph) -> None:
-    """A control-flow context adopts each node, and attribute scopes mark it."""
+    """A control-flow context adopts each node, and attribute scopes apply."""
 
     class Context:
         def __init__(self) -> None:
@@ -477,7 +477,7 @@ def test_defaults_are_filled_in_and_unknown_attributes_kept(graph: tf.Graph) -> 
 
 
 def test_a_list_of_producer_ops_drops_unknown_defaults(graph: tf.Graph) -> None:
-    """Where the value is the default of the writer's op, it says nothing."""
+    """An unknown attribute with the default value of the producer's op is dropped."""
     nodes = graph_def(
         no_op("n", more='attr { key: "new" value { i: 3 } } attr { key: "b" value { i: 4 } }')
     )
@@ -505,7 +505,7 @@ def test_written_shapes_are_used_and_dropped(graph: tf.Graph) -> None:
 
 
 def test_an_old_empty_shape_is_unknown(graph: tf.Graph) -> None:
-    """Before version 24 writers meant that they knew nothing."""
+    """Before version 24 an empty shape meant an unknown one."""
     text = """node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
       attr { key: "shape" value { shape {} } } } versions { producer: %d }"""
     tf.import_graph_def(graph_def(text % 27), name="new")
@@ -529,7 +529,7 @@ FUNCTION = """library { function { signature { name: "Twice"
 
 
 def test_functions_come_along(graph: tf.Graph) -> None:
-    """A node may have a function for its op; the library is written again."""
+    """A node may have a function as its op; the library is exported again."""
     nodes = graph_def(CONST + 'node { name: "t" op: "Twice" input: "a" }' + FUNCTION)
     tf.import_graph_def(nodes, name="")
     call = graph.get_operation_by_name("t")
@@ -566,7 +566,7 @@ def test_what_was_exported_imports_to_the_same(graph: tf.Graph) -> None:
 
 
 def test_creation_sites_point_at_the_import(graph: tf.Graph) -> None:
-    """Imported operations were made where the import was called."""
+    """The creation site is the call of the import."""
     tf.import_graph_def(graph_def(CONST))
     site = graph.get_operation_by_name("import/a").creation_site
     assert site is not None

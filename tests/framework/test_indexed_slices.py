@@ -60,7 +60,7 @@ def test_slices_become_a_tensor_if_the_shape_is_known() -> None:
 
 
 def test_a_large_tensor_is_warned_about() -> None:
-    """The whole may be much more than its slices."""
+    """The dense tensor may be much larger than its slices."""
     with pytest.warns(UserWarning, match="dense Tensor with 200000000 elements"):
         tf.convert_to_tensor(make((100_000_000, 2)))
 

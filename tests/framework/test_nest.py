@@ -33,7 +33,7 @@ def _sparse() -> tf.SparseTensor:
 
 
 def test_examples_in_docstrings() -> None:
-    """What the docstrings show is so."""
+    """The examples of the docstrings are right."""
     assert doctest.testmod(nest).failed == 0
 
 
@@ -66,7 +66,7 @@ def test_is_nested(value: Any, expected: bool) -> None:
     ],
 )
 def test_views_of_dicts_keep_their_order(view: Any, flat: list[Any]) -> None:
-    """A view's members are not sorted: they may be tensors, which cannot be compared."""
+    """Members of a view are not sorted, because tensors cannot be compared."""
     assert nest.flatten(view) == flat
     assert nest.flatten(nest.map_structure(lambda x: x, view)) == flat
 
@@ -152,7 +152,7 @@ def test_map_structure_takes_several_structures() -> None:
 
 
 def test_map_structure_checks_its_arguments() -> None:
-    """A function, a structure and known options."""
+    """The arguments are a function, structures and known options."""
     with pytest.raises(TypeError, match="func must be callable, got: 1"):
         nest.map_structure(1, [1])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Must provide at least one structure"):
@@ -184,12 +184,12 @@ def test_different_structures_are_told_apart(
 
 
 def test_kinds_of_containers_may_be_ignored() -> None:
-    """Without check_types a tuple does for a list."""
+    """Without check_types a tuple matches a list."""
     nest.assert_same_structure([1, Point(1, 2)], (1, [1, 2]), check_types=False)
 
 
 def test_dicts_of_any_kind_agree() -> None:
-    """An OrderedDict does for a dict."""
+    """An OrderedDict matches a dict."""
     nest.assert_same_structure(OrderedDict(a=1), {"a": 2})
 
 
@@ -209,13 +209,13 @@ def test_composites_agree_by_kind_and_types(sparse: tf.SparseTensor) -> None:
 
 
 def test_flatten_up_to_stops_at_the_shallow_structure() -> None:
-    """What lies deeper stays together."""
+    """Deeper structures stay together."""
     assert nest.flatten_up_to([0, 0], [1, [2, 3]]) == [1, [2, 3]]
     assert nest.map_structure_up_to({"a": 0}, len, {"a": [1, 2]}) == {"a": 2}
 
 
 def test_shallow_structure_must_fit() -> None:
-    """Numbers, kinds and keys are compared as deep as it goes."""
+    """Numbers, kinds and keys are compared down to its depth."""
     with pytest.raises(ValueError, match="Input structure has length 1"):
         nest.assert_shallow_structure([1, 2], [1])
     with pytest.raises(TypeError, match="input must also be a sequence"):

@@ -1,4 +1,4 @@
-"""tf.Operation.from_node_def: an operation as a NodeDef describes it."""
+"""tf.Operation.from_node_def makes an operation from a NodeDef."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_scopes_around_the_call_add_nothing() -> None:
 
 
 def test_what_follows_from_the_inputs_and_defaults_may_be_left_out() -> None:
-    """The type of the inputs and the axis of Pack; attributes the op does not know are kept."""
+    """The type of the inputs and the axis of Pack are inferred; unknown attributes are kept."""
     x, y = _vectors()
     assert _add("s", [x, y], "").get_attr("T") is tf.float32
     node = _node(
@@ -65,7 +65,7 @@ def test_an_operation_without_inputs() -> None:
 
 
 def test_a_name_is_taken_once() -> None:
-    """A second node of the name fails; what comes later gets another one."""
+    """A second node of the name is refused; later ops get another name."""
     x, y = _vectors()
     _add("s", [x, y])
     with pytest.raises(ValueError, match="Duplicate node name in graph: 's'"):
@@ -112,7 +112,7 @@ def test_a_function_captures_the_inputs() -> None:
 def test_arguments_of_other_classes_are_refused(
     arguments: tuple[Any, Any, Any], kind: type[Exception], message: str
 ) -> None:
-    """The words are TensorFlow's."""
+    """The messages are TensorFlow's."""
     node, inputs, controls = arguments
     node = node or _node('name: "n" op: "NoOp"')
     with pytest.raises(kind, match=message):
@@ -120,7 +120,7 @@ def test_arguments_of_other_classes_are_refused(
 
 
 def test_a_graph_is_asked_for() -> None:
-    """None is no graph, not the default one; one that is finalized gets no more nodes."""
+    """None is refused, and so is a finalized graph."""
     node = _node('name: "n" op: "NoOp"')
     with pytest.raises(TypeError, match="Argument g must be a Graph"):
         tf.Operation.from_node_def(node, None)
@@ -131,14 +131,14 @@ def test_a_graph_is_asked_for() -> None:
 
 @pytest.mark.parametrize("name", ["", "_s", "a b"])
 def test_bad_names_are_refused(name: str) -> None:
-    """The message names the pattern, as TensorFlow's does."""
+    """The message has the pattern, as in TensorFlow."""
     message = re.escape(f"`{name}` is not a valid node name. Accepted names conform to Regex /re.")
     with pytest.raises(ValueError, match=message):
         _add(name, list(_vectors()))
 
 
 def test_inputs_that_do_not_fit_are_refused() -> None:
-    """Number, types, shapes and the graph of the inputs; nothing is added then."""
+    """Number, types, shapes and graph of the inputs are checked before anything is added."""
     x, y = _vectors()
     short = tf.constant([1.0])
     before = tf.get_default_graph().num_operations()
@@ -161,7 +161,7 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
 
 
 def test_effects_of_a_message_are_not_allowed_by_themselves(tmp_path: Any) -> None:
-    """A message may come from a file: what it touches is asked for, as of an imported graph."""
+    """The effects of a message need permission, like those of an imported graph."""
     path = tmp_path / "secret"
     path.write_bytes(b"text")
     graph = tf.get_default_graph()

@@ -1,4 +1,4 @@
-"""Graphs of older programs: what importing accepts, what it refuses, what can be mended."""
+"""Graphs of older programs: what is accepted, refused and repaired."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def constant(name: str, value: float) -> str:
 YES = """node { name: "yes" op: "Const" attr { key: "dtype" value { type: DT_BOOL } } attr { key:
   "value" value { tensor { dtype: DT_BOOL tensor_shape { } bool_val: true } } } }"""
 
-# As freezing a moving average and a cond on a variable leaves them.
+# A frozen moving average and a cond on a variable.
 FROZEN = (
     constant("v", 5)
     + constant("c", 2)
@@ -51,7 +51,7 @@ FROZEN = (
 
 
 def test_ops_for_references_behind_frozen_variables_are_mended() -> None:
-    """The error names the way out; the copy runs, and each change is told."""
+    """The error names the remedy; the repaired copy runs, and each change is reported."""
     message = graph_def(FROZEN)
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match=r"float_ref\. If variables .*repair_graph_def"):
@@ -104,7 +104,7 @@ def _adam() -> Any:
     ids=["scatter_add", "scatter_mul", "nd_update", "chain", "count_up_to", "adam", "loop"],
 )
 def test_updates_of_frozen_variables_run_on_a_copy_of_the_value(build: Any) -> None:
-    """Every step begins with the frozen value, and gives what the first step of the program did."""
+    """Every step begins with the frozen value, and gives the result of the program's first step."""
     with tf.Graph().as_default() as graph, tf.Session() as session:
         output = build()
         session.run(tf.global_variables_initializer())
@@ -129,7 +129,7 @@ def test_updates_of_frozen_variables_run_on_a_copy_of_the_value(build: Any) -> N
 
 
 def test_assignments_to_resources_are_mended() -> None:
-    """Where nobody wants the reference that they would give."""
+    """An assignment is repaired if no node uses its reference."""
     handle = """node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
       attr { key: "shape" value { shape { } } } }"""
     text = (
@@ -151,7 +151,7 @@ def test_assignments_to_resources_are_mended() -> None:
 
 
 def test_references_that_are_right_are_left_alone() -> None:
-    """Nothing is mended, nothing is told."""
+    """Nothing is repaired or reported."""
     with tf.Graph().as_default() as graph:
         variable = tf.Variable(1.0, use_resource=False)
         tf.assign_sub(variable, 1.0)
@@ -160,7 +160,7 @@ def test_references_that_are_right_are_left_alone() -> None:
 
 
 def test_attributes_that_an_op_lost_are_dropped_with_a_note() -> None:
-    """Notes of programs, which begin with an underscore, stay."""
+    """Attributes whose names begin with an underscore stay."""
     text = constant("c", 2) + (
         f'node {{ name: "r" op: "Relu" input: "c" {FLOAT} attr {{ key: "old" value {{ i: 1 }} }} '
         'attr { key: "_note" value { i: 1 } } }'
@@ -171,7 +171,7 @@ def test_attributes_that_an_op_lost_are_dropped_with_a_note() -> None:
 
 
 def test_defaults_of_younger_attributes_are_filled_in() -> None:
-    """A MatMul of before transpositions were attributes."""
+    """A MatMul from before the transposition attributes is accepted."""
     text = (
         f'{constant("c", 2)} node {{ name: "s" op: "Reshape" input: "c" input: "shape" {FLOAT} }} '
         'node { name: "shape" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { '
@@ -203,7 +203,7 @@ def test_defaults_of_younger_attributes_are_filled_in() -> None:
     ],
 )
 def test_graphs_for_other_readers_are_refused(versions: dict[str, Any], text: str) -> None:
-    """With TensorFlow's texts."""
+    """The messages are TensorFlow's."""
     message = graph_def(constant("c", 1))
     message.versions.CopyFrom(type(message.versions)(**versions))
     with pytest.raises(ValueError, match=text):
@@ -211,7 +211,7 @@ def test_graphs_for_other_readers_are_refused(versions: dict[str, Any], text: st
 
 
 def test_a_deprecated_op_is_refused_from_its_version_on() -> None:
-    """An older producer could not know better, and its shapes are looked at."""
+    """Graphs of older producers are accepted, and shapes are checked."""
     inputs = "".join(constant(name, 1) for name in "tmvbg")
     names = "".join(f'input: "{name}" ' for name in "tmvbg")
     text = f"""{inputs} node {{ name: "n" op: "BatchNormWithGlobalNormalization" {names} {FLOAT}

@@ -17,12 +17,12 @@ def op(name: str) -> op_registry.OpDefinition:
 
 
 def test_an_op_without_outputs_gives_the_operation() -> None:
-    """There is nothing else to give."""
+    """The operation is returned."""
     assert isinstance(op("NoOp")(), tf.Operation)
 
 
 def test_one_output_is_a_tensor_and_a_list_a_list() -> None:
-    """Unpack gives as many as asked for; a list of none gives the operation."""
+    """Unpack gives the requested number of tensors; an empty list gives the operation."""
     x = tf.constant([[1.0], [2.0]])
     assert isinstance(op("Neg")(x), tf.Tensor)
     assert [t.shape.as_list() for t in op("Unpack")(x, 2)] == [[1], [1]]
@@ -39,7 +39,7 @@ def test_several_outputs_have_names() -> None:
 
 
 def test_the_node_is_named_like_the_op_or_as_asked() -> None:
-    """An empty name is no name."""
+    """An empty name is not used."""
     x = tf.constant(1.0)
     assert op("Neg")(x).op.name == "Neg"
     assert op("Neg")(x, name="").op.name == "Neg_1"
@@ -50,7 +50,7 @@ def test_the_node_is_named_like_the_op_or_as_asked() -> None:
 
 
 def test_inputs_and_attributes_are_positional_or_named() -> None:
-    """Inputs in order, then attributes without default, then those with."""
+    """The order is: inputs, attributes without default, attributes with default."""
     x = tf.constant([[1.0]])
     assert op("MatMul")(x, x, True).op.get_attr("transpose_a") is True
     assert op("MatMul")(b=x, a=x, transpose_b=True).op.get_attr("transpose_b") is True
@@ -58,7 +58,7 @@ def test_inputs_and_attributes_are_positional_or_named() -> None:
 
 
 def test_none_stands_for_the_default() -> None:
-    """As for every argument of TensorFlow's op functions."""
+    """None is accepted for every argument, as in TensorFlow."""
     x = tf.constant([[1.0]])
     assert op("MatMul")(x, x, transpose_a=None).op.get_attr("transpose_a") is False
 
@@ -81,7 +81,7 @@ def test_none_stands_for_the_default() -> None:
 def test_wrong_parameters_are_named(
     args: tuple[object, ...], kwargs: dict[str, object], text: str
 ) -> None:
-    """Missing, too many, unknown, twice, inferred, of another kind."""
+    """Missing, extra, unknown, repeated and inferred parameters, and wrong types, are covered."""
     x = tf.constant([[1.0]])
     given = [x if one == "x" else one for one in args]
     named = {key: x if value == "x" else value for key, value in kwargs.items()}
@@ -90,7 +90,7 @@ def test_wrong_parameters_are_named(
 
 
 def test_an_attribute_without_default_must_be_given() -> None:
-    """Cast needs to know to what."""
+    """Cast requires its destination type."""
     with pytest.raises(TypeError, match="No argument found for attr DstT for Cast"):
         op("Cast")(tf.constant(1.0))
 
@@ -106,14 +106,14 @@ def test_a_value_takes_the_dtype_of_the_tensor_before_it(graph: tf.Graph) -> Non
 
 
 def test_elements_of_a_list_take_the_dtype_of_its_first_tensor() -> None:
-    """They are numbered."""
+    """The elements have numbered names."""
     y = op("Pack")([1, tf.constant(2.5), 3], axis=0)
     assert y.dtype == tf.float32
     assert [t.op.name for t in y.op.inputs] == ["Pack/values_0", "Const", "Pack/values_2"]
 
 
 def test_a_default_dtype_is_used_where_the_value_has_no_allowed_one() -> None:
-    """An empty list is float32, which is no index: the op's default int32 counts."""
+    """An empty list is float32, which is not an index type, so the default int32 is used."""
     assert op("BroadcastGradientArgs")([], []).r0.dtype == tf.int32
     assert op("BroadcastGradientArgs")(tf.constant([2], tf.int64), [1]).r0.dtype == tf.int64
 
@@ -236,7 +236,7 @@ def test_values_that_do_not_fit_are_explained(
     error: type[Exception],
     text: str,
 ) -> None:
-    """TensorFlow's sentences: which input of which op, what it is and what it should be."""
+    """The message is TensorFlow's: which input of which op, its type and the expected type."""
     known = {"f": tf.constant([[1.0]]), "i": tf.constant([[1]]), "s": tf.constant("s")}
 
     def value(one: object) -> object:
@@ -250,7 +250,7 @@ def test_values_that_do_not_fit_are_explained(
 
 
 def test_strings_are_compared_with_the_allowed_ones() -> None:
-    """An unknown word is refused with the known ones."""
+    """The message lists the known words."""
     image = tf.zeros([1, 2, 2, 1])
     with pytest.raises(ValueError, match='passed string \'X\' not in: "NHWC", "NCHW"'):
         op("DepthToSpace")(image, 2, data_format="X")
@@ -269,14 +269,14 @@ def test_shapes_that_do_not_fit_name_the_node_and_the_shapes(graph: tf.Graph) ->
 
 
 def test_a_shape_error_shows_the_constants_it_looked_at() -> None:
-    """A reshape that cannot be shows the shape asked for."""
+    """The error of an impossible reshape shows the requested shape."""
     a = tf.placeholder(tf.float32, [2, 3])
     with pytest.raises(ValueError, match=r"input\[1\]"):
         op("Reshape")(a, [7])
 
 
 def test_an_op_that_was_removed_cannot_be_built() -> None:
-    """The message says since when and what to do."""
+    """The message says since when, and what to use."""
     with pytest.raises(
         NotImplementedError, match="PlaceholderV2 is not available in GraphDef version"
     ):
@@ -284,7 +284,7 @@ def test_an_op_that_was_removed_cannot_be_built() -> None:
 
 
 def test_equal_calls_share_what_was_worked_out() -> None:
-    """The second node of an op with the same dtypes has its own attributes all the same."""
+    """A second node with the same dtypes still has its own attributes."""
     x = tf.constant([[1.0]])
     first, second = op("MatMul")(x, x), op("MatMul")(x, x)
     first.op._set_attr("transpose_a", True)

@@ -59,7 +59,7 @@ def test_a_declared_attribute_keeps_its_kind() -> None:
 
 
 def test_node_def_says_everything() -> None:
-    """Name, op, inputs with ports, control inputs in order, device, attributes."""
+    """The NodeDef has name, op, inputs with ports, control inputs, device and attributes."""
     z, a = tf.no_op(name="z"), tf.no_op(name="a")
     x = tf.constant([1, 2], name="x")
     _, second = tf.unstack(x, name="u")
@@ -163,14 +163,14 @@ def test_a_device_can_be_set_later() -> None:
 
 
 def test_an_operation_is_no_tensor() -> None:
-    """The message offers its output."""
+    """The message suggests the op's output."""
     op = tf.constant(1.0, name="c").op
     with pytest.raises(TypeError, match=r"can't convert Operation 'c' to Tensor; .* 'c:0'"):
         tf.convert_to_tensor(op)
 
 
 def test_input_and_output_types_are_the_ops() -> None:
-    """Base types for inputs that are read."""
+    """Reference inputs that are read have base types."""
     op = tf.cast(tf.constant(1.5), tf.int32).op
     assert op._input_types == [tf.float32]
     assert op._output_types == [tf.int32.as_datatype_enum]
@@ -179,7 +179,7 @@ def test_input_and_output_types_are_the_ops() -> None:
 
 
 def test_run_needs_a_session_on_the_same_graph() -> None:
-    """Without one, with one of another graph given or default: three sentences."""
+    """A missing session and a session of another graph, given or default, have three messages."""
     op = tf.no_op()
 
     class Session:

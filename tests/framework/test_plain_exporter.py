@@ -1,4 +1,4 @@
-"""What a session is sent inside one process is what a GraphDef would say."""
+"""The plain form of a graph within a process agrees with its GraphDef."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _GRAPHS = sorted(path for path in _OWN.glob("*/graph.pb"))
 
 
 def plainly_read(graph: tf.Graph) -> RuntimeGraph:
-    """The runtime's graph, without a message in between."""
+    """Return the runtime's graph, made without a message."""
     return graph_from_graph_def(plain_graph_def_of(graph, graph.operation_list))
 
 
 def classes(value: Any) -> Any:
-    """What a value consists of: a number may equal one of another class."""
+    """Return a value with the classes of its parts: equal numbers may differ in class."""
     return [classes(one) for one in value] if isinstance(value, list) else value.__class__
 
 
 def assert_same_as_its_message(graph: tf.Graph) -> None:
-    """Compares all that the runtime reads, both ways."""
+    """Compare everything that the runtime reads, in both forms."""
     message = graph.as_graph_def()
     through, plain = graph_from_graph_def(message), plainly_read(graph)
     for theirs, ours in zip(through.op_nodes(), plain.op_nodes(), strict=True):
@@ -50,12 +50,12 @@ def assert_same_as_its_message(graph: tf.Graph) -> None:
 
 
 def test_there_are_graphs_to_compare() -> None:
-    """The folder was not lost."""
+    """The folder of cases is not empty."""
     assert len(_GRAPHS) >= 20
 
 
 def test_imported_graphs_are_sent_as_their_messages_say() -> None:
-    """All graphs of the project's own cases."""
+    """The graphs are all of the project's own cases."""
     for path in _GRAPHS:
         graph_def = graph_pb2.GraphDef.FromString(path.read_bytes())
         with tf.Graph().as_default() as graph:
@@ -64,7 +64,7 @@ def test_imported_graphs_are_sent_as_their_messages_say() -> None:
 
 
 def test_built_constants_are_sent_as_their_messages_say(graph: tf.Graph) -> None:
-    """Of all types and layouts; strings, small and empty ones."""
+    """Constants of all types and layouts are compared; strings, small and empty ones."""
     for dtype in (np.float16, np.float64, np.int8, np.uint64, np.bool_, np.complex64):
         tf.constant(np.zeros([2, 3], dtype))
     for value in (1.5, [], "text", [b"a", "ü"], True, 2**40, np.float32([0.1, np.nan, -0.0])):
@@ -79,7 +79,7 @@ def test_built_constants_are_sent_as_their_messages_say(graph: tf.Graph) -> None
 
 
 def test_numbers_are_as_exact_as_in_a_message(graph: tf.Graph) -> None:
-    """A float is one of four bytes."""
+    """Float attributes have four bytes."""
     x = tf.placeholder(tf.float32, [None, 2])
     tf.nn.leaky_relu(x, alpha=0.1)
     tf.nn.fractional_max_pool(tf.zeros([1, 4, 4, 1]), [1.0, 1.44, 1.73, 1.0])
@@ -96,7 +96,7 @@ def test_numbers_are_as_exact_as_in_a_message(graph: tf.Graph) -> None:
 
 
 def test_control_inputs_functions_and_devices_are_sent(graph: tf.Graph) -> None:
-    """In the order of a message."""
+    """The order is that of a message."""
 
     @function.Defun(tf.float32)
     def twice(x: tf.Tensor) -> tf.Tensor:
@@ -113,7 +113,7 @@ def test_control_inputs_functions_and_devices_are_sent(graph: tf.Graph) -> None:
 
 
 def test_nodes_built_alike_share_their_attributes_and_keep_their_devices(graph: tf.Graph) -> None:
-    """A thousand equal nodes cost one check."""
+    """A thousand equal nodes are checked once."""
     x = tf.placeholder(tf.float32)
     first = tf.tanh(x)
     with tf.device("/cpu:0"):
@@ -127,7 +127,7 @@ def test_nodes_built_alike_share_their_attributes_and_keep_their_devices(graph: 
 def test_ops_of_two_types_that_share_their_attributes_are_sent_each_as_its_own_op_says(
     graph: tf.Graph,
 ) -> None:
-    """A number that one op declares to be a float is an integer where no op declares it."""
+    """An attribute that one op declares as a float may be an integer in another op."""
     other = tf.no_op()
     relu = tf.nn.leaky_relu(tf.placeholder(tf.float32)).op
     other.attrs = relu.attrs = {"T": tf.float32, "alpha": 1}
@@ -139,7 +139,7 @@ def test_ops_of_two_types_that_share_their_attributes_are_sent_each_as_its_own_o
 
 
 def test_names_of_colocated_nodes_are_sent_as_their_messages_say(graph: tf.Graph) -> None:
-    """Also where there are none, or what stands there is no list."""
+    """Missing groups, and values that are not lists, are covered."""
     first = tf.constant(1.0, name="first")
     with tf.colocate_with(first):
         tf.constant(2.0)
@@ -149,7 +149,7 @@ def test_names_of_colocated_nodes_are_sent_as_their_messages_say(graph: tf.Graph
 
 
 def test_nodes_built_in_a_loop_share_their_attributes(graph: tf.Graph) -> None:
-    """As those do that are built outside of it."""
+    """The sharing is the same as outside of loops."""
     loops = [tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]) for _ in range(2)]
     assert len(loops) == 2
     for op in ("Merge", "Less", "LoopCond", "Identity", "AddV2", "NextIteration", "Exit"):
@@ -158,7 +158,7 @@ def test_nodes_built_in_a_loop_share_their_attributes(graph: tf.Graph) -> None:
 
 
 def test_writing_to_an_array_after_it_became_a_constant_changes_nothing(graph: tf.Graph) -> None:
-    """Neither the array that was given nor what a fetch gives is the constant."""
+    """The constant is a copy of the given array, and a fetch returns a copy of the constant."""
     given = np.ones(3, np.float32)
     tensor = tf.constant(given)
     given[:] = 5
@@ -172,7 +172,7 @@ def test_writing_to_an_array_after_it_became_a_constant_changes_nothing(graph: t
 
 
 def test_what_no_message_can_hold_is_refused_and_the_session_goes_on(graph: tf.Graph) -> None:
-    """As before a message was left out."""
+    """The error is that of the export to a message."""
     bad = tf.no_op(name="bad")
     bad.attrs = {**bad.attrs, "_large": 2**70}
     good = tf.constant(1.0)
@@ -185,7 +185,7 @@ def test_what_no_message_can_hold_is_refused_and_the_session_goes_on(graph: tf.G
 
 
 def test_a_placeholder_of_a_function_body_in_a_node_is_refused(graph: tf.Graph) -> None:
-    """It says which attribute has no value yet."""
+    """The error names the attribute without a value."""
     op = tf.no_op(name="open")
     op.attrs = {**op.attrs, "_T": attr_value_pb2.AttrValue(placeholder="T")}
     good = tf.constant(1.0)

@@ -30,7 +30,7 @@ def test_seeds_combine(
 
 
 def test_ops_without_a_seed_count_up_per_graph(graph: tf.Graph) -> None:
-    """A seed given in between does not count."""
+    """A seed given in between is not counted."""
     tf.set_random_seed(7)
     assert [tf.get_seed(None), tf.get_seed(5), tf.get_seed(None)] == [(7, 0), (7, 5), (7, 1)]
     with tf.Graph().as_default():

@@ -79,7 +79,7 @@ def test_an_error_shows_what_the_function_looked_at() -> None:
 
 
 def test_what_is_refused_without_values_shows_none() -> None:
-    """TensorFlow calls the function without values first; that error is the one it raises."""
+    """The error of TensorFlow's first call, without values, is raised."""
 
     def refuse(c: InferenceContext) -> TensorShape:
         known = c.constant_value(0)
@@ -94,7 +94,7 @@ def test_what_is_refused_without_values_shows_none() -> None:
 
 
 def test_an_input_that_holds_a_shape_has_one_dimension() -> None:
-    """A scalar of any value is refused, also -1."""
+    """A scalar is refused, also -1."""
     wants = test_op("TestWants", "x: int32 -> y: float", lambda c: c.constant_value_as_shape(0))
     for value in (0, -1, [[2]]):
         rank = 2 if isinstance(value, list) else 0

@@ -27,7 +27,7 @@ def test_parts_are_converted_in_a_scope(graph: tf.Graph) -> None:
 
 
 def test_the_shape_is_the_wholes() -> None:
-    """It can be refined, not contradicted."""
+    """The dense shape can be refined, not contradicted."""
     sparse = tf.SparseTensor([[0, 1]], [1.5], tf.placeholder(tf.int64, [2]))
     assert sparse.shape.as_list() == [None, None]
     sparse.set_shape([2, None])

@@ -1,4 +1,4 @@
-"""What shape functions may know of values."""
+"""Values that shape functions can determine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def partial() -> tf.Tensor:
 def test_pure_ops_on_known_values_are_computed(
     graph: tf.Graph, make: Callable[[], tf.Tensor], value: object
 ) -> None:
-    """With their own kernels; feeding stays allowed."""
+    """The ops' own kernels compute them; feeding stays allowed."""
     tensor = make()
     found = evaluate_constant(tensor)
     assert found is not None
@@ -55,12 +55,12 @@ def test_pure_ops_on_known_values_are_computed(
     ],
 )
 def test_everything_else_is_not_known(make: Callable[[], tf.Tensor]) -> None:
-    """Fed values, unknown dimensions, tensors too large to be shapes, and what fails to compute."""
+    """Fed values, unknown dimensions, tensors too large for shapes, and failing ops are unknown."""
     assert evaluate_constant(make()) is None
 
 
 def test_very_long_computations_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain beyond the limit is not worth it; one below is no recursion."""
+    """A chain beyond the limit is not evaluated; one below the limit needs no recursion."""
     x = tf.constant(0)
     for _ in range(60):
         x = x + 1
@@ -91,7 +91,7 @@ def test_very_long_computations_are_given_up(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_value_read_as_a_shape_keeps_what_is_known(
     make: Callable[[], tf.Tensor], dims: tuple[int | None, ...] | None
 ) -> None:
-    """As the shape function of Reshape needs it."""
+    """The shape function of Reshape needs this."""
     assert constant_as_shape(make()).dim_values == dims
 
 
@@ -115,5 +115,5 @@ def test_a_known_scalar_is_no_shape() -> None:
 def test_shapes_of_results_follow(
     make: Callable[[tf.Tensor], tf.Tensor], dims: list[int | None]
 ) -> None:
-    """What is known of a shape argument is known of the result."""
+    """Known parts of a shape argument are known in the result."""
     assert make(partial()).shape.as_list() == dims

@@ -1,4 +1,4 @@
-"""Tensors: what they say of themselves, and what they refuse while the graph is built."""
+"""Tensors: their properties, and what they refuse while the graph is built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfnb.framework.tensor import override_operator
 
 
 def test_a_tensor_prints_name_shape_and_dtype() -> None:
-    """An unknown shape is left out of str, a device put in."""
+    """str omits an unknown shape and includes a device."""
     a = tf.placeholder(tf.float32, [2, None], name="a")
     assert str(a) == 'Tensor("a:0", shape=(2, ?), dtype=float32)'
     assert repr(a) == "<tf.Tensor 'a:0' shape=(2, ?) dtype=float32>"
@@ -50,7 +50,7 @@ def test_equality_and_hash_are_identity() -> None:
 
 
 def test_copies_of_a_tensor_are_the_tensor() -> None:
-    """A graph has one object per tensor."""
+    """Copies return the tensor itself, because a graph has one object per tensor."""
     a = tf.constant(1.0)
     assert copy.copy(a) is a
 
@@ -99,7 +99,7 @@ def test_bool_and_iteration_have_tensorflows_class() -> None:
 
 
 def test_numpy_leaves_arithmetic_to_the_tensor() -> None:
-    """An array on the left does not take the tensor apart."""
+    """An array as left operand does not convert the tensor."""
     total = np.ones(3, np.float32) + tf.constant([1.0, 2.0, 3.0])
     assert isinstance(total, tf.Tensor)
     scaled = np.float32(2) * tf.constant([1.0])
@@ -107,7 +107,7 @@ def test_numpy_leaves_arithmetic_to_the_tensor() -> None:
 
 
 def test_only_known_operators_can_be_overridden() -> None:
-    """__len__ is none of them; a class of one's own can take the others."""
+    """__len__ cannot be overridden; a class of the user can override the others."""
 
     class Other:
         pass
@@ -119,7 +119,7 @@ def test_only_known_operators_can_be_overridden() -> None:
 
 
 def test_eval_needs_a_session_on_the_same_graph() -> None:
-    """Without one, with one of another graph given or default: three sentences."""
+    """A missing session and a session of another graph, given or default, have three messages."""
     a = tf.constant(1.0)
 
     class Session:
@@ -138,7 +138,7 @@ def test_eval_needs_a_session_on_the_same_graph() -> None:
 
 
 def test_tensors_are_not_pickled_and_their_own_copies() -> None:
-    """A tensor is part of its graph; so is a variable."""
+    """Tensors and variables are part of a graph and cannot be pickled."""
     x = tf.constant(1)
     assert copy.copy(x) is x
     with pytest.raises(TypeError, match="cannot pickle 'Tensor' object"):

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def no_cells() -> Iterator[None]:
-    """No cells are left behind."""
+    """Remove the registered cells."""
     yield
     traceback_of_user.forget_cells()
 
 
 def run_cell(source: str, filename: str, names: dict[str, object]) -> None:
-    """Runs source as a notebook runs a cell."""
+    """Run source as a notebook runs a cell."""
     exec(compile(source, filename, "exec"), names)
 
 
@@ -37,7 +37,7 @@ def test_an_op_knows_file_line_and_function() -> None:
 
 
 def test_operators_and_nested_calls_point_at_the_user_too() -> None:
-    """However deep inside tfnb the op is made."""
+    """Ops made deep inside of tfnb point to the user's line."""
     y = tf.constant(1.0) + 2.0
     for op in (y.op, y.op.inputs[1].op):
         site = op.creation_site
@@ -46,7 +46,7 @@ def test_operators_and_nested_calls_point_at_the_user_too() -> None:
 
 
 def test_the_traceback_leads_to_the_line() -> None:
-    """Outermost first, as in Python's own."""
+    """The outermost frame is first, as in Python."""
 
     def inner() -> tf.Operation:
         return tf.no_op()
@@ -60,7 +60,7 @@ def test_the_traceback_leads_to_the_line() -> None:
 
 
 def test_a_cell_is_named_by_its_number() -> None:
-    """The cell's line counts, even if a function of a library made the op."""
+    """The line of the cell is used, even if a library's function made the op."""
     traceback_of_user.register_cell("/tmp/cell_a.py", 3, "x = 1\nop = make()\n")
     names: dict[str, object] = {"make": tf.no_op}
     run_cell("x = 1\nop = make()\n", "/tmp/cell_a.py", names)
@@ -70,7 +70,7 @@ def test_a_cell_is_named_by_its_number() -> None:
 
 
 def test_a_cell_run_again_is_another_cell_run() -> None:
-    """The same file name stands for both; each op belongs to the run that made it."""
+    """Both runs have the same file name; each op belongs to its run."""
     names: dict[str, object] = {"tf": tf, "ops": []}
     for count in (3, 7):
         traceback_of_user.register_cell("/tmp/cell_b.py", count, "ops.append(tf.no_op())")
@@ -79,7 +79,7 @@ def test_a_cell_run_again_is_another_cell_run() -> None:
 
 
 def test_a_function_of_an_earlier_cell_belongs_to_that_cell() -> None:
-    """The innermost cell counts."""
+    """The innermost cell is used."""
     traceback_of_user.register_cell("/tmp/cell_c.py", 1, "def f():\n  return tf.no_op()")
     names: dict[str, object] = {"tf": tf}
     run_cell("def f():\n  return tf.no_op()", "/tmp/cell_c.py", names)
@@ -90,7 +90,7 @@ def test_a_function_of_an_earlier_cell_belongs_to_that_cell() -> None:
 
 
 def test_a_site_taken_before_its_file_was_a_cell_is_none() -> None:
-    """Registration does not reach back."""
+    """Registering a file as a cell does not change earlier sites."""
     names: dict[str, object] = {"tf": tf}
     run_cell("op = tf.no_op()", "/tmp/cell_e.py", names)
     traceback_of_user.register_cell("/tmp/cell_e.py", 1, "op = tf.no_op()")
@@ -100,7 +100,7 @@ def test_a_site_taken_before_its_file_was_a_cell_is_none() -> None:
 
 
 def test_few_frames_are_kept() -> None:
-    """A deep recursion does not make ops heavy."""
+    """A deep recursion does not make ops large."""
 
     def deep(depth: int) -> tf.Operation:
         return deep(depth - 1) if depth else tf.no_op()

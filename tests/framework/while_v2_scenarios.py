@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @v2()
 def v2_while(tf: Any, kit: Kit) -> Any:
-    """Captures of condition and body."""
+    """Captures of the condition and of the body."""
     x = tf.constant([2.0, 3.0], name="x")
     w = tf.constant(2.0, name="w")
     limit = tf.constant(10, name="limit")
@@ -76,31 +76,31 @@ def v2_while_nested(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_while_shape_changes(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A changed shape is refused."""
     return tf.while_loop(lambda x: True, lambda x: tf.concat([x, x], 0), [tf.constant([1.0])])
 
 
 @v2()
 def v2_while_type_changes(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A changed type is refused."""
     return tf.while_loop(lambda x: True, lambda x: tf.cast(x, tf.int32), [tf.constant([1.0])])
 
 
 @v2()
 def v2_while_structure_changes(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A changed structure is refused."""
     return tf.while_loop(lambda x, y: True, lambda x, y: x, [tf.constant([1.0]), 1])
 
 
 @v2()
 def v2_while_no_variables_called(tf: Any, kit: Kit) -> Any:
-    """Refused."""
+    """A loop without variables is refused."""
     return tf.while_loop(1, lambda x: x, [tf.constant([1.0])])
 
 
 @v2(functions=False)
 def v2_while_gradient(tf: Any, kit: Kit) -> Any:
-    """Inner values in lists; loop invariants; constants."""
+    """Inner values go into lists; loop invariants and constants do not."""
     x = tf.constant([2.0, 3.0], name="x")
     w = tf.constant(2.0, name="w")
     y = tf.while_loop(
@@ -114,7 +114,7 @@ def v2_while_gradient(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_gradients(tf: Any, kit: Kit) -> Any:
-    """Of several variables, with and without bound, with shapes that are not known."""
+    """Gradients of several variables, with and without bound, with unknown shapes."""
     x = tf.placeholder_with_default([2.0, 3.0], [None])
     w = tf.constant([0.5, 0.25])
 
@@ -131,7 +131,7 @@ def v2_while_gradients(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_gradient_broadcasts(tf: Any, kit: Kit) -> Any:
-    """Shapes that are only known when it runs."""
+    """Shapes that are only known at run time."""
     x = tf.placeholder_with_default([[2.0, 3.0]], [None, None])
     y = tf.while_loop(
         lambda i, y: i < 3,
@@ -168,7 +168,7 @@ def v2_while_nested_gradients(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_second_gradient(tf: Any, kit: Kit) -> Any:
-    """The derivative of a derivative."""
+    """Gradients of second order."""
     x = tf.constant(1.5)
     y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), [0, x])[1]
     first = tf.gradients(y, x)[0]
@@ -177,7 +177,7 @@ def v2_while_second_gradient(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_variable_gradient(tf: Any, kit: Kit) -> Any:
-    """Of a resource variable that is read in every iteration."""
+    """Gradients of a resource variable that is read in every iteration."""
     v = tf.get_variable("v", initializer=[1.5, 2.0], use_resource=True)
     x = tf.constant([1.0, 2.0])
     y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) * v), [0, x])[1]
@@ -196,7 +196,7 @@ def v2_while_gather_gradient(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_without_back_prop(tf: Any, kit: Kit) -> Any:
-    """No gradient."""
+    """back_prop=False gives no gradient."""
     x = tf.constant([1.0, 2.0, 3.0])
     y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), [0, x], back_prop=False)
     return [y[1], tf.gradients(y[1], x)]
@@ -204,7 +204,7 @@ def v2_while_without_back_prop(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_imported(tf: Any, kit: Kit) -> Any:
-    """A loop that was read can be differentiated too."""
+    """An imported loop can be differentiated."""
     with tf.Graph().as_default() as other:
         x = tf.placeholder_with_default([2.0, 3.0], [2], name="x")
         w = tf.constant([0.5, 2.0])
@@ -216,7 +216,7 @@ def v2_while_imported(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_while_in_defun(tf: Any, kit: Kit) -> Any:
-    """In the body of a function."""
+    """A loop in the body of a function."""
 
     @kit.function.Defun(tf.float32)
     def body(x: Any) -> Any:
@@ -228,7 +228,7 @@ def v2_while_in_defun(tf: Any, kit: Kit) -> Any:
 
 @v2()
 def v2_tensor_array(tf: Any, kit: Kit) -> Any:
-    """An array is a list; every method."""
+    """An array is a list; every method is used."""
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]], name="x")
     one = tf.TensorArray(tf.float32, size=2).unstack(x)
     two = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[2])
@@ -269,7 +269,7 @@ def v2_array_in_a_loop(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_array_gradients(tf: Any, kit: Kit) -> Any:
-    """Through lists that loops carry."""
+    """Gradients through lists that loops carry."""
     x = tf.constant([1.0, 2.0, 3.0], name="x")
     given = tf.TensorArray(tf.float32, size=3).unstack(x)
     made = tf.TensorArray(tf.float32, size=3)
@@ -285,7 +285,7 @@ def v2_array_gradients(tf: Any, kit: Kit) -> Any:
 
 @v2(nodes=False, functions=False)
 def v2_map_scan_fold(tf: Any, kit: Kit) -> Any:
-    """What is built of loops and arrays."""
+    """map_fn, scan and fold."""
     x = tf.constant([1.0, 2.0, 3.0], name="x")
     w = tf.constant(0.5)
     results = [

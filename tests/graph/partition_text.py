@@ -1,4 +1,4 @@
-"""Partitions in words without generated names, so that two runtimes can be compared."""
+"""Partitions as text without generated names, so that both runtimes can be compared."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _called(node: Any) -> str:
 
 
 def _op(node: Any) -> str:
-    # Which tensors count as the host's on a CPU is a matter of words: all are.
+    # On a CPU all tensors count as host memory here.
     return str(node.op).replace("_Host", "_") if "CPU" in node.device else str(node.op)
 
 
@@ -60,9 +60,9 @@ def _short(device: str) -> str:
 
 
 def unnumbered_text(graph_defs: Iterable[Any]) -> list[str]:
-    """One line for each node of each message, sorted: device, name, op and inputs.
+    """Return one line per node of each message, sorted: device, name, op and inputs.
 
-    Of the numbers in made names (``cond/then/_0/add``, ``a/_3``) only the place is kept.
+    Numbers in generated names (``cond/then/_0/add``, ``a/_3``) are replaced by a mark.
     """
     lines: Counter[str] = Counter()
     for graph_def in graph_defs:
@@ -75,5 +75,5 @@ def unnumbered_text(graph_defs: Iterable[Any]) -> list[str]:
 
 
 def unnumbered(name: str) -> str:
-    """A text of names without the numbers that a runtime has put into them."""
+    """Return a text of names without the numbers that a runtime has generated."""
     return re.sub(r"/_\d+", "/_", name)

@@ -16,10 +16,10 @@ DIAMOND = "a = TestSource\nb = TestRelu(a)\nc = TestRelu(a)\nd = TestAdd(b, c)\n
 
 
 def test_depth_first_enters_before_and_leaves_after_consumers() -> None:
-    r"""Each node once.
+    r"""Each node is visited once.
 
     a -> b -> d -> e
-     \-> c ->/
+     \\-> c ->/
     """
     graph = small_graph(DIAMOND)
     entered: list[str] = []
@@ -35,7 +35,7 @@ def test_depth_first_enters_before_and_leaves_after_consumers() -> None:
 
 
 def test_reverse_depth_first_walks_to_the_sources() -> None:
-    """Against the edges."""
+    """The walk follows edges backwards."""
     graph = small_graph(DIAMOND)
     entered: list[str] = []
     reverse_depth_first([node(graph, "d")], enter=lambda n: entered.append(n.name))
@@ -43,7 +43,7 @@ def test_reverse_depth_first_walks_to_the_sources() -> None:
 
 
 def test_orders_respect_edges() -> None:
-    """Reverse post order is topological."""
+    """Reverse postorder is topological."""
     graph = small_graph(DIAMOND)
     order = reverse_post_order(graph)
     position = {each: index for index, each in enumerate(order)}
@@ -59,7 +59,7 @@ def test_order_of_a_loop_is_topological_without_back_edges() -> None:
 
 
 def test_prune_keeps_what_targets_wait_for() -> None:
-    """Consumers of targets and unrelated nodes go."""
+    """Consumers of targets and unrelated nodes are removed."""
     graph = small_graph(DIAMOND)
     assert prune_for_reverse_reachability(graph, [node(graph, "b")])
     assert names(graph) == ["a", "b"]
@@ -67,7 +67,7 @@ def test_prune_keeps_what_targets_wait_for() -> None:
 
 
 def test_deep_chain_needs_no_deep_stack() -> None:
-    """Ten times Python's recursion limit."""
+    """The chain is ten times as deep as Python's recursion limit."""
     count = 10_000
     graph = small_graph(
         "n0 = TestSource\n" + "\n".join(f"n{i} = TestRelu(n{i - 1})" for i in range(1, count))

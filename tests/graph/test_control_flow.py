@@ -1,4 +1,4 @@
-"""Every node has its frame, and loops that cannot be are refused."""
+"""Each node has a frame, and malformed loops are refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def frames(graph: Graph) -> dict[str, str]:
 
 
 def test_graph_without_loops_is_one_frame() -> None:
-    """All in the root, which belongs to the source."""
+    """All nodes are in the root frame, which belongs to the source."""
     graph = small_graph("a = TestSource\nb = TestRelu(a)")
     info = build_control_flow_info(graph)
     assert frames(graph) == {"a": "", "b": ""}
@@ -48,7 +48,7 @@ def test_graph_without_loops_is_one_frame() -> None:
 
 
 def test_enter_and_exit_bound_a_frame() -> None:
-    """An Exit runs inside; what follows it runs outside.
+    """An Exit runs inside of the frame, its consumers outside.
 
     init -> enter -> [ merge -> switch -> exit ] -> after
     """
@@ -63,7 +63,7 @@ def test_enter_and_exit_bound_a_frame() -> None:
 
 
 def test_frames_nest() -> None:
-    """The inner loop's Exit comes out in the outer loop."""
+    """The inner loop's Exit delivers to the outer loop."""
     graph = small_graph(NESTED)
     found = frames(graph)
     assert found["merge2"] == found["exit2"] == "inner"
@@ -92,7 +92,7 @@ def test_control_inputs_count_as_inputs() -> None:
 
 
 def test_one_frame_name_under_two_parents_is_refused() -> None:
-    """A frame is a place: it cannot be in two others."""
+    """A frame has one parent."""
     graph = small_graph(
         """
         a = TestSource
@@ -108,7 +108,7 @@ def test_one_frame_name_under_two_parents_is_refused() -> None:
 
 
 def test_enter_with_inputs_from_two_frames_is_refused() -> None:
-    """Compared are the frames it comes from, not the one it leads into."""
+    """The frames of its inputs are compared, not the frame it leads into."""
     graph = small_graph(
         """
         a = TestSource
@@ -123,7 +123,7 @@ def test_enter_with_inputs_from_two_frames_is_refused() -> None:
 
 
 def test_two_loop_conds_in_a_frame_are_refused_unless_one_counts() -> None:
-    """The counters of a loop and of its gradient share the frame."""
+    """The counters of a loop and of its gradient may share the frame."""
     graph = small_graph(LOOP + "cond2 = LoopCond(less)\n")
     with pytest.raises(errors.InvalidArgumentError, match="more than one LoopCond node"):
         build_control_flow_info(graph)
@@ -141,7 +141,7 @@ def test_frame_needs_a_name() -> None:
 
 
 def test_exit_needs_an_enter() -> None:
-    """There is no frame to leave."""
+    """An Exit outside of a frame is refused."""
     graph = small_graph("a = TestSource\nx = Exit(a) T=float")
     with pytest.raises(
         errors.InvalidArgumentError,
@@ -151,7 +151,7 @@ def test_exit_needs_an_enter() -> None:
 
 
 def test_nodes_behind_no_source_are_left_out() -> None:
-    """They have no frame and break no rule."""
+    """These nodes have no frame and are not checked."""
     graph = small_graph(LOOP)
     lost = graph.add_node("lost", "TestAdd")
     graph.add_edge(node(graph, "body"), 0, lost, 0)

@@ -1,4 +1,4 @@
-"""Costs of nodes: counts, times, sizes, and the estimates made of them."""
+"""Costs of nodes: counts, times, sizes, and estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model_with_counts(*counts):
 
 
 def test_the_largest_output_is_remembered():
-    """With its shape, dtype and buffer; nothing recorded is -1."""
+    """Shape, dtype and buffer are stored; without a record the value is -1."""
     model, (node,) = model_with_counts(1)
     model.record_output(node, 0, 400, TensorShape([100]), dtypes.float32, 8)
     model.record_output(node, 0, 200, TensorShape([50]), dtypes.float32, 9)
@@ -59,7 +59,7 @@ def test_nodes_rarer_than_half_the_median_are_left_out():
 
 
 def test_a_copy_takes_its_bytes_by_the_rate_and_the_latency():
-    """32 MB at 8 Gbit/s and 10 ms: 42 ms; ten times as fast a line, a hundred times as fast."""
+    """32 MB at 8 Gbit/s with 10 ms latency take 42 ms; other rates are checked, too."""
     assert copy_time_estimate(32_000_000, 10.0, 8.0) == 42_000
     assert copy_time_estimate(32_000_000, 10.0, 80.0) == 13_200
     assert copy_time_estimate(32_000_000, 10.0, 800.0) == 10_320
@@ -67,6 +67,6 @@ def test_a_copy_takes_its_bytes_by_the_rate_and_the_latency():
 
 
 def test_a_microsecond_holds_a_thousand_operations():
-    """Less than a thousand take no whole microsecond."""
+    """Fewer than a thousand operations take no whole microsecond."""
     assert computation_time_estimate(32_000_000) == 32_000
     assert computation_time_estimate(999) == 0

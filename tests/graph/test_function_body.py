@@ -134,7 +134,7 @@ def test_effects_and_control_results_are_kept_and_the_rest_dropped() -> None:
     ],
 )
 def test_malformed_body_is_refused(old: str, new: str, match: str) -> None:
-    """The message names the function and what it lacks."""
+    """The message names the function and the missing part."""
     assert old in TWICE
     with pytest.raises(errors.InvalidArgumentError, match=match) as caught:
         body(TWICE.replace(old, new), T=dtypes.int32)
@@ -142,7 +142,7 @@ def test_malformed_body_is_refused(old: str, new: str, match: str) -> None:
 
 
 def test_missing_attribute_is_named() -> None:
-    """A call must bind them all."""
+    """A call must bind all attributes."""
     with pytest.raises(
         errors.InvalidArgumentError, match="function 'Twice': NodeDef missing attr 'T'"
     ):
@@ -161,7 +161,7 @@ def test_function_is_an_op_of_its_graph() -> None:
 
 
 def test_equal_function_may_come_again_another_may_not() -> None:
-    """Extending with the whole library is common."""
+    """Extending with the whole library is common, so equal functions are accepted."""
     functions = library(TWICE, TWICE)
     assert len(functions) == 1
     with pytest.raises(
@@ -173,7 +173,7 @@ def test_equal_function_may_come_again_another_may_not() -> None:
 
 
 def test_gradient_is_declared_once() -> None:
-    """Another one for the same function is refused, with everything that came with it."""
+    """A second gradient is refused together with everything in the same message."""
     message = graph_pb2.FunctionDefLibrary()
     message.gradient.add(function_name="Twice", gradient_func="G1")
     functions = FunctionLibraryDefinition(message)
@@ -186,7 +186,7 @@ def test_gradient_is_declared_once() -> None:
 
 
 def test_only_reachable_functions_go_along() -> None:
-    """Directly, as an attribute, through a body, or as a gradient."""
+    """A function is reachable directly, as an attribute, through a body, or as a gradient."""
     inner = TWICE.replace("Twice", "Inner")
     caller = """
         signature { name: "Caller" output_arg { name: "y" type: DT_FLOAT } }

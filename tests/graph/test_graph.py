@@ -39,13 +39,13 @@ def test_second_node_of_a_name_is_refused() -> None:
 
 
 def test_missing_attribute_is_named() -> None:
-    """A node whose types cannot be known is refused."""
+    """A node whose types are unknown is refused."""
     with pytest.raises(errors.InvalidArgumentError, match="missing attr 'T'"):
         Graph().add_node("a", "TestPass")
 
 
 def test_unknown_op_is_refused() -> None:
-    """Neither registered nor a function of the library."""
+    """The op is neither registered nor a function of the library."""
     with pytest.raises(errors.NotFoundError, match="Op type not registered 'Nope'"):
         Graph().add_node("a", "Nope")
 
@@ -85,7 +85,7 @@ def test_removed_node_takes_its_edges_along() -> None:
 
 
 def test_update_edge_connects_an_input_to_another_tensor() -> None:
-    """The old edge goes."""
+    """The old edge is removed."""
     graph = small_graph("a = TestInput\nb = TestRelu(a)")
     graph.update_edge(node(graph, "a"), 1, node(graph, "b"), 0)
     assert wiring(graph) == {"a:1 -> b:0"}
@@ -172,7 +172,7 @@ def test_new_name_avoids_names_in_use() -> None:
     ],
 )
 def test_kind_follows_from_the_op(op: str, flag: str) -> None:
-    """What the executor asks of a node is known by its op's name."""
+    """The kind of a node for the executor is determined by its op."""
     from tfnb.graph.node_kind import node_kind
 
     assert getattr(node_kind(op), flag)

@@ -1,4 +1,4 @@
-"""A GraphDef becomes a graph, or is refused with TensorFlow's words and without a trace."""
+"""A GraphDef becomes a graph, or is refused with TensorFlow's message and without a trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfnb.proto import graph_pb2
 
 
 def refused(text: str, match: str, error: type[errors.OpError] | None = None) -> None:
-    """Expects the graph of ``text`` to be refused with ``match``."""
+    """Check that the graph of ``text`` is refused with ``match``."""
     with pytest.raises(error or errors.InvalidArgumentError, match=match):
         small_graph(text)
 
@@ -40,7 +40,7 @@ def test_inputs_become_edges() -> None:
 
 
 def test_loop_is_read_in_any_order() -> None:
-    """The back edge names a node that comes later; so may everything else.
+    """The back edge, and any other edge, may name a later node.
 
     init -> enter -> merge -> switch -> exit
                        ^         |
@@ -53,7 +53,7 @@ def test_loop_is_read_in_any_order() -> None:
 
 
 def test_ids_grow_along_edges_even_where_the_graph_def_is_not_sorted() -> None:
-    """Back edges aside; nodes that could go in any order keep the GraphDef's."""
+    """Without back edges; nodes with an open order keep that of the GraphDef."""
     graph = small_graph("c = TestAdd(a, b)\nb = TestRelu(a)\nz = TestSource\na = TestSource")
     assert names(graph) == ["z", "a", "b", "c"]
     loop = small_graph("\n".join(LOOP.strip().splitlines()[::-1]))
@@ -63,7 +63,7 @@ def test_ids_grow_along_edges_even_where_the_graph_def_is_not_sorted() -> None:
 
 
 def test_defaults_are_filled_in_and_unknown_attributes_kept() -> None:
-    """What a newer or older TensorFlow wrote does no harm."""
+    """Attributes of newer and older versions of TensorFlow are accepted."""
     graph = small_graph("a = TestDefault n=7 added_later=1 _note='x'")
     assert dict(node(graph, "a").attrs) == {
         "T": dtypes.int32, "n": 7, "s": b"a", "added_later": 1, "_note": b"x",
@@ -97,20 +97,20 @@ def test_defaults_are_filled_in_and_unknown_attributes_kept() -> None:
     ],
 )  # fmt: skip
 def test_malformed_graph_is_refused(text: str, match: str) -> None:
-    """The message names the node and what is wrong with it."""
+    """The message names the node and the defect."""
     if text.startswith("a b"):
         text, match = "a$b = TestSource", "Node name contains invalid characters"
     refused(text, match)
 
 
 def test_reference_may_be_read_where_a_value_is_asked_for() -> None:
-    """float_ref enters float; the other way is an error above."""
+    """float_ref is accepted for float; the other direction is refused in a test above."""
     graph = small_graph("v = TestVariable\nr = TestRelu(v)\na = TestAssign(v, r)")
     assert "v:0 -> r:0" in wiring(graph)
 
 
 def test_node_without_op_is_refused() -> None:
-    """An empty op is no op."""
+    """An empty op is refused."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="a")
     with pytest.raises(errors.InvalidArgumentError, match="'a' does not specify an operation"):
@@ -126,7 +126,7 @@ def test_cycle_through_anything_but_next_iteration_is_refused() -> None:
 
 
 def test_graph_for_newer_readers_is_refused() -> None:
-    """min_consumer above ours, or ours among the bad ones."""
+    """A min_consumer above our version, or our version among bad_consumers, is refused."""
     graph_def = small_graph_def("a = TestSource")
     graph_def.versions.min_consumer = 99999
     with pytest.raises(errors.InvalidArgumentError, match="GraphDef min consumer version 99999"):
@@ -147,7 +147,7 @@ def test_op_removed_before_the_producer_is_refused() -> None:
 
 
 def test_extension_joins_old_and_new_nodes() -> None:
-    """The base is changed and returned; old ids stay."""
+    """The graph is changed in place; old ids stay."""
     base = small_graph("a = TestInput\nb = TestRelu(a)")
     graph = graph_from_graph_def(small_graph_def("c = TestAdd(b, a:1, ^a)"), base=base)
     assert graph is base
@@ -156,7 +156,7 @@ def test_extension_joins_old_and_new_nodes() -> None:
 
 
 def test_extension_with_a_known_name_is_refused_and_leaves_no_trace() -> None:
-    """Also if it comes after good nodes."""
+    """No node is added, also if good nodes come before it."""
     base = small_graph("a = TestSource")
     before = repr(base), wiring(base), base.num_node_ids
     with pytest.raises(
@@ -168,7 +168,7 @@ def test_extension_with_a_known_name_is_refused_and_leaves_no_trace() -> None:
 
 
 def test_bad_extension_leaves_no_trace() -> None:
-    """The third node is bad, the first two are taken back."""
+    """The third node is malformed, so the first two are removed again."""
     base = small_graph("a = TestSource")
     before = repr(base), wiring(base), len(base.source.out_edges)
     with pytest.raises(errors.InvalidArgumentError, match="of node d was passed int32"):
@@ -181,7 +181,7 @@ def test_bad_extension_leaves_no_trace() -> None:
 
 
 def test_extension_by_older_nodes_makes_the_graph_as_old() -> None:
-    """So it is when a graph from a file joins one that was run already."""
+    """A graph from a file may be older than the graph it joins."""
     base = small_graph("a = TestSource")
     graph_from_graph_def(small_graph_def("b = TestSource", producer=20), base=base)
     assert base.versions.producer == 20
@@ -197,7 +197,7 @@ def test_extension_by_newer_nodes_is_refused() -> None:
 
 
 def test_extension_merges_what_consumers_must_be() -> None:
-    """The strictest demand of both counts."""
+    """The stricter requirement of both applies."""
     base = small_graph("a = TestSource")
     extension = small_graph_def("b = TestSource")
     extension.versions.min_consumer = 12
@@ -206,7 +206,7 @@ def test_extension_merges_what_consumers_must_be() -> None:
     assert base.versions == VersionDef(base.versions.producer, 12, (5,))
 
 
-def test_extension_looks_at_new_nodes_only() -> None:
+def test_extension_checks_new_nodes_only() -> None:
     """Old nodes and edges are the same objects as before."""
     base = small_graph("\n".join(f"a{i} = TestSource" for i in range(50)))
     old_nodes, old_edges = list(base.nodes), base.edges
@@ -219,7 +219,7 @@ def test_extension_looks_at_new_nodes_only() -> None:
 
 
 def test_graph_def_survives_the_way_there_and_back() -> None:
-    """Names, inputs, devices and attributes; defaults are written out."""
+    """Names, inputs, devices and attributes are equal; defaults are written."""
     graph_def = small_graph_def(
         """
         a = TestInput @/device:CPU:1
@@ -232,7 +232,7 @@ def test_graph_def_survives_the_way_there_and_back() -> None:
 
 
 def test_placed_node_carries_its_device() -> None:
-    """What a partition's GraphDef shows."""
+    """A partition's GraphDef contains the assigned device."""
     graph = small_graph("a = TestSource @/device:CPU:1")
     node(graph, "a").assigned_device = "/job:localhost/replica:0/task:0/device:CPU:0"
     assert graph_to_graph_def(graph).node[0].device.endswith("CPU:0")

@@ -1,4 +1,4 @@
-"""A placed graph is cut into one per device, and nothing is lost on the way."""
+"""A placed graph is divided into one graph per device without losing nodes or edges."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEVICES = [FakeDevice("A"), FakeDevice("B"), FakeDevice("G", "GPU")]
 
 
 def cut(text: str, library: FunctionLibraryDefinition | None = None) -> dict[str, Graph]:
-    """The partitions of a graph whose nodes stand on the device after ``@``."""
+    """Return the partitions of a graph whose nodes are on the device after ``@``."""
     graph = small_graph(text, library)
     for each in graph.op_nodes():
         each.assigned_device = each.requested_device or "A"
@@ -45,7 +45,7 @@ def cut(text: str, library: FunctionLibraryDefinition | None = None) -> dict[str
 
 
 def test_graph_on_one_device_is_its_only_partition() -> None:
-    """No Send, no Recv, not even a copy."""
+    """There is no Send, no Recv, and no copy."""
     graph = small_graph("a = TestSource\nb = TestRelu(a)")
     for each in graph.op_nodes():
         each.assigned_device = "B"
@@ -79,7 +79,7 @@ def test_edge_between_devices_becomes_send_and_recv() -> None:
 
 
 def test_consumers_on_one_device_share_the_pair() -> None:
-    """One transfer for a tensor and a device; another tensor or device has its own."""
+    """A tensor has one transfer per device; other tensors and devices have their own."""
     parts = cut(
         """
         a = TestInput @A
@@ -93,7 +93,7 @@ def test_consumers_on_one_device_share_the_pair() -> None:
 
 
 def test_control_edge_crosses_as_an_empty_constant() -> None:
-    """A -^-> Const -> _Send | _Recv -> Identity -^-> b."""
+    """a -^-> Const -> _Send | _Recv -> Identity -^-> b."""
     parts = cut("a = TestSource @A\nb = TestSource(^a) @B")
     assert wiring(parts["A"]) == {"^a -> a/ctrl/_0", "a/ctrl/_0:0 -> a/_1:0"}
     assert wiring(parts["B"]) == {"a/_2:0 -> a/_3:0", "^a/_3 -> b"}
@@ -104,19 +104,19 @@ def test_control_edge_crosses_as_an_empty_constant() -> None:
 
 
 def test_data_and_control_are_two_transfers() -> None:
-    """Even from one node to one node."""
+    """Data and control edges between the same two nodes are separate transfers."""
     parts = cut("a = TestSource @A\nb = TestRelu(a, ^a) @B")
     assert [each.op for each in parts["B"].op_nodes()].count("_Recv") == 2
 
 
 def test_two_control_edges_to_a_device_share_one_transfer() -> None:
-    """As data does."""
+    """Control edges to one device share a transfer, like data edges."""
     parts = cut("a = TestSource @A\nb = TestSource(^a) @B\nc = TestSource(^a) @B")
     assert [each.op for each in parts["B"].op_nodes()].count("_Recv") == 1
 
 
 def test_reference_is_received_once_everything_else_is_there() -> None:
-    """Dst reads the variable after its control inputs; the read moves to the Recv.
+    """The Recv waits for dst's control inputs, because dst would read the variable after them.
 
     v (A) -> add (B) <-^- w (B)
     """
@@ -130,7 +130,7 @@ def test_reference_is_received_once_everything_else_is_there() -> None:
     )
     recv = node(parts["B"], "v/_1")
     assert {each.name for each in recv.control_inputs()} == {"w"}
-    # A reference is not shared: who reads later may read something else.
+    # References do not share a transfer: a later reader may get another value.
     assert [each.op for each in parts["B"].op_nodes()].count("_Recv") == 2
     assert node(parts["A"], "v/_0").attrs["T"] is dtypes.float32
 
@@ -139,7 +139,7 @@ def test_reference_is_received_once_everything_else_is_there() -> None:
 
 
 def test_host_memory_goes_by_host_send_and_host_recv() -> None:
-    """What the op declares, and strings always."""
+    """These are inputs that the op declares, and strings."""
     parts = cut(
         "a = TestInt @G\nb = TestHostInt(a) @A\nt = TestText @G\nu = Identity(t) @A T=string"
     )
@@ -148,7 +148,7 @@ def test_host_memory_goes_by_host_send_and_host_recv() -> None:
 
 
 def test_both_memories_of_another_device_may_receive() -> None:
-    """One pair each: a tensor that is here on the host is not there on the device."""
+    """Each memory has its own pair: a tensor in host memory is not in device memory."""
     parts = cut("a = TestInt @A\nb = TestHostInt(a) @G\nc = TestDeviceInt(a) @G")
     assert sorted(each.op for each in parts["G"].op_nodes() if each.is_recv) == [
         "_HostRecv",
@@ -157,7 +157,7 @@ def test_both_memories_of_another_device_may_receive() -> None:
 
 
 def test_two_memories_of_one_device_need_a_transfer() -> None:
-    """On the same device, with the Recv waiting for the Send.
+    """On one device the Recv waits for the Send.
 
     a (host) | c (device), both on G
     """
@@ -169,7 +169,7 @@ def test_two_memories_of_one_device_need_a_transfer() -> None:
 
 
 def test_constant_read_from_host_memory_is_copied_not_fetched_back() -> None:
-    """A shape written in the graph never needs the device.
+    """A shape constant is not copied to the device and back.
 
     c (device) -> x      HostConst(c) -> h, after c
     """
@@ -194,7 +194,7 @@ def test_constant_read_from_host_memory_is_copied_not_fetched_back() -> None:
 
 
 def test_one_memory_of_a_cpu_device_needs_none() -> None:
-    """Host memory is all there is."""
+    """A CPU has only host memory."""
     parts = cut("a = TestInt @A\nb = TestHostInt(a) @A\nc = TestDeviceInt(a) @A\nd = TestSource @B")
     assert not any(each.is_send for each in parts["A"].op_nodes())
 
@@ -203,7 +203,7 @@ def test_one_memory_of_a_cpu_device_needs_none() -> None:
 
 
 def place(text: str, **devices: str) -> dict[str, Graph]:
-    """The partitions of a graph on A, but for the nodes named."""
+    """Return the partitions of a graph on A, except for the named nodes."""
     graph = small_graph(text)
     for each in graph.op_nodes():
         each.assigned_device = devices.get(each.name, "A")
@@ -211,7 +211,7 @@ def place(text: str, **devices: str) -> dict[str, Graph]:
 
 
 def test_loop_on_one_device_has_no_shadow() -> None:
-    """Only what enters it crosses."""
+    """Only the inputs of the loop are transferred."""
     parts = place(LOOP, init="B")
     assert not any(each.name.startswith("_cloop") for each in parts["A"].op_nodes())
     assert sorted(each.op for each in parts["B"].op_nodes()) == ["TestSource", "_Send"]
@@ -241,7 +241,7 @@ def test_loop_across_devices_has_a_shadow_steered_by_the_predicate() -> None:
 
 
 def test_frames_of_the_partitions_fit_together() -> None:
-    """Each partition by itself passes the validation that the executor makes."""
+    """Each partition passes the executor's validation."""
     for parts in (place(LOOP, body="B"), place(NESTED, next2="B", switch2="B", merge2="B")):
         for part in parts.values():
             info = build_control_flow_info(part)
@@ -262,7 +262,7 @@ def test_shadows_of_nested_loops_are_stacked() -> None:
 
 
 def test_loop_across_devices_needs_a_predicate() -> None:
-    """There is nobody to lead."""
+    """Without a predicate the shadow loop cannot be controlled."""
     text = """
         init = TestSource
         pred = TestBool
@@ -276,7 +276,7 @@ def test_loop_across_devices_needs_a_predicate() -> None:
 
 
 def test_control_flow_stands_beside_its_data() -> None:
-    """Switch and Exit by their input, Enter and NextIteration by their first consumer."""
+    """Switch and Exit follow their input, Enter and NextIteration their first consumer."""
     parts = place(LOOP, switch="B", exit="B", enter="B", next="B", init="A")
     assert {"enter", "merge", "switch", "next", "exit"} <= set(names(parts["A"]))
 
@@ -285,7 +285,7 @@ def test_control_flow_stands_beside_its_data() -> None:
 
 
 def test_unknown_device_is_refused() -> None:
-    """It names the device and those there are."""
+    """The error names the device and the existing ones."""
     with pytest.raises(
         errors.InvalidArgumentError,
         match=r"partition for X which doesn't exist in the list of available devices.*A,B,G",
@@ -295,7 +295,7 @@ def test_unknown_device_is_refused() -> None:
 
 @pytest.mark.parametrize("device", ["A", "B"])
 def test_missing_input_is_refused(device: str) -> None:
-    """With or without a cut."""
+    """The check applies with and without partitioning."""
     graph = small_graph("a = TestSource\nb = TestAdd(a, a)\nc = TestSource")
     for each in graph.op_nodes():
         each.assigned_device = "A"
@@ -308,7 +308,7 @@ def test_missing_input_is_refused(device: str) -> None:
 
 
 def test_partitions_carry_versions_and_the_functions_they_reach() -> None:
-    """Not the functions of the others."""
+    """Functions of other partitions are omitted."""
     library = FunctionLibraryDefinition()
     library.add_function(text_format.Parse(TWICE, graph_pb2.FunctionDef()))
     text = "a = TestInt @A\nb = Twice(a) @A T=int32\nc = TestSource @B"
@@ -321,7 +321,7 @@ def test_partitions_carry_versions_and_the_functions_they_reach() -> None:
 
 
 def test_incarnations_go_into_the_keys() -> None:
-    """Between processes they tell a restarted device from the one before."""
+    """Incarnations distinguish a restarted device from the earlier one."""
     graph = small_graph("a = TestSource\nb = TestRelu(a)")
     node(graph, "a").assigned_device, node(graph, "b").assigned_device = "A", "B"
     parts = partition(graph, DEVICES, itertools.count(), {"A": 77})

@@ -43,7 +43,7 @@ DEVICES = [FakeDevice(f"/job:localhost/replica:0/task:0/device:CPU:{i}") for i i
 
 
 def partitions_of(case: dict[str, Any]) -> list[str]:
-    """What a session does before it makes executors."""
+    """Do what a session does before it makes executors."""
     message = zlib.decompress(base64.b85decode(case["graph"]))
     graph = graph_from_graph_def(graph_pb2.GraphDef.FromString(message))
     Placer(graph, DEVICES, allow_soft_placement=case["soft"]).run()
@@ -58,7 +58,7 @@ def partitions_of(case: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_partitions_are_tensorflows(case: dict[str, Any]) -> None:
-    """Or the refusal is, with the same words."""
+    """Partitions are equal, or the error has the same message."""
     if "error" in case:
         with pytest.raises(errors.InvalidArgumentError) as caught:
             partitions_of(case)

@@ -1,4 +1,4 @@
-"""Recvs wait until shortly before their tensor is needed, and nothing else changes."""
+"""Recvs wait until shortly before their tensor is needed; results do not change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chain(length: int) -> str:
 
 
 def cut(text: str, **options: Any) -> dict[str, Graph]:
-    """The partitions, with the earliest start times."""
+    """Return the partitions, with the earliest start times."""
     graph = small_graph(text)
     for each in graph.op_nodes():
         each.assigned_device = each.requested_device or "A"
@@ -47,7 +47,7 @@ def cut(text: str, **options: Any) -> dict[str, Graph]:
 
 
 def test_a_recv_of_a_late_consumer_waits_for_an_earlier_epoch() -> None:
-    """Six epochs, of a microsecond each here; the copy of a tensor takes ten.
+    """There are six epochs of a microsecond each; a copy takes ten.
 
     c0 -> ... -> c<n> -^-> synch -^-> Recv(q) -> late
     """
@@ -66,7 +66,7 @@ def test_a_recv_of_a_late_consumer_waits_for_an_earlier_epoch() -> None:
 
 
 def test_recvs_of_one_epoch_share_a_trigger() -> None:
-    """And a Recv of several consumers has the time of the first."""
+    """A Recv with several consumers has the time of the first."""
     text = chain(50) + "\np = TestSource @B\nlate2 = TestAdd(c49, p)\nlater = TestRelu(late)"
     part = cut(text + "\nlast = TestAdd(later, q)")["A"]
     triggers = [each for each in part.op_nodes() if each.op == "ControlTrigger"]
@@ -77,7 +77,7 @@ def test_recvs_of_one_epoch_share_a_trigger() -> None:
 
 
 def test_start_times_are_recorded_on_request() -> None:
-    """On every node; without, on those that the cut made."""
+    """On request every node has one; otherwise only the nodes that partitioning made."""
     part = cut(chain(8), need_to_record_start_times=True)["A"]
     assert {
         each.name: each.attrs[START_TIME] for each in part.op_nodes() if each.name[0] == "c"
@@ -90,7 +90,7 @@ def test_start_times_are_recorded_on_request() -> None:
 
 
 def test_a_recv_that_is_needed_at_once_waits_for_nothing() -> None:
-    """All in the first epochs."""
+    """All Recvs are in the first epochs."""
     graph = small_graph(chain(50))
     for each in graph.op_nodes():
         each.assigned_device = each.requested_device or "A"
@@ -100,14 +100,14 @@ def test_a_recv_that_is_needed_at_once_waits_for_nothing() -> None:
 
 
 def test_times_without_waiting() -> None:
-    """Only recorded."""
+    """Times are recorded without waiting."""
     part = cut(chain(50), scheduling_for_recvs=False, need_to_record_start_times=True)["A"]
     assert not any(each.op == "ControlTrigger" for each in part.op_nodes())
     assert node(part, "late").attrs[START_TIME] == 50
 
 
 def test_a_recv_inside_a_loop_is_left_to_its_iteration() -> None:
-    """A trigger outside of the loop runs but once."""
+    """A trigger outside of the loop runs only once."""
     text = chain(50).replace("late = TestAdd(c49, q)", "late = TestAdd(c49, q) @B")
     parts = cut(LOOP + text)
     frames = [each for part in parts.values() for each in part.op_nodes() if each.is_recv]
@@ -120,7 +120,7 @@ def test_a_recv_inside_a_loop_is_left_to_its_iteration() -> None:
 
 @pytest.mark.parametrize("wrong", ["none", "early"])
 def test_times_that_do_not_fit_the_graph_are_refused(wrong: str) -> None:
-    """A Recv could wait for what waits for it."""
+    """Otherwise a Recv could wait for a node that waits for it."""
     graph = small_graph("a = TestSource @A\nb = TestRelu(a) @B")
     for each in graph.op_nodes():
         each.assigned_device = each.requested_device
@@ -166,7 +166,7 @@ def model(x: Any) -> list[Any]:
 
 @pytest.mark.slow
 def test_answers_are_the_same_with_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nested loops and conds across three devices run to their end."""
+    """Nested loops and conds across three devices are run."""
     value = np.linspace(-1, 1, 5, dtype=np.float32)
     answers = []
     for way in (partition, scheduled):

@@ -1,4 +1,4 @@
-"""When nodes could start."""
+"""Earliest and latest start times of nodes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def graph_of(text: str) -> Graph:
 
 
 def costs(graph: Graph, **microseconds: int) -> CostModel:
-    """What nodes took; 1 us where nothing is said."""
+    """Return the costs of nodes; the default is 1 us."""
     model = CostModel(graph)
     for name, time_us in microseconds.items():
         model.record_execution(node(graph, name), time_us)
@@ -40,7 +40,7 @@ def costs(graph: Graph, **microseconds: int) -> CostModel:
 
 
 def named(times: dict[Node, int]) -> dict[str, int]:
-    """By name, without the ends."""
+    """Return times by name, without source and sink."""
     return {each.name: time for each, time in times.items() if each.is_op}
 
 
@@ -55,14 +55,14 @@ d = TestAdd(b, c)
 
 
 def test_a_node_starts_when_its_last_input_is_there() -> None:
-    """Between devices a copy comes on top."""
+    """A copy between devices adds its time."""
     graph = graph_of(DIAMOND)
     analysis = SlackAnalysis(graph, costs(graph, a=5, b=20, c=2, d=1))
     assert named(analysis.asap()) == {"a": 0, "b": 5, "c": 5 + COPY_TIME_US, "d": 27}
 
 
 def test_a_node_may_start_late_where_others_take_longer() -> None:
-    """The way over the other device is the longest."""
+    """The longest path goes over the other device."""
     graph = graph_of(DIAMOND)
     analysis = SlackAnalysis(graph, costs(graph, a=5, b=20, c=2, d=1))
     assert named(analysis.alap()) == {"a": -28, "b": -21, "c": -13, "d": -1}
@@ -70,13 +70,13 @@ def test_a_node_may_start_late_where_others_take_longer() -> None:
 
 
 def test_without_a_cost_model_each_node_takes_a_microsecond() -> None:
-    """Control edges count, copies are of data only."""
+    """Control edges count, and copies of data only."""
     graph = graph_of("a = TestSource\nb = TestSource(^a) @B\nc = TestSource(^b)")
     assert named(SlackAnalysis(graph).asap()) == {"a": 0, "b": 1, "c": 2}
 
 
 def test_a_loop_counts_once() -> None:
-    """What NextIteration carries back is left out."""
+    """The edge from NextIteration is ignored."""
     times = SlackAnalysis(graph_of(LOOP)).asap()
     for each, time in times.items():
         for edge in each.in_edges:

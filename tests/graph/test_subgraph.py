@@ -1,4 +1,4 @@
-"""A signature's graph holds what its fetches and targets need, cut at its feeds."""
+"""The graph of a signature has the nodes that its fetches and targets need, cut at its feeds."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def rewrite(
 
 
 def test_fetch_keeps_what_it_needs() -> None:
-    r"""Neither d nor e is needed for c.
+    r"""d and e are not needed for c.
 
     a -> b -> c -> d
-     \------>/ \-> e
+     \\------>/ \\-> e
     """
     graph = rewrite(CHAIN, [], ["c:0"]).graph
     assert names(graph) == ["a", "b", "c", "_retval_c_0_0"]
@@ -44,7 +44,7 @@ def test_fetch_keeps_what_it_needs() -> None:
 
 
 def test_feed_cuts_the_graph() -> None:
-    """What stands before a fed tensor is not needed; another output of the node may be."""
+    """Nodes before a fed tensor are not needed, except for other outputs of its node."""
     graph = rewrite(CHAIN, ["b"], ["c:0"]).graph
     assert names(graph) == ["_arg_b_0_0", "a", "c", "_retval_c_0_0"]
     assert "_arg_b_0_0:0 -> c:0" in wiring(graph)
@@ -71,7 +71,7 @@ def test_feed_and_fetch_nodes_belong_to_the_client_device() -> None:
 
 
 def test_devices_of_single_feeds_and_fetches_may_differ() -> None:
-    """An empty name stands for the client device."""
+    """An empty name means the client device."""
     graph = rewrite(
         CHAIN, ["a:0", "a:1"], ["c", "d"], feed_devices=["", "/gpu"], fetch_devices=["/gpu"]
     ).graph
@@ -82,7 +82,7 @@ def test_devices_of_single_feeds_and_fetches_may_differ() -> None:
 
 
 def test_partial_run_sends_and_receives_by_name() -> None:
-    """At the client device, terminated by the client."""
+    """The nodes are on the client device and marked as terminated by the client."""
     graph = rewrite_graph_for_execution(
         small_graph(CHAIN), ["b:0"], ["c:0", "d:0"], [], ClientDevice(CPU, 7), False
     ).graph
@@ -101,7 +101,7 @@ def test_partial_run_sends_and_receives_by_name() -> None:
 
 
 def test_order_of_feeds_does_not_matter() -> None:
-    """Only their positions in the names change."""
+    """Only the positions in the names differ."""
     one = wiring(rewrite(CHAIN, ["b", "a:1"], ["c"]).graph)
     other = wiring(rewrite(CHAIN, ["a:1", "b"], ["c"]).graph)
     assert {edge.replace("_0_0", "_0_1").replace("_1_1", "_1_0") for edge in one} == {
@@ -110,13 +110,13 @@ def test_order_of_feeds_does_not_matter() -> None:
 
 
 def test_one_tensor_may_be_fetched_twice() -> None:
-    """Each place has its Retval; the node runs once."""
+    """Each fetch has a Retval; the node runs once."""
     graph = rewrite(CHAIN, [], ["c", "c:0"]).graph
     assert {"c:0 -> _retval_c_0_0:0", "c:0 -> _retval_c_0_1:0"} <= wiring(graph)
 
 
 def test_control_edge_from_a_fed_node_still_runs_it() -> None:
-    """The tensor is fed, the effect is not."""
+    """The fed tensor does not replace the node's effect."""
     graph = rewrite("a = TestSource\nb = TestSource(^a)\nc = TestAdd(a, b)", ["a"], ["c"]).graph
     assert {"_arg_a_0_0:0 -> c:0", "^a -> b"} <= wiring(graph)
 
@@ -131,14 +131,14 @@ def test_control_edge_from_a_fed_placeholder_comes_from_the_feed() -> None:
 
 
 def test_feed_that_nothing_needs_has_no_node_but_a_type() -> None:
-    """The run still checks its value."""
+    """The run still checks the type of its value."""
     rewritten = rewrite(CHAIN, ["d", "b"], ["c"])
     assert names(rewritten.graph) == ["_arg_b_0_1", "a", "c", "_retval_c_0_0"]
     assert rewritten.feed_types == [dtypes.float32, dtypes.float32]
 
 
 def test_loop_is_kept_whole() -> None:
-    """The way back runs along back edges too."""
+    """The walk from the fetches follows back edges, too."""
     graph = rewrite(LOOP, ["init"], ["exit"]).graph
     assert set(names(graph)) == {
         "_arg_init_0_0", "enter", "merge", "less", "cond", "switch", "body", "next", "exit",
@@ -148,7 +148,7 @@ def test_loop_is_kept_whole() -> None:
 
 
 def test_full_graph_is_only_read() -> None:
-    """A second signature finds it as the first did."""
+    """A second signature finds the graph unchanged."""
     full = small_graph(CHAIN)
     before = wiring(full), names(full)
     rewrite_graph_for_execution(full, ["b"], ["c"], ["e"], CPU)
@@ -156,7 +156,7 @@ def test_full_graph_is_only_read() -> None:
 
 
 def test_small_answer_to_a_large_graph_copies_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cost follows what is needed: nodes are copied one by one, and few."""
+    """Only needed nodes are copied."""
     text = "n0 = TestSource\n" + "\n".join(f"n{i} = TestRelu(n{i - 1})" for i in range(1, 500))
     full = small_graph(text)
     copied: list[str] = []
@@ -194,13 +194,13 @@ def test_bad_request_is_refused(
     error: type[errors.OpError],
     match: str,
 ) -> None:
-    """With TensorFlow's words."""
+    """The messages are TensorFlow's."""
     with pytest.raises(error, match=match):
         rewrite(CHAIN, feeds, fetches, targets)
 
 
 def test_fed_variable_cannot_be_assigned() -> None:
-    """The feed is no reference.
+    """A feed is not a reference.
 
     v (fed) -> assign
     """
@@ -225,7 +225,7 @@ def test_connection_puts_one_tensor_in_place_of_another() -> None:
 
 
 def test_connections_chain() -> None:
-    """A tensor that takes another's place may itself be replaced."""
+    """A tensor that replaces another may itself be replaced."""
     text = "a = TestSource\nb = TestSource\nc = TestSource\nd = TestRelu(a)"
     graph = rewrite(text, [], ["d"], connections=[("b", "a"), ("c", "b")]).graph
     assert wiring(graph) >= {
@@ -234,7 +234,7 @@ def test_connections_chain() -> None:
 
 
 def test_one_tensor_may_take_two_places() -> None:
-    """Each with an Identity of its own."""
+    """Each place has its own Identity."""
     text = "a = TestInput\nb = TestSource\nc = TestAdd(a, a:1)"
     graph = rewrite(text, [], ["c"], connections=[("b", "a:0"), ("b", "a:1")]).graph
     assert {"b:0 -> _identity_a_0:0", "b:0 -> _identity_a_1:0"} <= wiring(graph)
@@ -252,12 +252,12 @@ def test_one_tensor_may_take_two_places() -> None:
 def test_bad_connection_is_refused(
     feeds: list[str], connections: list[tuple[str, str]], match: str
 ) -> None:
-    """A cycle, something unknown, or a second feed."""
+    """A cycle, an unknown tensor, and a second feed are refused."""
     with pytest.raises(errors.InvalidArgumentError, match=match):
         rewrite(CHAIN, feeds, ["d"], connections=connections)
 
 
 def test_connection_to_an_unknown_tensor_is_refused() -> None:
-    """As an unknown feed is."""
+    """The error is that of an unknown feed."""
     with pytest.raises(errors.NotFoundError, match="unable to find feed output x:0"):
         rewrite(CHAIN, [], ["d"], connections=[("a:0", "x:0")])

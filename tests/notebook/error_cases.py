@@ -1,6 +1,6 @@
-"""The errors that users paste most, each as cells of a notebook; the last one fails.
+"""Common errors, each as cells of a notebook; the last cell fails.
 
-``python -m tests.notebook.error_cases`` writes what a terminal shows of them to
+``python -m tests.notebook.error_cases`` writes their display in a terminal to
 ``tests/golden/error_views.txt``, to be read before it is committed.
 """
 
@@ -156,7 +156,7 @@ CASES: dict[str, tuple[str, ...]] = {
 
 
 def shown(name: str, shell: Any) -> str:
-    """What the shell prints of a case's last cell, the cells' numbers counted from 1."""
+    """Return the shell's output of a case's last cell; cells are numbered from 1."""
     *before, last = CASES[name]
     history = shell.history_manager
     history.input_hist_raw[1:] = history.input_hist_parsed[1:] = []

@@ -1,4 +1,4 @@
-"""Errors in a notebook: what, where and what to do in a few lines, the traceback folded."""
+"""Errors in a notebook: what, where and what to do in a few lines, with the folded traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORED = stored()
 def test_the_errors_that_users_paste(
     loaded: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each as it is stored, in at most twelve lines."""
+    """Each error looks as stored, in at most twelve lines."""
     monkeypatch.chdir(tmp_path)
     text = shown(name, loaded)
     assert text == STORED[name]
@@ -32,7 +32,7 @@ def test_the_errors_that_users_paste(
 def test_the_whole_traceback_is_a_line_away(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the shell writes it."""
+    """A command prints the traceback as the shell would."""
     loaded.run_cell("%tfnb error")
     assert "No error of tfnb" in capsys.readouterr().out
     loaded.run_cell("tf.placeholder(tf.float32, name='p').eval()", store_history=True)
@@ -44,7 +44,7 @@ def test_the_whole_traceback_is_a_line_away(
 
 
 def test_a_notebook_folds_the_traceback(loaded: Any) -> None:
-    """Below the error, which says the same as in a terminal."""
+    """The traceback is below the error, which has the text of a terminal."""
     loaded.kernel = SimpleNamespace()
     with capture_output() as captured:
         loaded.run_cell("tf.placeholder(tf.float32, name='p').eval()")
@@ -60,7 +60,7 @@ def test_a_notebook_folds_the_traceback(loaded: Any) -> None:
 
 
 def test_errors_of_others_look_as_ever(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The user's own, those of a library, and interrupts."""
+    """Errors of the user's code, of libraries, and interrupts are shown by the shell."""
     for cell in ("{}['missing']", "import numpy as np\nnp.zeros(3)[7]", "raise KeyboardInterrupt"):
         loaded.run_cell(cell)
         assert "Traceback (most recent call last)" in capsys.readouterr().out
@@ -69,7 +69,7 @@ def test_errors_of_others_look_as_ever(loaded: Any, capsys: pytest.CaptureFixtur
 def test_a_user_s_function_in_a_loop_is_shown_with_its_frames(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is the user's code that failed."""
+    """The frames are shown because the user's code failed."""
     loaded.run_cell("tf.while_loop(lambda i: i < 3, lambda i: 1 / 0, [0])")
     text = capsys.readouterr().out
     assert "Traceback (most recent call last)" in text
@@ -79,7 +79,7 @@ def test_a_user_s_function_in_a_loop_is_shown_with_its_frames(
 def test_it_can_be_switched_off_and_taken_away(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The shell is as it was."""
+    """Afterwards the shell is as before."""
     cell = "tf.placeholder(tf.float32, name='p').eval()"
     loaded.run_cell("%config TfnbMagics.folds_errors = False")
     loaded.run_cell(cell)
@@ -92,7 +92,7 @@ def test_it_can_be_switched_off_and_taken_away(
 
 
 def test_nothing_in_an_error_is_markup() -> None:
-    """Names come from strangers: tags, escapes, line breaks, marks of direction, a megabyte."""
+    """Tags, escapes, line breaks, direction marks and a megabyte of hostile names are text."""
     name = "<img src=x onerror=alert(1)>\x1b[31m\u202e\n" + "y" * 1_000_000
     op = SimpleNamespace(name=name, type="<b>", creation_site=None)
     error = tf.errors.InvalidArgumentError(None, None, f"cannot {name}\nsecond")
@@ -107,7 +107,7 @@ def test_nothing_in_an_error_is_markup() -> None:
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
-    """What happened, and what to do."""
+    """The beginning says what happened, the end what to do."""
     message = "\n".join(["what happened", *(f"detail {i}" for i in range(50)), "what to do"])
     lines = error_lines(tf.errors.InternalError(None, None, message), None)
     assert len(lines) == MAX_LINES - 1

@@ -1,4 +1,4 @@
-"""`%load_ext tfnb` and its undoing."""
+"""Loading and unloading `%load_ext tfnb`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfnb.notebook.extension import extension_of
 
 
 def run(shell: Any, cell: str) -> Any:
-    """Runs a cell as a user does; an error of the cell is an error of the test."""
+    """Run a cell; an error of the cell is an error of the test."""
     result = shell.run_cell(cell, store_history=True)
     result.raise_error()
     return result.result
@@ -22,7 +22,7 @@ def run(shell: Any, cell: str) -> Any:
 def test_loading_opens_a_default_session_and_says_on_what(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After `%load_ext tfnb` a cell can say `x.eval()`."""
+    """After `%load_ext tfnb` a cell can evaluate `x.eval()`."""
     run(shell, "%load_ext tfnb")
 
     assert capsys.readouterr().out == "tfnb opened an interactive session on CPU:0.\n"
@@ -33,7 +33,7 @@ def test_loading_opens_a_default_session_and_says_on_what(
 def test_loading_uses_a_session_that_is_open(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A user's own session stays the default, and stays open when tfnb is unloaded."""
+    """The user's session stays the default, and stays open after unloading."""
     with tf.Session() as mine:
         run(shell, "%load_ext tfnb")
         assert tf.get_default_session() is mine
@@ -44,7 +44,7 @@ def test_loading_uses_a_session_that_is_open(
 
 
 def test_unloading_takes_everything_away(loaded: Any) -> None:
-    """The session is closed; magic, displays, completion and cell register are gone."""
+    """The session is closed; magics, displays, completion and cell register are removed."""
     session = tf.get_default_session()
     formatter = loaded.display_formatter.formatters["text/html"]
     assert Tensor in formatter.type_printers
@@ -69,7 +69,7 @@ def test_reloading_works(loaded: Any, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_loading_twice_changes_nothing(loaded: Any) -> None:
-    """IPython itself refuses, and so do we."""
+    """Loading twice is refused by IPython, and has no effect in tfnb."""
     from tfnb.notebook.extension import load_ipython_extension
 
     before = tf.get_default_session()
@@ -79,7 +79,7 @@ def test_loading_twice_changes_nothing(loaded: Any) -> None:
 
 
 def test_an_operation_knows_the_cell_and_line_that_made_it(loaded: Any) -> None:
-    """The number is the one in `In [n]`."""
+    """The number of the cell is that of `In [n]`."""
     run(loaded, "y = tf.constant(1.0)\nz = (\n    y + 2.0\n)")
     number = loaded.execution_count - 1
 
@@ -88,7 +88,7 @@ def test_an_operation_knows_the_cell_and_line_that_made_it(loaded: Any) -> None:
 
 
 def test_a_cell_run_again_makes_operations_of_the_new_run(loaded: Any) -> None:
-    """The same text in another run is another cell number."""
+    """The same text in another run has another cell number."""
     run(loaded, "y = tf.constant(1.0)")
     first = loaded.user_ns["y"].op.creation_site.cell
     run(loaded, "y = tf.constant(1.0)")
@@ -99,7 +99,7 @@ def test_a_cell_run_again_makes_operations_of_the_new_run(loaded: Any) -> None:
 def test_a_notebook_watches_no_session_unasked(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Steps stay on their shortest way, and what ran last is known all the same."""
+    """Steps stay quick steps, and the last run is still known."""
     run(loaded, "y = tf.constant(1.0, name='ran') + 1.0\nfor _ in range(3): y.eval()")
     extension = extension_of(loaded)
     assert extension is not None
@@ -112,7 +112,7 @@ def test_a_notebook_watches_no_session_unasked(
 
 
 def test_the_cell_that_loads_the_extension_is_known(shell: Any) -> None:
-    """Its operations say its number, as those of later cells do."""
+    """Operations of this cell have its number, like those of later cells."""
     shell.run_cell("1 + 1", store_history=True)
     number = shell.execution_count
     cell = "import tfnb as tf\n%load_ext tfnb\nx = tf.constant(1.0)"
@@ -131,7 +131,7 @@ def test_a_kernel_that_loses_messages_is_told_of(
     number: tuple[int, int, int],
     is_told: bool,
 ) -> None:
-    """With the line to type; the kernel belongs to the user's Jupyter, so none is required."""
+    """The warning has the line to type; tfnb cannot require another kernel version."""
     monkeypatch.setattr("ipykernel.version_info", number)
     monkeypatch.setattr(shell, "kernel", object(), raising=False)
     run(shell, "%load_ext tfnb")

@@ -1,4 +1,4 @@
-"""docs/features.md names tests that there are."""
+"""docs/features.md names existing tests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NAMED = re.findall(
 
 
 def test_the_table_names_tests() -> None:
-    """The pattern still fits."""
+    """The pattern finds the rows of the table."""
     assert len(NAMED) > 25
 
 
 @pytest.mark.parametrize(("file", "name"), sorted(set(NAMED)))
 def test_a_named_test_exists(file: str, name: str) -> None:
-    """Beside this file, or from the tests' root."""
+    """Paths are relative to this folder or to the tests' root."""
     found = [path for path in (TESTS / "notebook" / file, TESTS / file) if path.exists()]
     assert found
     assert not name or f"def {name}(" in found[0].read_text(encoding="utf-8")

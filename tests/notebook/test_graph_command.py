@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """Scopes, a control edge, and an op of whom nobody has heard."""
+    """Write a model with scopes, a control edge, and an unregistered op."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 2], name="x")
         with tf.name_scope("layer"):
@@ -46,7 +46,7 @@ def model(tmp_path: Path) -> Path:
 def test_a_graph_is_drawn_in_every_form(
     form: str, begins: bytes, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The ending of the name says which; nothing is imported or run."""
+    """The suffix determines the format; nothing is imported or run."""
     out = tmp_path / f"picture{form}"
     assert main(["graph", str(model), "-o", str(out)]) == 0
     data = out.read_bytes()
@@ -58,7 +58,7 @@ def test_a_graph_is_drawn_in_every_form(
 
 
 def test_the_picture_is_painted(model: Path, tmp_path: Path) -> None:
-    """As large as the SVG, twice as fine, with the colours of the kinds."""
+    """The PNG has the SVG's size with double resolution, and the colours of the kinds."""
     assert main(["graph", str(model), "-o", str(tmp_path / "a.svg")]) == 0
     assert main(["graph", str(model), "-o", str(tmp_path / "a.png")]) == 0
     from PIL import Image
@@ -75,7 +75,7 @@ def test_the_picture_is_painted(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_huge_picture_gets_coarser() -> None:
-    """A wide graph makes no file that no viewer opens."""
+    """A wide graph gets a lower resolution, so that viewers can open the file."""
     from PIL import Image
 
     out = PngWriter()
@@ -86,7 +86,7 @@ def test_a_huge_picture_gets_coarser() -> None:
 
 
 def test_without_a_file_it_is_printed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As a tree."""
+    """Without an output file the tree is printed."""
     assert main(["graph", str(model)]) == 0
     text = capsys.readouterr().out
     assert "layer" in text
@@ -96,7 +96,7 @@ def test_without_a_file_it_is_printed(model: Path, capsys: pytest.CaptureFixture
 def test_mistakes_are_one_line(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the exit codes of the other commands."""
+    """The exit codes are those of the other commands."""
     assert main(["graph", str(model), "-o", "a.gif"]) == 2
     assert "must end with .html, .svg, .png, .dot, .txt" in capsys.readouterr().err
     assert main(["graph", str(tmp_path / "none.pb")]) == 3

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def out(shell: Any, cell: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a cell prints."""
+    """Return the output of a cell."""
     capsys.readouterr()
     shell.run_cell(cell, store_history=True)
     captured = capsys.readouterr()
@@ -27,14 +27,14 @@ def out(shell: Any, cell: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def magics_of(shell: Any) -> TfnbMagics:
-    """The magics object of a shell."""
+    """Return the magics object of a shell."""
     extension = extension_of(shell)
     assert extension is not None
     return extension.magics
 
 
 def test_alone_it_prints_what_there_is(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """`%tfnb` is the way in."""
+    """`%tfnb` alone lists the sessions and commands."""
     text = out(loaded, "%tfnb", capsys)
 
     for subcommand in ("graph", "placement", "partitions", "devices", "watch"):
@@ -44,8 +44,8 @@ def test_alone_it_prints_what_there_is(loaded: Any, capsys: pytest.CaptureFixtur
 def test_source_prints_what_a_graph_runs_as(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A function a graph, a node a line; nothing where nothing ran."""
-    assert "Nothing" in out(loaded, "%tfnb source", capsys)
+    """Each graph is a function with a line per node; without a run there is none."""
+    assert "No graph of the default session runs" in out(loaded, "%tfnb source", capsys)
     text = out(
         loaded,
         "loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])\n"
@@ -61,7 +61,7 @@ def test_source_prints_what_a_graph_runs_as(
 def test_running_prints_the_nodes_of_steps_in_other_threads(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A step that stands in a Python function, asked from the next cell."""
+    """A step in a Python function is reported in the next cell."""
     assert out(loaded, "%tfnb running", capsys) == "No step is in flight.\n"
     loaded.run_cell(
         "import threading\n"
@@ -78,7 +78,7 @@ def test_running_prints_the_nodes_of_steps_in_other_threads(
 
 
 def test_graph_prints_a_tree(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """A terminal gets the scopes as text."""
+    """A terminal shows the scopes as text."""
     loaded.run_cell("with tf.name_scope('s'):\n    x = tf.constant(1.0, name='x')")
 
     assert out(loaded, "%tfnb graph", capsys) == (
@@ -89,7 +89,7 @@ def test_graph_prints_a_tree(loaded: Any, capsys: pytest.CaptureFixture[str]) ->
 def test_graph_takes_variables_files_and_names(
     loaded: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The target is whatever a user has at hand."""
+    """The target is a variable, a file or a name."""
     other = tf.Graph()
     with other.as_default():
         tf.constant(1.0, name="elsewhere")
@@ -119,7 +119,7 @@ def test_graph_takes_variables_files_and_names(
 def test_mistakes_are_usage_errors(
     loaded: Any, capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
-    """One line that says what to do, and no traceback."""
+    """A usage error is one line with the remedy, without a traceback."""
     text = out(loaded, line, capsys)
 
     assert message in text
@@ -129,7 +129,7 @@ def test_mistakes_are_usage_errors(
 def test_help_of_a_subcommand_names_its_options(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`-h` prints the parser's help and raises nothing."""
+    """`-h` prints the parser's help and raises no error."""
     text = out(loaded, "%tfnb graph -h", capsys)
 
     assert "--colour" in text
@@ -141,7 +141,7 @@ def test_help_of_a_subcommand_names_its_options(
 def test_help_needs_no_cell(
     loaded: Any, capsys: pytest.CaptureFixture[str], command: str, line: str
 ) -> None:
-    """Neither a cell below it, nor does one run."""
+    """Help runs no cell and needs none."""
     text = out(loaded, line.format(command), capsys)
 
     assert text.lstrip().startswith(f"%%tfnb {command}")
@@ -154,7 +154,7 @@ def test_help_needs_no_cell(
 def test_every_way_to_ask_lists_the_subcommands(
     loaded: Any, capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
-    """IPython's own question mark, too."""
+    """IPython's question mark works as well."""
     text = out(loaded, line, capsys)
 
     for command in (*LINE_COMMANDS, *CELL_COMMANDS):
@@ -165,7 +165,7 @@ def test_every_way_to_ask_lists_the_subcommands(
 def test_a_cell_magic_without_a_cell_says_so(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In our words; other magics get IPython's."""
+    """The message is tfnb's; other magics have IPython's."""
     assert "watch needs a cell" in out(loaded, "%%tfnb watch\n\n", capsys)
     loaded.run_line_magic("unload_ext", "tfnb")
     assert without_empty_body not in loaded.input_transformers_cleanup
@@ -174,7 +174,7 @@ def test_a_cell_magic_without_a_cell_says_so(
 def test_placement_and_partitions_show_the_last_run(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not the newest signature, but the one that ran last."""
+    """The signature that ran last is shown, not the newest one."""
     loaded.run_cell("p = tf.placeholder(tf.float32, [], name='p')")
     loaded.run_cell("a = tf.add(p, 1.0, name='a')\nb = tf.multiply(p, 3.0, name='b')")
     loaded.run_cell("_ = a.eval({p: 1}), b.eval({p: 1}), a.eval({p: 1})")
@@ -190,14 +190,14 @@ def test_placement_and_partitions_show_the_last_run(
 def test_placement_of_what_never_ran_is_prepared(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A fetch can be placed without running it."""
+    """A fetch is placed without running it."""
     loaded.run_cell("p = tf.placeholder(tf.float32, name='p')\nq = p + 1.0")
 
     assert "\np " in out(loaded, "%tfnb placement q", capsys)
 
 
 def test_placement_says_what_passes_did(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below the table, where they did something."""
+    """The changes of passes are listed below the table."""
     loaded.run_cell("p = tf.placeholder(tf.float32, name='p')\nq = tf.identity(p, name='q') + 1.0")
     loaded.run_cell("r = tf.exp(q, name='r')")
 
@@ -208,7 +208,7 @@ def test_placement_says_what_passes_did(loaded: Any, capsys: pytest.CaptureFixtu
 
 
 def test_watch_runs_the_cell_and_sums_up(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The cell's value is displayed as ever; the summary follows."""
+    """The value of the cell is displayed, followed by the summary."""
     loaded.run_cell("p = tf.placeholder(tf.float32, [])")
     text = out(loaded, "%%tfnb watch\nx = p + 1.0\nfloat(x.eval({p: 20}))", capsys)
 
@@ -220,7 +220,7 @@ def test_watch_runs_the_cell_and_sums_up(loaded: Any, capsys: pytest.CaptureFixt
 def test_watch_knows_lines_and_lets_errors_out(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Line 3 of the cell is line 3, for operations and for tracebacks."""
+    """Line numbers of the cell are right for operations and tracebacks."""
     result = loaded.run_cell(
         "%%tfnb watch\nx = tf.constant(1.0)\ny = x + 1.0\nraise KeyError('mine')",
         store_history=True,
@@ -232,10 +232,10 @@ def test_watch_knows_lines_and_lets_errors_out(
     assert "line 4" in capsys.readouterr().out
 
 
-def test_watch_hears_sessions_opened_in_the_cell(
+def test_watch_includes_sessions_opened_in_the_cell(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every session counts, also one that is made and closed inside."""
+    """Sessions that are opened and closed in the cell count."""
     cell = (
         "%%tfnb watch\n"
         "with tf.Session() as s:\n"
@@ -246,7 +246,7 @@ def test_watch_hears_sessions_opened_in_the_cell(
 
 
 def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The error is part of the summary, and the cell fails as it would without watching."""
+    """The summary has the error, and the cell fails."""
     cell = "%%tfnb watch\n(tf.constant([1.0]) + tf.placeholder(tf.float32, name='p')).eval()"
     text = out(loaded, cell, capsys)
 
@@ -270,7 +270,7 @@ def test_watch_tells_of_a_failed_step(loaded: Any, capsys: pytest.CaptureFixture
     ],
 )
 def test_completion(loaded: Any, text: str, expected: list[str]) -> None:
-    """Subcommands, options, choices, variables, scopes one level at a time."""
+    """Subcommands, options, choices, variables and scopes, level by level, are completed."""
     with tf.name_scope("layer/inner"):
         loaded.user_ns["layer_out"] = tf.constant(1.0, name="x")
 
@@ -278,7 +278,7 @@ def test_completion(loaded: Any, text: str, expected: list[str]) -> None:
 
 
 def test_ipython_asks_for_completion(loaded: Any) -> None:
-    """The matcher is installed, and what others would offer is suppressed."""
+    """The matcher is installed, and other completions are suppressed."""
     line = "%tfnb pl"
     with provisionalcompleter():
         found = [completion.text for completion in loaded.Completer.completions(line, len(line))]
@@ -296,7 +296,7 @@ def test_the_shell_configures_the_magics(loaded: Any) -> None:
 def test_a_semicolon_keeps_the_last_value_to_itself(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As in any cell."""
+    """A semicolon suppresses the display of the value, as in any cell."""
     loaded.run_cell("%%tfnb cell one\n41 + 1;  # quiet")
     assert "42" not in capsys.readouterr().out
     loaded.run_cell("%%tfnb cell one\n41 + 1")

@@ -1,4 +1,4 @@
-"""The built files of the widget: there, small, and made from the sources that lie beside them."""
+"""The built files of the widget: present, small, and built from the committed sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATIC = ROOT / "tfnb" / "notebook" / "static"
 
 
 def source_hash() -> str:
-    """What labextension/build.mjs writes: the hash of every file the built ones depend on."""
+    """Return the hash that labextension/build.mjs writes, of every source of the built files."""
     names = ["build.mjs", "package.json", "package-lock.json"]
     for folder in ("src", "style"):
         names += [
@@ -36,13 +36,13 @@ def source_hash() -> str:
 
 @pytest.mark.skipif(not SOURCES.exists(), reason="the front end's sources are not here")
 def test_built_files_are_not_stale() -> None:
-    """After a change in labextension/, `npm run build` there and commit what it writes."""
+    """After a change in labextension/, run `npm run build` there and commit the result."""
     assert source_hash() == (STATIC / "SOURCE_HASH").read_text().strip()
 
 
 @pytest.mark.skipif(not SOURCES.exists(), reason="the front end's sources are not here")
 def test_what_jupyterlab_loads_is_there_and_small() -> None:
-    """One script, as package.json names it; its name is the hash of what is in it."""
+    """package.json names one script, whose name contains its hash."""
     built = SOURCES / "built" / "tfnb"
     about = json.loads((built / "package.json").read_text(encoding="utf-8"))
     scripts = list((built / "static").iterdir())
@@ -57,13 +57,13 @@ def test_what_jupyterlab_loads_is_there_and_small() -> None:
 
 
 def test_the_widget_stays_small() -> None:
-    """Every saved widget carries the bundle."""
+    """The bundle is part of every saved widget."""
     assert len((STATIC / "tfnb.js").read_bytes()) < 90_000
     assert len((STATIC / "tfnb.css").read_bytes()) < 30_000
 
 
 def test_names_never_become_markup_in_the_browser() -> None:
-    """The front end has no way to turn a text into elements."""
+    """The front end uses no function that parses text as HTML."""
     loader = (STATIC / "tfnb.js").read_text(encoding="utf-8")
     (packed,) = re.findall(r"[A-Za-z0-9+/]{40000,}={0,2}", loader)
     views = zlib.decompress(base64.b64decode(packed)).decode()
@@ -78,7 +78,7 @@ def test_names_never_become_markup_in_the_browser() -> None:
 
 @pytest.mark.skipif(not SOURCES.exists(), reason="the front end's sources are not here")
 def test_the_lock_file_names_no_registry() -> None:
-    """Whoever installs uses the registry of their own."""
+    """Installing uses the user's own registry."""
     lock = (SOURCES / "package-lock.json").read_text(encoding="utf-8")
 
     assert re.findall(r"https?://[^\"]*\.tgz", lock) == []

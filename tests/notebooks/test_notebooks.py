@@ -15,7 +15,7 @@ by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 @by_name
 def test_notebook_is_stored_without_output(path: Path) -> None:
-    """What a run leaves behind does not belong in the repository."""
+    """Outputs are not committed."""
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
 
     assert [cell["source"] for cell in cells if cell["outputs"] or cell["execution_count"]] == []
@@ -26,7 +26,7 @@ def test_notebook_is_stored_without_output(path: Path) -> None:
 def test_notebook_runs_from_top_to_bottom(path: Path) -> None:
     """A fresh kernel runs every cell without an error."""
     with pytest.MonkeyPatch.context() as patch:
-        # For the syntax of addresses, which no notebook has, it would make grammars for seconds.
+        # Grammars for addresses take seconds to build, and no notebook needs them.
         patch.setitem(sys.modules, "rfc3987_syntax", None)
         import nbformat
         from nbclient import NotebookClient
@@ -46,7 +46,7 @@ def test_notebook_runs_from_top_to_bottom(path: Path) -> None:
 
 
 def test_the_training_notebook_shows_the_loss_that_it_promises() -> None:
-    """The cell that is watched runs a scalar summary of it."""
+    """The watched cell runs a scalar summary of the loss."""
     cells = json.loads((FOLDER / "05_training_live.ipynb").read_text())["cells"]
     watched = [text for cell in cells if "%%tfnb watch" in (text := "".join(cell["source"]))]
     assert any("curve" in text for text in watched)

@@ -1,9 +1,9 @@
-"""What functions of the public API build: rows of Python text, run with TensorFlow and with us.
+"""What functions of the public API build: expressions, run with TensorFlow and with tfnb.
 
-A row, one line of api_rows.txt, is an expression over `tf`, `np` and the tensors below. What it
-builds (nodes with names, ops, inputs, and the dtype and shape of the result) or which error it
-raises is stored from TensorFlow in tests/golden/api.json by scripts/oracle/api_rows.py and compared
-in test_api_rows.py. This file imports neither.
+A row, one line of api_rows.txt, is an expression over `tf`, `np` and the tensors below.
+scripts/oracle/api_rows.py stores in tests/golden/api.json what TensorFlow builds of it: nodes with
+names, ops, inputs, and the dtype and shape of the result, or the error. test_api_rows.py compares
+tfnb's. This file imports neither library.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rows() -> list[str]:
 
 
 def describe(tf: Any, expression: str) -> dict[str, Any]:
-    """What the expression builds in a graph of its own, or the error it raises."""
+    """Return the nodes that the expression builds in a separate graph, or its error."""
     with tf.Graph().as_default() as graph:
         names: dict[str, Any] = {
             name: tf.placeholder(dtype, shape, name=name)

@@ -1,7 +1,7 @@
-"""Calls of functions made of several ops whose values are compared: TensorFlow and ours.
+"""Calls of functions made of several ops: their values are compared with TensorFlow's.
 
-A row is an expression over `tf`, `np` and the names in `NAMES`; it gives tensors, in lists or not,
-or what a session can fetch. TensorFlow's own Python reads this file too.
+A row is an expression over `tf`, `np` and the names in `NAMES`; its result is tensors, in lists or
+not, or fetches of a session. TensorFlow's Python reads this file too.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ ROWS = [
 
 
 def values(tf: Any, rows: list[str]) -> dict[str, Any]:
-    """The arrays that each row gives, by "<row>:<number>"; of a dataset those of its elements."""
+    """Return the arrays of each row by "<row>:<number>"; for a dataset, its elements."""
     with tempfile.TemporaryDirectory() as folder:
         return _values(tf, rows, _files(tf, Path(folder)))
 
@@ -272,7 +272,7 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
         return y, tf.gradients(y, tensor)
 
     def operator_answers(operator: Any) -> Any:
-        """All that an operator of three rows can be asked."""
+        """Return the results of all methods of an operator with three rows."""
         x = tf.cast(NAMES["square"][..., :2], operator.dtype)
         given = [
             operator.to_dense(),
@@ -313,7 +313,7 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
         return [one for one in given if one is not None]
 
     def in_turn(*draws: Any) -> Any:
-        """What draws of one generator give, one after the other."""
+        """Return the results of successive draws of one generator."""
         generator = tf.random.Generator.from_seed(1)
         found: list[Any] = []
         for draw in draws * 2:
@@ -323,7 +323,7 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
             return [*found, generator.state.read_value()]
 
     def raggeds() -> Any:
-        """Numbers, fractions, numbers in two ragged dimensions, texts, numbers of segments."""
+        """Return numbers, fractions, two ragged dimensions, texts, and numbers of segments."""
         r = tf.ragged.constant([[1, 2], [], [3, 4, 5]])
         return (
             r,
@@ -358,7 +358,7 @@ def _values(tf: Any, rows: list[str], files: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(tf: Any, session: Any, built: Any) -> Any:
-    """What was built gives; of a dataset its first elements."""
+    """Return the values of what was built; for a dataset, its first elements."""
     if not hasattr(built, "element_spec"):
         session.run(tf.global_variables_initializer())
         return session.run(built)
@@ -373,7 +373,7 @@ def _given(tf: Any, session: Any, built: Any) -> Any:
 
 
 def _files(tf: Any, folder: Path) -> dict[str, Any]:
-    """Files that rows read."""
+    """Write files that rows read."""
     first, second = folder / "a.csv", folder / "b.csv"
     first.write_text('a,b,c\n1,x,2.5\n3,"y,\nz",\n,w,4\n')
     second.write_text('a,b,c\n7,"q""q",1\n99999999999,,2\n')

@@ -1,6 +1,6 @@
-"""How stored answers lie in a file: one JSON index and one block of bytes inside a compressed file.
+"""Storage of answers: one JSON index and one block of bytes in a compressed file.
 
-Thousands of little arrays would cost a header each; here an array is a dtype's name, a shape and an
+Thousands of small arrays would need a header each; here an array is a dtype's name, a shape and an
 offset.
 """
 
@@ -24,7 +24,7 @@ def _dtype(name: str) -> Any:
 
 
 def upstream_gradient(value: Any, position: int) -> Any:
-    """The incoming gradient used for an output of this value: fixed, without symmetry."""
+    """Return the incoming gradient for an output of this value: fixed, without symmetry."""
     value = np.asarray(value)
     count = np.arange(value.size, dtype=np.float64)
     numbers = exact_numbers.cos(count * 1.7 + position) + 1.5

@@ -1,6 +1,6 @@
-"""Runs one op of a sample by itself: attrs inferred, shape function called, kernel called.
+"""Runs one op of a sample without a graph or session: attrs, shape function, kernel.
 
-No graph and no session take part, so a failure here is the op's own.
+A failure here is a failure of the op itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TestDevice:
 
 @dataclass
 class TestRunState:
-    """What a step's kernels share."""
+    """What kernels of a step share."""
 
     __test__ = False
     rendezvous: Any = None
@@ -45,7 +45,7 @@ class TestRunState:
 
 
 class SampleRun:
-    """A sample made ready: flat inputs, their dtypes, the node's attrs."""
+    """A prepared sample: flat inputs, their dtypes, the node's attrs."""
 
     def __init__(self, sample: samples.Sample) -> None:
         self.sample = sample
@@ -110,7 +110,7 @@ class SampleRun:
             self.input_shapes.append(TensorShape(item.shape))
 
     def static_shapes(self, mode: str) -> list[Any]:
-        """The shape function's answer: lists with None, or None for an unknown rank."""
+        """Return the shape function's result: lists with None, or None for an unknown rank."""
         shapes = list(self.input_shapes)
         if mode == "unknown":
             shapes = [

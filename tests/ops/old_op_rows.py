@@ -1,6 +1,8 @@
-"""Ops that only old graphs may hold: rows run with TensorFlow and with us, in an old GraphDef.
+"""Ops that only old graphs may contain.
 
-Both refuse to build such ops today, so a row is a GraphDef of an old version.
+Rows run with TensorFlow and with tfnb, in an old GraphDef.
+
+Both refuse to build these ops today, so a row is a GraphDef of an old version.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ ROWS: list[Sample] = [
 
 
 def run(tf: Any, row: Sample) -> list[Any]:
-    """The outputs of the op, in a GraphDef from before it was dropped.
+    """Return the outputs of the op, in a GraphDef from before its removal.
 
     Raises:
       OpError: the kernel refuses the inputs.

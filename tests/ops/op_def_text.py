@@ -1,7 +1,7 @@
-"""One line of text per OpDef, the form in which the golden list and our registry are compared.
+"""One line of text per OpDef, in which the golden list and our registry are compared.
 
-The functions read the OpDef message by field name only, so TensorFlow's message and ours give the
-same text when they say the same.
+The functions read the OpDef message by field name only, so that equal messages of TensorFlow and
+tfnb give equal text.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a row of the op samples is, and how rows are written.
+"""Rows of op samples: their meaning and how they are written.
 
-One row says which op gets which inputs. From the rows come, without further code: TensorFlow's
-answers (scripts/oracle/ops_samples.py stores them in tests/golden/ops_<family>.bin) and our checks
-against them (test_samples.py): values, errors, static shapes, gradients.
+One row says which op gets which inputs. Everything else follows from it: TensorFlow's answers
+(scripts/oracle/ops_samples.py stores them in tests/golden/ops_<family>.bin) and the comparison of
+values, errors, static shapes and gradients (test_samples.py).
 
-Rows live in samples_<family>.py as a list named SAMPLES. This file and those import NumPy and
-ml_dtypes only, because TensorFlow's own Python reads them too.
+Rows are in samples_<family>.py in a list named SAMPLES. This file and those import NumPy and
+ml_dtypes only, because TensorFlow's Python reads them too.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ NUMBERS = f"{REAL} {COMPLEX}"
 
 @dataclass(frozen=True)
 class Resource:
-    """An input that is a handle of a resource variable holding `value` (None.
-
-    Never initialised).
-    """
+    """A handle of a resource variable; a `value` of None means that it is not initialized."""
 
     value: Any
     dtype: str = "float32"
@@ -58,7 +55,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class Uninitialized:
-    """A reference input whose variable holds nothing yet."""
+    """A reference input whose variable is not initialized."""
 
     dtype: str = "float32"
     shape: tuple[int, ...] = ()
@@ -99,7 +96,7 @@ class Sample:
     types: str = ""
 
     def key(self) -> str:
-        """A name that stays the same as long as the row says the same."""
+        """Return a name that stays the same as long as the row has the same content."""
         crc = zlib.crc32(repr(sorted(self.attrs.items())).encode())
         for entry in self.inputs:
             crc = _crc(entry, crc)
@@ -162,7 +159,7 @@ def op(name: str, *inputs: Any, error: str | None = None, **attrs: Any) -> Sampl
 
 
 class Many(list[Any]):
-    """Marks a list input (`N * T`, `list(type)`): Many([a, b])."""
+    """Mark a list input (`N * T`, `list(type)`): Many([a, b])."""
 
 
 def _is_list(entry: Any) -> bool:
@@ -170,7 +167,7 @@ def _is_list(entry: Any) -> bool:
 
 
 def checked(sample: Sample | list[Sample], **options: Any) -> list[Sample]:
-    """The rows with other checking options, for example exact=True."""
+    """Return the rows with other checking options, for example exact=True."""
     rows = sample if isinstance(sample, list) else [sample]
     return [replace(row, **options) for row in rows]
 
@@ -212,18 +209,18 @@ def _normal(seed: int, shape: tuple[int, ...]) -> Any:
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
-    """The same normally distributed float32 numbers everywhere."""
+    """Return normally distributed float32 numbers, equal on every machine."""
     return _normal(seed + sum(shape), shape).copy()
 
 
 def uniform(*shape: int, low: float = 0.0, high: float = 1.0, seed: int = 0) -> Any:
-    """The same uniformly distributed float32 numbers everywhere."""
+    """Return uniformly distributed float32 numbers, equal on every machine."""
     state = RandomNumbers(seed + sum(shape))
     return state.uniform(low, high, size=shape).astype(np.float32)
 
 
 def integers(*shape: int, low: int = -9, high: int = 10, seed: int = 0) -> Any:
-    """The same int32 numbers everywhere."""
+    """Return int32 numbers, equal on every machine."""
     state = RandomNumbers(seed + sum(shape))
     return state.randint(low, high, size=shape).astype(np.int32)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PATH = samples.GOLDEN / "second_gradients.bin"
-# Products of several gradients differ by their rounding, relative to the largest ones.
+# Products of several gradients differ by rounding, relative to the largest ones.
 _LOOSE = {8: 1e-10, 4: 1e-4}
 # Terms with 1 / x**2 cancel each other where x is small.
 _NEAR_ZERO = frozenset(["BesselI1", "BesselI1e", "BesselJ1", "BesselK1", "BesselY1"])
@@ -38,7 +38,7 @@ _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/second_gradients
 
 
 def here(row: samples.Sample) -> list[Any]:
-    """What gradients of gradients are here, or the class of the error."""
+    """Return tfnb's second gradients, or the class of the error."""
     try:
         return Slope(row, order=2).values()
     except (LookupError, TypeError, ValueError, NotImplementedError, errors.OpError) as error:
@@ -46,11 +46,11 @@ def here(row: samples.Sample) -> list[Any]:
 
 
 def difference(row: samples.Sample, wanted: list[Any]) -> str:
-    """What differs from TensorFlow's, in one line, or ""."""
+    """Return the difference from TensorFlow's in one line, or ""."""
     with np.errstate(all="ignore"):
         found = here(row)
     if any(isinstance(one, str) for one in [*found, *wanted]):
-        # A TypeError is TensorFlow's own slip: the gradient takes fewer gradients than come in.
+        # A TypeError is a defect of TensorFlow: the gradient takes fewer gradients than there are.
         same = found == wanted or (wanted == ["TypeError"] and found == ["LookupError"])
         return "" if same else f"{found} here, {wanted} there"
     if [w is None for w in wanted] != [f is None for f in found]:
@@ -72,7 +72,7 @@ def difference(row: samples.Sample, wanted: list[Any]) -> str:
 
 
 def chosen(most: int) -> Iterator[tuple[str, samples.Sample]]:
-    """Calls by key: small ones with finite numbers first, of as many types as there are."""
+    """Return calls by key: small ones with finite numbers first, of as many types as possible."""
     for op, rows in calls_with_gradients().items():
         seen: Counter[str] = Counter()
         for row in sorted(rows, key=lambda r: _size(r) > 40):
@@ -110,7 +110,7 @@ def stored() -> dict[str, list[tuple[samples.Sample, list[Any]]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Compares; the exit status says whether all agreed."""
+    """Compare; the exit status says whether all agree."""
     parser = argparse.ArgumentParser(prog="python -m tests.ops.second_gradients")
     parser.add_argument("python", help="an interpreter with TensorFlow")
     parser.add_argument("ops", nargs="*")
@@ -119,7 +119,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     oracle, writer, sums = Oracle(options.python, _SCRIPT), GoldenWriter(PATH), Counter[str]()
     if options.store and options.ops:
-        # The others stay as they are.
+        # Answers of other ops stay.
         before = Golden(PATH)
         for key in before.index:
             answer = before.get(key)

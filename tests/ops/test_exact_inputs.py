@@ -1,7 +1,7 @@
-"""What stored answers were asked for has the same bits on every processor.
+"""Inputs of stored answers have the same bits on every processor.
 
-A row finds its answer by a hash of its inputs, and a rounding of LAPACK or of `exp` that differs
-between two processors would change it.
+The answer of a row is found by a hash of its inputs, which a rounding of LAPACK or of `exp` that
+differs between processors would change.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MODULES = sorted(
     for path in _TESTS.glob(pattern)
     if not path.name.startswith("test_")
 )
-# Of NumPy: what makes, moves or compares numbers, or rounds each one exactly.
+# NumPy's functions that make, move or compare numbers, or round each one exactly.
 _WORDS = """
     abs all arange array asarray bool_ bytes_ complex128 complex64 concatenate diag dtype empty
     errstate eye float16 float32 float64 frombuffer full generic iinfo inf int16 int32 int64 int8
@@ -49,7 +49,7 @@ _EXACT = frozenset(_WORDS.split())
 
 
 def _inexact(source: str) -> list[str]:
-    """What a module asks of NumPy that may round otherwise elsewhere, with its lines."""
+    """Return the uses of NumPy in a module that may round differently elsewhere, with lines."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -64,18 +64,18 @@ def _inexact(source: str) -> list[str]:
 
 @pytest.mark.parametrize("path", _MODULES, ids=lambda path: path.stem)
 def test_inputs_are_literals_or_exact_arithmetic(path: Path) -> None:
-    """No linear algebra, no exp or sin, no generator of NumPy: tests/exact_numbers.py has them."""
+    """Linear algebra, exp, sin and NumPy's generators are refused; use tests/exact_numbers.py."""
     assert not _inexact(path.read_text())
 
 
 def test_what_rounds_differently_is_found() -> None:
-    """However a module writes it."""
+    """The check finds all spellings."""
     lines = ["np.linalg.cholesky(a)", "a @ b", "np.random.RandomState(1)", "np.exp(np.array(a))"]
     assert len(_inexact("\n".join([*lines, "from numpy import linalg"]))) == 5
 
 
 def inputs() -> list[Any]:
-    """The keys of all rows, and sums of what else is computed."""
+    """Return the keys of all rows, and checksums of other computed inputs."""
     keys = [[row.key() for row in samples.family(name)] for name in samples.families()]
     keys.append([row.key() for row in old_op_rows.ROWS])
     arrays = [upstream_gradient(np.ones(100, np.complex128), 3), layer_scenarios.numbers(500)]
@@ -85,7 +85,7 @@ def inputs() -> list[Any]:
 
 @pytest.mark.slow
 def test_a_processor_without_vectors_makes_the_same_inputs() -> None:
-    """NumPy, OpenBLAS and the C library are told to do without what this processor can."""
+    """NumPy, OpenBLAS and the C library are restricted to basic instructions."""
     from numpy._core import _multiarray_umath as numpy_core
 
     can = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__[name]]
@@ -107,7 +107,7 @@ def test_a_processor_without_vectors_makes_the_same_inputs() -> None:
 
 
 def test_exact_numbers_are_those_of_numpy() -> None:
-    """Up to the last bits; a generator gives the numbers of NumPy's in their order."""
+    """They agree up to the last bits; generators give NumPy's numbers in order."""
     x = np.linspace(0.001, 2000, 4001)
     np.testing.assert_allclose(exact_numbers.log(x), np.log(x), rtol=1e-15, atol=1e-15)
     np.testing.assert_allclose(exact_numbers.sin(x), np.sin(x), rtol=0, atol=1e-15)
@@ -122,7 +122,7 @@ def test_exact_numbers_are_those_of_numpy() -> None:
 
 
 def test_exact_matrices_are_those_of_linear_algebra() -> None:
-    """Products, and a Cholesky factor that multiplies to its matrix."""
+    """Products, and a Cholesky factor whose product is the matrix, are compared."""
     a = exact_numbers.RandomNumbers(1).normal(size=(2, 4, 3))
     square = exact_numbers.matmul(a, a.swapaxes(-1, -2)) + np.eye(4)
     np.testing.assert_allclose(square, a @ a.swapaxes(-1, -2) + np.eye(4), rtol=1e-13, atol=1e-13)

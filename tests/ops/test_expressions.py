@@ -1,4 +1,4 @@
-"""An op's expression gives what its kernel gives, to the last bit, and raises where it raises."""
+"""An op's expression gives the bits of its kernel, and raises where the kernel does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EXACT = {
 
 
 def values_of(dtype):
-    """Ordinary and extreme numbers of a type, as scalars."""
+    """Return ordinary and extreme numbers of a type, as scalars."""
     kind = dtype.numpy_dtype
     if dtype is dtypes.bool:
         return [np.True_, np.False_]
@@ -50,7 +50,7 @@ def values_of(dtype):
 
 
 def kernel_of(definition, dtype):
-    """The op's kernel for a type; None where it has none."""
+    """Return the op's kernel for a type, or None."""
     attrs = {"T": dtype, "incompatible_shape_error": True, "data_format": "NHWC"}
     types = {one.name: one for one in definition.op_def.attrs}
     if "T" in types:
@@ -63,7 +63,7 @@ def kernel_of(definition, dtype):
 
 
 def function_of(expression, kernel):
-    """The expression as a function of the op's inputs."""
+    """Return the expression as a function of the op's inputs."""
     names = [one.name for one in kernel.definition.op_def.inputs]
     text = expression.write(
         {name: name for name in names},
@@ -75,7 +75,7 @@ def function_of(expression, kernel):
 
 
 def answer(function, args):
-    """Dtype, shape and bits; or that it raised."""
+    """Return dtype, shape and bits; or that it raised."""
     try:
         with np.errstate(all="ignore"):
             found = function(*args)
@@ -87,7 +87,7 @@ def answer(function, args):
 @pytest.mark.parametrize("name", sorted(_EXACT))
 @in_one_test("dtype", _DTYPES.values())
 def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
-    """Every pair of numbers, zeros of both signs, infinities and NaN among them."""
+    """All pairs of numbers are compared, with zeros of both signs, infinities and NaN."""
     kernel = kernel_of(_EXACT[name], dtype)
     if kernel is None:
         return
@@ -101,7 +101,7 @@ def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
 @pytest.mark.parametrize("name", sorted(_EXACT))
 @in_one_test("dtype", _DTYPES.values())
 def test_an_expression_for_all_ranks_gives_the_kernels_bits(name, dtype):
-    """Arrays, arrays with scalars, arrays that do not fit."""
+    """Arrays, arrays with scalars, and arrays that do not fit are compared."""
     kernel = kernel_of(_EXACT[name], dtype)
     if kernel is None:
         return
@@ -124,7 +124,7 @@ _MATRICES += [(3, 999), (999, 3)]
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("transpose_a", [False, True])
 def test_a_product_of_matrices_gives_the_kernels_bits(transpose_a, transpose_b, dtype):
-    """Matrices that fit and that do not, what is none, and larger ones."""
+    """Matching, mismatching and invalid matrices, and larger ones, are compared."""
     definition = _WRITTEN["MatMul"]
     if dtype not in {one.name: one for one in definition.op_def.attrs}["T"].allowed:
         return
@@ -142,7 +142,7 @@ def test_a_product_of_matrices_gives_the_kernels_bits(transpose_a, transpose_b, 
 
 @pytest.mark.parametrize("dtype", _DTYPES.values(), ids=_DTYPES)
 def test_a_sum_with_a_bias_gives_the_kernels_bits(dtype):
-    """Biases that fit and that do not, values of every rank, larger ones."""
+    """Matching and mismatching biases, values of every rank, and larger ones are compared."""
     kernel = kernel_of(_WRITTEN["BiasAdd"], dtype)
     if kernel is None:
         return
@@ -166,7 +166,7 @@ _TILED = {name: one for name, one in op_registry.all_ops().items() if one.tile_e
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", sorted(_TILED))
 def test_a_tile_of_a_large_result_has_the_kernels_bits(name, dtype):
-    """Of arrays, with scalars and vectors; the tile may be written over an input."""
+    """Tiles of arrays, scalars and vectors are compared; a tile may overwrite an input."""
     kernel = kernel_of(_TILED[name], dtype)
     expression = tile_of(kernel)
     names = [one.name for one in kernel.definition.op_def.inputs]
@@ -203,5 +203,5 @@ def test_a_tile_of_a_large_result_has_the_kernels_bits(name, dtype):
 
 
 def test_there_are_expressions():
-    """The table was not lost."""
+    """The table of expressions is not empty."""
     assert {"AddV2", "Less", "FloorMod", "LogicalNot", "Maximum"} <= set(_EXACT)

@@ -1,4 +1,4 @@
-"""Functions built of several ops compute what TensorFlow's compute."""
+"""Functions built of several ops compute TensorFlow's results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_values_are_tensorflows(row: str) -> None:
 
 
 def test_the_smallest_along_any_axis() -> None:
-    """TensorFlow's CPU has no kernel for these; the gradient goes to the chosen elements."""
+    """TensorFlow has no CPU kernel for these; the gradient goes to the chosen elements."""
     x = np.random.RandomState(0).randn(3, 5, 2).astype(np.float32)
     with tf.Graph().as_default(), tf.Session() as session:
         tensor = tf.constant(x)

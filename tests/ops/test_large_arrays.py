@@ -1,6 +1,6 @@
-"""The faster ways with large arrays give what the plain ways give.
+"""The faster ways with large arrays give the results of the plain ways.
 
-Tiles are made small here, so that a few hundred elements are many tiles and an odd rest.
+Tiles are small here, so that a few hundred elements make many tiles and a remainder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _values(size: int, dtype: str, seed: int = 0) -> Any:
-    """Ordinary numbers and, here and there, special ones."""
+    """Return ordinary numbers and some special ones."""
     rng = np.random.default_rng(seed)
     values = rng.standard_normal(size).astype(dtype)
     count = min(size, 40)
@@ -56,7 +56,7 @@ _TWO = ["ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "LeakyReluGrad", "Softpl
 @in_one_test("shape", [(0,), (7,), (64,), (300,), (13, 40)])
 @in_one_test("dtype", ["f4", "f8", "f2"])
 def test_elementwise_ops_equal_the_plain_ones(op: str, shape: tuple[int, ...], dtype: str) -> None:
-    """To the last bit but for the sign of zero, with NaN and infinities, in tiles or whole."""
+    """All bits but the sign of zero are equal, with NaN and infinities, in tiles or whole."""
     size = int(np.prod(shape))
     inputs = [_values(size, dtype, seed).reshape(shape) for seed in range(1 + (op in _TWO))]
     attrs = {"alpha": 0.25} if op.startswith("Leaky") else {}
@@ -73,7 +73,7 @@ def test_elementwise_ops_equal_the_plain_ones(op: str, shape: tuple[int, ...], d
 
 @pytest.mark.parametrize("op", ["Relu", "Elu", "TanhGrad", "Sigmoid"])
 def test_arrays_that_are_not_contiguous(op: str) -> None:
-    """And scalars: they take the plain way, and give the same."""
+    """Scalars and arrays with gaps take the plain way."""
     function: Any = op_registry.get(op).function
     count = 2 if op in _TWO else 1
     turned = [_values(520, "f4", seed).reshape(13, 40).T for seed in range(count)]
@@ -86,7 +86,7 @@ def test_arrays_that_are_not_contiguous(op: str) -> None:
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1.0, np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("op", ["Maximum", "Minimum"])
 def test_limits_by_a_number(op: str, limit: float) -> None:
-    """A NaN on either side stays one."""
+    """A NaN on either side stays NaN."""
     x, function = _values(300, "f4"), op_registry.get(op).function
     got = function(np, x, np.float32(limit))  # type: ignore[misc]
     with plain_ways():
@@ -97,7 +97,7 @@ def test_limits_by_a_number(op: str, limit: float) -> None:
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u2", "i4", "i8", "F", "?", "O"])
 @pytest.mark.parametrize("where", ["new", "x", "y"])
 def test_choices_are_those_of_where(dtype: str, where: str) -> None:
-    """For every dtype, to the last bit, also written over one of the two."""
+    """All dtypes are equal to the last bit, also if an operand is overwritten."""
     x, y = (_values(300, "f4", seed).astype(dtype) for seed in range(2))
     condition = np.random.default_rng(1).random(300) < 0.4
     want = np.where(condition, x, y)
@@ -109,7 +109,7 @@ def test_choices_are_those_of_where(dtype: str, where: str) -> None:
 
 
 def test_choices_broadcast() -> None:
-    """Where shapes differ, the plain way is taken."""
+    """Different shapes take the plain way."""
     x, condition = _values(300, "f4").reshape(3, 100), np.arange(100) % 3 == 0
     got = choose(np, condition, x, np.float32(1))
     np.testing.assert_array_equal(got, np.where(condition, x, np.float32(1)))
@@ -117,7 +117,7 @@ def test_choices_broadcast() -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_zeros_hide_what_is_no_number(dtype: str) -> None:
-    """A chosen NaN is 0 afterwards."""
+    """Zeros replace chosen NaNs."""
     x = _values(300, dtype)
     condition = ~np.isfinite(x)
     got = zero_where(np, condition, x.copy())
@@ -137,7 +137,10 @@ _SHAPES = [((7, 9), (0,)), ((7, 9), (1,)), ((7, 9), (0, 1)), ((3000, 3), (0,)), 
 def test_sums_are_sums(
     shape: tuple[int, ...], axes: tuple[int, ...], dtype: str, keep_dims: bool
 ) -> None:
-    """Of the same shape, dtype and, but for the rounding, value; arrays or scalars as NumPy's."""
+    """Shape and dtype are NumPy's, values up to rounding.
+
+    Results are arrays or scalars as NumPy's.
+    """
     x = np.random.default_rng(0).standard_normal(shape)
     x = (x * 8).astype(dtype)
     got = sum_over(np, x, axes, keep_dims)
@@ -152,7 +155,7 @@ def test_sums_are_sums(
 
 
 def test_sums_of_views() -> None:
-    """What is not contiguous is summed, too."""
+    """Arrays with gaps are summed, too."""
     x = np.random.default_rng(0).standard_normal((60, 50)).astype("f4")
     for view in (x.T, x[::2], x[:, ::3], np.broadcast_to(x[0], (40, 50))):
         want = view.astype("f8").sum(axis=0)
@@ -162,7 +165,7 @@ def test_sums_of_views() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
 def test_sums_of_what_is_no_number(bad: float, axes: tuple[int, ...]) -> None:
-    """It stays in its own sum."""
+    """A NaN affects only its own sum."""
     x = np.ones((50, 60), "f4")
     x[3, 4] = bad
     np.testing.assert_array_equal(sum_over(np, x, axes), x.sum(axis=axes))
@@ -170,7 +173,7 @@ def test_sums_of_what_is_no_number(bad: float, axes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 1023, 1024, 5000])
 def test_sums_of_squares(size: int) -> None:
-    """Of any length."""
+    """Vectors have any length."""
     x = np.random.default_rng(0).standard_normal(size).astype("f4")
     np.testing.assert_allclose(sum_of_squares(np, x), (x.astype("f8") ** 2).sum(), rtol=1e-5)
 
@@ -179,7 +182,7 @@ def test_sums_of_squares(size: int) -> None:
 @pytest.mark.parametrize("shape", [(0, 5), (5, 1), (1, 300), (70, 9), (4, 5, 6), (300,)])
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
 def test_softmax_of_large_arrays(op: str, shape: tuple[int, ...], dtype: str) -> None:
-    """Row by row, also with infinities and NaN."""
+    """Rows with infinities and NaN are compared, too."""
     function: Any = op_registry.get(op).function
     rng = np.random.default_rng(0)
     plain = (5 * rng.standard_normal(shape)).astype(dtype)
@@ -197,7 +200,7 @@ def test_softmax_of_large_arrays(op: str, shape: tuple[int, ...], dtype: str) ->
 def test_cross_entropies_of_large_arrays(
     shape: tuple[int, int], dtype: str, is_sparse: bool
 ) -> None:
-    """Losses and gradients, also with infinities and NaN."""
+    """Losses and gradients are compared, also with infinities and NaN."""
     rng = np.random.default_rng(0)
     name = ("Sparse" if is_sparse else "") + "SoftmaxCrossEntropyWithLogits"
     function: Any = op_registry.get(name).function

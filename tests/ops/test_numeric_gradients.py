@@ -1,9 +1,9 @@
-"""Every gradient is the derivative: compared with differences of the values themselves.
+"""Every gradient is the derivative: it is compared with differences of values.
 
-The calls are those of the samples and the stored random calls. Where an op can, it computes in
-float64. A call counts if the function is smooth there: two steps of different length along a random
-direction must agree. Of a complex result the real part of its product with the conjugate of the
-incoming gradient counts, which is what TensorFlow's gradients are the derivatives of.
+The calls are those of the samples and the stored random calls, in float64 if the op supports it. A
+call counts if the function is smooth there: two steps of different length along a random direction
+must agree. For a complex result, the real part of its product with the conjugate of the incoming
+gradient is differentiated, as TensorFlow's gradients do.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from tfnb.ops.math.reduction_ops import reduce_sum
 if TYPE_CHECKING:
     from tests.ops.samples import Sample
 
-# Tensors get their operators when this is imported.
+# Importing this gives tensors their operators.
 assert math_ops
 
-# Gradients that are no derivatives by design, as in TensorFlow.
+# Gradients that are not derivatives by design, as in TensorFlow.
 _BY_DESIGN = {
     "FakeQuantWithMinMaxArgs": "passes through what is rounded",
     "FakeQuantWithMinMaxVars": "passes through what is rounded",
@@ -68,14 +68,14 @@ _WRONG_FOR_COMPLEX = frozenset(
         "SquaredDifference", "TridiagonalSolve", "UnsortedSegmentProd", "Xlog1py", "Xlogy",
     ]
 )  # fmt: skip
-# Where windows leave gaps, TensorFlow's values of volumes begin elsewhere than its gradients.
+# If windows leave gaps, TensorFlow's values of volumes begin at another place than its gradients.
 _NO_GAPS = frozenset(["AvgPool3D", "Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"])
-# Where x is 0 these are 0 whatever y is, and so are their gradients.
+# Where x is 0 these and their gradients are 0 for any y.
 _NOT_AT_ZERO = frozenset(["Xdivy", "Xlog1py", "Xlogy"])
-# So many first inputs only say which cells are the maxima: a step aside they are others.
+# The number of first inputs that only determine the places of maxima, which a step would change.
 _SAY_WHERE = {"MaxPoolGradGrad": 2, "MaxPool3DGradGrad": 2}
 _MOST_CALLS = 5
-# For ops whose calls elsewhere all lie at edges, or beyond where the function is defined.
+# For ops whose other calls are all at edges, or outside of the domain.
 _OWN = [
     call("DynamicPartition", uniform(4, 2), np.array([1, 0, 0, 1], np.int32), num_partitions=2),
     call("Erfinv", uniform(2, 3, low=-0.8, high=0.8)),
@@ -87,7 +87,7 @@ _OWN = [
 
 @cache
 def calls_with_gradients() -> dict[str, list[Sample]]:
-    """Calls with gradients by op, at most some of each."""
+    """Return calls with gradients by op, with a limit for each."""
     found: dict[str, list[Sample]] = {row.op: [row] for row in _OWN}
     for family in samples.families():
         for row in samples.family(family):
@@ -112,7 +112,7 @@ def _has_gradients(answer: dict[str, Any]) -> bool:
 
 
 def _widened(row: Sample) -> Sample:
-    """The call in float64."""
+    """Return the call in float64."""
 
     def one(entry: Any) -> Any:
         if isinstance(entry, list):
@@ -129,7 +129,7 @@ def _widened(row: Sample) -> Sample:
 class Slope:
     """The derivative of one call's weighted outputs, by gradients and by differences.
 
-    Of order 2 the gradients themselves are taken for the outputs, and by what comes into them, too.
+    In order 2 the gradients are the outputs, and are differentiated by the incoming gradients, too.
     """
 
     def __init__(self, row: Sample, order: int = 1) -> None:
@@ -158,7 +158,7 @@ class Slope:
             self.loss = [
                 reduce_sum(real(t * conj(w))) if t.dtype.is_complex else reduce_sum(t * w)
                 for t, w, value in zip(results, weights, values, strict=True)
-                # Vectors that Svd was not asked for are scalars, with a static shape of [0].
+                # Vectors that Svd does not compute are scalars, with a static shape of [0].
                 if t.shape.rank in (None, np.ndim(value))
             ]
             self.dense = [None if g is None else convert_to_tensor(g) for g in self.grads]
@@ -168,7 +168,7 @@ class Slope:
         self.is_wide = min(sizes) == 8
 
     def _differentiated(self, results: list[Any], values: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The gradients and their values; what comes into them is a source of its own."""
+        """Return the gradients and their values; incoming gradients are sources of their own."""
         incoming = [
             array_ops.placeholder(t.dtype, np.shape(v))
             for t, v in zip(results, values, strict=True)
@@ -184,13 +184,13 @@ class Slope:
             return found, session.run(found, self.feeds)
 
     def values(self) -> list[Any]:
-        """The gradients by the inputs; None where nothing is passed back."""
+        """Return the gradients by the inputs; None where there is none."""
         with Session(graph=self.graph) as session:
             found = iter(session.run([d for d in self.dense if d is not None], self.feeds))
             return [None if d is None else np.asarray(next(found)) for d in self.dense]
 
     def compare(self) -> str | None:
-        """What is wrong; "" if nothing; None where the function is not smooth."""
+        """Return the error, "" without one, or None where the function is not smooth."""
         feeds = self.feeds
         moved = [
             source
@@ -226,14 +226,14 @@ class Slope:
         loose = 1e-5 if self.is_wide else 2e-2
         if not np.isfinite([*numeric, slope]).all():
             return None
-        # At an edge the slopes of both sides differ, however short the step.
+        # At an edge the slopes of both sides differ for any step.
         if max(abs(numeric[0] - numeric[1]), 0.03 * abs(sides[0] - sides[1])) > loose * size:
             return None
         return "" if abs(slope - numeric[0]) <= 3 * loose * size else f"{slope}, not {numeric[0]}"
 
 
 def _is_apart(row: Sample) -> bool:
-    """Whether the gradient of this call is known to be no derivative."""
+    """Return whether the gradient of this call is known not to be a derivative."""
     if row.op in _NOT_AT_ZERO and not np.all(row.inputs[0]):
         return True
     if row.op in _NO_GAPS and max(row.attrs.get("strides", [1])) > 2:
@@ -243,7 +243,7 @@ def _is_apart(row: Sample) -> bool:
 
 
 def compared(row: Sample, order: int = 1) -> str | None:
-    """What is wrong; "" if nothing; None where the call tells nothing."""
+    """Return the error, "" without one, or None where the call is not usable."""
     if _is_apart(row):
         return None
     for one in (_widened(row), row):
@@ -259,7 +259,7 @@ def compared(row: Sample, order: int = 1) -> str | None:
 
 
 def names() -> list[str]:
-    """Ops that have calls with gradients."""
+    """Return ops that have calls with gradients."""
     return sorted(calls_with_gradients())
 
 
@@ -267,7 +267,7 @@ def names() -> list[str]:
 @pytest.mark.parametrize("most", few((2, _MOST_CALLS), 1))
 @pytest.mark.parametrize("op", names())
 def test_a_gradient_is_the_derivative(op: str, most: int) -> None:
-    """Along a random direction, where the function is smooth."""
+    """Smooth functions are compared along a random direction."""
     done = 0
     for row in calls_with_gradients()[op]:
         with np.errstate(all="ignore"):  # beyond where a function is defined

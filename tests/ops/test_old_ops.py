@@ -1,4 +1,4 @@
-"""Ops that only old graphs may hold compute what TensorFlow's do."""
+"""Ops that only old graphs may contain compute TensorFlow's results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _stored() -> dict[str, Any]:
 
 @pytest.mark.parametrize("row", old_op_rows.ROWS, ids=Sample.key)
 def test_values_are_tensorflows(row: Sample) -> None:
-    """Of every output; or the class of the error."""
+    """Values of every output are equal, or the class of the error."""
     wanted = {k: v for k, v in _stored().items() if k.startswith(f"{row.key()}:")}
     assert wanted
     if f"{row.key()}:error" in wanted:
@@ -41,20 +41,20 @@ def test_values_are_tensorflows(row: Sample) -> None:
 
 
 def test_a_new_graph_may_not_hold_them() -> None:
-    """As in TensorFlow, with the advice what to use."""
+    """The error suggests a replacement, as in TensorFlow."""
     with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="Use MatrixInverse"):
         tf.raw_ops.BatchMatrixInverse(input=[[[1.0]]])
 
 
 def test_fourier_transforms_of_old_graphs_have_no_kernel() -> None:
-    """A graph with them can be read; running them is refused."""
+    """A graph with them can be imported; running them is refused."""
     row = op("BatchFFT", np.zeros((2, 3), np.complex64))
     with pytest.raises(tf.OpError, match="BatchFFT"):
         old_op_rows.run(tf, row)
 
 
 def test_a_dense_table_of_an_old_graph_reserves_one_key() -> None:
-    """It has an empty key and none for what was deleted."""
+    """It has an empty key and no deleted key."""
     with tf.Graph().as_default():
         handle = tf.raw_ops.MutableDenseHashTable(
             empty_key=np.int64(-1), value_dtype=tf.string, shared_name="table"
@@ -85,7 +85,7 @@ def _old_graph() -> tf.Graph:
 
 @pytest.mark.parametrize("suffix", ["", "V2"])
 def test_gradients_go_through_tensor_arrays_of_old_graphs(suffix: str) -> None:
-    """Written and read, scattered and gathered, split and concatenated."""
+    """Writes and reads, scatters and gathers, splits and concatenations are differentiated."""
 
     def build(name: str, **attrs: Any) -> Any:
         return getattr(tf.raw_ops, f"TensorArray{name}{suffix}")(**attrs)

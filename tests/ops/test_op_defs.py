@@ -1,4 +1,4 @@
-"""Every registered op promises exactly what TensorFlow's OpDef promises."""
+"""Every registered op has the OpDef of TensorFlow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_op_defs_equal_tensorflows(registered: dict[str, op_registry.OpDefinitio
 
 
 def test_every_op_is_an_op_of_tensorflow(registered: dict[str, op_registry.OpDefinition]) -> None:
-    """No op is invented, apart from the listed ones and those of other tests."""
+    """Every op exists in TensorFlow, apart from the listed ones and those of other tests."""
     ours = {
         name
         for name, definition in registered.items()

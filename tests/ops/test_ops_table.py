@@ -1,4 +1,4 @@
-"""docs/ops.md says what the registry says."""
+"""docs/ops.md agrees with the registry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_table_is_up_to_date() -> None:
 
 
 def test_rows_tell_dtypes_gradients_devices_and_effects() -> None:
-    """A row for each kind of op."""
+    """A row of each kind of op is checked."""
     rows = (ROOT / "docs" / "ops.md").read_text().splitlines()
     for row in (
         "| Relu | T: real numbers, qint8 | yes | CPU GPU | samples | |",

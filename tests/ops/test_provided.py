@@ -1,4 +1,4 @@
-"""Functions that ops and control flow call from rooms above: declared below, defined above."""
+"""Functions that ops call from upper folders: declared in ops, defined in library."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def _declared() -> dict[str, Provided]:
 
 
 def test_every_declared_function_is_provided_and_no_other() -> None:
-    """The table of what is provided has the names that are declared."""
+    """The declared and the provided names are equal."""
     assert set(_declared()) == set(provides.PROVIDED)
 
 
 @pytest.mark.parametrize("name", sorted(provides.PROVIDED))
 def test_a_provided_function_is_found_under_its_name(name: str) -> None:
-    """The declaration has the name it is called by, and there is a function."""
+    """The declaration has the name of an existing function."""
     assert _declared()[name].name == name
     assert callable(provides.find(name))
 
 
 def test_a_function_that_no_room_provides_is_refused() -> None:
-    """A call of a name that is not in the table names it."""
+    """The error names the function."""
     with pytest.raises(RuntimeError, match="No room provides 'unknown'"):
         Provided("unknown")()
 
@@ -78,7 +78,7 @@ print(tf.Session().run(tf.gradients(y, x)[0], {x: 2.0}))
 def test_gradients_of_an_imported_graph_need_no_import_by_hand(
     control_flow: str, tmp_path: Path
 ) -> None:
-    """tf.gradients finds what gradients of loops, conds and arrays are built from by itself."""
+    """tf.gradients imports everything that gradients of loops, conds and arrays need."""
     target = str(tmp_path / "graph.meta")
     outputs = []
     for program in (BUILD, DIFFERENTIATE):

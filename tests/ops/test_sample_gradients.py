@@ -1,4 +1,4 @@
-"""The gradients of every op of the samples against TensorFlow's stored answers."""
+"""The gradients of every op of the samples are compared with TensorFlow's stored answers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tfnb.library.gradients.gradients import gradients
 from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
 
-# Tensors get their operators when this is imported.
+# Importing this gives tensors their operators.
 assert math_ops
 
 
 @cache
 def _with_gradient() -> dict[str, list[tuple[str, samples.Sample]]]:
-    """The rows of each op whose gradients TensorFlow was asked for, with their families."""
+    """Return the rows of each op with stored gradients, with their families."""
     found: dict[str, list[tuple[str, samples.Sample]]] = {}
     for name in samples.families():
         for row in samples.family(name):
             answer = answer_of(name, row) if row.gradient else None
             if answer is None:
                 continue
-            # Other errors than "no gradient defined" are TensorFlow's own slips.
+            # Other errors than "no gradient defined" are defects of TensorFlow.
             refused = answer.get("gradient_error", [""])[0] == "LookupError"
             if "gradients" in answer or refused:
                 found.setdefault(row.op, []).append((name, row))

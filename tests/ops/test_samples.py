@@ -1,4 +1,4 @@
-"""Every row of the op samples against TensorFlow's stored answers."""
+"""Every row of the op samples is compared with TensorFlow's stored answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _golden(name: str) -> Golden:
 
 
 def answer_of(name: str, row: samples.Sample) -> dict[str, Any] | None:
-    """What TensorFlow answered to this row, or None where it was not asked yet."""
+    """Return TensorFlow's answer to this row, or None if it is not stored."""
     return _golden(name).get(row.key())
 
 
@@ -62,23 +62,23 @@ def _all_ops_registered() -> None:
 def check_rows(
     rows: Iterable[tuple[str, samples.Sample]], check: Callable[[str, samples.Sample], None]
 ) -> None:
-    """Checks all rows of an op, and fails with what every row that failed says, by its key.
+    """Check all rows of an op, and fail with the messages of all failed rows, by key.
 
-    A row is no test of its own: with fifteen thousand tests, pytest takes longer than the ops.
+    A row is not a separate test: with fifteen thousand tests, pytest takes longer than the ops.
     """
     check_each(rows, lambda row: check(*row), lambda row: f"{row[1].key()} of samples_{row[0]}.py")
 
 
 @_ALL
 def test_values_equal_tensorflows(op: str) -> None:
-    """The kernel's outputs, the variables it wrote, or its error are TensorFlow's."""
+    """Outputs, written variables, or the error of the kernel equal TensorFlow's."""
     check_rows(_rows()[op], _check_values)
 
 
 def _check_values(name: str, row: samples.Sample) -> None:
     answer = _answer(name, row)
     if "build_error_unknown" in answer or "no_kernel" in answer:
-        # TensorFlow refuses the node for its attrs alone, or has no kernel on a CPU.
+        # TensorFlow refuses the node for its attrs, or has no CPU kernel.
         return
     if "error" in answer:
         _, message = answer["error"]
@@ -101,7 +101,7 @@ def _check_values(name: str, row: samples.Sample) -> None:
     triples = zip(outputs, answer["values"], run.output_types, strict=True)
     for position, (found, wanted, dtype) in enumerate(triples):
         if position in row.undefined:
-            # An output that TensorFlow does not set at all is a scalar.
+            # An output that TensorFlow does not set is a scalar.
             assert wanted.shape in (np.shape(found), ())
         elif wanted is not None:
             assert_same(found, wanted, row, dtype)
@@ -111,10 +111,7 @@ def _check_values(name: str, row: samples.Sample) -> None:
 
 @_ALL
 def test_static_shapes_equal_tensorflows(op: str) -> None:
-    """The shape function says what TensorFlow's says, for known values.
-
-    Known shapes and nothing known.
-    """
+    """Shapes equal TensorFlow's for known values, known shapes and unknown shapes."""
     check_rows(_rows()[op], _check_shapes)
 
 
@@ -170,7 +167,7 @@ def assert_same(found: Any, wanted: Any, row: samples.Sample, dtype: Any) -> Non
     atol = row.atol if row.atol is not None else rtol * scale / 4
     pair = np.atleast_1d(found.astype(wide), wanted.astype(wide))
     if wide is np.complex128:
-        # NumPy would not let the finite part of an infinite number differ at all.
+        # NumPy allows no difference in the finite part of an infinite complex number.
         endless = np.isinf(pair).all(axis=0) & ~np.isnan(pair).any(axis=0)
         parts = [value[endless].view(np.float64) for value in pair]
         np.testing.assert_allclose(*parts, rtol=rtol, atol=atol)

@@ -1,7 +1,7 @@
-"""Every GPU kernel on a double of CuPy: the values of the CPU, in the memory they belong to.
+"""Every GPU kernel on a double of CuPy: the CPU's values, in the right memory.
 
 The double refuses arrays of NumPy as CuPy does, so a kernel that mixes both fails here. Rows of
-text are left out: the placer puts no node there whose tensors a GPU cannot hold.
+text are left out: the placer assigns to a GPU no node with tensors that a GPU cannot hold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tfnb.core import array_module, dtypes, op_registry
 from tfnb.core.resource_mgr import RefCell
 
 _ON_HOST = (dtypes.string, dtypes.resource, dtypes.variant)
-# On a GPU their two-byte floats are rounded at the end only: as those of four bytes on a CPU.
+# On a GPU their two-byte floats are rounded only at the end, like four-byte floats on a CPU.
 _CUMULATIVE = ("Cumsum", "Cumprod", "CumulativeLogsumexp")
 
 
@@ -45,7 +45,7 @@ def _has_text(row: samples.Sample) -> bool:
 
 @pytest.fixture(scope="module")
 def cupy():
-    """The double in CuPy's place."""
+    """The double in place of CuPy."""
     double = RecordingCupy()
     with pytest.MonkeyPatch.context() as patch:
         for name, module in double.modules().items():
@@ -62,7 +62,7 @@ def _positions(ranges: Any, names: Any) -> set[int]:
 
 
 def _on_gpu(cupy: RecordingCupy, row: samples.Sample) -> SampleRun:
-    """A run of the row on the GPU, with its inputs where the op wants them."""
+    """Run the row on the GPU, with its inputs in the memory that the op declares."""
     run = SampleRun(row)
     run.device.device_type, run.device.xp = "GPU", cupy
     stay = _positions(run.op_def.input_ranges(run.attrs), run.definition.host_memory)
@@ -79,7 +79,7 @@ def _on_gpu(cupy: RecordingCupy, row: samples.Sample) -> SampleRun:
 
 @pytest.mark.parametrize("op", sorted(rows_by_op()))
 def test_a_gpu_kernel_gives_what_the_cpu_gives(op, cupy):
-    """All rows of the op; outputs are on the GPU unless the op says host memory."""
+    """Outputs of all rows are on the GPU unless the op declares host memory."""
     for row in rows_by_op()[op]:
         wanted = SampleRun(_wide(row) if op in _CUMULATIVE else row).run()
         run = _on_gpu(cupy, row)
@@ -100,7 +100,7 @@ def test_a_gpu_kernel_gives_what_the_cpu_gives(op, cupy):
 
 
 def _wide(row: samples.Sample) -> samples.Sample:
-    """The row, two-byte floats as four-byte ones."""
+    """Return the row with four-byte floats in place of two-byte ones."""
     arrays = [np.asarray(entry) for entry in row.inputs]
     narrow = [a.dtype.itemsize == 2 and a.dtype.kind not in "iu" for a in arrays]
     inputs = (a.astype(np.float32) if n else a for a, n in zip(arrays, narrow, strict=True))

@@ -1,6 +1,6 @@
-"""Gradients of gradients: TensorFlow's numbers, and the derivatives of the first ones.
+"""Second gradients: TensorFlow's numbers, and the derivatives of the first ones.
 
-``python -m tests.ops.second_gradients PYTHON --store`` asks TensorFlow again.
+``python -m tests.ops.second_gradients PYTHON --store`` stores TensorFlow's answers again.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from tests.ops.second_gradients import difference, stored
 from tests.ops.test_numeric_gradients import calls_with_gradients, compared
 from tfnb.core import op_registry
 
-# Where the first gradient is not the derivative, or takes something for fixed that a step changes,
-# the second cannot be that of the first; TensorFlow's are the same, which the other test says.
+# If the first gradient is not the derivative, or treats changing values as constants, the second is
+# not its derivative either; TensorFlow's are equal, as the other test shows.
 _BY_DESIGN = {
     "Cholesky": "knows that matrices are symmetric",
     "FusedBatchNormGrad": "knows that mean and variance are those of x",
@@ -31,7 +31,7 @@ _BY_DESIGN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("op", sorted(stored()))
 def test_second_gradients_equal_tensorflows(op: str) -> None:
-    """By the inputs and by what comes into the first ones; or the error is of the same class."""
+    """Second gradients by inputs and by incoming gradients are equal, or the class of the error."""
     for row, wanted in stored()[op]:
         found = difference(row, wanted)
         assert not found, f"{op}{row.attrs}: {found}"
@@ -49,7 +49,7 @@ def _twice_differentiable() -> list[str]:
 @pytest.mark.repeats
 @pytest.mark.parametrize("op", _twice_differentiable())
 def test_a_second_gradient_is_the_derivative_of_the_first(op: str) -> None:
-    """Along a random direction, where the gradient is smooth."""
+    """Smooth gradients are compared along a random direction."""
     for row, _ in stored()[op]:
         with np.errstate(all="ignore"):
             found = compared(row, order=2)
@@ -57,6 +57,6 @@ def test_a_second_gradient_is_the_derivative_of_the_first(op: str) -> None:
 
 
 def test_every_op_with_a_gradient_is_asked() -> None:
-    """Those whose calls are all of two bytes apart."""
+    """Ops whose calls all have two-byte floats are left out."""
     able = {op for op in calls_with_gradients() if op_registry.get(op).gradient_function}
     assert able - set(stored()) <= {"NextAfter"}

@@ -10,7 +10,7 @@ from tests.core import golden_values
 
 @cache
 def tensorflow_names() -> dict[str, Any]:
-    """What the expressions may use, from TensorFlow as TensorFlow 1."""
+    """Return TensorFlow 1's objects for the names in expressions."""
     import tensorflow.compat.v1 as tf
     from tensorflow.core.framework import tensor_pb2
     from tensorflow.python.framework import device
@@ -22,7 +22,7 @@ def tensorflow_names() -> dict[str, Any]:
 
 
 def tensorflow_results(name: str) -> dict[str, str]:
-    """What TensorFlow makes of the expressions in one file."""
+    """Return TensorFlow's results of the expressions in one file."""
     return {
         expression: golden_values.result_of(expression, tensorflow_names())
         for expression in golden_values.recorded(name)

@@ -1,4 +1,4 @@
-"""tfnb and TensorFlow live in one process, whichever is imported first."""
+"""tfnb and TensorFlow work in one process, in either order of imports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ import_message_modules()
     ids=["tfnb first", "tensorflow first"],
 )
 def test_both_write_the_same_bytes_in_one_process(imports: str) -> None:
-    """Neither claims the other's names, and every message is the same on the wire."""
+    """Neither registers the other's names, and every message has the same bytes."""
     script = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{imports}\n{CHECK_MESSAGES}"
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False

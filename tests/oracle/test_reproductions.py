@@ -1,4 +1,4 @@
-"""Programs of a Markdown file are replayed, and compared with the answers that stand under them."""
+"""Programs of a Markdown file are replayed, and compared with the stored answers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ while True: pass
 
 
 def _replayed(tmp_path: Path, *options: str) -> tuple[int, list[str]]:
-    """Replays the programs of the file; gives the exit status and the lines printed."""
+    """Replay the programs of the file; return the exit status and the printed lines."""
     file = tmp_path / "programs.md"
     file.write_text(_FILE.replace("{cut}", "x" * (500 - len("show(lambda: tf.constant('"))))
     command = [sys.executable, str(_SCRIPT), str(file), *options]
@@ -54,7 +54,7 @@ def _replayed(tmp_path: Path, *options: str) -> tuple[int, list[str]]:
 
 @pytest.mark.slow
 def test_what_differs_is_printed_and_counted(tmp_path: Path) -> None:
-    """Equal answers are counted only; programs that the file cuts short are left out."""
+    """Equal answers are only counted; programs that the file cuts short are left out."""
     status, lines = _replayed(tmp_path, "--only", "e")
     assert status == 1
     assert lines[-1] == (
@@ -69,6 +69,6 @@ def test_what_differs_is_printed_and_counted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
-    """The others of the file are run all the same."""
+    """The other programs of the file still run."""
     _, lines = _replayed(tmp_path, "--only", "runs on", "--seconds", "1")
     assert "       HANG: did not end in 1 s" in lines

@@ -1,4 +1,4 @@
-"""A translator in small: bidirectional encoder, attention, a decoder that feeds itself."""
+"""A small translator: bidirectional encoder, attention, a decoder that reads its own output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tfnb as tf
 
 
 def encode(words: list[list[int]], lengths: list[int]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """(embeddings, what the encoder remembers of every word, its last state)."""
+    """Return (embeddings, the encoder's output for every word, its last state)."""
     embeddings = tf.get_variable("embeddings", [7, 4])
     outputs, states = tf.nn.bidirectional_dynamic_rnn(
         tf.nn.rnn_cell.GRUCell(3),
@@ -19,7 +19,7 @@ def encode(words: list[list[int]], lengths: list[int]) -> tuple[tf.Tensor, tf.Te
 
 
 def decode(embeddings: tf.Tensor, memory: tf.Tensor, state: tf.Tensor, steps: int) -> tf.Tensor:
-    """The logits of every step; each step reads the word that the one before chose."""
+    """Return the logits of every step; each step reads the word that the previous one chose."""
     cell = tf.nn.rnn_cell.GRUCell(6)
     keys = tf.layers.dense(memory, 5, use_bias=False, name="keys")
     word = tf.constant([1, 1])
@@ -39,7 +39,7 @@ def decode(embeddings: tf.Tensor, memory: tf.Tensor, state: tf.Tensor, steps: in
 
 
 def main() -> dict[str, float]:
-    """Trains the translator on two sentences and gives the loss."""
+    """Train the translator on two sentences; return the loss."""
     tf.set_random_seed(21)
     targets = [[1, 2, 3], [3, 2, 1]]
     embeddings, memory, state = encode([[1, 2, 3], [4, 5, 0]], [3, 2])

@@ -1,4 +1,4 @@
-"""An autoencoder: points on a curve in eight dimensions pressed through two numbers and back."""
+"""An autoencoder: points on a curve in eight dimensions, encoded as two numbers and decoded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Trains encoder and decoder and gives the error of reconstruction."""
+    """Train encoder and decoder; return the error of reconstruction."""
     random = np.random.RandomState(10)
     along = random.uniform(-1.0, 1.0, (160, 2))
     data = np.tanh(along @ random.normal(0.0, 1.0, (2, 8))).astype(np.float32)

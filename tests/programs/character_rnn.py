@@ -1,4 +1,4 @@
-"""A recurrent network of two layers learns which letter follows, its state fed back by hand."""
+"""A recurrent network of two layers predicts the next letter; its state is fed explicitly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BATCH, STEPS, HIDDEN = 4, 9, 12
 
 
 def main() -> dict[str, float]:
-    """Trains with clipped gradients, then goes on writing."""
+    """Train with clipped gradients, then generate text."""
     letters = sorted(set(TEXT))
     data = np.array([letters.index(letter) for letter in TEXT]).reshape(BATCH, -1)
     tf.set_random_seed(5)

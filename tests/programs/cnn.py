@@ -33,7 +33,7 @@ def model(images: tf.Tensor, training: tf.Tensor) -> tf.Tensor:
 
 
 def main() -> dict[str, float]:
-    """Trains the network and gives loss and accuracy."""
+    """Train the network; return loss and accuracy."""
     images, labels = stripes(96)
     tf.set_random_seed(6)
     x = tf.placeholder(tf.float32, [None, 10, 10, 1])

@@ -6,7 +6,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Gives values and gradients for several inputs, and which branches ran."""
+    """Return values and gradients for several inputs, and which branches ran."""
     x = tf.placeholder(tf.float32, [], name="x")
     taken = tf.Variable([0, 0, 0], name="taken")
 

@@ -1,4 +1,4 @@
-"""Gradients of one's own: registered, overriding, custom, stopped."""
+"""Custom gradients: registered, overriding, custom_gradient, stopped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def log1pexp(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
 
 
 def main() -> dict[str, float]:
-    """Gives gradients of all kinds, and a network trained through a step function."""
+    """Return gradients of all kinds, and train a network through a step function."""
     name = "ProgramsStraightThrough"
     with contextlib.suppress(KeyError):  # registered in a run before
         tf.RegisterGradient(name)(lambda op, upstream: upstream)

@@ -1,4 +1,4 @@
-"""Training fed by tf.data: slices, a map, batches, epochs; another pipeline to evaluate."""
+"""Training from tf.data: slices, a map, batches, epochs; another pipeline for evaluation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Fits a plane and gives the error on points that were not seen."""
+    """Fit a plane; return the error on unseen points."""
     random = np.random.RandomState(18)
     points = random.uniform(-1.0, 1.0, (120, 2)).astype(np.float32)
     heights = (points @ [1.5, -0.5] + 0.25).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Q-learning with a network that learns and one, now and then copied from it, that it aims at."""
+"""Q-learning with a trained network and a target network, which is a copy updated now and then."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ GAMMA = 0.9
 
 
 def values(state: tf.Tensor, scope: str) -> tf.Tensor:
-    """What each of three actions is worth."""
+    """Return the values of three actions."""
     with tf.variable_scope(scope):
         hidden = tf.layers.dense(state, 10, tf.nn.relu, name="hidden")
         return tf.layers.dense(hidden, 3, name="values")
 
 
 def main() -> dict[str, float]:
-    """Learns from random transitions."""
+    """Learn from random transitions."""
     random = np.random.RandomState(4)
     tf.set_random_seed(9)
     state = tf.placeholder(tf.float32, [None, 4])

@@ -1,4 +1,4 @@
-"""A saved network is imported from its MetaGraphDef, kept as it is, and given a new last layer."""
+"""A saved network is imported from its MetaGraphDef, frozen, and given a new last layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tfnb as tf
 
 
 def pretrain(folder: Path) -> str:
-    """Saves a network with random weights; its features are in a collection."""
+    """Save a network with random weights; its features are in a collection."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(20)
         x = tf.placeholder(tf.float32, [None, 4], name="x")
@@ -23,7 +23,7 @@ def pretrain(folder: Path) -> str:
 
 
 def main() -> dict[str, float]:
-    """Trains the new layer only."""
+    """Train the new layer only."""
     x = np.random.RandomState(0).randn(6, 4)
     with tempfile.TemporaryDirectory() as folder:
         path = pretrain(Path(folder))

@@ -1,4 +1,4 @@
-"""From training to a file to serve: a recurrent network saved, imported, trained on, frozen."""
+"""From training to a file for serving: a recurrent network saved, imported, trained on, frozen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tfnb as tf
 
 
 def build() -> None:
-    """Two LSTM layers that are to say one half."""
+    """Build two LSTM layers, trained to give one half."""
     tf.set_random_seed(22)
     x = tf.placeholder(tf.float32, [None, 4, 2], name="x")
     cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.LSTMCell(3) for _ in range(2)])
@@ -22,7 +22,7 @@ def build() -> None:
 
 
 def main() -> dict[str, float]:
-    """Gives the loss at every station."""
+    """Return the loss at every stage."""
     x = np.sin(np.arange(16.0)).reshape(2, 4, 2)
     with tempfile.TemporaryDirectory() as folder:
         with tf.Graph().as_default(), tf.Session() as session:

@@ -1,4 +1,4 @@
-"""A generative adversarial network that learns where a cloud of points lies."""
+"""A generative adversarial network that learns the position of a cloud of points."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import tfnb as tf
 
 
 def generator(noise: tf.Tensor) -> tf.Tensor:
-    """Points made of noise."""
+    """Make points from noise."""
     with tf.variable_scope("generator"):
         hidden = tf.layers.dense(noise, 8, tf.nn.leaky_relu)
         return tf.layers.dense(hidden, 2)
 
 
 def discriminator(points: tf.Tensor) -> tf.Tensor:
-    """How real each point looks."""
+    """Return how real each point looks."""
     with tf.variable_scope("discriminator", reuse=tf.AUTO_REUSE):
         hidden = tf.layers.dense(points, 16, tf.nn.leaky_relu, name="hidden")
         return tf.layers.dense(hidden, 1, name="logits")
 
 
 def main() -> dict[str, float]:
-    """Trains both and gives the centre of what the generator makes."""
+    """Train both; return the centre of the generated points."""
     random = np.random.RandomState(12)
     centre = np.array([2.0, -1.0])
     tf.set_random_seed(13)

@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Fits ``y = 3 x - 2`` and gives what was found."""
+    """Fit ``y = 3 x - 2``; return the coefficients."""
     random = np.random.RandomState(0)
     xs = random.uniform(-1.0, 1.0, 200).astype(np.float32)
     ys = (3.0 * xs - 2.0 + random.normal(0.0, 0.05, 200)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Logistic regression: two clouds of points told apart, with Adam, weight decay and an accuracy."""
+"""Logistic regression: two clouds of points are classified, with Adam and weight decay."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Trains the classifier and gives loss and accuracy."""
+    """Train the classifier; return loss and accuracy."""
     random = np.random.RandomState(1)
     labels = random.randint(0, 2, 300).astype(np.float32)
     points = random.normal(0.0, 1.0, (300, 2)) + np.where(labels[:, None] > 0, 2.0, -2.0)

@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Trains the network and gives loss and accuracy."""
+    """Train the network; return loss and accuracy."""
     random = np.random.RandomState(7)
     lengths = random.randint(2, 9, 128)
     steps = random.normal(0.0, 1.0, (128, 8, 1)).astype(np.float32)
@@ -25,7 +25,7 @@ def main() -> dict[str, float]:
     loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits))
     train = tf.train.AdamOptimizer(0.03).minimize(loss)
     accuracy = tf.reduce_mean(tf.cast(tf.equal(logits > 0, y > 0.5), tf.float32))
-    # Beyond the end of a sequence nothing comes out.
+    # Outputs beyond the end of a sequence are zero.
     beyond = tf.boolean_mask(outputs, tf.logical_not(tf.sequence_mask(length, 8)))
 
     feed = {x: steps, length: lengths, y: labels}

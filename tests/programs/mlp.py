@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def spirals(count: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points on ``classes`` arms of a spiral, and which arm each lies on."""
+    """Return points on ``classes`` arms of a spiral, and the arm of each."""
     random = np.random.RandomState(3)
     labels = np.arange(count) % classes
     radius = np.sqrt(random.uniform(0.05, 1.0, count))
@@ -27,7 +27,7 @@ def dense(x: tf.Tensor, size: int, name: str) -> tf.Tensor:
 
 
 def main() -> dict[str, float]:
-    """Trains the network and gives loss and accuracy."""
+    """Train the network; return loss and accuracy."""
     points, labels = spirals(300, 3)
     tf.set_random_seed(4)
     x = tf.placeholder(tf.float32, [None, 2])

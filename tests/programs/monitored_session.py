@@ -1,4 +1,4 @@
-"""MonitoredTrainingSession: hooks, checkpoints on the way, going on where a run ended."""
+"""MonitoredTrainingSession: hooks, checkpoints during training, continuing after a restart."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import tfnb as tf
 
 
 class Losses(tf.train.SessionRunHook):
-    """Keeps the loss of every step."""
+    """Records the loss of every step."""
 
     def __init__(self, loss: tf.Tensor) -> None:
         self.loss = loss
         self.seen: list[float] = []
 
     def before_run(self, run_context: Any) -> Any:
-        """Asks for the loss as well."""
+        """Request the loss."""
         return tf.train.SessionRunArgs(self.loss)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Keeps it."""
+        """Record the loss."""
         self.seen.append(float(run_values.results))
 
 
 def train(folder: str, last_step: int) -> list[float]:
-    """Trains until ``last_step`` and gives the losses of the steps made."""
+    """Train until ``last_step``; return the losses of the steps."""
     with tf.Graph().as_default():
         global_step = tf.train.get_or_create_global_step()
         weight = tf.get_variable("weight", initializer=5.0)
@@ -48,7 +48,7 @@ def train(folder: str, last_step: int) -> list[float]:
 
 
 def main() -> dict[str, float]:
-    """Trains in two runs and gives the losses at their ends."""
+    """Train in two runs; return the losses at their ends."""
     with tempfile.TemporaryDirectory() as folder:
         first = train(folder, 10)
         assert os.path.exists(os.path.join(folder, "model.ckpt-10.index"))

@@ -1,4 +1,4 @@
-"""Moving averages of the weights, kept behind each training step and restored in their place."""
+"""Moving averages of the weights, updated after each training step and restored as weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Trains, saves, and restores the averages where the weights were."""
+    """Train, save, and restore the averages as weights."""
     with tf.variable_scope("model"):
         w = tf.get_variable("w", [3], initializer=tf.ones_initializer())
         b = tf.get_variable("b", [], initializer=tf.zeros_initializer())

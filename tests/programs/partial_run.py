@@ -1,4 +1,4 @@
-"""A step in parts: what is fed late depends on what came out early."""
+"""A step in parts: late feeds depend on early fetches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Runs a forward pass, decides outside of the graph, and runs the rest of the same step."""
+    """Run a forward pass, decide outside of the graph, and run the rest of the same step."""
     x = tf.placeholder(tf.float32, [3], name="x")
     noise = tf.random_uniform([3], seed=17)
     hidden = x * 2.0 + noise
@@ -21,7 +21,7 @@ def main() -> dict[str, float]:
         early = session.partial_run(handle, hidden, feed_dict={x: [1.0, 2.0, 3.0]})
         wanted = np.round(early)
         total, slope = session.partial_run(handle, [loss, gradient], feed_dict={target: wanted})
-    # The noise was drawn once: both parts are one step.
+    # The noise is drawn once: both parts belong to one step.
     np.testing.assert_allclose(total, np.square(early - wanted).sum(), rtol=1e-5)
     np.testing.assert_allclose(slope, 4.0 * (early - wanted), rtol=1e-4, atol=1e-5)
     return {"early": float(early.sum()), "loss": float(total)}

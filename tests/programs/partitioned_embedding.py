@@ -1,4 +1,4 @@
-"""Embeddings cut into parts: lookups in all parts, sparse features, sparse gradients."""
+"""Partitioned embeddings: lookups in all parts, sparse features, sparse gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Trains a recommender of users and items whose tables lie in several variables."""
+    """Train a recommender of users and items whose tables are partitioned."""
     random = np.random.RandomState(19)
     users, items = random.randint(0, 12, 200), random.randint(0, 9, 200)
     taste, kind = random.normal(size=(12, 2)), random.normal(size=(9, 2))

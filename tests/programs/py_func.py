@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Sorts in Python inside of a training step, and counts how often it was asked."""
+    """Sort in Python inside of a training step, and count the calls."""
     calls = []
 
     def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Training fed by queues: a producer of examples, queue runners, a coordinator, batches."""
+"""Training from queues: a producer of examples, queue runners, a coordinator, batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def main() -> dict[str, float]:
-    """Fits a line to two epochs of queued examples, and says when they ended."""
+    """Fit a line to two epochs of queued examples; return when they ended."""
     xs = np.linspace(-1.0, 1.0, 40).astype(np.float32)
     ys = 2.0 * xs + 1.0
     x, y = tf.train.slice_input_producer([xs, ys], num_epochs=25, shuffle=False)

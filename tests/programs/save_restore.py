@@ -1,4 +1,4 @@
-"""A Saver: train, save, go on in another session, in an imported graph, and in part."""
+"""A Saver: train, save, continue in another session, in an imported graph, and in part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tfnb as tf
 
 
 def build() -> tuple[tf.Tensor, tf.Operation, tf.Variable]:
-    """A small network whose loss falls."""
+    """Build a small network whose loss decreases."""
     tf.set_random_seed(14)
     x = tf.constant(np.linspace(-1.0, 1.0, 24).reshape(8, 3).astype(np.float32))
     hidden = tf.layers.dense(x, 4, tf.nn.tanh, name="hidden")
@@ -22,7 +22,7 @@ def build() -> tuple[tf.Tensor, tf.Operation, tf.Variable]:
 
 
 def main() -> dict[str, float]:
-    """Gives the loss before saving, after restoring, and after going on."""
+    """Return the loss before saving, after restoring, and after continuing."""
     with tempfile.TemporaryDirectory() as folder:
         prefix = os.path.join(folder, "model")
         with tf.Graph().as_default():

@@ -1,7 +1,7 @@
-"""Whole programs as TensorFlow 1's users write them, with only the import changed.
+"""Whole programs in the style of TensorFlow 1, with only the import changed.
 
-Each file beside this one is a program that asserts what it is to reach. The script
-``scripts/oracle/programs.py`` runs them with TensorFlow; numbers that seeds make equal agree.
+Each file beside this one is a program that asserts its results. ``scripts/oracle/programs.py`` runs
+them with TensorFlow; numbers that are determined by seeds agree.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def test_program_reaches_what_it_reaches_in_tensorflow(name: str) -> None:
 
 
 def test_every_program_was_run_with_tensorflow() -> None:
-    """No program without numbers, and no numbers without a program."""
+    """Each program has stored numbers, and all stored numbers have a program."""
     assert sorted(_ANSWERS) == _PROGRAMS

@@ -1,4 +1,4 @@
-"""Variables shared in all ways: reuse, AUTO_REUSE, templates, custom getters, partial scopes."""
+"""Shared variables: reuse, AUTO_REUSE, templates, custom getters, partial scopes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tfnb as tf
 
 
 def tower(x: tf.Tensor) -> tf.Tensor:
-    """A layer whose variables come from the scope around."""
+    """Build a layer with variables from the surrounding scope."""
     weights = tf.get_variable("weights", [2, 2], initializer=tf.constant_initializer(0.5))
     with tf.variable_scope("inner"):
         bias = tf.get_variable("bias", [2], initializer=tf.ones_initializer())
@@ -18,9 +18,9 @@ def tower(x: tf.Tensor) -> tf.Tensor:
 
 
 def main() -> dict[str, float]:
-    """Trains a siamese network by one tower's loss and gives what the other computes."""
+    """Train a siamese network by one tower's loss; return the output of the other tower."""
     x = tf.constant(np.arange(6, dtype=np.float32).reshape(3, 2))
-    # What reads a variable behind a handle reads it after what it depends on: here, training.
+    # With resource variables a read happens after its control inputs, here after training.
     with tf.variable_scope("siamese", use_resource=True) as scope:
         left = tower(x)
         scope.reuse_variables()

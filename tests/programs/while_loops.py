@@ -1,4 +1,4 @@
-"""Algorithms as loops of the graph: Newton's roots, the sieve, power iteration, and a gradient."""
+"""Algorithms as loops of the graph: Newton's method, a sieve, power iteration, and a gradient."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def square_root(x: tf.Tensor) -> tf.Tensor:
-    """Newton's method until it stands still."""
+    """Newton's method until it converges."""
 
     def close(guess: tf.Tensor, change: tf.Tensor) -> tf.Tensor:
         return change > 1e-6
@@ -21,7 +21,7 @@ def square_root(x: tf.Tensor) -> tf.Tensor:
 
 
 def primes_below(limit: int) -> tf.Tensor:
-    """The sieve of Eratosthenes; each prime crosses out its multiples in a loop of its own."""
+    """The sieve of Eratosthenes; an inner loop removes the multiples of each prime."""
 
     def cross_out(n: tf.Tensor, alive: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         def multiples() -> tf.Tensor:
@@ -37,7 +37,7 @@ def primes_below(limit: int) -> tf.Tensor:
 
 
 def largest_eigenvalue(matrix: tf.Tensor, steps: int) -> tf.Tensor:
-    """Power iteration whose vectors are kept in a TensorArray."""
+    """Power iteration with its vectors in a TensorArray."""
     size = matrix.shape[0].value
     history = tf.TensorArray(tf.float32, size=steps, clear_after_read=False)
 
@@ -51,7 +51,7 @@ def largest_eigenvalue(matrix: tf.Tensor, steps: int) -> tf.Tensor:
 
 
 def main() -> dict[str, float]:
-    """Gives what the loops find."""
+    """Return the results of the loops."""
     x = tf.placeholder(tf.float32, [])
     root = square_root(x)
     slope = tf.gradients(root, x)[0]

@@ -1,4 +1,4 @@
-"""word2vec: embeddings of the words of a made-up language, trained with noise-contrastive loss."""
+"""word2vec: embeddings of the words of an artificial language, with noise-contrastive loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANIMALS, NUMBERS = ("cat", "dog", "cow", "hen"), ("one", "two", "six", "ten")
 
 
 def skip_grams() -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Pairs of neighbouring words: animals stand by animals, numbers by numbers."""
+    """Return pairs of neighbouring words: animals are beside animals, numbers beside numbers."""
     words = [*ANIMALS, *NUMBERS]
     pairs = [
         (words.index(a), words.index(b))
@@ -26,7 +26,7 @@ def skip_grams() -> tuple[np.ndarray, np.ndarray, list[str]]:
 
 
 def main() -> dict[str, float]:
-    """Trains the embeddings and gives how alike words of one kind, and of two, have become."""
+    """Train the embeddings; return the similarities of words of one kind and of two kinds."""
     inputs, labels, words = skip_grams()
     size = 6
     tf.set_random_seed(9)

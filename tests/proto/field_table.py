@@ -1,4 +1,4 @@
-"""What is compared of a message or an enum: a table, from TensorFlow's descriptors or ours."""
+"""Tables of fields of a message or values of an enum, from TensorFlow's descriptors or ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every generated module of ours, for tests that look at all of them."""
+"""All generated modules, for tests that read every one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every message of ours, with every field set."""
+"""All messages with every field set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfnb.proto import graph_pb2, meta_graph_pb2
 
 @pytest.mark.parametrize("name", sorted(message_classes()))
 def test_full_message_survives_bytes_text_copy_and_pickle(name: str) -> None:
-    """Nothing is lost on any of the ways a message travels."""
+    """Nothing is lost by serialization, text, copying and pickling."""
     message = message_classes()[name]()
     fill(message)
     assert message.ByteSize() > 0 or not message.DESCRIPTOR.fields
@@ -33,7 +33,7 @@ def test_full_message_survives_bytes_text_copy_and_pickle(name: str) -> None:
 
 
 def test_any_packs_and_unpacks_our_messages() -> None:
-    """Google's Any knows our messages under TensorFlow's names."""
+    """Google's Any accepts our messages under TensorFlow's names."""
     graph = graph_pb2.GraphDef(node=[{"name": "a", "op": "NoOp"}])
     meta_graph = meta_graph_pb2.MetaGraphDef()
     meta_graph.meta_info_def.any_info.Pack(graph)

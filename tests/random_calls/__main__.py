@@ -1,9 +1,9 @@
-"""Runs fresh random calls of ops in TensorFlow and in tfnb and says where they disagree.
+"""Runs fresh random calls of ops in TensorFlow and in tfnb and prints disagreements.
 
     python -m tests.random_calls PYTHON [OP ...] [--count N] [--seed S] [--store]
 
-PYTHON is the interpreter of an environment with TensorFlow.  Without ops all that have a maker are
-called, N times each.  With ``--store`` the calls and TensorFlow's answers become
+PYTHON is the interpreter of an environment with TensorFlow. Without OP all ops with a maker are
+called, N times each. With ``--store`` the calls and TensorFlow's answers become
 tests/golden/random_calls.bin, which test_random_calls.py checks.
 """
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_calls.py"
-# TensorFlow may take so long until it listens.
+# The time that TensorFlow may take to start.
 _START_S = 120
 
 
 class Oracle:
-    """A process with TensorFlow that answers calls; started again when a call kills it."""
+    """A process with TensorFlow that answers calls; restarted when a call kills it."""
 
     def __init__(self, python: str, script: Path = _SCRIPT, limit_s: float | None = None) -> None:
         self.command = [python, str(script)]
@@ -48,7 +48,7 @@ class Oracle:
         self.process: subprocess.Popen[bytes] | None = None
 
     def answer(self, row: Sample) -> Any:
-        """TensorFlow's answer; None where it crashes or takes longer than the limit."""
+        """Return TensorFlow's answer; None if it crashes or exceeds the limit."""
         limit_s = self.limit_s
         if self.process is None:
             limit_s = None if limit_s is None else limit_s + _START_S
@@ -113,7 +113,7 @@ def kept(paths: list[Path]) -> dict[str, list[Sample]]:
 
 
 def is_small(answer: dict[str, Any]) -> bool:
-    """Whether the answer is worth its room in the repository."""
+    """Return whether the answer is small enough for the repository."""
     return sum(np.size(v) for v in answer.get("values", ()) if v is not None) <= 150
 
 
@@ -125,7 +125,7 @@ def is_finite(row: Sample, answer: dict[str, Any]) -> bool:
 
 
 def is_missing(answer: dict[str, Any]) -> bool:
-    """Whether TensorFlow has a kernel that forgets to answer."""
+    """Return whether TensorFlow's kernel is one that never answers."""
     return bool(re.search(r"Missing \d+-th output", answer.get("error", ["", ""])[1]))
 
 
@@ -135,7 +135,7 @@ def brief(line: str) -> str:
 
 
 def options_of(module: str, words: str, show: int) -> argparse.ArgumentParser:
-    """The options that random calls and calls at the edges have in common."""
+    """Add the options that random calls and calls at edges have in common."""
     parser = argparse.ArgumentParser(prog=f"python -m {module}")
     parser.add_argument("python", help="an interpreter with TensorFlow")
     parser.add_argument("words", nargs="*", metavar=words)
@@ -147,7 +147,7 @@ def options_of(module: str, words: str, show: int) -> argparse.ArgumentParser:
 
 
 def writer_to(path: Path, stays: Callable[[str], bool]) -> GoldenWriter:
-    """A writer to a file, in which those calls are already that stay, by their keys."""
+    """Return a writer to a file that keeps existing calls with the given keys."""
     writer = GoldenWriter(path)
     if path.exists():
         before = Golden(path)
@@ -157,7 +157,7 @@ def writer_to(path: Path, stays: Callable[[str], bool]) -> GoldenWriter:
 
 
 class Tally:
-    """What agreed and what did not: of one op in ``shown``, of all in ``sums``."""
+    """Counts agreements and disagreements: of one op in ``shown``, of all in ``sums``."""
 
     def __init__(self, show: int, found: Path | None) -> None:
         self.show = show
@@ -168,14 +168,14 @@ class Tally:
     def add(
         self, row: Sample, answer: dict[str, Any], lines: list[str], label: str, group: str = ""
     ) -> None:
-        """Counts a call, and shows and keeps it where it disagrees.
+        """Count a call; print and keep it if it disagrees.
 
         Args:
           row: the call.
-          answer: TensorFlow's.
-          lines: what differs.
-          label: what stands before each line.
-          group: what is counted by itself, besides the kind of difference.
+          answer: TensorFlow's answer.
+          lines: the differences.
+          label: a prefix of each line.
+          group: what is counted separately, besides the kind of difference.
         """
         self.sums["disagree" if lines else "agree"] += 1
         self.sums["no kernel"] += "no_kernel" in answer
@@ -190,19 +190,19 @@ class Tally:
                 pickle.dump(row, file)
 
     def end_op(self, name: str) -> None:
-        """Says what was found of an op."""
+        """Print the results of an op."""
         if self.shown:
             print(f"== {name}: {dict(self.shown)}", flush=True)
             self.shown.clear()
 
     def end(self) -> int:
-        """Says what was found of all; the exit status."""
+        """Print the results of all ops; return the exit status."""
         print(dict(self.sums))
         return int(bool(self.sums["disagree"]))
 
 
 def main(arguments: list[str]) -> int:
-    """Compares; the exit status says whether all agreed."""
+    """Compare; the exit status says whether all agree."""
     from tests.random_calls.edge_calls import is_undefined  # which imports this
 
     parser = options_of("tests.random_calls", "OP", show=3)

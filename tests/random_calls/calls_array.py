@@ -153,7 +153,7 @@ def _split(d: Draw, name: str) -> Sample:
     sizes = [d.number(0, 3) for _ in range(count)]
     shape[axis] = sum(sizes)
     if d.chance(0.3) and count > 1:
-        # TensorFlow's kernel refuses it for one part, but its optimizer takes such nodes away.
+        # TensorFlow's kernel refuses it for one part, but its optimizer removes these nodes.
         sizes[d.number(0, count - 1)] = -1
     return op(name, d.values(word, tuple(shape)), _index(d, sizes), where, num_split=count)
 
@@ -305,7 +305,7 @@ def _segment(d: Draw, name: str) -> Sample:
         ids = ids[::-1]
     if d.chance(0.04):
         ids = ids[1:]
-    # Which of two numbers is the larger depends on vectorization if one is NaN.
+    # The larger of two numbers depends on vectorization if one is NaN.
     edges = 0 if name[-3:] in ("Max", "Min") else 0.3
     return op(name, d.values(d.types(name), shape, edges), _index(d, ids))
 
@@ -324,7 +324,7 @@ def _unsorted_segment(d: Draw, name: str) -> Sample:
 SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments""")
 def _sparse_segment(d: Draw, name: str) -> Sample:
     shape = d.shape(1, 3)
-    # Without indices TensorFlow's gradient is memory that nobody has written.
+    # Without indices TensorFlow's gradient is uninitialized memory.
     count = d.number(1, 6)
     ids = np.sort(d.random.randint(0, 4, count))
     if d.chance(0.04) and count > 1:
@@ -369,7 +369,7 @@ def _stitch(d: Draw, name: str) -> Sample:
 
 @calls("Pad PadV2 MirrorPad MirrorPadGrad")
 def _pad(d: Draw, name: str) -> Sample:
-    # TensorFlow pads six dimensions and mirrors five at most; here there is no such limit.
+    # TensorFlow pads at most six dimensions and mirrors at most five; tfnb has no limit here.
     shape = d.shape(0, 4, 4)[: 5 if name.startswith("Mirror") else 6]
     word = d.types(name)
     if name.startswith("Mirror"):
@@ -395,7 +395,7 @@ def _reverse(d: Draw, name: str) -> Sample:
 
 @calls("ReverseSequence")
 def _reverse_sequence(d: Draw, name: str) -> Sample:
-    # TensorFlow takes five dimensions at most; here there is no such limit.
+    # TensorFlow takes at most five dimensions; tfnb has no limit here.
     shape = d.shape(2)[:5]
     batch, seq = (int(a) for a in d.random.permutation(len(shape))[:2])
     lengths = d.random.randint(0, shape[seq] + 1, shape[batch])
@@ -533,8 +533,8 @@ def _diag_band(d: Draw, name: str) -> Sample:
     k = np.array(low if low == high and d.chance(0.5) else [low, high], np.int32)
     longest = min(rows + min(high, 0), columns + min(-low, 0))
     band = (high - low + 1, longest) if low != high else (longest,)
-    # TensorFlow differentiates the bands of the second versions as if they were aligned as the
-    # third ones are, and gets other elements.
+    # TensorFlow's gradient of the second versions uses the alignment of the third ones, and takes
+    # other elements.
     attrs: Any = (
         {"align": d.one("LEFT_RIGHT RIGHT_LEFT LEFT_LEFT RIGHT_RIGHT")}
         if name.endswith("V3")

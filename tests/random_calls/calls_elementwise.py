@@ -25,10 +25,10 @@ def _unary(d: Draw, name: str) -> Sample:
     word = d.types(name)
     if word == "string":
         word = "float32"
-    # Far from zero trigonometry is a matter of how pi is stored.
+    # Far from zero, trigonometric functions depend on the stored digits of pi.
     scale = 1.0 if name in ("Digamma", "Lgamma") else 2.0
     if name == "Round" and "int" in word:
-        # TensorFlow 2.21 makes zeros of integers, where its documentation says that they stay.
+        # TensorFlow 2.21 makes zeros of integers, although its documentation says that they stay.
         word = "float32"
     if name in ("ComplexAbs", "Angle", "Real", "Imag"):
         attrs["Tout"] = "float64" if word == "complex128" else "float32"
@@ -99,7 +99,7 @@ def _special(d: Draw, name: str) -> Sample:
     if name == "Betainc":
         x[2] = (x[2] / (x[2] + 1)).astype(x[2].dtype)
         return op(name, *x)
-    # These are sums of series: what counts is that they end at the same number.
+    # These are sums of series; only their limits are compared.
     loose = {"float64": 1e-11, "float32": 2e-5}.get(word)
     return replace(op(name, x[0], d.positive(word, d.broadcastable(shape))), rtol=loose)
 
@@ -117,7 +117,7 @@ def _add_n(d: Draw, name: str) -> Sample:
 def _clip(d: Draw, name: str) -> Sample:
     word, shape = d.types(name, without="complex64 complex128"), d.shape()
     bounds = [() if d.chance(0.5) else shape for _ in range(2)]
-    # What is left of a NaN depends on the order of the arguments in vectorized code.
+    # The payload of a NaN depends on the order of the arguments in vectorized code.
     return op(name, *(d.values(word, s, 0) for s in (shape, *bounds)))
 
 
@@ -221,7 +221,7 @@ def _histogram(d: Draw, name: str) -> Sample:
 @calls("Softmax LogSoftmax")
 def _softmax(d: Draw, name: str) -> Sample:
     x = d.values(d.types(name), d.shape(0 if d.chance(0.1) else 1))
-    # What should be nothing but is a rounding error of ones has no digits.
+    # A result that is a rounding error of ones has no exact digits.
     return replace(op(name, x), atol={"float32": 1e-6, "float64": 1e-15}.get(x.dtype.name, 2e-3))
 
 

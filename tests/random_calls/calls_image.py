@@ -75,7 +75,7 @@ def _crop(d: Draw, name: str) -> Sample:
     attrs = {"method": method, "extrapolation_value": d.one([0.0, 2.5])}
     size = np.array([d.number(1, 5), d.number(1, 5)], np.int32)
     row = op(name, image, _boxes(d, count), which, size, **attrs)
-    # A coordinate half way between two pixels may be rounded to either.
+    # A coordinate halfway between two pixels may be rounded to either.
     coarse = word in ("float16", "bfloat16")
     return replace(row, rtol=1e-3, atol=1e-2 if coarse else 1e-3, gradient=method == "bilinear")
 
@@ -130,7 +130,7 @@ def _draw(d: Draw, name: str) -> Sample:
 def _scored(d: Draw, word: str) -> tuple[Any, Any]:
     count = d.number(0, 8)
     corners = d.random.randint(0, 8, (count, 4)).astype(NUMPY_TYPES[word])
-    # Scores differ, so that nobody's sort decides.
+    # The scores differ, so that results do not depend on the sort.
     scores = (d.random.permutation(count) / 8.0).astype(NUMPY_TYPES[word])
     return corners, scores
 

@@ -1,4 +1,4 @@
-"""Random calls of normalizations backwards, of chosen maxima backwards, and of cells of RNNs."""
+"""Random calls of gradients of normalizations and maxima, and of recurrent cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _norm_gradient(d: Draw, name: str) -> Sample:
     batch = d.number(1, 3)
     shape = (batch, *sides, channels) if form == "NHWC" else (batch, channels, *sides)
     x, dy, scale = _floats(d, *shape), _floats(d, *shape), _floats(d, channels)
-    # Otherwise TensorFlow takes channels first on a GPU only.
+    # Otherwise TensorFlow accepts channels first on a GPU only.
     is_training = form == "NCHW" or d.chance(0.5)
     axes = (0, 1, 2) if form == "NHWC" else (0, 2, 3)
     mean, variance = x.mean(axes), x.var(axes)
@@ -56,7 +56,7 @@ def _windows(d: Draw) -> dict[str, Any]:
 
 
 def _pooled(x: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:
-    """The maxima and where they are, in one batch's order."""
+    """Return the maxima and their places, in the order of one batch."""
     batch, height, width, channels = x.shape
     size = attrs["ksize"][1]
     found, places = [], []
@@ -123,7 +123,7 @@ def _block(d: Draw, name: str) -> Sample:
     steps = d.number(1, 4)
     x = _floats(d, steps, batch, inputs)
     length = steps if d.chance(0.7) else d.number(1, steps)
-    # What comes after the given length, TensorFlow leaves as memory was, but for h and cs.
+    # TensorFlow leaves steps beyond the given length uninitialized, except for h and cs.
     undefined = () if length == steps else (0, 1, 2, 3, 4, 5, 6)
     attrs = _flags(d)
     row = op(name, np.int64(length), x, *rest, **attrs)
@@ -170,7 +170,7 @@ def _beam(d: Draw, name: str) -> Sample:
     steps, batch, classes = d.number(1, 5), d.number(1, 2), d.number(3, 4)
     lengths = np.array([steps] * batch, np.int32)
     attrs = {"beam_width": d.number(2, 6), "top_paths": d.number(1, 2)}
-    # Which of equally likely sequences comes first is decided by rounding: none are.
+    # Rounding decides the order of equally likely sequences, so there are none.
     logits = d.random.normal(size=(steps, batch, classes)).astype(np.float32)
     row = op(name, logits, lengths, merge_repeated=d.chance(0.5), **attrs)
     return replace(row, rtol=1e-4)

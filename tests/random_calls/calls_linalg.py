@@ -36,7 +36,8 @@ def _svd(d: Draw, name: str) -> Sample:
     word = d.one(_WORDS)
     x = _matrices(d, word, d.number(0 if d.chance(0.1) else 1, 4), d.number(1, 4), d.shape(0, 2, 2))
     row = op(name, x, compute_uv=d.chance(0.5), full_matrices=d.chance(0.5))
-    # The vectors' signs are free, and with them the gradient for any incoming one.
+    # The vectors' signs are arbitrary, and so is the gradient for an incoming gradient of the
+    # vectors.
     return _loose(row, word, undefined=(1, 2), gradient=not row.attrs["compute_uv"])
 
 
@@ -92,7 +93,7 @@ def _tridiagonal(d: Draw, name: str) -> Sample:
 @calls("Eig")
 def _eig(d: Draw, name: str) -> Sample:
     word = d.one("float32 float64 complex64 complex128")
-    # Triangles, whose eigenvalues have an order that small errors do not change.
+    # Triangular matrices, whose eigenvalues have an order that small errors do not change.
     size = d.number(1, 4)
     x = np.triu(_matrices(d, word, size, size), 1)
     x = x + np.diag(np.arange(1, size + 1)).astype(x.dtype)

@@ -1,4 +1,4 @@
-"""Random calls of what parses messages, of checks, and of variables' states."""
+"""Random calls of ops that parse messages, of checks, and of states of variables."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _merge(d: Draw, name: str) -> Sample:
         body = b"\x0a" + bytes([len(tag)]) + tag + b"\x15" + number
         return b"?" if d.chance(0.03) else b"\x0a" + bytes([len(body)]) + body
 
-    # Tags must differ within all.
+    # Tags must be unique in all summaries.
     parts = [_strings(*(one() for _ in range(d.number(0, 2)))) for _ in range(d.number(1, 2))]
     return op(name, Many(parts))
 
@@ -205,7 +205,7 @@ def _print_text(d: Draw, name: str) -> Sample:
 
 @calls("IsVariableInitialized")
 def _is_initialized(d: Draw, name: str) -> Sample:
-    # A variable of nothing has a value at once.
+    # An empty variable has a value from the beginning.
     word, shape = (
         d.one("float32 int32 string"),
         tuple(d.number(1, 3) for _ in range(d.number(0, 2))),

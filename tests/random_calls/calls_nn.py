@@ -22,13 +22,13 @@ def _out(
     return max(0, (size + sum(pads) - whole) // stride + 1)
 
 
-# Sums of two-byte floats are rounded in TensorFlow's order; a tenth of a unit is one step at 16.
+# Sums of two-byte floats are rounded in TensorFlow's order; 0.1 is one step at 16.
 _LOOSE = {"float16": 0.03, "bfloat16": 0.25}
 
 
 def _loose(row: Sample, word: str, terms: int = 32) -> Sample:
     if word in _LOOSE:
-        # The errors of the steps add up like those of a random walk.
+        # The rounding errors add up like a random walk.
         atol = _LOOSE[word] * max(1.0, (terms / 32) ** 0.5)
         return replace(row, rtol=_LOOSE[word] / 4, atol=atol)
     return replace(row, rtol=1e-5, atol=1e-4) if word == "float32" else row
@@ -37,8 +37,8 @@ def _loose(row: Sample, word: str, terms: int = 32) -> Sample:
 class _Windows:
     """Sizes of a random convolution or pooling that fit together.
 
-    The windows have at least one position: backwards TensorFlow crashes or gives memory that
-    nobody has written where there is none.
+    The windows have at least one position: without one, TensorFlow's gradients crash or return
+    uninitialized memory.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class _Windows:
 
 @calls("Conv2D Conv2DBackpropInput Conv2DBackpropFilter")
 def _conv(d: Draw, name: str) -> Sample:
-    # Backwards TensorFlow has no dilations on a CPU; here there are.
+    # TensorFlow's gradients have no dilations on a CPU, tfnb's do.
     w = _Windows(d, 2, dilated=name == "Conv2D")
     word = d.one(_REAL)
     channels, outputs = d.number(1, 3), d.number(1, 3)
@@ -180,10 +180,10 @@ def _conv3d(d: Draw, name: str) -> Sample:
 @calls("MaxPool AvgPool MaxPoolV2 MaxPoolWithArgmax MaxPool3D AvgPool3D")
 def _pool(d: Draw, name: str) -> Sample:
     w = _Windows(d, 3 if "3D" in name else 2, name == "MaxPool", dilated=False, empty=True)
-    # Equal numbers, of which there are many in two bytes, are chosen in another order in volumes.
+    # Equal numbers, which are common in two bytes, are chosen in another order in volumes.
     word = d.types(name, without="bfloat16 float16" if "3D" in name else "")
     shape = (w.batch, *w.sizes, d.number(1, 3))
-    # Which of two zeros is the larger is not decided: only positive ones.
+    # The larger of two zeros is undefined, so that all zeros are positive.
     x = d.values(word, shape, 0)
     x = np.where(x == 0, 0, x).astype(x.dtype)
     attrs = w.attrs(dilations=False)
@@ -213,7 +213,7 @@ def _pool_gradient(d: Draw, name: str) -> Sample:
 
 
 def _pooled(x: Any, w: _Windows) -> Any:
-    """The largest of each window, since that is what gradients look for."""
+    """Return the largest element of each window, for gradients."""
     out = np.empty((x.shape[0], *w.out, x.shape[-1]), x.dtype)
     before = [0] * len(w.sizes)
     if w.padding == "SAME":
@@ -332,7 +332,7 @@ def _mat_mul(d: Draw, name: str) -> Sample:
             if name == "MatMul"
             else {"adj_x": left, "adj_y": right}
         )
-    # Sums of products that end near zero are as far off as the terms are large.
+    # Sums of products near zero have errors relative to their largest terms.
     row = op(name, d.values(word, a, 0), d.values(word, b, 0), **attrs)
     return replace(
         row,

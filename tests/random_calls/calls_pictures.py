@@ -1,4 +1,4 @@
-"""Random calls of codecs of pictures and sound, and of what draws or moves windows in images."""
+"""Random calls of codecs of images and sound, and of ops that draw or move windows in images."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.random_calls.draws import Draw, calls
 
 
 def _file(d: Draw, form: str) -> bytes:
-    """A small picture of that format, sometimes spoiled."""
+    """Return a small image file of that format, sometimes damaged."""
     from PIL import Image
 
     mode = d.one({"PNG": "RGB L RGBA P LA 1", "JPEG": "RGB L", "BMP": "RGB L", "GIF": "P L"}[form])
     width, height = d.number(1, 12), d.number(1, 12)
-    # Smooth ones, so that decoders of JPEG agree.
+    # Smooth images, so that JPEG decoders agree.
     ramp = np.add.outer(np.arange(height) * 6, np.arange(width) * 5) + d.number(0, 99)
     picture = Image.fromarray(ramp.astype(np.uint8)).convert("RGB")
     buffer = io.BytesIO()
@@ -85,7 +85,7 @@ def _encode(d: Draw, name: str) -> Sample:
     if name == "EncodeJpeg":
         attrs["quality"] = d.one([95, 10, 100, 101] if d.chance(0.2) else [95, 50])
         attrs["format"] = d.one(["", "", "rgb", "grayscale"])
-    # Every encoder finds other bytes for the same picture.
+    # Every encoder makes other bytes of the same image.
     return replace(op(name, x, *more, **attrs), undefined=(0,), gradient=False)
 
 
@@ -121,7 +121,7 @@ def _summary(d: Draw, name: str) -> Sample:
         word = d.types(name)
         shape = (d.number(0, 3), d.number(1, 4), d.number(1, 4), d.one([1, 3, 4, 2]))
         x = d.values(word, shape, 0.2) if word != "uint8" else d.values(word, shape)
-        # The bytes of the pictures are the encoder's.
+        # The bytes of the images depend on the encoder.
         return replace(op(name, tag, x, max_images=d.number(1, 3)), undefined=(0,), gradient=False)
     shape = (d.number(0, 3), d.number(1, 5), d.number(1, 2))[: d.one([3, 3, 3, 2])]
     x = d.values("float32", shape, 0, 0.4)
@@ -196,7 +196,7 @@ def _transform(d: Draw, name: str) -> Sample:
     row = op(name, x, ways.astype(np.float32), size, *more, interpolation=kind,
              fill_mode=d.one("CONSTANT NEAREST REFLECT WRAP"))  # fmt: skip
     coarse = word in ("float16", "bfloat16")
-    # Whole numbers are cut off, not rounded: a hair's breadth decides.
+    # Integers are truncated, not rounded, so that a tiny difference decides.
     whole = 1 if x.dtype.kind in "iu" else 0
     return replace(row, rtol=2e-2 if coarse else 2e-4, atol=whole or (5e-2 if coarse else 1e-3))
 

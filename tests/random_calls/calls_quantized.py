@@ -209,7 +209,7 @@ def _instance_norm(d: Draw, name: str) -> Sample:
     if d.chance(0.5):
         low, high = _limits(d)
         attrs |= {"output_range_given": True, "given_y_min": float(low), "given_y_max": float(high)}
-    # A number between two steps may go to either.
+    # A number between two levels may be rounded to either.
     return replace(op(name, _image(d, "quint8"), *_limits(d), **attrs), atol=1, rtol=1e-3)
 
 

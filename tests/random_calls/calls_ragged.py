@@ -175,7 +175,7 @@ def _features(d: Draw, count: int, word: str) -> Any:
 
 
 def _crossed(d: Draw, rows: int, words: str) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Sparse columns (indices, values, shapes) and dense ones of so many rows."""
+    """Return sparse columns (indices, values, shapes) and dense ones with n rows."""
     indices, values, shapes, dense = [], [], [], []
     for _ in range(d.number(0, 2)):
         cells = [(r, c) for r in range(rows) for c in range(3) if d.chance(0.5)]
@@ -192,7 +192,7 @@ def _crossed(d: Draw, rows: int, words: str) -> tuple[list[Any], list[Any], list
 def _cross(d: Draw, name: str) -> Sample:
     columns = [Many(one) for one in _crossed(d, d.number(1, 3), "int64 string")]
     if name == "SparseCrossV2":
-        # Numbers are written as text before.
+        # Numbers are converted to text first.
         columns = [Many(one) for one in _crossed(d, d.number(1, 3), "string")]
         separator = np.array(d.one([b"_X_", b"", b"&"]), object)
         return op(name, *columns, separator)

@@ -1,4 +1,4 @@
-"""Random calls of ops that make random numbers: with seeds the numbers are TensorFlow's."""
+"""Random calls of ops for random numbers: with seeds the numbers are TensorFlow's."""
 
 from __future__ import annotations
 

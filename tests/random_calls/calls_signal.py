@@ -28,7 +28,8 @@ def _real(d: Draw, name: str) -> Sample:
     given = ("complex128" if is_double else "complex64") if is_inverse else (
         "float64" if is_double else "float32"
     )  # fmt: skip
-    # TensorFlow crashes where a length is 0, and gives any values where an axis has no element.
+    # TensorFlow crashes for a length of 0, and returns arbitrary values for an axis without
+    # elements.
     shape = d.shape(rank, rank + 2, 6)
     shape = (*shape[:-rank], *(max(size, 1) for size in shape[-rank:]))
     x = d.values(given, shape, 0)
@@ -41,7 +42,7 @@ def _real(d: Draw, name: str) -> Sample:
         row = replace(row, attrs={**row.attrs, "Treal": "float64" if is_double else "float32"})
     else:
         row = replace(row, attrs={**row.attrs, "Treal": given})
-    # TensorFlow's gradient is right for the signal's own length only.
+    # TensorFlow's gradient is right only for the signal's own length.
     return _loose(replace(row, gradient=sizes == whole), is_double)
 
 

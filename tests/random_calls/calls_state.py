@@ -19,7 +19,7 @@ _NAMES = " ".join(
     for kind in _KINDS.split()
     for head in ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply")
 )
-# Numbers of which the formulas take roots, or divide by them.
+# Numbers whose roots are taken, or that are divisors.
 _POSITIVE = (
     "accum",
     "linear",
@@ -54,7 +54,7 @@ def _apply(d: Draw, name: str) -> Sample:
             positive = arg.name in _POSITIVE
             value = d.positive(word, shape) if positive else d.values(word, shape, 0)
             if arg.name == "mg":
-                # The mean of squares is never below the square of the mean.
+                # The mean of squares is at least the square of the mean.
                 value = (value * 0).astype(value.dtype)
             inputs.append(Resource(value, word) if is_resource else value)
         elif arg.name in ("grad", "delta"):

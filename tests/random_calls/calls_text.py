@@ -1,4 +1,4 @@
-"""Random calls of ops on Unicode, of n-grams, of summaries, and of what parses messages."""
+"""Random calls of ops on Unicode, n-grams, summaries, and of ops that parse messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _decode(d: Draw, name: str) -> Sample:
     shape = d.shape(0, 2, 3)
     return op(
         name, _words(d, shape), input_encoding=d.one("UTF-8 UTF-8 US-ASCII ISO-8859-1 UTF-16-BE"),
-        # TensorFlow crashes where offsets come with the other type.
+        # TensorFlow crashes for offsets with the other type.
         Tsplits="int64" if name.endswith("Offsets") else d.one("int32 int64"), **_errors(d),
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ def _format(d: Draw, name: str) -> Sample:
 @calls("Fingerprint")
 def _fingerprint(d: Draw, name: str) -> Sample:
     word = d.one("string int32 float32 bool int64 complex64")
-    # Of rows without elements TensorFlow leaves the memory as it was.
+    # For rows without elements TensorFlow returns uninitialized memory.
     shape = tuple(max(size, 1) for size in d.shape(0 if d.chance(0.1) else 1, 3, 4))
     x = d.values(word, shape, 0)
     method = np.array(b"farmhash64" if d.chance(0.95) else b"md5", object)

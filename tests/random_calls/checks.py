@@ -1,4 +1,4 @@
-"""Compares what tfnb makes of a call with TensorFlow's answer."""
+"""Compares tfnb's result of a call with TensorFlow's answer."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tfnb.framework.graph import Graph
 from tfnb.library.gradients.gradients import gradients
 from tfnb.ops.array import array_ops
 
-# Which of two zeros is the larger is not decided; sums and products of many numbers, and what is
-# computed in another order, keep no sign of zero.
+# Ops where the sign of zero is undefined: the larger of two zeros, sums and products of many
+# numbers, and computations in another order.
 _UNSIGNED_ZEROS = {
     "Relu", "Relu6", "FractionalMaxPool", "Xlogy", "Xlog1py", "Xdivy",
     "Cumsum", "AccumulateNV2",
@@ -39,7 +39,7 @@ _UNSIGNED_ZEROS = {
 
 
 def differences(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
-    """What differs, a line each; each begins with the kind of the difference."""
+    """Return the differences, one per line; each begins with its kind."""
     found: list[str] = []
     if "no_kernel" in answer:
         return found
@@ -58,7 +58,7 @@ def differences(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
 
 
 def check_values(row: samples.Sample, answer: dict[str, Any]) -> None:
-    """The outputs or the class of the error, and what is left in variables, are TensorFlow's."""
+    """Check outputs or the class of the error, and the values left in variables."""
     if "build_error_unknown" in answer:
         return
     if "error" in answer:
@@ -94,7 +94,7 @@ def check_values(row: samples.Sample, answer: dict[str, Any]) -> None:
 
 
 def check_zeros(found: Any, wanted: Any) -> None:
-    """Zeros have TensorFlow's signs."""
+    """Check the signs of zeros."""
     found = np.asarray(found)
     if found.dtype.kind in "OSUbiuc":
         return
@@ -103,7 +103,7 @@ def check_zeros(found: Any, wanted: Any) -> None:
 
 
 def check_shapes(row: samples.Sample, answer: dict[str, Any]) -> None:
-    """The static shapes are TensorFlow's."""
+    """Check static shapes."""
     if not row.shapes:
         return
     run = SampleRun(row)
@@ -126,7 +126,7 @@ def check_shapes(row: samples.Sample, answer: dict[str, Any]) -> None:
 
 
 def check_gradients(row: samples.Sample, answer: dict[str, Any]) -> None:
-    """tf.gradients gives TensorFlow's numbers, and None where it gives None."""
+    """Check that tf.gradients gives TensorFlow's numbers, and None where TensorFlow does."""
     refused = answer.get("gradient_error", [""])[0] == "LookupError"
     if not row.gradient or not ("gradients" in answer or refused):
         return

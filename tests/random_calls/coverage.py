@@ -1,4 +1,4 @@
-"""Says for every registered op with a kernel what compares it with TensorFlow, and what does not.
+"""Prints for every registered op with a kernel which stored data compare it with TensorFlow.
 
     python -m tests.random_calls.coverage [CASES ...] [--list FILE] [--all] [--rows]
 
@@ -6,16 +6,16 @@ CASES are folders of stored cases (``*/case.json``) beside the project's own; FI
 names more ops (every word that is an op counts). The ops that occur in these are counted, with
 ``--all`` every op that has a kernel. ``--rows`` prints a line per op:
 
-* values: *calls* (a maker in calls_<family>.py draws random calls), *programs* (it stands in a
+* values: *calls* (a maker in calls_<family>.py draws random calls), *programs* (it occurs in a
   stored random program or random graph), *samples* (rows of tests/ops), *scenarios* (programs of
   tests/ops and tests/library whose nodes and values are stored), *cases* (whole graphs), or the
   first test that names it;
 * of its stored calls and samples: how many there are, how many have an empty or a scalar input, NaN
   or infinities or the largest integers, and how many must fail; in random programs an op's edges
-  are those of the constants it takes and of the values it gave;
+  are those of the constants it takes and of its results;
 * gradient: *values* (numbers of TensorFlow's gradient are stored), *graph* (its nodes are),
-  *numeric* (differences of the values), *second* (both again for the gradient of the gradient),
-  *program* (it stands in a program of gradient_programs.py: all of these but nodes).
+  *numeric* (differences of the values), *second* (both for the gradient of the gradient),
+  *program* (it occurs in a program of tests/ops/gradient_programs.py: all of these but nodes).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _GOLDEN = _TESTS / "golden"
 _HOLDERS = ("calls", "programs", "samples", "scenarios", "cases")
 
 
-# Gradients that TensorFlow declares and cannot give.
+# Gradients that TensorFlow declares and cannot compute.
 _NO_GRADIENT_THERE = {
     "BatchNormWithGlobalNormalization": "its gradient's op is refused by graphs of today",
     "PreventGradient": "refusing is what it is for",
@@ -67,7 +67,7 @@ _NO_GRADIENT_THERE = {
 
 @dataclass
 class Coverage:
-    """What is known of one op."""
+    """The coverage of one op."""
 
     values: str = ""
     counts: Counter[str] = field(default_factory=Counter)
@@ -75,9 +75,9 @@ class Coverage:
 
 
 def in_programs() -> tuple[set[str], set[str], dict[str, Counter[str]]]:
-    """Ops of the stored random programs, those of programs in which a run fails, and edges.
+    """Return ops of the stored random programs, those of programs with a failing run, and edges.
 
-    Edges of an op are those of the constants that it takes and of the values that it gave.
+    Edges of an op are those of the constants that it takes and of its results.
     """
     found: set[str] = set()
     failing: set[str] = set()
@@ -115,7 +115,7 @@ def in_scenarios() -> set[str]:
 
 
 def in_gradient_programs() -> set[str]:
-    """Ops of the programs that are differentiated, but for those TensorFlow cannot."""
+    """Return ops of the differentiated programs, but for those TensorFlow cannot differentiate."""
     wanted = json.loads((_GOLDEN / "gradient_programs.json").read_text())
     found: set[str] = set()
     for name, function in gradient_programs.PROGRAMS.items():
@@ -131,7 +131,7 @@ def in_gradient_programs() -> set[str]:
 
 
 def in_cases(*folders: Path) -> set[str]:
-    """Ops of cases, whose graphs run as in TensorFlow; functions of their libraries are no ops."""
+    """Return ops of cases, whose graphs run as in TensorFlow; library functions are no ops."""
     found: set[str] = set()
     for folder in folders or (_TESTS / "cases" / "own",):
         for path in sorted(folder.glob("**/case.json")):
@@ -146,7 +146,7 @@ def in_cases(*folders: Path) -> set[str]:
 
 
 def named_in_tests() -> dict[str, str]:
-    """The first test file that names each op, by its name or as its function is called."""
+    """Return the first test file that names each op, or that calls its function."""
     texts = {
         path.relative_to(_TESTS): path.read_text()
         for path in sorted(_TESTS.glob("**/*.py"))
@@ -163,7 +163,7 @@ def named_in_tests() -> dict[str, str]:
 
 
 def stored_calls() -> Iterator[tuple[samples.Sample, dict[str, Any], str]]:
-    """Every call whose answer is stored, the answer, and whether a sample or a random call."""
+    """Return every call with a stored answer, the answer, and whether it is a sample or random."""
     for family in samples.families():
         golden = Golden(samples.GOLDEN / f"ops_{family}.bin")
         for row in samples.family(family):
@@ -186,7 +186,7 @@ def _flat(row: samples.Sample) -> list[Any]:
 
 
 def _count(row: samples.Sample, answer: dict[str, Any], counts: Counter[str]) -> None:
-    """What one call shows: edges of shapes and of values, errors."""
+    """Count what one call covers: edges of shapes and of values, errors."""
     if "no_kernel" in answer:
         return
     counts["calls"] += 1
@@ -195,7 +195,7 @@ def _count(row: samples.Sample, answer: dict[str, Any], counts: Counter[str]) ->
 
 
 def _count_arrays(arrays: list[Any], counts: Counter[str]) -> None:
-    """Which edges there are among these arrays."""
+    """Return the edges among these arrays."""
     counts["empty"] += any(array.size == 0 for array in arrays)
     counts["scalar"] += any(array.shape == () for array in arrays)
     numbers = [array for array in arrays if array.dtype.kind not in "OSUbiu"]
@@ -208,7 +208,7 @@ def _count_arrays(arrays: list[Any], counts: Counter[str]) -> None:
 
 @cache
 def _graph_gradients() -> frozenset[str]:
-    """Ops whose gradients' nodes are stored."""
+    """Return ops whose gradient nodes are stored."""
     found: set[str] = set()
     for name in ("gradient_rows", "gradient_graphs"):
         stored = json.loads(lzma.decompress((_GOLDEN / f"{name}.json.xz").read_bytes()))
@@ -221,7 +221,7 @@ def _graph_gradients() -> frozenset[str]:
 
 
 def coverage() -> dict[str, Coverage]:
-    """What compares each op that has a kernel with TensorFlow."""
+    """Return the coverage of each op that has a kernel."""
     importlib.import_module("tfnb.ops.all_ops")
     numeric = importlib.import_module("tests.ops.test_numeric_gradients")
     (programs, failing, edges), cases, named = in_programs(), in_cases(), named_in_tests()
@@ -263,7 +263,7 @@ def coverage() -> dict[str, Coverage]:
 
 
 def listed(path: Path) -> set[str]:
-    """The ops that a text names."""
+    """Return the ops that a text names."""
     return set(re.findall(r"\w+", path.read_text())) & set(op_registry.all_ops())
 
 
@@ -289,7 +289,7 @@ def _print_counts(rows: dict[str, Coverage]) -> None:
 
 
 def main() -> None:
-    """Prints how many ops what holds, and those that only tests of their own do."""
+    """Print how many ops each kind of data covers, and ops that only their own tests cover."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_calls.coverage")
     parser.add_argument("cases", type=Path, nargs="*")
     parser.add_argument("--list", type=Path, help="a text that names ops")

@@ -15,7 +15,7 @@ MAKERS: dict[str, Maker] = {}
 
 
 def calls(names: str) -> Callable[[Maker], Maker]:
-    """Registers the maker of random calls of these ops."""
+    """Register the maker of random calls of these ops."""
 
     def register(maker: Maker) -> Maker:
         for name in names.split():
@@ -26,7 +26,7 @@ def calls(names: str) -> Callable[[Maker], Maker]:
 
 
 class Draw:
-    """Random numbers of one seed, as what calls are made of."""
+    """Random parts of calls from one seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.RandomState(seed % 2**32)
@@ -51,7 +51,7 @@ class Draw:
         words = [getattr(t, "name", str(t)) for t in allowed or ()] or list(_ALL)
         skipped = without.split()
         words = [w for w in words if w in _ALL and w not in skipped]
-        # Plain floats have the most kernels behind them.
+        # Plain floats have the most kernels.
         return str(self.one(words + [w for w in ("float32", "float64", "int32") if w in words]))
 
     def shape(self, least: int = 0, most: int = 4, size: int = 5) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ class Draw:
     def values(
         self, word: str, shape: tuple[int, ...], edges: float = 0.3, scale: float = 2.0
     ) -> Any:
-        """An array of the type; with the probability `edges` there are extreme values in it."""
+        """Return an array of the type; with the probability `edges` it has extreme values."""
         target = np.dtype(NUMPY_TYPES[word])
         size = int(np.prod(shape))
         if word == "string":
@@ -104,7 +104,7 @@ class Draw:
                     self.values("float64", shape, edges, scale), posinf=2, neginf=-3
                 )
                 real = np.clip(real, -30, 30)
-                # The sign of an imaginary zero decides on which side of a cut a number lies.
+                # The sign of an imaginary zero decides on which side of a branch cut a number is.
                 imaginary = self.values("float64", shape, 0, scale) + 0.0
                 array = np.empty(shape, np.complex128)
                 array.real, array.imag = real, imaginary

@@ -1,12 +1,11 @@
-"""Forces every op's inputs to the edges and says where tfnb and TensorFlow disagree.
+"""Replaces every op's inputs by edge values and prints disagreements with TensorFlow.
 
     python -m tests.random_calls.edge_calls PYTHON [OP | FAMILY ...] [--kinds KIND,...] [--store]
 
-PYTHON is the interpreter of an environment with TensorFlow.  FAMILY is the name of a file
-calls_<family>.py or of samples_<family>.py.  The calls to start from are random ones where the op
-has a maker, and its samples; edges.py changes them.  With ``--store`` some calls of each op and
-kind, and TensorFlow's answers, become tests/golden/edge_calls.bin, which test_random_calls.py
-checks.
+PYTHON is the interpreter of an environment with TensorFlow. FAMILY is the name of a file
+calls_<family>.py or of samples_<family>.py. The initial calls are random ones if the op has a
+maker, and its samples; edges.py changes them. With ``--store`` some calls of each op and kind, and
+TensorFlow's answers, become tests/golden/edge_calls.bin, which test_random_calls.py checks.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ if TYPE_CHECKING:
 
 _LIMIT_S = 30
 _LIMIT_BYTES = 10 << 30
-# Larger answers are not compared: whether the steps of that fit depends on memory.
+# Larger answers are not compared, because whether their steps succeed depends on memory.
 _LARGE_BYTES = 1 << 29
 
 
-# Calls that are neither compared nor stored, as TensorFlow's answer is nothing to compare with: by
-# op and kind (a kind may name the dtype of an input), the reason.
+# Calls that are neither compared nor stored, because TensorFlow's answer is not usable: by op and
+# kind (a kind may name the dtype of an input), the reason.
 _CRASHES = "TensorFlow's process ends, or fills all memory"
 _UNWRITTEN = "TensorFlow returns memory that it has not written"
 _ORDER = "which sums of infinities are NaN depends on the order of an algorithm's steps"
@@ -132,7 +131,7 @@ UNDEFINED = {op: reasons for ops, reasons in _UNDEFINED.items() for op in ops.sp
 
 
 def _overflows(*terms: Any) -> bool:
-    """Whether a sum of numbers, of their signed type, is not that of the whole numbers."""
+    """Return whether a sum of numbers overflows their signed type."""
     try:
         wide = sum(np.asarray(term).astype(object) for term in terms)
     except ValueError:
@@ -142,7 +141,7 @@ def _overflows(*terms: Any) -> bool:
 
 
 def _padded(row: samples.Sample) -> bool:
-    """Whether TensorFlow, adding up sizes and paddings or crops, overflows."""
+    """Return whether TensorFlow overflows when it adds sizes and paddings or crops."""
     pads = row.inputs[-1 if row.op.startswith(("Space", "Batch")) else 1]
     if pads.ndim != 2 or pads.shape[1] != 2:
         return False
@@ -153,7 +152,7 @@ def _padded(row: samples.Sample) -> bool:
 
 
 def _least_band(row: samples.Sample) -> bool:
-    """MatrixBandPart, where the modulus of the least number of a type overflows."""
+    """MatrixBandPart: the absolute value of the least number of a type overflows."""
     return any(np.any(bound == np.iinfo(bound.dtype).min) for bound in row.inputs[1:])
 
 
@@ -165,7 +164,10 @@ def _wide_diagonal(row: samples.Sample) -> bool:
 
 
 def _beyond_splits(row: samples.Sample) -> bool:
-    """RaggedTensorToTensor: no values for the splits, or the rows of a scalar are counted."""
+    """RaggedTensorToTensor.
+
+    There are no values for the splits, or the rows of a scalar are counted.
+    """
     values, partitions = row.inputs[1], row.inputs[3]
     kinds = row.attrs["row_partition_types"]
     last = partitions[-1]
@@ -175,19 +177,19 @@ def _beyond_splits(row: samples.Sample) -> bool:
 
 
 def _beyond_inner_splits(row: samples.Sample) -> bool:
-    """RaggedGather, where splits may lead one row beyond the inner ones."""
+    """RaggedGather: splits lead beyond the inner ones."""
     splits = [np.ravel(part) for part in row.inputs[0]]
     return any(len(o) and o[-1] >= len(i) for o, i in pairwise(splits))
 
 
 def _beyond_indices(row: samples.Sample) -> bool:
-    """RaggedCross, where the indices are no columns, or fewer than the values."""
+    """RaggedCross: the indices are not columns, or fewer than the values."""
     pairs = zip(*row.inputs[2:4], strict=True)
     return any(not all(i.shape[1:2]) or i.ndim < 2 or len(i) < np.size(v) for i, v in pairs)
 
 
 def _wide_ranges(row: samples.Sample) -> bool:
-    """RaggedRange, where it depends on memory whether that many numbers fit, there and here."""
+    """RaggedRange: whether the numbers fit depends on the memory, in both libraries."""
     starts, limits, deltas = (np.asarray(part, np.float64) for part in row.inputs)
     with np.errstate(all="ignore"):
         try:
@@ -206,21 +208,21 @@ def _beyond_weights(row: samples.Sample) -> bool:
 
 
 def _other_batches(row: samples.Sample) -> bool:
-    """ResourceGather, which does not look whether both have the same batches."""
+    """ResourceGather: TensorFlow does not check that the batches are equal."""
     batch = row.attrs.get("batch_dims", 0)
     value = getattr(row.inputs[0], "value", None)
     return batch and np.shape(value)[:batch] != np.shape(row.inputs[1])[:batch]
 
 
 def _beyond_updates(row: samples.Sample) -> bool:
-    """Scattering rows that are shorter than the variable's, read beyond their end."""
+    """Scattered rows shorter than the variable's are read beyond their end."""
     variable, indices, updates = _arrays(row)
     rows = np.size(indices) * int(np.prod(np.shape(getattr(variable, "value", None))[1:]))
     return bool(np.ndim(updates) and np.size(updates) < rows)
 
 
 def _without_products(row: samples.Sample) -> bool:
-    """What filters of no cells give is not always written, or from beyond, or oneDNN refuses."""
+    """Filters without cells: uninitialized memory, memory beyond the array, or a oneDNN error."""
     return 0 in np.shape(row.inputs[1])[:2]
 
 
@@ -231,36 +233,36 @@ def _beyond_bias(row: samples.Sample) -> bool:
 
 
 def _unsorted_rows(row: samples.Sample) -> bool:
-    """What is found in rows that are not sorted depends on the steps of the search."""
+    """The result for unsorted rows depends on the steps of the search."""
     rows = np.asarray(row.inputs[0])
     return bool(rows.ndim and not (rows[..., 1:] >= rows[..., :-1]).all())
 
 
 def _packets_of_nan(row: samples.Sample) -> bool:
-    """NaN become the lowest number in the vectorized part of an array, and 0 in its rest."""
+    """NaNs become the lowest number in the vectorized part of an array, and 0 in the rest."""
     is_finite = all(np.isfinite(entry).all() for entry in row.inputs)
     return row.attrs["T"] in ("qint8", "qint16") and not is_finite
 
 
 def _wide_depth(row: samples.Sample) -> bool:
-    """The op's depth is an int32, a sample's was an int64."""
+    """The op's depth is an int32, the sample's is an int64."""
     return bool(np.asarray(row.inputs[1]).dtype == np.int64)
 
 
 def _other_gradients(row: samples.Sample) -> bool:
-    """AvgPoolGrad, where gradients of other channels or of more images lead beyond the images."""
+    """AvgPoolGrad: gradients of other channels or of more images lead beyond the images."""
     sizes, shape = np.ravel(row.inputs[0]), np.shape(row.inputs[1])
     return sizes.size == len(shape) == 4 and (shape[0] > sizes[0] or shape[3] != sizes[3])
 
 
 def _overflowing_window(row: samples.Sample) -> bool:
-    """A window whose lower or right side overflows an int32: TensorFlow takes it for one inside."""
+    """A window whose end overflows an int32: TensorFlow treats it as inside."""
     window = row.inputs[1]
     return window.shape == (4,) and _overflows(window[:2], window[2:])
 
 
 def _overflowing_roll(row: samples.Sample) -> bool:
-    """Steps along the same axis, whose sum overflows an int32."""
+    """Shifts along the same axis, whose sum overflows an int32."""
     return row.inputs[1].size > 1 and int(np.abs(row.inputs[1].astype(object)).max()) > 1 << 30
 
 
@@ -270,7 +272,7 @@ def _unwritten_fingerprints(row: samples.Sample) -> bool:
     return data.dtype == object and not data.size and bool(np.ndim(data)) and len(data) > 0
 
 
-# The same for calls that have something in common.
+# Predicates for groups of these calls.
 _UNDEFINED_CALLS: dict[str, Callable[[samples.Sample], bool]] = {
     "Pad PadV2 MirrorPad MirrorPadGrad BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND": (
         _padded
@@ -304,13 +306,13 @@ UNDEFINED_CALLS = {op: rule for ops, rule in _UNDEFINED_CALLS.items() for op in 
 
 
 def is_undefined(kind: str, row: samples.Sample) -> bool:
-    """Whether TensorFlow's answer to the call is nothing to compare with."""
+    """Return whether TensorFlow's answer to the call is not usable."""
     known = UNDEFINED.get(row.op, {})
     rule = UNDEFINED_CALLS.get(row.op)
     if rule is not None and rule(row):
         return True
     if kind == "nan" and row.op.startswith(("MaxPool", "QuantizeAndDequantizeV")):
-        # What is the largest, or the range if it is not given, depends on where NaN stand.
+        # The largest number, or the range if it is not given, depends on the places of NaNs.
         is_given = row.attrs.get("range_given", "Grad" in row.op and row.op.startswith("Quant"))
         if not is_given and np.isnan(np.asarray(row.inputs[0], np.float64)).any():
             return True
@@ -319,7 +321,7 @@ def is_undefined(kind: str, row: samples.Sample) -> bool:
 
 @cache
 def sampled() -> dict[str, list[samples.Sample]]:
-    """The samples by op, those that must fail left out."""
+    """Return the samples by op, without those that must fail."""
     found: dict[str, list[samples.Sample]] = defaultdict(list)
     for family in samples.families():
         for row in samples.family(family):
@@ -342,7 +344,7 @@ def starts(name: str, seed: int) -> list[samples.Sample]:
 
 
 def typed(row: samples.Sample) -> samples.Sample:
-    """The call, its numbers of the dtypes that the op declares."""
+    """Return the call with numbers of the dtypes that the op declares."""
     inputs = [
         entry.astype(arg.type.as_numpy_dtype)
         if arg.type is not None and isinstance(entry, np.ndarray) and entry.dtype.kind in "iu"
@@ -353,7 +355,7 @@ def typed(row: samples.Sample) -> samples.Sample:
 
 
 def runs(row: samples.Sample) -> bool:
-    """Whether the call succeeds here."""
+    """Return whether the call succeeds in tfnb."""
     try:
         with np.errstate(all="ignore"):
             SampleRun(row).run()
@@ -363,7 +365,7 @@ def runs(row: samples.Sample) -> bool:
 
 
 def names_of(words: list[str]) -> list[str]:
-    """The ops that the words name, all by default."""
+    """Return the ops that the words name; by default all."""
     table = makers()
     every = sorted({*table, *sampled()} & set(op_registry.all_ops()))
     if not words:
@@ -389,7 +391,7 @@ def calls_of(name: str, seed: int, kinds: list[str]) -> Iterator[tuple[str, samp
 
 
 def unset(row: samples.Sample) -> samples.Sample:
-    """The call, the outputs that TensorFlow never writes marked as undefined."""
+    """Return the call, with outputs that TensorFlow never writes marked as undefined."""
     if row.op == "NonDeterministicInts":
         return replace(row, undefined=(0,))  # no two answers are the same
     if row.op in ("BlockLSTM", "BlockLSTMV2", "Conv2D") and not all(map(np.size, _arrays(row))):
@@ -411,7 +413,7 @@ def unset(row: samples.Sample) -> samples.Sample:
 
 
 def judged(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
-    """What differs; also a call that takes too long here."""
+    """Return the differences; a call that takes too long in tfnb is one."""
 
     def late(*_: Any) -> None:
         raise TimeoutError(f"longer than {_LIMIT_S} s")
@@ -426,7 +428,7 @@ def judged(row: samples.Sample, answer: dict[str, Any]) -> list[str]:
 
 
 def is_light(row: samples.Sample, answer: dict[str, Any]) -> bool:
-    """Whether the call agrees on any machine: with a gigabyte more than is in use by now."""
+    """Return whether the call agrees on any machine: with a gigabyte above the memory in use."""
     if answer.get("error", [""])[0] == "ResourceExhaustedError":
         return False
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -439,14 +441,14 @@ def is_light(row: samples.Sample, answer: dict[str, Any]) -> bool:
 
 
 class Kept:
-    """The calls to store of one op: of each kind two that give values and one that fails."""
+    """The calls to store of one op: two with values and one with an error for each kind."""
 
     def __init__(self, writer: GoldenWriter) -> None:
         self.writer = writer
         self.counts: Counter[tuple[str, bool]] = Counter()
 
     def offer(self, kind: str, row: samples.Sample, answer: dict[str, Any]) -> None:
-        """Stores the call if there is room for one of its sort."""
+        """Store the call if there is room for one of its kind."""
         fails = "error" in answer
         if "no_kernel" in answer or not is_small(answer):
             return
@@ -465,7 +467,7 @@ def _arrays(row: samples.Sample) -> list[Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Compares; the exit status says whether all agreed."""
+    """Compare; the exit status says whether all agree."""
     parser = options_of("tests.random_calls.edge_calls", "OP | FAMILY", show=2)
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args(arguments)

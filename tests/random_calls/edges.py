@@ -1,8 +1,8 @@
 """Edges of calls: the same call with empty, scalar, infinite or extreme inputs.
 
-:func:`variants` takes any call and changes one thing about its inputs, so that every op with a
-single stored call or maker meets every edge its inputs can have.  What TensorFlow answers, a value
-or an error, is what tfnb has to answer.
+:func:`variants` takes any call and changes its inputs in one way, so that every op with a stored
+call or a maker is tested at every edge that its inputs can have. TensorFlow's answer, a value or an
+error, is the expected result.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _Change = Callable[[Any], Any]
 
 
 def _flat(row: Sample) -> list[Any]:
-    """The arrays of the call, those of variables and resources among them."""
+    """Return the arrays of the call, with those of variables and resources."""
     entries = [item for e in row.inputs for item in (e if isinstance(e, list) else [e])]
     return [e.value if isinstance(e, Resource) else e for e in entries]
 
 
 def _changed(row: Sample, changes: dict[int, _Change], **options: Any) -> Sample:
-    """The call with some of its arrays changed, counted as `_flat` counts them."""
+    """Return the call with some of its arrays changed, in the numbering of `_flat`."""
     position = -1
 
     def one(entry: Any) -> Any:
@@ -70,12 +70,12 @@ def _special(dtype: Any) -> Any:
 
 
 def variants(row: Sample, random: np.random.RandomState) -> Iterator[tuple[str, Sample]]:
-    """Kinds and calls: each changes the inputs of `row` towards one edge."""
+    """Yield kinds and calls: each changes the inputs of `row` towards one edge."""
     arrays = _flat(row)
     known = [i for i, array in enumerate(arrays) if isinstance(array, (np.ndarray, np.generic))]
     yield from _empty(row, arrays, known, random)
     yield from _scalar(row, arrays, known)
-    # Products of infinite complex numbers are not the same everywhere, and gradients have many.
+    # Products of infinite complex numbers differ between processors, and gradients have many.
     asked = row.gradient and not any(arrays[i].dtype.kind == "c" for i in known)
     for kind, chosen in (
         ("nan", [i for i in known if _is_float(arrays[i]) and arrays[i].size]),
@@ -105,7 +105,7 @@ def _filled(value: Any) -> _Change:
 
 
 def _emptied(size: int) -> _Change:
-    """Every dimension of the size becomes 0."""
+    """Replace every dimension of this size by 0."""
 
     def change(array: Any) -> Any:
         array = np.asarray(array)
@@ -117,7 +117,7 @@ def _emptied(size: int) -> _Change:
 def _empty(
     row: Sample, arrays: list[Any], known: list[int], random: np.random.RandomState
 ) -> Iterator[tuple[str, Sample]]:
-    """One size of a dimension becomes 0 wherever it occurs, or one input alone is empty."""
+    """Replace one size by 0 everywhere, or empty one input."""
     sizes = sorted({d for i in known for d in arrays[i].shape if d})
     for size in sizes[:4]:
         yield "empty", _changed(row, dict.fromkeys(known, _emptied(size)))
@@ -132,7 +132,7 @@ def _empty(
 
 
 def _scalar(row: Sample, arrays: list[Any], known: list[int]) -> Iterator[tuple[str, Sample]]:
-    """One input, or all of them, are a single number; a scalar becomes a vector."""
+    """Replace one input, or all, by a single number; a scalar becomes a vector."""
 
     def first(array: Any) -> Any:
         array = np.asarray(array)

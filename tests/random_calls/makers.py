@@ -9,7 +9,7 @@ from tests.random_calls import draws
 
 
 def makers() -> dict[str, draws.Maker]:
-    """Every op that random calls are made of, with its maker."""
+    """Return every op with random calls, with its maker."""
     importlib.import_module("tfnb.ops.all_ops")
     for path in sorted(Path(__file__).parent.glob("calls_*.py")):
         importlib.import_module(f"tests.random_calls.{path.stem}")

@@ -1,6 +1,6 @@
 """Stored random calls of single ops: values, errors, shapes and gradients are TensorFlow's.
 
-``python -m tests.random_calls PYTHON --store`` asks TensorFlow again, and so does
+``python -m tests.random_calls PYTHON --store`` stores TensorFlow's answers again, and so does
 ``python -m tests.random_calls.edge_calls``; without ``--store`` they make fresh calls.
 """
 
@@ -60,5 +60,5 @@ def test_edges_agree_with_tensorflow(op_type: str) -> None:
 
 
 def test_every_op_with_a_maker_has_stored_calls() -> None:
-    """No family of calls is left out of the stored ones."""
+    """Each op with a maker has stored calls."""
     assert set(makers()) == set(_keys_by_op())

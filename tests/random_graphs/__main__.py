@@ -1,8 +1,8 @@
-"""Runs fresh random graphs in TensorFlow and in tfnb and counts where they agree.
+"""Runs fresh random graphs in TensorFlow and in tfnb and counts agreements.
 
     python -m tests.random_graphs PYTHON [--count N] [--seed S] [--optimize] [--show]
 
-PYTHON is the interpreter of an environment with TensorFlow.  Prints each disagreement, TensorFlow
+PYTHON is the interpreter of an environment with TensorFlow. Prints each disagreement, TensorFlow
 left of the bar, and the sums.
 """
 
@@ -20,7 +20,7 @@ from tests.random_graphs.oracle import Oracle
 
 
 def main(arguments: list[str]) -> int:
-    """Compares; the exit status says whether all agreed."""
+    """Compare; the exit status says whether all agree."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_graphs")
     parser.add_argument("python", help="an interpreter with TensorFlow")
     parser.add_argument("--count", type=int, default=100)

@@ -1,12 +1,12 @@
-"""Runs a case with TensorFlow's API, whoever implements it, and compares what came of it.
+"""Runs a case with TensorFlow's API in either library, and compares the results.
 
-An answer is a list with one entry a step, ready for JSON::
+An answer is a list with one entry per step, ready for JSON::
 
     {"values": [[name, value], ...], "dead": [name, ...], "error": [class, text, nodes],
      "counts": {node: executions}}
 
-A step that fetches something dead runs again for each of its fetches alone, so that it is known
-which.  A script ends where a step fails while the graph has state, or where it cannot be imported.
+A step with a dead fetch runs again for each of its fetches alone, to find which are dead. A script
+ends where a step fails while the graph has state, or if it cannot be imported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DEAD_IN_PIECE = "was not valid"
 
 
 def config(tf: Any, optimize: bool) -> Any:
-    """Three CPU devices; every optimizer off, or all as they come."""
+    """Return a configuration with three CPU devices; all optimizers are off or as by default."""
     found = tf.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=TIMEOUT_MS)
     if not optimize:
         found.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -40,7 +40,7 @@ def config(tf: Any, optimize: bool) -> Any:
 
 
 def answer_of(tf: Any, case: Case, optimize: bool = False) -> Answer:
-    """Imports and runs a case."""
+    """Import and run a case."""
     graph = tf.Graph()
     with graph.as_default():
         try:
@@ -122,10 +122,10 @@ def _answer_of_pieces(tf: Any, session: Any, step: Step, feeds: dict[str, Any]) 
 
 
 def _described(error: Any) -> list[Any]:
-    """The class, the first line without decoration, and the nodes named."""
+    """Return the class, the plain first line, and the named nodes."""
     text = error.message
     if text.startswith("Graph execution error:"):
-        # Behind it stands where each failing node was made, then its name, then what happened.
+        # Behind it are the place of each failing node, its name, and what happened.
         text = re.split(r"^Node: .*\n", text, maxsplit=1, flags=re.MULTILINE)[-1]
         text = text.removeprefix("Graph execution error:").strip()
     nodes = sorted({a or b for a, b in _NODE.findall(text)})
@@ -136,7 +136,7 @@ def _described(error: Any) -> list[Any]:
 
 
 def _counts(step_stats: Any) -> dict[str, int]:
-    """How often each node of the graph as it was given was executed, on any device."""
+    """Count how often each original node was executed, on any device."""
     counts: Counter[str] = Counter()
     for device in step_stats.dev_stats:
         counts.update(stats.node_name for stats in device.node_stats)
@@ -148,7 +148,7 @@ def _counts(step_stats: Any) -> dict[str, int]:
 def differences(
     case: Case, wanted: Answer, got: Answer, with_counts: bool, exact: bool = True
 ) -> list[str]:
-    """What differs between two answers, a line each; nothing where they agree."""
+    """Return the differences between two answers, one per line."""
     if len(wanted) != len(got):
         return [f"{len(wanted)} steps against {len(got)}: {_short(wanted)} | {_short(got)}"]
     lines = []
@@ -220,7 +220,7 @@ def _short(thing: Any) -> str:
 
 
 def quiet_tensorflow() -> Any:
-    """TensorFlow as version 1 spells it, without its log."""
+    """Return TensorFlow with the API of version 1, without its log."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
     import tensorflow.compat.v1 as tf

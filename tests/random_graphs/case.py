@@ -1,7 +1,7 @@
-"""A graph and what is run of it, in plain Python: neither TensorFlow nor tfnb is imported.
+"""A graph and its steps in plain Python: neither TensorFlow nor tfnb is imported.
 
-So one generator serves both: :meth:`Case.fill` writes the nodes into whatever GraphDef message it
-is given, and the rest of a case is names and numbers that go through JSON unchanged.
+One generator serves both: :meth:`Case.fill` writes the nodes into any GraphDef message, and the
+rest of a case is names and numbers that pass through JSON unchanged.
 
 * A value is ``[dtype name, shape, flat list]``; strings are str.
 * An attribute is ``[kind, value]`` with the kinds of :func:`_set_attr`.
@@ -50,13 +50,13 @@ class Step:
 
 @dataclass(slots=True)
 class Case:
-    """A graph and its steps, run one after the other in one session.
+    """A graph and its steps, which run in order in one session.
 
     Attributes:
       nodes: the graph.
       steps: the script.
-      has_state: a step that fails leaves variables in a state that is the runtime's own affair.
-      is_odd: something in the graph is not as a front end would make it.
+      has_state: a failing step leaves variables in an unspecified state.
+      is_odd: a front end would not build this graph.
     """
 
     nodes: list[Node]

@@ -1,11 +1,11 @@
-"""Random graphs with all that a runtime has to get right, and random ways to run them.
+"""Random graphs that cover all features of a runtime, and random ways to run them.
 
-``random_case(rng)`` takes a ``random.Random`` (hypothesis has one too, which shrinks), so a seed is
-a case.  What TensorFlow leaves to chance is not generated:
+``random_case(rng)`` takes a ``random.Random`` (hypothesis has one too, which shrinks), so a seed
+determines a case. Results that TensorFlow leaves open are not generated:
 
 * two live inputs of one Merge (the first to arrive wins): liveness.py;
-* two nodes that touch one state in no order: the tokens of scopes.py;
-* two nodes of one graph that fail (either error may be heard): one fault a graph;
+* two accesses to one state without an order: the tokens of scopes.py;
+* two failing nodes in one graph (either error may be reported): one fault per graph;
 * values that depend on the order of a sum, or on NaN: kernels.py.
 
 Some graphs are odd (``Case.is_odd``): an edge that leaves a loop without an Exit, a frame with two
@@ -66,7 +66,7 @@ class Generator:
         self.budget = rng.choice([4, 8, 12, 20, 30]) if budget is None else budget
 
     def case(self) -> Case:
-        """Builds the graph and its script."""
+        """Build the graph and its script."""
         rng, root = self.rng, self.root
         for _ in range(rng.randint(0, 2)):
             state, initializer = add_variable(root, rng.choice(["ref", "resource"]))
@@ -86,7 +86,7 @@ class Generator:
             steps.append(Step({}, readers, []))
         if self.is_odd:
             notes += mutate(self.graph.nodes, rng)
-        # What a queue holds lasts beyond a step that failed, too.
+        # The contents of a queue also survive a failed step.
         has_queue = any(node.op == "FIFOQueueV2" for node in self.graph.nodes)
         has_state = bool(self.graph.states) or has_queue
         return Case(self.graph.nodes, steps, has_state, self.is_odd, notes)
@@ -112,7 +112,7 @@ class Generator:
             root.const(random_value(rng, dtype, shape))
 
     def _grow(self, scope: Scope, depth: int) -> None:
-        """Adds something random to a scope."""
+        """Add a random element to a scope."""
         rng = self.rng
         self.budget -= 1
         if self.fault_after:
@@ -136,7 +136,7 @@ class Generator:
         elif choice < 0.49 and depth < 2:
             rng.choice([stack_round_trip, tensor_array_round_trip])(scope)
         elif choice < 0.51:
-            # A node that does nothing but wait; or one that runs whatever its input is.
+            # A node that only waits, or one that runs with any input.
             names = rng.sample(scope.controls, min(2, len(scope.controls)))
             if names:
                 op = rng.choice(["NoOp", "ControlTrigger"])
@@ -146,7 +146,7 @@ class Generator:
             add_kernel(scope)
 
     def _pred(self, scope: Scope) -> Tensor:
-        """A truth that is alive whenever the scope runs."""
+        """Return a predicate that is alive whenever the scope runs."""
         found = scope.firm("bool", ())
         if found and self.rng.random() < 0.7:
             return self.rng.choice(found)
@@ -160,7 +160,7 @@ class Generator:
         return scope.add("Greater", [x, bound], [("bool", ())], keep=False, **T32)[0]
 
     def _fill(self, scope: Branch | Loop, depth: int) -> None:
-        """Brings some tensors in and adds some nodes."""
+        """Bring some tensors into a scope and add some nodes."""
         rng = self.rng
         around = scope.parent
         assert around is not None
@@ -171,7 +171,7 @@ class Generator:
             if tensor.shape is None:
                 continue
             if isinstance(scope, Branch) and rng.random() < 0.2:
-                # Used from outside: what is computed of it alone runs whatever the predicate is.
+                # The tensor is used from outside: nodes that need only it run with any predicate.
                 scope.tensors.append(tensor)
             else:
                 scope.capture(tensor)
@@ -217,7 +217,7 @@ class Generator:
         bodies = [loop.counter, *([loop.flag] if loop.flag else []), *carried]
         positions = {id(body): i for i, (_, body, _) in enumerate(loop.carried)}
         for body in bodies[1:]:
-            # Only what stops with the body: anything else would begin iterations for ever.
+            # Only tensors that are dead after the body: others would begin iterations forever.
             found = loop.firm(body.dtype, body.shape)
             if self.is_odd and rng.random() < 0.3:
                 found += [
@@ -259,7 +259,7 @@ class Generator:
                 return
 
     def _reader(self, state: State) -> list[str]:
-        """A node that reads a variable in a step of its own, when all is over."""
+        """Add a node that reads a variable in a final step."""
         attrs = {"dtype": ["type", state.dtype]}
         op = "ReadVariableOp"
         inputs = [state.handle]
@@ -286,7 +286,8 @@ class Generator:
         for tensor in self.placeholders:
             feeds[tensor.name] = random_value(rng, tensor.dtype, tensor.shape or ())
         if rng.random() < 0.4:
-            # Only what is always alive: fed, it is alive, and no Merge gets a second live input.
+            # Only tensors that are always alive: a fed tensor is alive, and no Merge gets a second
+            # live input.
             pool = [t for t in root.firm() if t.shape is not None]
             for tensor in rng.sample(pool, min(len(pool), rng.randint(1, 3))):
                 feeds[tensor.name] = random_value(rng, tensor.dtype, tensor.shape or ())
@@ -299,9 +300,9 @@ class Generator:
             fetches.append(rng.choice(fetches))
         targets = []
         if rng.random() < 0.3:
-            # Not a placeholder: fed or not, as a target it runs, and fails.  Not an Enter: where
-            # nothing follows it, its frame ends under TensorFlow's hands, which crashes then.
-            # Not an initializer, which no token orders.
+            # No placeholder, which runs and fails as a target, fed or not. No Enter: without
+            # consumers its frame ends in TensorFlow's hands, which crashes. No initializer, which
+            # has no order by tokens.
             names = [
                 n.name
                 for n in self.graph.nodes
@@ -309,7 +310,7 @@ class Generator:
             ]
             targets = [rng.choice(names) for _ in range(rng.randint(1, 2))]
         if self.is_odd and rng.random() < 0.15:
-            # Not a handle either: TensorFlow crashes on the fetch of a queue.
+            # No handle either: TensorFlow crashes when a queue is fetched.
             nodes = [n for n in self.graph.nodes if n.op not in (*ENTERS, *HANDLES)]
             fetches.append(f"{rng.choice(nodes).name}:0")
         pieces = self._pieces(feeds, fetches) if rng.random() < 0.15 else None
@@ -318,10 +319,10 @@ class Generator:
     def _pieces(
         self, feeds: dict[str, object], fetches: list[str]
     ) -> list[tuple[list[str], list[str]]] | None:
-        """Splits a run at random; what is asked for too early is refused."""
+        """Split a run at random; requests that come too early are refused."""
         rng = self.rng
         fetched = sorted(set(fetches) - set(feeds))
-        # An error that comes while nobody waits is told in whichever piece is next.
+        # An error between two calls is reported in the next one, whichever that is.
         if not fetched or self.fault or self.is_odd:
             return None
         fetches[:] = fetched

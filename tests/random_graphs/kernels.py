@@ -1,6 +1,6 @@
-"""Ordinary ops whose answers leave no room: the same bits whatever the order of computation.
+"""Ops with exactly defined results: the same bits in any order of computation.
 
-Floats stay within a thousand of zero and are never summed by a kernel; integers wrap.
+Floats stay within a thousand of zero and are never summed by a kernel; integers wrap around.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT = 1000.0
 
 
 def random_value(rng: random.Random, dtype: str, shape: tuple[int, ...]) -> Value:
-    """Small numbers, either truth, short words."""
+    """Return small numbers, booleans, or short words."""
     count = 1
     for size in shape:
         count *= size
@@ -55,13 +55,13 @@ def add_kernel(scope: Scope) -> None:
 
 def _pick(scope: Scope, fits: Callable[[Tensor], bool]) -> Tensor | None:
     found = [t for t in scope.tensors if fits(t)]
-    # What was made last is the most interesting.
+    # Recent tensors are the most interesting ones.
     found = found[-12:] if len(found) > 12 and scope.graph.rng.random() < 0.7 else found
     return scope.graph.rng.choice(found) if found else None
 
 
 def clipped(scope: Scope, x: Tensor) -> Tensor:
-    """A float within the limit; anything else as it is."""
+    """Return a float within the limit; other types unchanged."""
     if x.dtype != "float32":
         return x
     scope.tensors.remove(x)

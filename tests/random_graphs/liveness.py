@@ -1,8 +1,8 @@
 """When a tensor is alive: a formula over the predicates of Switches.
 
 A formula is a set of alternatives, an alternative a set of literals ``(predicate, side)``;
-``ALWAYS`` has one alternative that asks for nothing.  ``None`` stands for "not known", and a tensor
-like that is never merged: of two live inputs of a Merge, the first to arrive wins.
+``ALWAYS`` has one alternative without literals. ``None`` means "unknown", and a tensor with it is
+never merged, because of two live inputs of a Merge the first to arrive wins.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _MAX_ALTERNATIVES = 6
 
 
 def literal(predicate: str, side: bool) -> Formula:
-    """Alive where the predicate has this value."""
+    """Return the formula: alive where the predicate has this value."""
     return frozenset([frozenset([(predicate, side)])])
 
 
 def both(a: Formula | None, b: Formula | None) -> Formula | None:
-    """Alive where both are."""
+    """Return the formula: alive where both are."""
     if a is None or b is None:
         return None
     found = frozenset(x | y for x in a for y in b if not _contradict(x, y))
@@ -27,12 +27,12 @@ def both(a: Formula | None, b: Formula | None) -> Formula | None:
 
 
 def are_exclusive(a: Formula | None, b: Formula | None) -> bool:
-    """Whether the two are certain never to be alive together."""
+    """Return whether the two are never alive together."""
     return a is not None and b is not None and all(_contradict(x, y) for x in a for y in b)
 
 
 def either(a: Formula, b: Formula) -> Formula | None:
-    """Alive where one of two exclusive formulas is."""
+    """Return the formula: alive where one of two exclusive formulas is."""
     alternatives = set(a | b)
     joined = True
     while joined:
@@ -51,7 +51,7 @@ def either(a: Formula, b: Formula) -> Formula | None:
 
 
 def implies(a: Formula | None, b: Formula | None) -> bool:
-    """Whether whatever makes ``a`` alive makes ``b`` alive."""
+    """Return whether ``b`` is alive whenever ``a`` is."""
     return a is not None and b is not None and all(any(y <= x for y in b) for x in a)
 
 

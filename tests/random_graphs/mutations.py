@@ -1,7 +1,7 @@
-"""Ways to make a graph that no front end makes.
+"""Mutations to graphs that no front end builds.
 
-Not among them: ``parallel_iterations`` below 1, which is the end of TensorFlow's process, and a
-NextIteration outside of a loop, which it runs by accident and tfnb refuses.
+``parallel_iterations`` below 1 is left out, because it ends TensorFlow's process, and so is a
+NextIteration outside of a loop, which TensorFlow runs by accident and tfnb refuses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def mutate(nodes: list[Node], rng: random.Random) -> list[str]:
-    """Changes a graph in one or no place; says how."""
+    """Change a graph in one or no place; return the kind of change."""
     changes: list[Callable[[list[Node], random.Random], bool]] = [
         _leave_without_exit,
         _rename_frame,
@@ -38,7 +38,7 @@ def _of(nodes: list[Node], *ops: str) -> list[Node]:
 
 
 def _leave_without_exit(nodes: list[Node], rng: random.Random) -> bool:
-    """A node outside takes its input from inside."""
+    """Give a node outside of a loop an input from inside."""
     inside = _of(nodes, "NextIteration")
     outside = [n for n in _of(nodes, "Exit") if n.attrs == {"T": ["type", "int32"]}]
     fitting = [n for n in inside if n.attrs["T"] == ["type", "int32"]]
@@ -54,7 +54,7 @@ def _leave_without_exit(nodes: list[Node], rng: random.Random) -> bool:
 
 
 def _rename_frame(nodes: list[Node], rng: random.Random) -> bool:
-    """One Enter names another frame."""
+    """Give one Enter another frame name."""
     enters = _of(nodes, "Enter")
     if not enters:
         return False
@@ -63,7 +63,7 @@ def _rename_frame(nodes: list[Node], rng: random.Random) -> bool:
 
 
 def _exit_alone(nodes: list[Node], rng: random.Random) -> bool:
-    """An Exit outside of every loop."""
+    """Put an Exit outside of every loop."""
     passing = [n for n in _of(nodes, "Identity", "Neg", "Abs") if "T" in n.attrs]
     if not passing:
         return False
@@ -72,7 +72,7 @@ def _exit_alone(nodes: list[Node], rng: random.Random) -> bool:
 
 
 def _forget_back_edge(nodes: list[Node], rng: random.Random) -> bool:
-    """A loop variable that is never passed on: its Merge has the Enter twice."""
+    """Remove the back edge of a loop variable: its Merge has the Enter twice."""
     names = {node.name for node in _of(nodes, "NextIteration")}
     merges = [n for n in _of(nodes, "Merge") if len(n.inputs) == 2 and n.inputs[1] in names]
     if not merges:
@@ -84,7 +84,7 @@ def _forget_back_edge(nodes: list[Node], rng: random.Random) -> bool:
 
 
 def _skip_loop_cond(nodes: list[Node], rng: random.Random) -> bool:
-    """The Switches take their predicate from in front of the LoopCond."""
+    """Give the Switches the input of the LoopCond as predicate."""
     conds = _of(nodes, "LoopCond")
     if not conds:
         return False
@@ -95,7 +95,7 @@ def _skip_loop_cond(nodes: list[Node], rng: random.Random) -> bool:
 
 
 def _untie_constant(nodes: list[Node], rng: random.Random) -> bool:
-    """A constant of a loop or branch stands in the root."""
+    """Move a constant of a loop or branch to the root."""
     tied = [node for node in _of(nodes, "Const") if node.inputs]
     if not tied:
         return False
@@ -104,7 +104,7 @@ def _untie_constant(nodes: list[Node], rng: random.Random) -> bool:
 
 
 def _disagree_on_parallel_iterations(nodes: list[Node], rng: random.Random) -> bool:
-    """The Enters of a frame have different numbers: the first one counts."""
+    """Give the Enters of a frame different numbers of parallel iterations: the first one counts."""
     enters = _of(nodes, "Enter")
     for node in enters:
         node.attrs["parallel_iterations"] = ["int", rng.randint(1, 32)]
@@ -112,7 +112,7 @@ def _disagree_on_parallel_iterations(nodes: list[Node], rng: random.Random) -> b
 
 
 def _merge_of_one(nodes: list[Node], rng: random.Random) -> bool:
-    """A Merge with one input instead of an Identity."""
+    """Replace an Identity by a Merge with one input."""
     passing = _of(nodes, "Identity")
     if not passing:
         return False

@@ -1,4 +1,4 @@
-"""TensorFlow in another process, asked case by case."""
+"""TensorFlow in another process, which answers case by case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Oracle:
-    """A process of ``worker.py``, started again when a graph was the end of it."""
+    """A process of ``worker.py``, restarted when a graph ends it."""
 
     def __init__(self, python: str) -> None:
         self._python = python
@@ -26,10 +26,10 @@ class Oracle:
         self.close()
 
     def answer(self, case: Case, optimize: bool = False) -> Answer | str:
-        """TensorFlow's answer, or a word where it has none.
+        """Return TensorFlow's answer, or a word if there is none.
 
-        The words: "crashed", "stood still", "varies", and
-        "not asked" where the optimizer is known to be wrong.
+        The words: "crashed", "stood still", "varies", and "not asked" if the optimizer is known to
+        be wrong.
         """
         if optimize and _is_beyond_grappler(case):
             return "not asked"
@@ -45,7 +45,7 @@ class Oracle:
         return first
 
     def varies(self, case: Case, optimize: bool, first: Answer, times: int = 8) -> bool:
-        """Whether one of some further answers differs from the first: two threads race in it."""
+        """Return whether a repeated answer differs from the first: two threads race in it."""
         return any(
             isinstance(another := self._ask(case, optimize), str)
             or _comparable(another) != _comparable(first)
@@ -84,11 +84,11 @@ class Oracle:
 
 
 def _is_beyond_grappler(case: Case) -> bool:
-    """Whether TensorFlow's optimizer may change what the graph means.
+    """Return whether TensorFlow's optimizer may change the meaning of the graph.
 
-    It drops a read of a variable that nothing but control edges needs, and its error with it; it
-    takes a constant for constant although it is fed; and where it can compute the predicate of a
-    Switch, the Merge behind it gets another ``value_index``, or even the wrong value.
+    It removes a read of a variable that only control edges need, with its error; it folds a
+    constant although it is fed; and if it can compute the predicate of a Switch, the Merge behind
+    it gets another ``value_index``, or even a wrong value.
     """
     by_name = {node.name: node for node in case.nodes}
     fed = {name.partition(":")[0] for step in case.steps for name in step.feeds}
@@ -101,7 +101,7 @@ def _is_beyond_grappler(case: Case) -> bool:
 
 
 def _is_constant(by_name: dict[str, Node], tensor: str) -> bool:
-    """Whether nothing that a tensor is computed of is decided by the step."""
+    """Return whether a tensor depends only on constants."""
     stack, seen = [tensor], set()
     while stack:
         name = stack.pop().lstrip("^").partition(":")[0]
@@ -121,7 +121,7 @@ _DECIDED_BY_THE_STEP = frozenset(
 
 
 def _comparable(answer: Any) -> str:
-    """An answer without counts, and without the numbers that resources get in their names."""
+    """Return an answer without counts, and without the numbers in names of resources."""
     steps = []
     for step in answer:
         error = step.get("error", ["", "", []])

@@ -1,9 +1,9 @@
 """Nodes under construction, in the scopes of conds and loops, as raw Switch, Merge, Enter, Exit.
 
-State is ordered by tokens: an int32 tensor per variable, queue or stack goes through every node
-that touches it (control edge in, control edge out), through both sides of a cond and around every
-loop.  So whatever part of the graph a step needs, what it needs of a state is in one order, and
-TensorFlow's threads cannot make a difference.
+State is ordered by tokens: an int32 tensor per variable, queue or stack passes every node that
+accesses it (control edge in, control edge out), both sides of a cond, and every loop. Therefore any
+part of the graph that a step needs accesses each state in one order, and TensorFlow's threads
+cannot change the result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tensor:
 
 @dataclass(slots=True, eq=False)
 class State:
-    """A variable, queue or stack of the root scope: its handle and what it holds."""
+    """A variable, queue or stack of the root scope: its handle and its contents."""
 
     kind: str
     handle: Tensor
@@ -50,7 +50,7 @@ class State:
 
 @dataclass(slots=True)
 class GraphUnderConstruction:
-    """What all scopes of a graph share."""
+    """Data that all scopes of a graph share."""
 
     rng: random.Random
     devices: Sequence[str] = ("",)
@@ -71,8 +71,8 @@ class Scope:
 
     Attributes:
       alive: when the scope as a whole runs, within its frame.
-      pivot: a node to hang constants on, None in the root.
-      tensors: what nodes of this scope may use.
+      pivot: a node for control edges to constants, None in the root.
+      tensors: the tensors that nodes of this scope may use.
       controls: nodes of this scope and when they run.
     """
 
@@ -102,7 +102,7 @@ class Scope:
         keep: bool = True,
         **attrs: Any,
     ) -> list[Tensor]:
-        """Adds a node; its outputs are among the scope's tensors if ``keep``."""
+        """Add a node; with ``keep`` its outputs become tensors of the scope."""
         graph, rng = self.graph, self.graph.rng
         alive: Formula | None = ALWAYS
         for tensor in inputs:
@@ -150,21 +150,22 @@ class Scope:
     # -- state
 
     def handle(self, state: State) -> Tensor:
-        """The state's handle, as nodes of this scope see it."""
+        """Return the state's handle, as nodes of this scope use it."""
         if self.parent is None:
             return state.handle
         return self.parent.handle(state)
 
     def token(self, state: State) -> Tensor:
-        """What the next node that touches the state has to wait for."""
+        """Return the token for which the next access to the state waits."""
         return self.tokens[state]
 
     def touch(self, state: State, node: str) -> None:
-        """The next node that touches the state has to wait for ``node``, if ``node`` runs."""
+        """Make the next access to the state wait for ``node``, if ``node`` runs."""
         token = self.token(state)
         after = node
         if self.graph.alive_of[node] != token.alive or self.graph.rng.random() < 0.3:
-            # The trigger runs whatever becomes of the node: the token stays as alive as it was.
+            # The trigger runs even if the node is dead, so that the liveness of the token does not
+            # change.
             self.add("ControlTrigger", [], [], keep=False)
             trigger = self.graph.nodes[-1]
             trigger.inputs[:] = [f"^{node}"]
@@ -173,7 +174,7 @@ class Scope:
         self.tokens[state] = self.after(token, after)
 
     def after(self, token: Tensor, *controls: str) -> Tensor:
-        """The token once more, behind some nodes."""
+        """Return an Identity of the token behind some nodes."""
         made = self.add("Identity", [token], [("int32", ())], controls=controls, keep=False, **T32)
         made[0].is_token = True
         return made[0]
@@ -181,7 +182,7 @@ class Scope:
     # -- conds
 
     def cond(self, pred: Tensor) -> tuple[Branch, Branch]:
-        """The two sides behind a predicate, false first; :meth:`Branch.join` ends them."""
+        """Return the two sides behind a predicate, false first; :meth:`Branch.join` ends them."""
         shared: dict[str, str] = {}
         false, true = (Branch(self, pred, side, shared) for side in (False, True))
         return false, true
@@ -203,7 +204,7 @@ class Branch(Scope):
         self.pivot = made[0].node
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """A tensor of the scope around, through a Switch."""
+        """Pass a tensor of the surrounding scope through a Switch."""
         switch = self.shared.get(tensor.name)
         if switch is None:
             outputs = [(tensor.dtype, tensor.shape)] * 2
@@ -218,15 +219,15 @@ class Branch(Scope):
         return found
 
     def token(self, state: State) -> Tensor:
-        """The token comes in through a Switch of its own."""
+        """Pass the token through its own Switch."""
         if state not in self.tokens:
             assert self.parent is not None
-            # An Identity: a control edge from a Switch would be alive on either side.
+            # An Identity, because a control edge from a Switch is alive on either side.
             self.tokens[state] = self.after(self.capture(self.parent.token(state)))
         return self.tokens[state]
 
     def join(self, true: Branch, pairs: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
-        """Ends a cond, ``self`` being the false side: a Merge for every pair and every token."""
+        """End a cond, with ``self`` as false side: a Merge for every pair and every token."""
         scope = self.parent
         assert scope is not None
         results = []
@@ -240,7 +241,7 @@ class Branch(Scope):
 
 
 def merge(scope: Scope, tensors: Sequence[Tensor], keep: bool = True) -> list[Tensor]:
-    """A Merge of exclusive tensors: the value and its position."""
+    """Return a Merge of exclusive tensors: the value and its index."""
     alive = tensors[0].alive
     for tensor in tensors[1:]:
         alive = (
@@ -260,7 +261,7 @@ def merge(scope: Scope, tensors: Sequence[Tensor], keep: bool = True) -> list[Te
 
 
 class Loop(Scope):
-    """A while loop's body; counts from ``start`` up to ``limit``.
+    """A while loop's body, which counts from ``start`` up to ``limit``.
 
     Attributes:
       carried: loop variables: their NextIteration's node, the value in the body, the Exit.
@@ -293,7 +294,7 @@ class Loop(Scope):
             self.flag = None
 
     def enter(self, tensor: Tensor, is_constant: bool, device: str | None = None) -> Tensor:
-        """A tensor of the scope around, inside the frame."""
+        """Return a tensor of the surrounding scope inside the frame."""
         assert self.parent is not None
         is_ref = tensor.dtype.endswith("&")
         made = self.add(
@@ -307,19 +308,19 @@ class Loop(Scope):
             is_constant=["bool", is_constant],
             parallel_iterations=["int", self.parallel],
         )[0]
-        # Where the loop as a whole runs, this is there as well; else there is no telling.
+        # If the loop as a whole runs, this tensor is alive as well; else its liveness is unknown.
         made.alive = ALWAYS if implies(self.parent.alive, tensor.alive) else None
         self.graph.alive_of[made.node] = made.alive
         return made
 
     def capture(self, tensor: Tensor) -> Tensor:
-        """A tensor of the scope around that is the same in every iteration."""
+        """Return a tensor of the surrounding scope that is constant in the loop."""
         found = self.enter(tensor, is_constant=True)
         self.tensors.append(found)
         return found
 
     def add_variable(self, tensor: Tensor) -> Tensor:
-        """A loop variable; returns its value in the body."""
+        """Add a loop variable; return its value in the body."""
         return self._through_switch(self._merged(tensor), tensor)
 
     def _merged(self, tensor: Tensor) -> Tensor:
@@ -357,7 +358,7 @@ class Loop(Scope):
         return body
 
     def handle(self, state: State) -> Tensor:
-        """Handles enter the frame as constants, on the state's device."""
+        """Return a handle as a constant of the frame, on the state's device."""
         if state not in self._handles:
             assert self.parent is not None
             around = self.parent.handle(state)
@@ -365,7 +366,7 @@ class Loop(Scope):
         return self._handles[state]
 
     def token(self, state: State) -> Tensor:
-        """The token becomes a loop variable."""
+        """Make the token a loop variable."""
         if state not in self.tokens:
             assert self.parent is not None
             token = self.add_variable(self.parent.token(state))
@@ -375,7 +376,7 @@ class Loop(Scope):
         return self.tokens[state]
 
     def close(self, following: dict[int, Tensor]) -> list[Tensor]:
-        """Ends the loop.
+        """End the loop.
 
         Args:
           following: for each loop variable by position, its next value.

@@ -1,4 +1,4 @@
-"""Makes a case that shows something smaller, while it still shows it."""
+"""Shrinks a case as long as it shows the same failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def shrink(case: Case, still_shows: Callable[[Case], bool]) -> Case:
-    """Drops steps, feeds, fetches, targets, control edges, devices and nodes as far as it goes."""
+    """Remove steps, feeds, fetches, targets, control edges, devices and nodes if possible."""
     changed = True
     while changed:
         changed = False
@@ -43,7 +43,7 @@ def _smaller(case: Case) -> Iterator[Case]:
                 yield less
     sources = {node.name: node for node in case.nodes}
     for i, node in enumerate(case.nodes):
-        # Something simpler of the same type that needs less.
+        # A simpler tensor of the same type with fewer inputs.
         data = [name for name in node.inputs if name[0] != "^"]
         if node.op in ("Const", "Switch", "Merge", "Enter", "NextIteration") or not data:
             continue

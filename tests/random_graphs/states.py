@@ -1,7 +1,7 @@
 """Random nodes with state or that fail: variables, queues, stacks, TensorArrays, faults.
 
-A value that comes out of a reference variable is always computed, never the reference itself: what
-TensorFlow's Identity of a reference holds while the step goes on is a matter of buffers.
+A result that depends on a reference variable is always computed, never the reference itself,
+because the value of TensorFlow's Identity of a reference depends on buffers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VARIABLE_SHAPES: list[tuple[int, ...]] = [(), (3,), (2, 2)]
 
 
 def add_variable(root: Scope, kind: str, is_initialized: bool = True) -> tuple[State, str | None]:
-    """A reference or resource variable in the root; also the node that initializes it."""
+    """Add a reference or resource variable in the root; return its initializer, too."""
     graph, rng = root.graph, root.graph.rng
     dtype, shape = rng.choice(NUMBERS), rng.choice(VARIABLE_SHAPES)
     device = rng.choice(graph.devices)
@@ -55,7 +55,7 @@ def _register(root: Scope, state: State) -> None:
 
 
 def use_variable(scope: Scope, state: State) -> None:
-    """Reads or changes a variable."""
+    """Read or change a variable."""
     rng = scope.graph.rng
     fitting = [t for t in scope.tensors if t.dtype == state.dtype and t.shape == state.shape]
     op = rng.choice(["read", "read", "is_initialized", "Assign", "AssignAdd", "AssignSub"])
@@ -74,7 +74,7 @@ def use_variable(scope: Scope, state: State) -> None:
 
 
 def read_variable(scope: Scope, state: State) -> Tensor:
-    """The variable's value at this point of its history."""
+    """Return the variable's value at this point of its history."""
     outputs: list[Any] = [(state.dtype, state.shape)]
     if state.kind == "ref":
         zero = scope.const([state.dtype, [], [0]], keep=False)
@@ -109,7 +109,7 @@ def _touching(
     outputs: list[Any],
     **attrs: Any,
 ) -> list[Tensor]:
-    """Adds a node between two tokens of the state."""
+    """Add a node between two tokens of the state."""
     handle, token = scope.handle(state), scope.token(state)
     made = scope.add(
         op, [handle, *inputs], outputs, state.device, [token.node], keep=False, **attrs
@@ -125,7 +125,7 @@ def _touching(
 
 
 def queue_round_trip(scope: Scope) -> None:
-    """Enqueues two values into a queue of this scope and takes them out again."""
+    """Enqueue two values into a queue of this scope and dequeue them."""
     values = scope.firm()
     if not values:
         return
@@ -165,7 +165,7 @@ def queue_round_trip(scope: Scope) -> None:
 
 
 def stack_round_trip(scope: Scope) -> None:
-    """Pushes a value in every turn of a loop and pops them in a second one."""
+    """Push a value in every iteration of a loop and pop them in a second one."""
     graph, rng = scope.graph, scope.graph.rng
     device = rng.choice(graph.devices)
     kind = ["type", "int32"]
@@ -199,19 +199,19 @@ def stack_round_trip(scope: Scope) -> None:
             )[0]
         total = loop.add("Add", [inside, moved], [("int32", ())], keep=False, **T32)[0]
         token = close_counting(loop, {1: total})[1]
-        # Fed, it would let the second loop pop what nobody pushed: a second fault.
+        # If it is fed, the second loop would pop from an empty stack, which is a second fault.
         token.is_token = op == "StackPushV2"
 
 
 def close_counting(loop: Loop, following: dict[int, Tensor]) -> list[Tensor]:
-    """Ends a loop whose counter goes up by one."""
+    """End a loop whose counter increases by one."""
     one = loop.const(["int32", [], [1]], keep=False)
     next_count = loop.add("AddV2", [loop.counter, one], [("int32", ())], keep=False, **T32)[0]
     return loop.close({0: next_count, **following})
 
 
 def tensor_array_round_trip(scope: Scope) -> None:
-    """Writes an element in every turn of a loop and gathers or reads them behind it."""
+    """Write an element in every iteration of a loop and gather or read them behind it."""
     graph, rng = scope.graph, scope.graph.rng
     device = rng.choice(graph.devices)
     kind = {"dtype": ["type", "int32"]}
@@ -256,7 +256,7 @@ def tensor_array_round_trip(scope: Scope) -> None:
 
 
 def add_fault(scope: Scope, root: Scope) -> str | None:
-    """Adds the one node of a graph that fails when it runs; says which kind it is."""
+    """Add the failing node of a graph; return its kind."""
     rng = scope.graph.rng
     kinds: dict[str, Callable[[Scope, Scope], bool]] = {
         "division": _division,

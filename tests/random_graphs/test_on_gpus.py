@@ -1,4 +1,4 @@
-"""Random graphs with their nodes on two GPUs, which are doubles: as on CPUs, and without races."""
+"""Random graphs on two doubles of GPUs: results as on CPUs, and no races."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ _SEEDS = (200_030, 200_051, 200_068, 200_070, 200_078, 200_088, 200_098)
 
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_a_graph_on_gpus_gives_what_it_gives_on_cpus(seed: int, cupy: RecordingCupy) -> None:  # noqa: F811
-    """On the reference executor, and as one function with fused kernels and CUDA graphs."""
+    """The reference executor, and one function with fused kernels and CUDA graphs, are compared."""
     assert _differences(seed, cupy) == []
 
 
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_nodes_on_gpus_are_counted_as_the_reference_tells(seed: int, cupy: RecordingCupy) -> None:  # noqa: F811
-    """With bytes that went from device to device, in functions with fused kernels and graphs."""
+    """Bytes of transfers count, in functions with fused kernels and graphs."""
     case = _moved(case_of_seed(seed))
     case.steps = [step for step in case.steps for _ in range(3)]
     answers = []
@@ -91,6 +91,6 @@ def test_many_graphs_on_gpus_give_what_they_give_on_cpus(
     block: int,
     cupy: RecordingCupy,  # noqa: F811
 ) -> None:
-    """The same for two hundred seeds."""
+    """Two hundred seeds are compared in the same way."""
     for seed in range(5 * block, 5 * block + 5):
         assert (seed, _differences(seed, cupy)) == (seed, [])

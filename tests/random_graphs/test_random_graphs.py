@@ -1,4 +1,6 @@
-"""Random graphs: tfnb against TensorFlow's stored answers, and against itself in many ways.
+"""Random graphs.
+
+Tfnb against TensorFlow's stored answers, and all ways to run against each other.
 
 Thousands of fresh ones, by hand::
 
@@ -39,7 +41,7 @@ STORED: list[dict[str, Any]] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 @pytest.mark.parametrize("stored", STORED, ids=[str(stored["seed"]) for stored in STORED])
 def test_a_random_graph_gives_what_tensorflow_gave(stored: dict[str, Any]) -> None:
-    """Values, dead fetches, error class and node, and how often each node was executed."""
+    """Values, dead fetches, error class and node, and the executions of each node are compared."""
     case = Case.from_json(stored["case"])
     optimize = stored["optimize"]
     got = json.loads(json.dumps(answer_of(tfnb, case, optimize)))
@@ -51,9 +53,9 @@ def test_a_random_graph_gives_what_tensorflow_gave(stored: dict[str, Any]) -> No
 def test_steps_lines_and_traces_of_stored_graphs_execute_what_the_reference_does(
     block: int,
 ) -> None:
-    """A debugger's steps, the lines of an emitted function, the nodes of a trace: how often each.
+    """A debugger's steps, the lines of an emitted function and the nodes of a trace are counted.
 
-    The stored graphs, whose counts on the reference are TensorFlow's (the test above).
+    The counts of the reference on these graphs are TensorFlow's (the test above).
     """
     for stored in STORED[block::8]:
         case = Case.from_json(stored["case"])
@@ -61,9 +63,9 @@ def test_steps_lines_and_traces_of_stored_graphs_execute_what_the_reference_does
         assert (stored["seed"], found) == (stored["seed"], [])
 
 
-# The same graphs in every run; `python -m tests.random_graphs` has fresh ones.
+# The graphs are the same in every run; `python -m tests.random_graphs` makes fresh ones.
 def test_all_ways_to_run_a_small_graph_agree() -> None:
-    """Devices, passes, pieces, traces and emitted functions change no answer."""
+    """Devices, passes, partial runs, traces and emitted functions change no answer."""
     for seed in range(200_000, 200_006):
         case = random_case(random.Random(seed), budget=3)
         assert (seed, disagreements(case)) == (seed, [])
@@ -71,7 +73,7 @@ def test_all_ways_to_run_a_small_graph_agree() -> None:
 
 @pytest.mark.slow
 def test_all_ways_to_run_a_larger_graph_agree() -> None:
-    """The same with loops in loops."""
+    """The larger graphs have nested loops."""
     for seed in range(200_100, 200_108):
         assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
 
@@ -79,7 +81,7 @@ def test_all_ways_to_run_a_larger_graph_agree() -> None:
 @pytest.mark.slow
 @pytest.mark.repeats
 def test_all_ways_to_run_a_hundred_larger_graphs_agree() -> None:
-    """Likewise."""
+    """A hundred seeds are compared in the same way."""
     for seed in range(200_200, 200_300):
         assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
 
@@ -87,21 +89,21 @@ def test_all_ways_to_run_a_hundred_larger_graphs_agree() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", few(range(20), 1))
 def test_all_ways_to_run_many_graphs_agree(block: int) -> None:
-    """The same for four hundred seeds."""
+    """Four hundred seeds are compared in the same way."""
     for seed in range(20 * block, 20 * block + 20):
         assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
 
 
 @pytest.mark.parametrize("seed", range(100_000, 100_024))
 def test_all_ways_to_run_a_graph_agree(seed: int) -> None:
-    """A few small graphs in each way."""
+    """A few small graphs are run in each way."""
     case = case_of_seed(seed)
     if len(case.nodes) < 60:
         assert disagreements(case) == []
 
 
 def _miscounted(seeds: range) -> list[tuple[int, int, Any]]:
-    """Where an emitted function counts something else than the reference tells."""
+    """Return where an emitted function counts differently from the reference."""
     found, num_counted = [], 0
     for seed in seeds:
         case, on_one = case_of_seed(seed), seed % 2 == 0
@@ -116,19 +118,19 @@ def _miscounted(seeds: range) -> list[tuple[int, int, Any]]:
 
 
 def test_emitted_functions_count_what_the_reference_tells() -> None:
-    """How often each node ran, and was dead; how often each loop, and how far it came."""
+    """Live and dead runs of each node, loops, and their last iterations are compared."""
     assert _miscounted(range(100_100, 100_112)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", few(range(10), 1))
 def test_emitted_functions_of_many_graphs_count_what_the_reference_tells(block: int) -> None:
-    """The same for three hundred seeds."""
+    """Three hundred seeds are compared in the same way."""
     assert _miscounted(range(30 * block, 30 * block + 30)) == []
 
 
 def _miswritten(seeds: range) -> list[tuple[int, int, Any]]:
-    """Where an emitted function writes down something else than the reference tells."""
+    """Return where a journal of an emitted function differs from the reference's events."""
     found, num_written = [], 0
     for seed in seeds:
         case = case_of_seed(seed)
@@ -143,19 +145,19 @@ def _miswritten(seeds: range) -> list[tuple[int, int, Any]]:
 
 
 def test_emitted_functions_write_down_what_the_reference_tells() -> None:
-    """Each node, live or dead, in its frame and iteration; frames and iterations."""
+    """Frames, iterations and each node in them, live or dead, are compared."""
     assert _miswritten(range(100_100, 100_112)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", few(range(20), 1))
 def test_emitted_functions_of_many_graphs_write_down_what_the_reference_tells(block: int) -> None:
-    """The same for five hundred seeds."""
+    """Five hundred seeds are compared in the same way."""
     assert _miswritten(range(25 * block, 25 * block + 25)) == []
 
 
 def test_a_case_survives_json() -> None:
-    """What is stored is what was made."""
+    """A stored case equals the original."""
     case = case_of_seed(3)
     again = Case.from_json(json.loads(json.dumps(case.to_json())))
     assert again.to_json() == json.loads(json.dumps(case.to_json()))
@@ -163,7 +165,7 @@ def test_a_case_survives_json() -> None:
 
 
 def test_formulas_of_liveness() -> None:
-    """Two sides of a predicate exclude each other and make up the whole."""
+    """Two sides of a predicate exclude each other and cover everything."""
     p, not_p = literal("p", True), literal("p", False)
     q = literal("q", True)
     assert are_exclusive(p, not_p)

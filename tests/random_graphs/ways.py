@@ -1,7 +1,7 @@
-"""The ways tfnb has to run one and the same script, on the runtime itself, without a client.
+"""All ways in which tfnb can run one script, on the runtime itself, without a client.
 
 All give the same values, bit for bit, the same dead fetches, the same error at the same node, the
-same states afterwards, and the same number of executions where the graph is the same.
+same states afterwards, and the same number of executions if the graph is the same.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.direct_session import DirectSession
 
 Outcome = dict[str, Any]
-# A malformed loop may run for ever, or wait for what never comes.  Long enough for a busy machine.
+# A malformed loop may run forever, or wait forever. Long enough for a busy machine.
 _TIMEOUT_MS = 20_000
 
 
 class Counts:
-    """Live executions by name of the node; this one counts none."""
+    """Counts live executions by name of the node; this base class counts none."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
 
     def attach(self, session: DirectSession) -> None:
-        """Prepares to count those of a session."""
+        """Prepare to count the executions of a session."""
 
     def counting(self) -> AbstractContextManager[None]:
-        """A context that a step runs in."""
+        """Return a context in which a step runs."""
         return nullcontext()
 
     def take(self) -> dict[str, int]:
-        """The counts since the last call, without what the runtime added to the graph."""
+        """Return the counts since the last call, without nodes that the runtime added."""
         counts, self.counts = self.counts, Counter()
         return {n: c for n, c in sorted(counts.items()) if "/" not in n and n[0] != "_"}
 
 
 class Executions(Counts, StepObserver):
-    """As an observer hears of them."""
+    """Counts executions as an observer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,16 +73,16 @@ class Executions(Counts, StepObserver):
         self._signature = 0
 
     def attach(self, session: DirectSession) -> None:
-        """Listens."""
+        """Attach the observer."""
         session.step_events.add(self)
 
     def graph_partitioned(self, partitioned: Any) -> None:
-        """Notes the names."""
+        """Read the names."""
         names = [partition.node_names for partition in partitioned.partitions]
         self._names[partitioned.signature_id] = names
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """A script runs one step at a time."""
+        """Reset: a script runs one step at a time."""
         self._signature = signature_id
 
     def node_done(
@@ -95,16 +95,16 @@ class Executions(Counts, StepObserver):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """Counts."""
+        """Count."""
         if not is_dead:
             self.counts[self._names[self._signature][partition][node_id]] += 1
 
 
 class Everything(Executions):
-    """Also how often nodes were dead, how often loops ran, and their last iterations.
+    """Counts dead nodes, loops and their last iterations, too.
 
     Args:
-      takes_counts: whether it takes what emitted functions count.
+      takes_counts: whether it takes the counts of emitted functions.
     """
 
     def __init__(self, takes_counts: bool) -> None:
@@ -115,7 +115,7 @@ class Everything(Executions):
         self._frame_names: dict[tuple[int, int], str] = {}
 
     def graph_partitioned(self, partitioned: Any) -> None:
-        """Notes the names."""
+        """Read the names."""
         super().graph_partitioned(partitioned)
         self._frames[partitioned.signature_id] = [one.frame_names for one in partitioned.partitions]
 
@@ -129,7 +129,7 @@ class Everything(Executions):
         name_index: int,
         t_ns: int,
     ) -> None:
-        """Counts."""
+        """Count."""
         name = self._frames[self._signature][partition][name_index]
         self._frame_names[partition, frame_id] = name
         self.counts[f"frames {name}"] += 1
@@ -137,7 +137,7 @@ class Everything(Executions):
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Notes how far the loops came; of one that ran often, the furthest."""
+        """Record the iterations of the loops; of a loop that ran often, the largest."""
         name = f"last of {self._frame_names[partition, frame_id]}"
         self.counts[name] = max(self.counts[name], iteration)
 
@@ -151,18 +151,18 @@ class Everything(Executions):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """Counts."""
+        """Count."""
         name = self._names[self._signature][partition][node_id]
         self.counts[f"{name} dead" if is_dead else name] += 1
 
     def tensor_sent(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
     ) -> None:
-        """Adds up."""
+        """Add up."""
         self.counts["bytes"] += num_bytes
 
     def step_counted(self, step_id: int, counts: Any) -> None:
-        """Takes what was counted."""
+        """Take the counts."""
         self.num_counted += 1
         live, dead = counts.nodes()
         assert counts.total == live.sum() + dead.sum()
@@ -174,11 +174,11 @@ class Everything(Executions):
         for loop in counts.loops():
             partitions = sum(loop.name in one for one in self._frames[self._signature])
             self.counts[f"frames {loop.name}"] = loop.runs * partitions
-            # Of a loop that ran often nobody counts how far it came before.
+            # The earlier iterations of a loop that ran often are not counted.
             self.counts[f"last of {loop.name}"] = loop.iteration if loop.runs == 1 else 0
 
     def take(self) -> dict[str, int]:
-        """The counts since the last call."""
+        """Return the counts since the last call."""
         counts, self.counts = self.counts, Counter()
         ran_often = [
             name[7:] for name, runs in counts.items() if name[:7] == "frames " and runs > 1
@@ -189,10 +189,10 @@ class Everything(Executions):
 
 
 class Events(Executions):
-    """Every event of nodes, frames and iterations, but for its time.
+    """Records every event of nodes, frames and iterations, without times.
 
     Args:
-      takes_journals: whether it takes what emitted functions write down.
+      takes_journals: whether it takes the journals of emitted functions.
     """
 
     def __init__(self, takes_journals: bool) -> None:
@@ -205,12 +205,12 @@ class Events(Executions):
         self._now = 0
 
     def graph_partitioned(self, partitioned: Any) -> None:
-        """Notes the names."""
+        """Read the names."""
         super().graph_partitioned(partitioned)
         self._frames[partitioned.signature_id] = [one.frame_names for one in partitioned.partitions]
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Another step."""
+        """Begin another step."""
         super().step_started(step_id, signature_id, t_ns)
         self._paths, self._now = {}, 0
         self._open.clear()
@@ -226,7 +226,7 @@ class Events(Executions):
     def node_started(  # type: ignore[override]
         self, step_id: int, partition: int, node: int, frame: int, iteration: int, t_ns: int
     ) -> None:
-        """It is open until it is done."""
+        """Mark the node as started."""
         assert t_ns >= self._now
         self._now = t_ns
         self._open[partition, node, frame, iteration] += 1
@@ -241,7 +241,7 @@ class Events(Executions):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """Where a node ran, or was dead."""
+        """Record where a node ran, or was dead."""
         assert self._open[partition, node, frame, iteration] == 1
         self._open[partition, node, frame, iteration] = 0
         name = self._names[self._signature][partition][node]
@@ -257,7 +257,7 @@ class Events(Executions):
         name: int,
         t_ns: int,
     ) -> None:
-        """A frame has the path of that around it."""
+        """Record a frame, whose path contains that of the surrounding one."""
         found = self._frames[self._signature][partition][name]
         self._paths[partition, frame] = *self._path(partition, parent), (iteration, found)
         self._note(t_ns, "entered", self._path(partition, frame))
@@ -265,74 +265,74 @@ class Events(Executions):
     def iteration_started(  # type: ignore[override]
         self, step_id: int, partition: int, frame: int, iteration: int, t_ns: int
     ) -> None:
-        """An event."""
+        """Record."""
         self._note(t_ns, "begins", self._path(partition, frame), iteration)
 
     def iteration_done(  # type: ignore[override]
         self, step_id: int, partition: int, frame: int, iteration: int, t_ns: int
     ) -> None:
-        """An event."""
+        """Record."""
         if frame:
             self._note(t_ns, "ends", self._path(partition, frame), iteration)
 
     def frame_done(self, step_id: int, partition: int, frame: int, t_ns: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self._note(t_ns, "done", self._path(partition, frame))
 
     def frame_dead(self, step_id: int, partition: int, frame: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self._note(self._now, "died", self._path(partition, frame))
 
     def journal_ended(self, step_id: int, journal: Any) -> None:
-        """Hears of it now."""
+        """Replay the journal."""
         self.num_journals += 1
         replay(journal, self, step_id)
 
     def take(self) -> dict[str, int]:
-        """The events since the last call."""
+        """Return the events since the last call."""
         counts, self.counts = self.counts, Counter()
         return dict(sorted(counts.items()))
 
 
 class Steps(Counts):
-    """As a debugger sees them that stops before and behind each node."""
+    """Counts as a debugger that stops before and behind each node."""
 
     most_kept = 1
     stops_soon = False
 
     def attach(self, session: DirectSession) -> None:
-        """Drives the session's steps."""
+        """Drive the session's steps."""
         session.step_events.set_debugger(self)
 
     def wants(self, run_state: Any) -> bool:
-        """Drives all steps."""
+        """Accept all steps."""
         return True
 
     def near_now(self, immutable: Any) -> None:
-        """It is asked each time."""
+        """Return that a stop is near, each time."""
 
     def lets_run(self, run_state: Any, immutable: Any) -> None:
-        """Not as an emitted function."""
+        """Forbid emitted functions."""
 
     def choose(self, executor: Any, ready: Any) -> Any:
-        """The first that is ready."""
+        """Return the first ready node."""
         return ready.popleft()
 
     def kept(self, run_state: Any, journal: Any) -> None:
-        """Nothing is kept."""
+        """Keep nothing."""
 
     def ran(self, executor: Any, tagged: Any, outputs: Any) -> None:
-        """Counts."""
+        """Count."""
         item, _, is_dead = tagged
         if not is_dead:
             self.counts[item.name] += 1
 
 
 class Leaves(Steps):
-    """As a debugger that lets a step run as an emitted function, and then node by node.
+    """A debugger that lets a step run as an emitted function, and then node by node.
 
     Args:
-      after: how many looks at the flag by which a step is ended go by before the function is left.
+      after: how many checks of the flag for the end pass before the function is left.
     """
 
     def __init__(self, after: int) -> None:
@@ -341,7 +341,7 @@ class Leaves(Steps):
         self.num_left = 0
 
     def lets_run(self, run_state: Any, immutable: Any) -> RunsThrough | None:  # type: ignore[override]
-        """Until it is left."""
+        """Return whether the function has not been left."""
         if run_state.depth:
             return None
         run_state.stop, looks = Leave(), itertools.count()
@@ -360,13 +360,13 @@ class Leaves(Steps):
         return RunsThrough((), NOT_NEAR)
 
     def take(self) -> dict[str, int]:
-        """What ran in the function was not counted."""
+        """Return None: nodes that ran in the function were not counted."""
         self.counts.clear()
         return {}
 
 
 class Traces(Counts):
-    """As the trace of a step lists them."""
+    """Counts as the trace of a step lists nodes."""
 
     def run(
         self,
@@ -375,7 +375,7 @@ class Traces(Counts):
         fetches: list[str],
         targets: list[str],
     ) -> list[Any]:
-        """Runs a step with a full trace."""
+        """Run a step with a full trace."""
         options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
         metadata = config_pb2.RunMetadata()
         try:
@@ -386,7 +386,7 @@ class Traces(Counts):
 
 
 class Lines(Counts):
-    """As the lines of emitted functions run: those of nodes that compute something."""
+    """Counts the lines of emitted functions, for nodes that compute."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -394,12 +394,12 @@ class Lines(Counts):
         self._session: DirectSession | None = None
 
     def attach(self, session: DirectSession) -> None:
-        """Remembers where the functions are."""
+        """Read the places of the functions."""
         self._session = session
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Traces this thread."""
+        """Trace this thread."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -417,7 +417,7 @@ class Lines(Counts):
         return self._line
 
     def take(self) -> dict[str, int]:
-        """Also of nodes that did not run: 0."""
+        """Return the counts, 0 for nodes that did not run."""
         assert self._session is not None
         passed, self._passed = self._passed, Counter()
         counts: dict[str, int] = {}
@@ -434,7 +434,7 @@ class Lines(Counts):
 
 
 def plain_config() -> config_pb2.ConfigProto:
-    """Three CPU devices and no pass over the graph."""
+    """Return a configuration with three CPU devices and no pass over the graph."""
     config = config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=_TIMEOUT_MS)
     config.graph_options.optimizer_options.opt_level = config_pb2.OptimizerOptions.L0
     config.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -442,29 +442,29 @@ def plain_config() -> config_pb2.ConfigProto:
 
 
 def optimized_config() -> config_pb2.ConfigProto:
-    """Three CPU devices and every pass."""
+    """Return a configuration with three CPU devices and every pass."""
     return config_pb2.ConfigProto(device_count={"CPU": 3}, operation_timeout_in_ms=_TIMEOUT_MS)
 
 
 def reference(case: Case) -> list[Outcome]:
-    """Watched, without passes: what all ways are held to."""
+    """Run with an observer, without passes: the standard for all ways."""
     return _script(case, plain_config(), counts=Executions())
 
 
 def unwatched(case: Case) -> list[Outcome]:
-    """The same, unwatched."""
+    """Run without an observer and without passes."""
     return _script(case, plain_config())
 
 
 def left(case: Case, after: int) -> tuple[list[Outcome], int]:
-    """As an emitted function, left somewhere; and how often it was."""
+    """Run as an emitted function that is left somewhere; return how often it was."""
     leaves = Leaves(after)
     with lowering(Lowering.ALWAYS), looking_at_every_node():
         return _script(case, plain_config(), counts=leaves), leaves.num_left
 
 
 class Stops(Counts):
-    """As a debugger stops at breakpoints, with what lies there.
+    """Records stops of a debugger at breakpoints, with values.
 
     Args:
       breakpoints: arguments of ``Debugger.break_at``.
@@ -475,7 +475,7 @@ class Stops(Counts):
         self._breakpoints = breakpoints
 
     def attach(self, session: DirectSession) -> None:
-        """Sets them."""
+        """Set the breakpoints."""
         debugger = Debugger(events=session.step_events, on_stop=self._note)
         for one in self._breakpoints:
             debugger.break_at(**one)
@@ -492,20 +492,20 @@ class Stops(Counts):
         self._resume()
 
     def take(self) -> dict[str, int]:
-        """The stops since the last call."""
+        """Return the stops since the last call."""
         counts, self.counts = self.counts, Counter()
         return dict(sorted(counts.items()))
 
 
 def stops(case: Case, when: Lowering, breakpoints: Sequence[dict[str, Any]]) -> list[Outcome]:
-    """Where a debugger stops."""
+    """Return where a debugger stops."""
     with lowering(when):
         return _script(case, plain_config(), counts=Stops(breakpoints))
 
 
 @contextmanager
 def looking_at_every_node() -> Iterator[None]:
-    """Has emitted functions look before every node whether they are to end."""
+    """Make emitted functions check before every node whether they are to end."""
     before, source.CALLS_PER_CHECK = source.CALLS_PER_CHECK, 0.0  # type: ignore[misc]
     try:
         yield
@@ -514,31 +514,31 @@ def looking_at_every_node() -> Iterator[None]:
 
 
 def optimized(case: Case) -> list[Outcome]:
-    """With all passes, watched or not does not matter."""
+    """Run with all passes."""
     return _script(case, optimized_config())
 
 
 def traced(case: Case) -> list[Outcome]:
-    """With a full trace of every step."""
+    """Run with a full trace of every step."""
     traces = Traces()
     return _script(case, plain_config(), run=traces.run, counts=traces)
 
 
 def lowered(case: Case) -> list[Outcome]:
-    """As emitted functions from the first step on, where the graph allows it."""
+    """Run as emitted functions from the first step on, if the graph allows it."""
     with lowering(Lowering.ALWAYS):
         return _script(case, plain_config())
 
 
 def everything(case: Case, *, on_one: bool = True) -> list[Outcome]:
-    """All that the reference tells of nodes and loops, on one device."""
+    """Return all counts of nodes and loops of the reference, on one device."""
     return _script(
         _on_one_device(case) if on_one else case, plain_config(), counts=Everything(False)
     )
 
 
 def everything_counted(case: Case, *, on_one: bool = True) -> tuple[list[Outcome], int]:
-    """The same of emitted functions, and how many steps were such."""
+    """Return the counts of emitted functions, and how many steps they ran."""
     counts = Everything(True)
     with lowering(Lowering.ALWAYS):
         return _script(
@@ -547,12 +547,12 @@ def everything_counted(case: Case, *, on_one: bool = True) -> tuple[list[Outcome
 
 
 def told(case: Case) -> list[Outcome]:
-    """Every event that the reference tells of, on one device."""
+    """Return every event of the reference, on one device."""
     return _script(_on_one_device(case), plain_config(), counts=Events(False))
 
 
 def written_down(case: Case, *, each: bool = False) -> tuple[list[Outcome], int]:
-    """The same of emitted functions, and how many steps wrote theirs down.
+    """Return the events in journals of emitted functions, and how many steps had journals.
 
     Args:
       case: the script.
@@ -565,24 +565,24 @@ def written_down(case: Case, *, each: bool = False) -> tuple[list[Outcome], int]
 
 
 def lowered_line_by_line(case: Case) -> list[Outcome]:
-    """The same, with a look at which lines run."""
+    """Run emitted functions, counting the lines that run."""
     with lowering(Lowering.ALWAYS):
         return _script(case, plain_config(), counts=Lines())
 
 
 def stepped(case: Case) -> list[Outcome]:
-    """Node by node, driven by a debugger."""
+    """Run node by node, driven by a debugger."""
     return _script(case, plain_config(), counts=Steps())
 
 
 def lowered_on_one_device(case: Case) -> list[Outcome]:
-    """The same without the device requests: more of the graph is one partition."""
+    """Run without device requests: more of the graph is one partition."""
     with lowering(Lowering.ALWAYS):
         return _script(_on_one_device(case), plain_config())
 
 
 def lowered_with_switches_of_many(case: Case) -> list[Outcome]:
-    """The same where conds decide by a number, of which a side is one value or another."""
+    """Run with conds that select by a number, where one side is one value."""
     rng = random.Random(len(case.nodes))
     nodes: list[Node] = []
     outputs: dict[str, str] = {}
@@ -594,7 +594,7 @@ def lowered_with_switches_of_many(case: Case) -> list[Outcome]:
             nodes.append(node)
             continue
         if pred not in numbers:
-            # A number out of range means the last output.
+            # A number out of range selects the last output.
             count, factor = rng.choice([(2, 1), (2, -1), (3, 2), (3, 9), (4, -1), (5, 4)])
             index, times, scaled = (f"{node.name}_{part}" for part in ("index", "times", "scaled"))
             numbers[pred] = count, scaled
@@ -611,7 +611,7 @@ def lowered_with_switches_of_many(case: Case) -> list[Outcome]:
         outputs[f"{node.name}:1"] = f"{node.name}:{count - 1}"
     for node in nodes:
         node.inputs[:] = [outputs.get(name, name) for name in node.inputs]
-    # The script asks by the names of before.
+    # The script uses the earlier names.
     steps = copy.deepcopy(case.steps)
     if any(name in outputs for one in steps for name in (*one.fetches, *one.feeds)):
         return lowered(case)
@@ -620,7 +620,7 @@ def lowered_with_switches_of_many(case: Case) -> list[Outcome]:
 
 
 def lowered_with_predicates_from_variables(case: Case) -> list[Outcome]:
-    """The same where a constant predicate is a variable, which a Switch reads by itself."""
+    """Run with variables as constant predicates, which the Switches read."""
     nodes: list[Node] = []
     starts: list[str] = []
     fed = {name.partition(":")[0] for step in case.steps for name in step.feeds}
@@ -644,23 +644,23 @@ def lowered_with_predicates_from_variables(case: Case) -> list[Outcome]:
 
 
 def never_lowered(case: Case) -> list[Outcome]:
-    """On the reference executor, unwatched."""
+    """Run on the reference executor, without an observer."""
     with lowering(Lowering.NEVER):
         return _script(case, plain_config())
 
 
 def on_one_device(case: Case) -> list[Outcome]:
-    """Without the device requests."""
+    """Run without device requests."""
     return _script(_on_one_device(case), plain_config(), counts=Executions())
 
 
 def on_several_devices(case: Case) -> list[Outcome]:
-    """Everything without a handle on a random device."""
+    """Run with every node without a handle on a random device."""
     return _script(spread(case), plain_config(), counts=Executions())
 
 
 def spread(case: Case) -> Case:
-    """The same nodes, each without a handle on a random device."""
+    """Return the same nodes, each without a handle on a random device."""
     rng = random.Random(len(case.nodes))
     nodes = [Node(n.name, n.op, n.inputs, n.attrs) for n in case.nodes]
     tied = _tied_nodes(nodes)
@@ -671,7 +671,7 @@ def spread(case: Case) -> Case:
 
 
 def with_other_parallel_iterations(case: Case) -> list[Outcome]:
-    """Every loop with another number of iterations in flight."""
+    """Run with other numbers of parallel iterations."""
     nodes = copy.deepcopy(case.nodes)
     frames: dict[str, int] = {}
     rng = random.Random(len(nodes))
@@ -684,10 +684,10 @@ def with_other_parallel_iterations(case: Case) -> list[Outcome]:
 
 
 def in_pieces(case: Case) -> list[Outcome]:
-    """Every run as a partial run, fed and fetched in random pieces.
+    """Run every run as a partial run, fed and fetched in random pieces.
 
-    Where there are loops, everything is fed first: an iteration is done, and makes room for the
-    next, when every loop variable has come in.
+    If there are loops, everything is fed first: an iteration ends, and makes room for the next,
+    only when every loop variable has arrived.
     """
     has_loops = any(node.op == "Enter" for node in case.nodes)
     return _script(case, plain_config(), run=partial(_run_in_pieces, feed_first=has_loops))
@@ -710,7 +710,7 @@ WAYS: list[Way] = [
     with_other_parallel_iterations,
     in_pieces,
 ]
-# These leave the graph as it is, so each of its nodes runs as often.
+# These ways keep the graph, so that each node runs as often.
 REPLACED = (
     on_one_device,
     on_several_devices,
@@ -723,7 +723,7 @@ COUNTED = (stepped, traced, on_one_device, on_several_devices, with_other_parall
 
 
 def disagreements(case: Case, ways: Sequence[Way] = tuple(WAYS)) -> list[str]:
-    """Where the ways give other answers than the reference, a line each."""
+    """Return where the ways give other answers than the reference, one per line."""
     reference_outcomes = reference(case)
     if any(one.get("error", ("",))[0] == "DeadlineExceededError" for one in reference_outcomes):
         return []
@@ -760,9 +760,9 @@ def disagreements(case: Case, ways: Sequence[Way] = tuple(WAYS)) -> list[str]:
 
 
 def _is_another_error(case: Case, number: int, one: Outcome, other: Outcome) -> bool:
-    """Whether a step has several errors, of which a way may meet another one first.
+    """Return whether a step has several errors, of which a way may report another one.
 
-    That is one which the reference meets where it runs for a single fetch or target.
+    The other error is one that the reference reports when it runs for a single fetch or target.
     """
     if "error" not in one or "error" not in other:
         return False
@@ -777,7 +777,7 @@ def _is_another_error(case: Case, number: int, one: Outcome, other: Outcome) -> 
 
 
 def _place_of_error(outcome: Outcome) -> Any:
-    """Class and node; that of a fetch has its place among the fetches in its name."""
+    """Return class and node; the name of a fetch contains its index."""
     code, node = outcome.get("error", (None, ""))
     return code, re.sub(r"^(_retval_.*)_\d+$", r"\1", node)
 
@@ -854,7 +854,7 @@ def _named(names: list[str], values: list[Any]) -> list[Any]:
     found = []
     for name, value in zip(names, values, strict=True):
         dtype, shape, flat = value_of(value)
-        # NaN is equal to NaN, and -0.0 not to 0.0: bits are compared.
+        # NaN equals NaN, and -0.0 differs from 0.0: bits are compared.
         bits = np.asarray(flat, dtype).tobytes() if dtype != "string" else flat
         found.append((name, dtype, shape, bits))
     return found
@@ -884,7 +884,7 @@ def _run_in_pieces(
     while fed or wanted:
         count = len(fed) if feed_first else rng.randint(0, len(fed))
         piece = {name: feeds[name] for name in fed[:count]}
-        # Everything is asked for again until enough was fed.
+        # All fetches are requested again until enough was fed.
         for size in (rng.randint(0, len(wanted)), 1, 0):
             asked = wanted[:size]
             if not piece and not asked and fed:
@@ -904,7 +904,7 @@ def _run_in_pieces(
 
 
 def _tied_nodes(nodes: list[Node]) -> set[str]:
-    """Nodes that make, pass on or use a handle or a reference: they stay together."""
+    """Return nodes that make, pass on or use a handle or a reference: they stay together."""
     makers = {"VariableV2", "VarHandleOp", "FIFOQueueV2", "StackV2", "TensorArrayV3"}
     tied = {node.name for node in nodes if node.op in makers}
     handles = set(tied)

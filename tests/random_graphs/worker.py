@@ -1,8 +1,8 @@
-"""Answers cases for another process: JSON in, JSON out, a line each.
+"""Answers cases for another process: JSON in, JSON out, one per line.
 
     python -m tests.random_graphs.worker         with a python that has TensorFlow
 
-A line in is ``{"case": ..., "optimize": ...}``, a line out the answer of ``answers.py``.
+An input line is ``{"case": ..., "optimize": ...}``, an output line the answer of ``answers.py``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tests.random_graphs.case import Case
 
 
 def main() -> None:
-    """Serves until there is no more input."""
-    # What kernels print goes elsewhere than the answers.
+    """Serve until the input ends."""
+    # Output of kernels is separated from the answers.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     tf = quiet_tensorflow()

@@ -1,9 +1,9 @@
-"""Runs fresh random programs in TensorFlow and in tfnb and says where they disagree.
+"""Runs fresh random programs in TensorFlow and in tfnb and prints disagreements.
 
     python -m tests.random_programs PYTHON [FAMILY ...] [--count N] [--seed S] [--store]
 
 PYTHON is the interpreter of an environment with TensorFlow. With ``--store`` the programs and
-TensorFlow's answers become those of the families in tests/golden/random_programs.json.xz.
+TensorFlow's answers replace those of the families in tests/golden/random_programs.json.xz.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _SCRIPT = Path(__file__).resolve().parents[2] / "scripts/oracle/random_programs.
 
 
 class Oracle:
-    """A process with TensorFlow; started again when a program kills it.
+    """A process with TensorFlow, restarted when a program kills it.
 
-    Some kernels are only in its library of faster ones, others are more exact without it.
+    Some kernels exist only in oneDNN, others are more exact without it.
     """
 
     def __init__(self, python: str, faster: bool = False) -> None:
@@ -36,7 +36,7 @@ class Oracle:
         self.process: subprocess.Popen[bytes] | None = None
 
     def answer(self, program: dict[str, Any]) -> list[Any] | None:
-        """TensorFlow's answers; None where it crashes."""
+        """Return TensorFlow's answers; None if it crashes."""
         if self.process is None:
             command = [self.python, str(_SCRIPT)]
             self.process = subprocess.Popen(
@@ -66,7 +66,7 @@ class Oracle:
 
 
 def main(arguments: list[str]) -> int:
-    """Compares; the exit status says whether all agreed."""
+    """Compare; the exit status says whether all agree."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_programs")
     parser.add_argument("python", help="an interpreter with TensorFlow")
     parser.add_argument("families", nargs="*")

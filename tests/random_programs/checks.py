@@ -1,4 +1,4 @@
-"""Runs a random program here and compares with TensorFlow's answers."""
+"""Runs a random program in tfnb and compares with TensorFlow's answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import tfnb as tf
 
 
 def answer(program: dict[str, Any]) -> list[Any]:
-    """What each run gives: the fetched values, or the class of the error.
+    """Return the fetched values of each run, or the class of the error.
 
-    Files lie in a folder of their own.
+    Files are in a separate folder.
     """
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         with tf.safety.allow("file"):
@@ -41,7 +41,7 @@ def _answer(program: dict[str, Any]) -> list[Any]:
 
 
 def difference(found: list[Any], wanted: list[Any], steps: int = 0) -> str:
-    """The first run that differs, in one line, or ""; integers may differ by the steps."""
+    """Return the first run that differs, in one line, or ""; integers may differ by the steps."""
     if len(found) != len(wanted):
         return f"{found[-1:]} here, {wanted[-1:]} there"
     for number, (here, there) in enumerate(zip(found, wanted, strict=True)):
@@ -56,7 +56,7 @@ def difference(found: list[Any], wanted: list[Any], steps: int = 0) -> str:
 
 
 def same(a: Any, b: Any, steps: int = 0) -> bool:
-    """Whether two fetched values are the same."""
+    """Return whether two fetched values are equal."""
     if a is None or b is None:
         return a is b
     a, b = np.asarray(a), np.asarray(b)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @programs
 def tensor_list(d: Draw, p: Program) -> None:
-    """Lists in tensors of variants: pure, so all in one run each."""
+    """Lists in variant tensors: they are pure, so each program has one run."""
     word = d.one("float32 int32 string bool")
     shape = sizes(d, 0, 2)
     dtype = tf.as_dtype(word)
@@ -97,7 +97,7 @@ def tensor_list(d: Draw, p: Program) -> None:
             made = p.raw("TensorListElementShape", input_handle=handle, shape_type=tf.int32)
         elif kind == "scatter":
             count = d.number(1, 3)
-            # Beyond a gap TensorFlow shows memory that nobody has written.
+            # Beyond a gap TensorFlow returns uninitialized memory.
             places = np.arange(count, dtype=np.int32)
             values = array(d, word, (count, *shape))
             found = p.raw(
@@ -136,7 +136,7 @@ def tensor_list(d: Draw, p: Program) -> None:
 
 @programs
 def tensorarray(d: Draw, p: Program) -> None:
-    """A TensorArray lives for one step: everything is in one run."""
+    """A TensorArray lives for one step, so that everything is in one run."""
     word = d.one("float32 int32 string")
     dtype, shape = tf.as_dtype(word), sizes(d, 0, 2)
     size = d.number(0, 4)
@@ -202,7 +202,7 @@ def tensorarray(d: Draw, p: Program) -> None:
             found = p.raw("TensorArraySizeV3", handle=handle, flow_in=flow)
         if found is not None:
             fetched.append(found)
-            # The next one sees what this one has cleared.
+            # The next node sees what this one has cleared.
             with p.graph.as_default(), tf.control_dependencies([operation_of(found)]):
                 flow = tf.identity(flow)
     p.run(*fetched, flow)
@@ -225,7 +225,7 @@ def _queue(d: Draw, p: Program) -> tuple[Any, list[Any], list[tuple[int, ...]], 
 
 @programs
 def queue(d: Draw, p: Program) -> None:
-    """Enqueues and dequeues that never wait, until the queue is closed and beyond."""
+    """Enqueues and dequeues that never wait, until the queue is closed and after that."""
     handle, words, shapes, kind = _queue(d, p)
     if handle is None:
         return
@@ -284,7 +284,7 @@ def queue(d: Draw, p: Program) -> None:
 
 @programs
 def stack(d: Draw, p: Program) -> None:
-    """A stack lives for one step, too: pushes and pops wait for each other."""
+    """A stack lives for one step as well: pushes and pops wait for each other."""
     word = d.one("float32 int32 string")
     handle = p.chained(
         "StackV2", max_size=d.one([-1, 2]), elem_type=tf.as_dtype(word), stack_name="s"
@@ -303,7 +303,7 @@ def stack(d: Draw, p: Program) -> None:
 
 @programs
 def table(d: Draw, p: Program) -> None:
-    """Tables that change: inserts, removals, finds, sizes, exports."""
+    """Mutable tables: inserts, removals, lookups, sizes, exports."""
     key_word, value_word = d.one("string int64"), d.one("float32 int64 string int32")
     if (key_word, value_word) in (("string", "string"), ("int64", "string"), ("int64", "int32")):
         value_word = "float32"
@@ -361,7 +361,7 @@ def table(d: Draw, p: Program) -> None:
                 Tkeys=tf.as_dtype(key_word),
                 Tvalues=tf.as_dtype(value_word),
             )
-            # Their order is nobody's business.
+            # The order is unspecified.
             made = None if found is None else p.raw("Size", input=found[0])
         p.run(made)
 
@@ -405,7 +405,7 @@ def staging(d: Draw, p: Program) -> None:
 
 @programs
 def accumulator(d: Draw, p: Program) -> None:
-    """Gradients of several steps, averaged or summed; those of the past are dropped."""
+    """Gradients of several steps, averaged or summed; outdated ones are dropped."""
     word = d.one("float32 float64")
     dtype, shape = tf.as_dtype(word), sizes(d, 0, 2)
     handle = p.raw(
@@ -423,7 +423,7 @@ def accumulator(d: Draw, p: Program) -> None:
                 "ResourceAccumulatorApplyGradient", handle=handle, local_step=step, gradient=grad
             )
         elif action == "take":
-            # How many there are, only the number knows: what was too old or too large is not in.
+            # Only the count is known: gradients that were too old or too large are not included.
             made = p.raw(
                 "ResourceAccumulatorTakeGradient", handle=handle, num_required=0, dtype=dtype
             )
@@ -439,7 +439,7 @@ def accumulator(d: Draw, p: Program) -> None:
 
 @programs
 def barrier(d: Draw, p: Program) -> None:
-    """Keys whose components come one after the other."""
+    """Keys whose components come one by one."""
     words = [d.one("float32 int32 string") for _ in range(2)]
     handle = p.raw(
         "Barrier", component_types=[tf.as_dtype(w) for w in words], shapes=[[], []], shared_name="b"

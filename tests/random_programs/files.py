@@ -1,4 +1,4 @@
-"""Random programs of files: written, read, found, checkpoints, readers, tables and datasets."""
+"""Random programs of files: writing, reading, matching, checkpoints, readers, tables, datasets."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _data(d: Draw, kind: str) -> bytes:
 
 @programs
 def written(d: Draw, p: Program) -> None:
-    """Files written, read and looked for."""
+    """Files are written, read and matched."""
     for _ in range(d.number(2, 6)):
         name = d.one([b"a.txt", b"b.txt", b"sub/c.dat"])
         kind = d.one("write write read read match lower")
@@ -104,7 +104,7 @@ def checkpoint(d: Draw, p: Program) -> None:
         if d.chance(0.1):
             dtype = tf.float64
         part = b""
-        # TensorFlow reads no parts of texts and halves.
+        # TensorFlow reads no slices of strings and halves.
         if d.chance(0.3) and value.dtype not in (np.dtype(object), np.dtype(np.float16)):
             begin = d.number(0, max(value.shape[0] - 1, 0))
             dims = b" ".join(b"%d" % n for n in value.shape)
@@ -122,7 +122,7 @@ def checkpoint(d: Draw, p: Program) -> None:
 
 @programs
 def reader(d: Draw, p: Program) -> None:
-    """Readers that take names of files from a queue that is closed then."""
+    """Readers that take file names from a queue, which is then closed."""
     kind = d.one("TextLine TFRecord WholeFile FixedLengthRecord Identity")
     content = {"TFRecord": "records", "TextLine": "lines"}.get(kind, "bytes")
     names = [b"in%d" % place for place in range(d.number(1, 2))]

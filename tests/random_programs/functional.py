@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _step(d: Draw, x: Any, i: Any) -> Any:
-    """Another float vector out of a vector and a number."""
+    """Make a float vector from a vector and a number."""
     kind = d.one("add scale square tail first sum check gather divide")
     if kind == "add":
         return x + tf.cast(i, tf.float32)
@@ -39,7 +39,7 @@ def _step(d: Draw, x: Any, i: Any) -> Any:
 
 
 def _body(d: Draw) -> Callable[[Any, Any], Any]:
-    """A function of a vector and a number, drawn once."""
+    """Return a function of a vector and a number, drawn once."""
     seeds = [d.number(0, 1 << 30) for _ in range(d.number(1, 2))]
 
     def body(x: Any, i: Any) -> Any:
@@ -59,7 +59,7 @@ def _branch(d: Draw) -> Any:
 
 
 def _called(d: Draw, p: Program, x: Any, i: Any, depth: int) -> Any:
-    """One node that calls; its functions may call once more."""
+    """Add a node that calls functions, which may call others."""
     floats = {"Tin": [tf.float32, tf.int32], "Tout": [tf.float32]}
     kind = d.one(
         "StatelessIf If StatelessCase Case StatelessWhile While For PartitionedCall "
@@ -120,7 +120,7 @@ def _called(d: Draw, p: Program, x: Any, i: Any, depth: int) -> Any:
 
 @programs
 def functions(d: Draw, p: Program) -> None:
-    """Calls, branches and loops, one after the other."""
+    """Calls, branches and loops in sequence."""
     with p.graph.as_default():
         x = tf.constant(d.values("float32", (d.number(1, 3),), 0.1))
         i = tf.constant(d.number(-1 if d.chance(0.1) else 0, 3))
@@ -134,7 +134,7 @@ def functions(d: Draw, p: Program) -> None:
 
 
 def _element(d: Draw, dataset: Any) -> Any:
-    """A dataset of int64 numbers with one more transformation."""
+    """Return a dataset of int64 numbers with one more transformation."""
     kind = d.one(
         "map map filter flat_map interleave scan take_while batch padded group shuffle window "
         "unbatch enumerate cache concatenate repeat"
@@ -193,7 +193,7 @@ def _element(d: Draw, dataset: Any) -> Any:
 
 @programs
 def mapped(d: Draw, p: Program) -> None:
-    """Pipelines with functions, made by the functions of `tf.data`: every element, then the end."""
+    """Pipelines with functions, built by `tf.data`: all elements, then the end."""
     with p.graph.as_default():
         made = tf.data.Dataset.range(d.number(0, 2), d.number(2, 7))
         for _ in range(d.number(1, 3)):

@@ -1,4 +1,4 @@
-"""Random programs of ops that TensorFlow no longer makes, in graphs of their time."""
+"""Random programs of ops that TensorFlow no longer builds, in graphs of old versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @programs
 def norms(d: Draw, p: Program) -> None:
-    """Normalization with given moments, its gradient; what was quantized."""
+    """Normalization with given moments, its gradient, and quantized numbers."""
     p.of_version(1)
     word, depth = "float64", d.number(1, 3)
     x = array(d, word, (d.number(1, 2), d.number(1, 3), d.number(1, 3), depth))

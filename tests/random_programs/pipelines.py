@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _dataset(d: Draw, p: Program, depth: int) -> tuple[Any, list[Any], list[Any]]:
-    """A dataset, its types and what is known of its shapes."""
+    """Return a dataset, its types and known shapes."""
     if depth == 0 or d.chance(0.15):
         kind = d.one("range range slices tensors")
         if kind == "range":
@@ -111,7 +111,7 @@ def _dataset(d: Draw, p: Program, depth: int) -> tuple[Any, list[Any], list[Any]
 
 @programs
 def dataset(d: Draw, p: Program) -> None:
-    """Pipelines without functions: every element, the end, and once more from the beginning."""
+    """Pipelines without functions: all elements, the end, and once more from the beginning."""
     made, types, shapes = _dataset(d, p, d.number(1, 4))
     if made is None:
         return

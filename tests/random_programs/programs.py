@@ -1,8 +1,8 @@
-"""Draws random programs: graphs of ops that keep state, and what to run of them in turn.
+"""Draws random programs: graphs of ops with state, and their runs.
 
-A program is ``{"graph": serialized GraphDef, "runs": [fetches of each run]}``, and
-``"steps"``, by how much integers may differ. Each maker draws one
-for a family of ops; what it does at random includes what must fail.
+A program is ``{"graph": serialized GraphDef, "runs": [fetches of each run]}``, and optionally
+``"steps"``, by how much integers may differ. Each maker draws one for a family of ops; programs may
+contain errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Program:
         self.last: Any = None
 
     def raw(self, op: str, **inputs: Any) -> Any:
-        """A node after the one before it; None where the graph cannot have it."""
+        """Add a node behind the previous one; return None if the graph cannot have it."""
         waits = [] if self.last is None else [self.last]
         try:
             with self.graph.as_default(), tf.control_dependencies(waits):
@@ -45,25 +45,25 @@ class Program:
             return None
 
     def chained(self, op: str, **inputs: Any) -> Any:
-        """The same, for which the next one waits."""
+        """Add a node for which the next one waits."""
         made = self.raw(op, **inputs)
         if made is not None:
             self.last = operation_of(made)
         return made
 
     def run(self, *fetched: Any) -> None:
-        """A run that fetches these; an operation is run for what it does."""
+        """Add a run with these fetches; an operation runs for its effect."""
         names = [item.name for one in fetched for item in _flat(one)]
         if names:
             self.runs.append(names)
 
     def done(self) -> type_of_program:
-        """The program."""
+        """Return the program."""
         graph = self.graph.as_graph_def().SerializeToString()
         return {"graph": graph, "runs": self.runs, "steps": self.steps}
 
     def of_version(self, producer: int) -> None:
-        """Makes it a graph of an earlier TensorFlow, which had ops that there are no more."""
+        """Make it a graph of an earlier TensorFlow, with ops that no longer exist."""
         self.graph.def_versions = replace(self.graph.def_versions, producer=producer)
 
 
@@ -76,24 +76,24 @@ def _flat(made: Any) -> list[Any]:
 
 
 def operation_of(made: Any) -> Any:
-    """The operation of the first of these outputs."""
+    """Return the operation of the first of these outputs."""
     one = _flat(made)[0]
     return getattr(one, "op", one)
 
 
 def programs(maker: Callable[[Draw, Program], None]) -> Callable[[Draw, Program], None]:
-    """Registers a maker under its name."""
+    """Register a maker under its name."""
     MAKERS[maker.__name__] = maker
     return maker
 
 
 def array(d: Draw, word: str, shape: tuple[int, ...]) -> Any:
-    """Values, among them often infinities, NaN and the largest integers."""
+    """Return values, often with infinities, NaN and the largest integers."""
     return d.values(word, shape, 0.4)
 
 
 def sizes(d: Draw, least: int, most: int) -> tuple[int, ...]:
-    """A shape: often a scalar, sometimes an empty one."""
+    """Return a shape: often a scalar's, sometimes an empty one."""
     return tuple(d.one([0, 1, 1, 2, 2, 2]) for _ in range(d.number(least, most)))
 
 
@@ -106,7 +106,7 @@ def drawn(name: str, seed: int) -> type_of_program:
 
 
 def load() -> dict[str, Callable[[Draw, Program], None]]:
-    """All makers by family."""
+    """Import all makers, by family."""
     importlib.import_module("tests.random_programs.containers")
     importlib.import_module("tests.random_programs.files")
     importlib.import_module("tests.random_programs.functional")

@@ -1,4 +1,4 @@
-"""Random programs of convolutions of quantized numbers, whose filters TensorFlow wants constant."""
+"""Random programs of convolutions of quantized numbers, whose filters must be constant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _limits(d: Draw) -> tuple[Any, Any]:
 
 
 def _numbers(d: Draw, word: str, shape: tuple[int, ...]) -> Any:
-    """Any of the numbers; sometimes all are the lowest or the highest."""
+    """Return arbitrary numbers; sometimes all are the lowest or the highest."""
     ends = np.iinfo(np.uint8 if word == "quint8" else np.int8)
     low, high = d.one([(ends.min, ends.max)] * 4 + [(ends.min, ends.min), (ends.max, ends.max)])
     found = d.random.randint(low, high + 1, shape)
@@ -34,15 +34,15 @@ def _numbers(d: Draw, word: str, shape: tuple[int, ...]) -> Any:
 
 @programs
 def quantized(d: Draw, p: Program) -> None:
-    """A convolution, what follows it in the same op, and the range of its numbers."""
+    """A convolution, the fused ops behind it, and the range of its numbers."""
     p.steps = 1  # a number between two steps may go to either
     for name in dict.fromkeys(d.one(_NAMES) for _ in range(3)):
         _convolution(d, p, name)
 
 
 def _convolution(d: Draw, p: Program, name: str) -> None:
-    # TensorFlow has kernels for images of signed numbers for these only. For empty images they
-    # give the image's shape, whatever the filter's.
+    # Only for these TensorFlow has kernels for images of signed numbers. For empty images they
+    # return the image's shape with any filter.
     signed = "WithBias" in name and "Depthwise" not in name
     word = d.one("quint8 qint8") if signed else "quint8"
     batch = d.number(1, 2)

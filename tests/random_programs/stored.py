@@ -1,4 +1,4 @@
-"""How the stored random programs are written: JSON with arrays as text, compressed."""
+"""The format of stored random programs: JSON with arrays as text, compressed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _unpacked(value: Any) -> Any:
 
 
 def write(rows: list[tuple[str, int, dict[str, Any], list[Any]]], families: list[str]) -> None:
-    """Stores (family, seed, program, TensorFlow's answers); other families stay as they are."""
+    """Store (family, seed, program, TensorFlow's answers); other families are kept."""
     before = json.loads(lzma.decompress(PATH.read_bytes())) if PATH.exists() else []
     found = [row for row in before if row["family"] not in families]
     found += [

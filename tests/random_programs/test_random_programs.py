@@ -1,7 +1,7 @@
-"""Stored random programs of ops that keep state: every run gives what it gives in TensorFlow.
+"""Stored random programs of ops with state: every run gives TensorFlow's results.
 
-``python -m tests.random_programs PYTHON --store`` asks TensorFlow again; without ``--store`` it
-makes fresh programs.
+``python -m tests.random_programs PYTHON --store`` stores TensorFlow's answers again; without
+``--store`` it makes fresh programs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def _stored() -> dict[str, list[tuple[type_of_program, list[Any]]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", sorted(load()))
 def test_programs_run_as_in_tensorflow(family: str) -> None:
-    """Values and classes of errors, run by run."""
+    """Values and classes of errors are compared run by run."""
     for number, (program, wanted) in enumerate(_stored()[family]):
         found = difference(answer(program), wanted, program["steps"])
         assert not found, f"{family}, program {number}: {found}"
 
 
 def test_programs_do_more_than_fail() -> None:
-    """Each family has stored runs that give values, many of them."""
+    """Each family has many stored runs that give values."""
     assert set(_stored()) == set(load())
     for family, rows in _stored().items():
         good = sum(not isinstance(one, str) for _, wanted in rows for one in wanted)

@@ -1,1 +1,1 @@
-"""The user's session: what joins a graph being built with the runtime that runs it."""
+"""The user's session, which connects a graph being built with the runtime that runs it."""

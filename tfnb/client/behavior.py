@@ -1,6 +1,6 @@
 """The switches between TensorFlow 1 and 2: always set to 1 here.
 
-Switching to what is already so does nothing; asking for TensorFlow 2 is refused, with the reason.
+A switch to the present setting does nothing; a switch to TensorFlow 2 is refused, with the reason.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from tfnb.library.variables import resource_variables_toggle
 
 
 def disable_v2_behavior() -> None:
-    """Little to do: this is TensorFlow 1's behaviour.
+    """Restore TensorFlow 1's reference variables and control flow; all else is set already.
 
-    Variables are reference variables again, conds and loops are built of the primitives.
+    Variables become reference variables again, conds and loops are built from the primitives.
     """
     resource_variables_toggle.disable_resource_variables()
     control_flow_toggle.disable_control_flow_v2()
 
 
 def disable_eager_execution() -> None:
-    """Nothing to do: ops are added to a graph, never run at once."""
+    """Do nothing: ops are always added to a graph, never run at once."""
 
 
 def disable_tensor_equality() -> None:
-    """Nothing to do: tensors compare by identity."""
+    """Do nothing: tensors always compare by identity."""
 
 
 def disable_v2_tensorshape() -> None:
-    """Nothing to do: ``shape[0]`` is a Dimension."""
+    """Do nothing: ``shape[0]`` is always a Dimension."""
 
 
 def enable_v2_behavior() -> None:
@@ -55,17 +55,17 @@ def enable_v2_tensorshape() -> None:
 
 
 def executing_eagerly() -> bool:
-    """Whether ops run as they are called: never."""
+    """Return False: ops never run when they are called."""
     return False
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Whether ops run as they are called, functions aside: never."""
+    """Return False: ops never run when they are called, inside functions or outside."""
     return False
 
 
 def _refusal(name: str) -> ValueError:
     return ValueError(
-        f"tf.{name}() asks for TensorFlow 2. tfnb runs TensorFlow 1 graphs: build the ops, then "
+        f"tf.{name}() needs TensorFlow 2. tfnb runs TensorFlow 1 graphs: build the ops, then "
         "run them with tf.Session()."
     )

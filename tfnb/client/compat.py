@@ -1,4 +1,4 @@
-"""``tf.compat``: text and bytes whichever is given, and the types that count as numbers."""
+"""``tf.compat``: conversions between text and bytes, and the types that count as numbers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 
-# The day that forward_compatible() takes for today; None for today.
+# The day that forward_compatible() uses as the present day; None for today.
 horizon: datetime.date | None = None
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    r"""Text encoded; bytes as they are.
+    r"""Encode text; return bytes unchanged.
 
     >>> as_bytes("é"), as_bytes(b"x")
     (b'\xc3\xa9', b'x')
@@ -36,7 +36,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Bytes decoded; text as it is.
+    """Decode bytes; return text unchanged.
 
     >>> as_text(b"x"), as_text("y")
     ('x', 'y')
@@ -53,16 +53,16 @@ as_str = as_text
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Any value as text, bytes decoded."""
+    """Return any value as text, with bytes decoded."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """A path object as text; anything else as it is."""
+    """Return a path object as text; any other value unchanged."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether graphs need not run on a TensorFlow older than three weeks after a day."""
+    """Return whether today is after a day, so that graphs may use what TensorFlow added on it."""
     today = datetime.date.today() if horizon is None else horizon
     return today > datetime.date(year, month, day)

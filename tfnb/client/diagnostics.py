@@ -1,4 +1,4 @@
-"""Switches of ``tf.debugging``, and small names around errors and versions."""
+"""Switches of ``tf.debugging``, and small functions for errors and versions."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _state = {"filters": True}
 
 
 def enable_traceback_filtering() -> None:
-    """Accepted: errors name the line of the program that made the node in any case."""
+    """Store the setting only: errors always name the user's line that made the node."""
     _state["filters"] = True
 
 
 def disable_traceback_filtering() -> None:
-    """Accepted; see :func:`enable_traceback_filtering`."""
+    """Store the setting only; see :func:`enable_traceback_filtering`."""
     _state["filters"] = False
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """What was said last; True at first."""
+    """Return the last setting; True by default."""
     return _state["filters"]
 
 
 class raise_exception_on_not_ok_status:
     """A ``with`` block that raises the error that a status holds at its end.
 
-    The status is an object with ``code`` and ``message``; here nothing sets one but the program.
+    The status is an object with ``code`` and ``message``; only the program itself sets them.
     """
 
     def __init__(self) -> None:
@@ -65,12 +65,12 @@ class _Status:
 
 @contextlib.contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
-    """A block in which ``tf.compat.forward_compatible`` answers as on another day.
+    """Return a context in which ``tf.compat.forward_compatible`` uses another day as today.
 
     Args:
-        year: Of the day.
-        month: Of the day.
-        day: Of the day.
+        year: The year of the day.
+        month: The month of the day.
+        day: The day of the month.
     """
     before = compat.horizon
     compat.horizon = datetime.date(year, month, day)

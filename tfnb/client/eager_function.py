@@ -38,13 +38,13 @@ EXPORTS = {"tf": ["py_function"]}
 
 
 class EvaluatedTensor(Tensor):
-    """A tensor whose value can be asked for: one of a graph that lives during one call."""
+    """A tensor whose value can be read: its graph exists during one call."""
 
     __slots__ = ()
     graph: EvaluatedGraph
 
     def numpy(self) -> Any:
-        """The value: an array, a scalar of NumPy, bytes."""
+        """Return the value: an array, a scalar of NumPy, bytes."""
         return self.graph.value(self)
 
     @property
@@ -55,7 +55,7 @@ class EvaluatedTensor(Tensor):
         return TensorShape(np.shape(self.numpy()))
 
     def get_shape(self) -> TensorShape:
-        """The shape, which is known."""
+        """Return the shape, which is known."""
         return self.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -117,13 +117,13 @@ class EvaluatedGraph(Graph):
             self._pending.append(op)
 
     def value(self, tensor: Tensor) -> Any:
-        """Returns the tensor's value."""
+        """Return the tensor's value."""
         if tensor not in self._values:
             self.run([tensor])
         return self._values[tensor]
 
     def run(self, tensors: Sequence[Tensor]) -> None:
-        """Computes these values, and runs what has effects."""
+        """Compute these values, and run the operations with effects."""
         if not tensors and not self._pending:
             return
         if self._session is None:
@@ -136,7 +136,7 @@ class EvaluatedGraph(Graph):
         self._values.update(zip(fetched, values, strict=True))
 
     def close(self) -> None:
-        """Ends the session."""
+        """End the session."""
         if self._session is not None:
             self._session.close()
 
@@ -148,7 +148,7 @@ def _has_value(tensor: Tensor) -> bool:
 def _evaluate(
     function: Callable[..., Any], dtypes_of_inputs: Sequence[Any], *arrays: Any
 ) -> list[Any]:
-    """Calls a function with tensors of these values; gives the values of what it returns."""
+    """Call a function with tensors of these values; return the values of its results."""
     graph = EvaluatedGraph()
     try:
         with graph.as_default():
@@ -166,9 +166,9 @@ def _evaluate(
 def _outputs(
     function: Callable[..., Any], types: Sequence[Any], inputs: Sequence[Any]
 ) -> list[Tensor]:
-    """Calls the function; returns its results as tensors of these dtypes.
+    """Call the function; return its results as tensors of these dtypes.
 
-    Another number of results is returned as it is; the node refuses it.
+    A wrong number of results is returned unchanged; the node refuses it.
 
     Raises:
       RuntimeError: a result is a variable.
@@ -205,7 +205,7 @@ def _outputs(
 def _slopes(
     function: Callable[..., Any], types: Sequence[Any], count: int, *inputs_and_grads: Any
 ) -> list[Tensor]:
-    """The gradients by the inputs, zeros where there are none."""
+    """Return the gradients by the inputs, zeros where there is no gradient."""
     inputs, grads = list(inputs_and_grads[:count]), list(inputs_and_grads[count:])
     outputs = _outputs(function, types, inputs)
     usable = [(y, g) for y, g in zip(outputs, grads, strict=True) if y.dtype.is_floating]
@@ -230,21 +230,21 @@ def py_function(
     Tout: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function of tensors as an op that has a gradient.
+    """Wrap a Python function of tensors as an op that has a gradient.
 
     Args:
-      func: gets a tensor for each of ``inp``, of which ``.numpy()`` gives the value; may use ops
-        and Python's ``if``; returns one tensor or what can become one, a list of them, or None.
-      inp: tensors, or what can become one.
-      Tout: a dtype, or a list of dtypes, of what ``func`` returns.
-      name: of the op.
+      func: gets a tensor for each of ``inp``, whose ``.numpy()`` returns the value; may use ops and
+        Python's ``if``; returns one tensor or a value that can become one, a list of them, or None.
+      inp: tensors, or values that can become tensors.
+      Tout: the dtype, or a list of the dtypes, of the results of ``func``.
+      name: the name of the op.
 
     Returns:
-      A tensor, or a list of them where ``Tout`` is a list; the op itself where it is empty.
+      A tensor, or a list of them if ``Tout`` is a list; the op itself if the list is empty.
 
     Raises:
       ValueError: ``func`` cannot be called.
-      TypeError: it is not said what the function gives.
+      TypeError: ``Tout`` is not given.
     """
     if Tout is None or func is None:
         return decorator_of(py_function, Tout, name=name)

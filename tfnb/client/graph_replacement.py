@@ -1,23 +1,23 @@
-"""Operations that are made again take the place of those they were made as before.
+"""Replacement of operations when a block of code that makes them runs again.
 
     first = Making(graph)
     with first: build()
     again = Making(graph, first)
     with again: build()
 
-The second block begins as the first did: names, variable scopes, layers and seeds are counted from
-where they stood then, and what the first block put into collections is taken out. An operation that
-comes out as it was *is* the former one, so that variables keep their values and what was built on
-it elsewhere stays right. One that comes out differently takes the name. What it replaces, and what
-is not made again, leaves the graph, unless something elsewhere still stands on it: then it stays,
-under a name in the scope ``former``.
+The second block begins in the state in which the first began: names, variable scopes, layers and
+seeds are counted from there, and the values that the first block added to collections are taken
+out. A new operation that equals the former one *is* the former one, so that variables keep their
+values and operations built on it elsewhere stay valid. A different one takes the name. The
+operations that it replaces, and those that are not made again, leave the graph, unless other
+operations still depend on them: then they stay, under names in the scope ``former``.
 
-Sessions are given the graph anew before their next run (``BaseSession._send_anew``); what they hold
-for operations that stayed the same, they keep. If the block fails, what was made again counts, and
-nothing else leaves the graph.
+Before their next run, sessions get the complete graph again (``BaseSession._send_anew``); they keep
+their state for operations that stayed the same. If the block fails, the operations that it made
+remain, and only those that they replaced leave the graph.
 
-Not recognised as the same are operations inside loops, branches and bodies of functions, and those
-that are changed after they were made. Functions stay in the graph's library.
+Operations inside loops, branches and bodies of functions, and those that are changed after they
+were made, are never recognised as the same. Functions stay in the graph's library.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
 
 FORMER_SCOPE = "former"
-# Attributes by which a variable of the same name is the same variable.
+# Attributes that must be equal for a variable of the same name to be the same variable.
 _IDENTITY = ("dtype", "shape", "container")
 
 
@@ -48,14 +48,15 @@ class Making:
       former: the block before this one, whose operations are replaced.
 
     Raises:
-      RuntimeError: on entering, if the graph is finalized or such a block is open already.
+      RuntimeError: on entering, if the graph is finalized or another block is open already.
 
     Attributes:
-      operations: what the block left in the graph, the former operations that it kept included.
-      num_kept: how many of them were there before.
+      operations: the operations that the block left in the graph, with the former ones that it
+        kept.
+      num_kept: how many of them existed before.
       num_replaced: how many took the name of a former operation that was different.
-      num_removed: how many left the graph and nothing has their name.
-      still_used: former operations that stayed because others stand on them, with those others.
+      num_removed: how many left the graph without a successor of the same name.
+      still_used: former operations that stayed because others depend on them, with those others.
     """
 
     def __init__(self, graph: Graph, former: Making | None = None) -> None:
@@ -66,11 +67,11 @@ class Making:
         self._former = former
         self._begin: _Counts = _Counts(graph) if former is None else former._begin
         self._collected: dict[Any, list[Any]] = {}
-        # Former operations by name that nothing was made of yet, and one whose name is being given.
+        # Former operations by name that were not made again yet, and one whose name is being given.
         self._waiting: dict[str, Operation] = {}
         self._candidates: dict[str, Operation] = {}
         self._kept: dict[Operation, None] = {}
-        self._retired: dict[Operation, str] = {}  # with the name it had
+        self._retired: dict[Operation, str] = {}  # with the former name
         self._after: dict[Operation, list[Operation]] = {}
 
     def __enter__(self) -> Self:
@@ -98,7 +99,7 @@ class Making:
             for before in op.control_ops:
                 if before in own:
                     self._after.setdefault(before, []).append(op)
-        # Where the values stood, so that those made again stand there.
+        # The positions of the values, where values that are made again will be put.
         self._places: dict[Any, int] = {}
         self._taken: dict[Any, list[Any]] = {}
         for key, values in former._collected.items():
@@ -118,14 +119,14 @@ class Making:
     # -- while operations are made -----------------------------------------------------------------
 
     def release(self, name: str) -> None:
-        """Frees a name that a former operation has; called under the graph's lock."""
+        """Free a name that a former operation has; called under the graph's lock."""
         op = self._waiting.pop(name, None)
         if op is not None:
             self._candidates[name] = op
             del self.graph._nodes_by_name[name]
 
     def settle(self, op: Operation) -> Operation:
-        """The operation that stands for a new, complete one; called under the graph's lock."""
+        """Return the operation that represents a new, complete one; call under the graph's lock."""
         former = self._candidates.pop(op.name, None)
         graph = self.graph
         if former is None:
@@ -154,18 +155,18 @@ class Making:
                 self._after.setdefault(before, []).append(op)
 
     def make_room(self, scope: str) -> None:
-        """Frees the names of former operations in a scope, for what is about to be imported."""
+        """Free the names of former operations in a scope before an import into it."""
         for name in list(self._waiting):
             if not scope or name == scope or name.startswith(f"{scope}/"):
                 self.release(name)
                 self._retire(self._candidates.pop(name), None)
 
     def _retire(self, former: Operation, new: Operation | None) -> None:
-        """Gives a former operation another name, since a new one has its own."""
+        """Rename a former operation, since a new one has its name."""
         graph = self.graph
         self._retired[former] = former.name
         if new is not None and _names_state(former) and _identity(former) == _identity(new):
-            # Both are the same variable, queue or table.
+            # Both operations are the same variable, queue or table.
             former.attrs = {**former.attrs, "shared_name": former.name.encode()}
         name = base = f"{FORMER_SCOPE}/{former.name}"
         number = 0
@@ -193,7 +194,7 @@ class Making:
         graph = self.graph
         with graph._lock:
             graph.replacement = None
-            for name, op in self._candidates.items():  # making the new one failed
+            for name, op in self._candidates.items():  # making the new operation failed
                 graph._nodes_by_name.setdefault(name, op)
                 self._waiting[name] = op
             made = graph.operation_list[self._num_before :]
@@ -217,10 +218,10 @@ class Making:
             else:
                 self.operations = list(made)
             self._collected = self._new_in_collections()
-            self._former = None  # what it holds is needed no longer
+            self._former = None  # its contents are no longer needed
 
     def _remove(self, gone: dict[Operation, None]) -> list[Operation]:
-        """Takes operations out of the graph on which nothing stands; notes the others."""
+        """Remove the operations that no other one depends on from the graph; record the others."""
         graph = self.graph
         if not gone:
             return []
@@ -268,7 +269,7 @@ class Making:
 
 
 class _Counts:
-    """How often names of every kind were asked for in a graph, at one moment."""
+    """The counts of names of every kind in a graph, at one moment."""
 
     def __init__(self, graph: Graph) -> None:
         self._names = dict(graph._names_in_use)
@@ -277,7 +278,7 @@ class _Counts:
         self._seeds = graph.num_op_seeds
 
     def restore(self, graph: Graph, names: list[str]) -> None:
-        """Counts from here again, but for names that others have got meanwhile."""
+        """Set the counts back, except for names that other operations have got meanwhile."""
         found = dict(self._names)
         for name in names:
             key = name.lower()
@@ -293,7 +294,7 @@ class _Counts:
         graph.num_op_seeds = self._seeds
 
     def merge(self, graph: Graph) -> None:
-        """Counts from here, or from where the graph stands now, whichever is more."""
+        """Set each count to the larger one of the stored and the present count."""
         _at_least(graph._names_in_use, self._names)
         for store, counts in zip(stores_of(graph)[1], self._scopes):
             _at_least(store.counts, counts)
@@ -320,7 +321,7 @@ def _is_same(former: Operation, new: Operation) -> bool:
 
 
 def _names_state(op: Operation) -> bool:
-    """Whether an operation stands for something that sessions keep under its name."""
+    """Return whether sessions keep a state under the operation's name."""
     return op.op_definition.is_stateful and op.attrs.get("shared_name") == b""
 
 
@@ -329,14 +330,14 @@ def _identity(op: Operation) -> tuple[Any, ...]:
 
 
 def _changed(graph: Graph) -> None:
-    """Has sessions ask for the whole graph, and look again at what they may feed and fetch."""
+    """Make sessions request the whole graph, and check feeds and fetches again."""
     graph.exported_nodes = None
     graph.revision += 1
     graph.num_access_marks += 1
 
 
 def _take_from_graph(graph: Graph, removed: dict[Operation, str]) -> None:
-    """Moves operations, under the names given, into a graph of their own; they can be looked at."""
+    """Move operations, under the given names, into a graph of their own, for inspection."""
     if not removed:
         return
     graph.operation_list = [op for op in graph.operation_list if op not in removed]
@@ -361,7 +362,7 @@ def _take_from_graph(graph: Graph, removed: dict[Operation, str]) -> None:
         elsewhere._add_op(op)
     graph.consumer_index = ConsumerIndex(graph)
     graph.num_ops_sent = 0
-    # Made anew where they are asked for.
+    # These are made again on request.
     for made in (
         graph._handle_feeders, graph._handle_readers, graph._handle_movers, graph._handle_deleters
     ):  # fmt: skip

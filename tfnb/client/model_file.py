@@ -1,4 +1,4 @@
-"""Whatever holds a graph: GraphDef and MetaGraphDef, binary or text, SavedModel folders."""
+"""Files with a graph: GraphDef and MetaGraphDef, binary or text, SavedModel folders."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 type_of_kind = Literal["GraphDef", "MetaGraphDef", "SavedModel", "checkpoint"]
 
-# How a LevelDB table ends.
+# The end of a LevelDB table.
 _TABLE_MARK = bytes.fromhex("57fb808b247547db")
 _FILE_OF_CHECKPOINT = re.compile(r"\.(index|data-\d{5}-of-\d{5})$")
-# What stands in place of a file whose content a version control system keeps elsewhere.
+# The beginning of a pointer file, in place of contents that version control keeps elsewhere.
 _POINTER = b"version https://git-lfs"
 
 
 class ModelFileError(Exception):
-    """A file cannot be read as a model, or has no such part."""
+    """A file cannot be read as a model, or the model does not have the requested part."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A model that was read.
+    """A model read from a file.
 
     Attributes:
-        path: Where from: a file, or the folder of a SavedModel.
-        kind: What it is.
-        graph_def: Its graph.
-        meta_graph: The graph with all that belongs to it; None for a mere GraphDef.
-        tags: Of the graph of a SavedModel.
+        path: The file, or the folder of a SavedModel.
+        kind: The kind of file.
+        graph_def: The graph.
+        meta_graph: The graph with collections, signatures and so on; None for a GraphDef alone.
+        tags: The tags of the graph of a SavedModel.
     """
 
     path: str
@@ -60,15 +60,15 @@ class ModelFile:
 
 
 def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
-    """The model at a path.
+    """Return the model at a path.
 
     Args:
         path: A file, or the folder of a SavedModel.
-        tags: Of the graph that is wanted of a SavedModel; needed if it has several.
+        tags: The tags of the graph to read from a SavedModel; required if it has several.
 
     Raises:
-        NotFoundError: There is no such file.
-        ModelFileError: It holds no model, or none with these tags.
+        NotFoundError: The file does not exist.
+        ModelFileError: It holds no model, or no model with these tags.
     """
     name = os.path.basename(path)
     if name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT):
@@ -82,7 +82,7 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     if os.path.isdir(path):
         return _saved_model(path, tags)
     if tags is not None:
-        raise ModelFileError(f"{path} is no SavedModel folder, so that tags choose nothing")
+        raise ModelFileError(f"{path} is no SavedModel folder; leave out the tags")
     data = file_system.read_file(path)
     if data.startswith(_POINTER):
         raise ModelFileError(
@@ -114,10 +114,10 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
 
 
 def checkpoint_of(path: str) -> str | None:
-    """The prefix of the checkpoint that a path means; None if it means something else.
+    """Return the prefix of the checkpoint at a path; None if there is no checkpoint.
 
-    A path means one if it is a prefix, a file of a checkpoint of either format, or a folder with
-    checkpoints and without a SavedModel, which means its last one.
+    The path may be a prefix, a file of a checkpoint of either format, or a folder with checkpoints
+    and without a SavedModel, whose last checkpoint is taken.
     """
     if os.path.isdir(path):
         return None if contains_saved_model(path) else latest_checkpoint(path)
@@ -134,7 +134,7 @@ def checkpoint_of(path: str) -> str | None:
 
 
 def _parsed(path: str, data: bytes, message: Any) -> Any:
-    """A message, from its binary form or from text."""
+    """Return a message parsed from its binary form or from text."""
     kind = type(message).__name__
     is_text = path.endswith((".pbtxt", ".txt", ".metatxt"))
     try:
@@ -147,7 +147,7 @@ def _parsed(path: str, data: bytes, message: Any) -> Any:
 
 
 def _looks_like_text(data: bytes) -> bool:
-    """Whether all of the beginning is printable; a binary message begins with a small number."""
+    """Return whether the beginning is printable; a binary message begins with a small number."""
     beginning = data[:512]
     return bool(beginning) and all(byte >= 32 or byte in b"\t\n\r" for byte in beginning)
 

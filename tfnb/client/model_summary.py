@@ -21,7 +21,7 @@ from tfnb.proto import graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Only this many outputs are ranked; the rest keep their order.
+# Only this many outputs are ranked; the others keep their order.
 _MOST_RANKED = 64
 
 _NO_OUTPUTS = ("NoOp", "Const", "Assert", "SaveV2", "SaveSlices")
@@ -69,7 +69,8 @@ def describe(model: ModelFile) -> dict[str, Any]:
 def _outputs(nodes: Sequence[Any]) -> list[str]:
     """Return nodes without consumers: first those that depend on an input, by largest cone.
 
-    Nodes that train come late; nodes that read or write files, such as a saver's, come last.
+    Training nodes come late; nodes that read or write files, for example those of a saver, come
+    last.
     """
     consumed = {name.lstrip("^").partition(":")[0] for node in nodes for name in node.input}
     by_name = {node.name: node for node in nodes}
@@ -125,7 +126,7 @@ def _effects(nodes: Sequence[Any]) -> dict[str, list[str]]:
 
 
 def _tensor(node: Any) -> dict[str, Any]:
-    """Return name, dtype and shape of a node's output, as its attributes give them."""
+    """Return name, dtype and shape of a node's output, from its attributes."""
     dtype = node.attr["dtype"].type
     shape = None
     if "shape" in node.attr and not node.attr["shape"].shape.unknown_rank:
@@ -213,7 +214,7 @@ def summary(target: Any = None, tags: Sequence[str] | None = None) -> ModelSumma
         tags: Tags of the graph to take from a SavedModel; required if it has several.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         ModelFileError: It holds no model.
     """
     if target is None:
@@ -231,7 +232,7 @@ def describe_path(path: str, tags: Sequence[str] | None = None) -> dict[str, Any
     """Return the description of the model or checkpoint at a path, as a JSON object.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         ModelFileError: It holds no model.
     """
     checkpoint = checkpoint_of(path)

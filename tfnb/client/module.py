@@ -1,4 +1,4 @@
-"""``tf.Module``: an object that holds variables and other such objects."""
+"""``tf.Module``: an object that holds variables and other modules."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _snake_case(name: str) -> str:
 
 
 class Module:
-    """An object that finds the variables in its attributes, lists and dicts of them, and modules.
+    """An object that finds variables and modules in its attributes, and in lists and dicts there.
 
     Args:
-        name: Its name; made from the class's if None.
+        name: Its name; derived from the name of the class if None.
 
     Raises:
-        ValueError: The name is no Python name.
+        ValueError: The name is not a Python name.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -62,12 +62,12 @@ class Module:
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """Those that are learned."""
+        """The variables that are trained."""
         return tuple(one for one in self.variables if one.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple[Any, ...]:
-        """Those that are not."""
+        """The variables that are not trained."""
         return tuple(one for one in self.variables if not one.trainable)
 
     @property
@@ -76,7 +76,7 @@ class Module:
         return tuple(self._found(lambda one: isinstance(one, Module)))
 
     def _found(self, fits: Callable[[Any], bool]) -> Iterator[Any]:
-        """What fits, each once, what is nearer first."""
+        """Yield each attribute that fits once, nearer ones first."""
         seen = {id(self)}
         waiting: list[Any] = [self]
         while waiting:
@@ -91,12 +91,12 @@ class Module:
                     waiting.append(value)
 
     def _trackable_children(self) -> list[tuple[str, Any]]:
-        """What ``tf.train.Checkpoint`` saves."""
+        """Return the attributes that ``tf.train.Checkpoint`` saves."""
         return [(k, v) for k, v in sorted(vars(self).items()) if not k.startswith("_scope")]
 
     @classmethod
     def with_name_scope(cls, method: type_of_method) -> type_of_method:
-        """Decorates a method that is to run in the module's name scope."""
+        """Decorate a method so that it runs in the module's name scope."""
 
         @functools.wraps(method)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``tf.resource_loader``: files that lie beside a Python file."""
+"""``tf.resource_loader``: files beside a Python file."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ def _directory_of_caller(depth: int) -> str:
 
 
 def get_data_files_path() -> str:
-    """The directory of the file that calls this."""
+    """Return the directory of the calling file."""
     return _directory_of_caller(1)
 
 
 def get_path_to_datafile(path: str) -> str:
-    """The path of a file that lies beside the file that calls this."""
+    """Return the path of a file beside the calling file."""
     return os.path.join(_directory_of_caller(1), path)
 
 
 def get_root_dir_with_all_resources() -> str:
-    """The directory of the package."""
+    """Return the directory of the package."""
     return PACKAGE_DIRECTORY.rstrip(os.sep)
 
 
 def load_resource(path: str) -> bytes:
-    """The contents of a file of the package.
+    """Return the contents of a file of the package.
 
     Args:
-        path: From the package's directory.
+        path: The path relative to the package's directory.
 
     Raises:
-        FileNotFoundError: There is no such file.
+        FileNotFoundError: The file does not exist.
     """
     with open(os.path.join(get_root_dir_with_all_resources(), path), "rb") as file:
         return file.read()
 
 
 def readahead_file_path(path: str, readahead: str = "128M") -> str:
-    """The path itself: nothing is read ahead."""
+    """Return the path itself: nothing is read ahead."""
     return path

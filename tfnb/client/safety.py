@@ -1,8 +1,8 @@
-"""``tfnb.safety``: what graphs from files may do, and how much of it.
+"""``tfnb.safety``: permissions and limits for graphs from files.
 
-A node that your own calls built does what it says. A node that came from a file (through
-``import_graph_def``, ``import_meta_graph``, ``saved_model.load``) reads no file, writes none and
-calls no Python function, unless you feed it the path or allow it here.
+A node that your own calls built may do everything that its op does. A node that came from a file
+(through ``import_graph_def``, ``import_meta_graph``, ``saved_model.load``) reads no file, writes
+none and calls no Python function, unless you feed it the path or allow it here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ type_of_effect = Literal["read", "write", "file", "python", "network"]
 
 
 class Allowance:
-    """What one call of :func:`allow` allowed; in a ``with`` statement it ends with the block."""
+    """The permissions of one call of :func:`allow`; a ``with`` statement revokes them."""
 
     def __init__(self, policy: EffectsPolicy, grants: tuple[Grant, ...]) -> None:
         self._policy = policy
         self._grants = grants
 
     def revoke(self) -> None:
-        """Takes it back; a second call does nothing."""
+        """Revoke the permissions; a second call does nothing."""
         self._policy.remove(self._grants)
 
     def __enter__(self) -> Self:
@@ -58,22 +58,22 @@ class Allowance:
 def allow(
     *effects: type_of_effect, under: str | os.PathLike[str] | None = None, graph: Any = None
 ) -> Allowance:
-    """Lets nodes that came from files do something to the world, from the next run on.
+    """Allow nodes from files to have effects outside the graph, from the next run on.
 
     Args:
         *effects: ``"read"`` and ``"write"`` files, ``"file"`` for both; ``"python"``: call Python
             functions of this process; ``"network"``.
-        under: Only files in this folder, or this file; links and ``..`` in their paths are
+        under: Allows only files in this folder, or this file; links and ``..`` in their paths are
             followed first. Any file if None.
-        graph: The graph that may; every graph of this process if None.
+        graph: The graph that gets the permission; every graph of this process if None.
 
     Returns:
-        What was allowed, to be taken back.
+        The permissions, which can be revoked.
 
     Raises:
-        ValueError: There is no such effect, or none was named, or ``under`` is given for one
+        ValueError: An effect is unknown, or none is given, or ``under`` is given for an effect
             without files.
-        TypeError: ``graph`` is no graph.
+        TypeError: ``graph`` is not a graph.
     """
     kinds: list[str] = []
     for effect in effects:
@@ -83,7 +83,7 @@ def allow(
                 "'network'."
             )
         if under is not None and effect in ("python", "network"):
-            raise ValueError(f"`under` says which files; the effect {effect!r} has none.")
+            raise ValueError(f"`under` limits files; the effect {effect!r} has none.")
         kinds += ["read", "write"] if effect == "file" else [effect]
     if not kinds:
         raise ValueError("Say what to allow: allow('read', under='/data').")
@@ -97,14 +97,14 @@ def allow(
 
 
 def effects(graph: Graph | None = None) -> list[NodeEffect]:
-    """What a graph can touch, without running it.
+    """Return the effects that a graph may have, without running it.
 
     Args:
         graph: The graph; the default graph if None.
 
     Returns:
         A row for each node and file, in the order of the graph: node, op, kind of effect, the path
-        where it stands in the graph, whether the node came from a file.
+        if the graph contains it, whether the node came from a file.
     """
     return effects_of(get_default_graph() if graph is None else graph)
 
@@ -117,17 +117,17 @@ def limits(
     max_seconds: float | None = None,
     max_tensor_bytes: int | None = None,
 ) -> None:
-    """Limits what a graph's steps may use, in all its sessions; replaces the limits before.
+    """Limit the resources of a graph's steps, in all its sessions; replaces previous limits.
 
     Args:
         graph: The graph; the default graph if None.
-        max_nodes: How many nodes one file may bring, with those in its functions; set it before
-            importing.
-        max_iterations: How many iterations of loops and calls of functions a step may take. More
-            is a ResourceExhaustedError.
-        max_seconds: How long a step may take. More is a DeadlineExceededError.
-        max_tensor_bytes: How large a tensor may be. More is a ResourceExhaustedError, where
-            possible before it is made.
+        max_nodes: The maximum number of nodes of one file, with those in its functions; set it
+            before importing.
+        max_iterations: The maximum number of loop iterations and function calls of a step. More is
+            a ResourceExhaustedError.
+        max_seconds: The maximum time of a step. More is a DeadlineExceededError.
+        max_tensor_bytes: The maximum size of a tensor. More is a ResourceExhaustedError, if
+            possible before the tensor is made.
 
     Raises:
         ValueError: A limit is not positive.

@@ -1,7 +1,7 @@
-"""Samples where steps spend their time, without instrumenting them.
+"""Samples of where steps spend their time, without instrumentation.
 
-A thread asks a few times a second which node runs (``BaseSession.running_nodes``) and counts the
-answers.  Steps stay on their fastest path; the only cost is the time in which the thread holds the
+A thread reads a few times a second which node runs (``BaseSession.running_nodes``) and counts the
+results.  Steps stay on their fastest path; the only cost is the time in which the thread holds the
 interpreter.  A node that is seen often takes long; a node that is never seen takes almost no time.
 """
 
@@ -29,11 +29,11 @@ _JOIN_TIMEOUT_S = 10.0
 _log = logging.getLogger("tfnb")
 
 Sample: TypeAlias = "list[tuple[BaseSession, list[RunningNode]]]"
-"""The sessions that were looked at, and what ran in each."""
+"""The sampled sessions, and the nodes that ran in each."""
 
 
 class StepSampler:
-    """Counts which nodes run inside a ``with`` block.
+    """A counter of the nodes that run inside a ``with`` block.
 
     >>> import tfnb as tf
     >>> sampler = tf.debugger.StepSampler()
@@ -44,9 +44,9 @@ class StepSampler:
     True
 
     Attributes:
-      counts: how often each node was seen; of functions with the node that called them.
+      counts: how often each node was seen; nodes of functions are listed with the calling node.
       num_samples: how many samples were taken.
-      num_busy: in how many samples a node ran.
+      num_busy: in how many samples a node was running.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class StepSampler:
         samples_per_second: float = SAMPLES_PER_SECOND,
         on_sample: Callable[[Sample], None] | None = None,
     ) -> None:
-        """Prepares.
+        """Prepare the sampler.
 
         Args:
-          *sessions: sessions whose steps are sampled; none for all open sessions.
-          samples_per_second: how often.
+          *sessions: sessions whose steps are sampled; all open sessions if none is given.
+          samples_per_second: the frequency.
           on_sample: is called with each sample, by the thread that took it.
 
         Raises:
@@ -90,21 +90,21 @@ class StepSampler:
         self.stop()
 
     def start(self) -> None:
-        """Starts sampling, until :meth:`stop`; no effect on a running sampler."""
+        """Start sampling, until :meth:`stop`; no effect on a running sampler."""
         if self._thread is None:
             self._stopping.clear()
             self._thread = threading.Thread(target=self._run, name="tfnb-sampler", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         self._stopping.set()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
 
     def sample(self) -> Sample:
-        """Takes one sample; the thread calls this repeatedly."""
+        """Take one sample; the thread calls this repeatedly."""
         sessions = self._sessions or tuple(live_sessions())
         found = [
             (session, session.running_nodes()) for session in sessions if not session.is_closed
@@ -126,11 +126,11 @@ class StepSampler:
                 if self._on_sample is not None:
                     self._on_sample(found)
             except Exception:
-                _log.exception("Looking at the steps failed; they go on unseen.")
+                _log.exception("Sampling failed; the steps continue without it.")
                 return
 
     def text(self, most: int = 10) -> str:
-        """The nodes that were seen most often, as plain text.
+        """Return the nodes that were seen most often, as plain text.
 
         Args:
           most: how many nodes at most.
@@ -149,7 +149,7 @@ class StepSampler:
 
 
 def _path(node: RunningNode) -> tuple[RunningNode, ...]:
-    """The node and its callers, without what differs from step to step."""
+    """Return the node and its callers, without the parts that differ from step to step."""
     found: list[RunningNode] = []
     here: RunningNode | None = node
     while here is not None:

@@ -1,7 +1,7 @@
-"""``tf.sysconfig``: how this build was made. It is Python, so that there is little to say.
+"""``tf.sysconfig``: how this build was made; as it is pure Python, there is little data.
 
-``get_include``, ``get_lib``, ``get_compile_flags`` and ``get_link_flags`` are not there: no C++ can
-be compiled against tfnb. An op of one's own is written in Python.
+``get_include``, ``get_lib``, ``get_compile_flags`` and ``get_link_flags`` do not exist: no C++ can
+be compiled against tfnb. Custom ops are written in Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MONOLITHIC_BUILD = 0
 
 
 def get_build_info() -> dict[str, Any]:
-    """What was built in: whether GPUs are reached through CUDA, and nothing else."""
+    """Return the build's properties: only whether GPUs are accessed through CUDA."""
     from tfnb.client.testing.testing import is_built_with_cuda
 
     return {

@@ -1,4 +1,4 @@
-"""``tf.logging``: Python's logging under TensorFlow's names; the logger is called "tensorflow"."""
+"""``tf.logging``: Python's logging under TensorFlow's names; the logger's name is "tensorflow"."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _counts: dict[str, int] = {}  # guarded by _lock
 
 @cache
 def get_logger() -> _logging.Logger:
-    """The logger behind these functions."""
+    """Return the logger behind these functions."""
     logger = _logging.getLogger("tensorflow")
-    # Like TensorFlow: a program that set up no logging sees warnings on standard error.
+    # As in TensorFlow, a program without a logging setup prints warnings on standard error.
     if not _logging.getLogger().handlers:
         handler = _logging.StreamHandler()
         handler.setFormatter(_logging.Formatter(_logging.BASIC_FORMAT))
@@ -68,7 +68,7 @@ def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def log_if(level: int, msg: Any, condition: bool, *args: Any) -> None:
-    """Log where a condition holds."""
+    """Log if a condition holds."""
     if condition:
         vlog(level, msg, *args)
 
@@ -84,7 +84,7 @@ def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
 
 
 def _count(key: str) -> int:
-    """How often a message came before."""
+    """Return how often a message came before."""
     with _lock:
         count = _counts.get(key, 0)
         _counts[key] = count + 1
@@ -92,18 +92,18 @@ def _count(key: str) -> int:
 
 
 def TaskLevelStatusMessage(msg: Any) -> None:
-    """Log what a task has to say of its state, at level ERROR."""
+    """Log the status of a task, at level ERROR."""
     error(msg)
 
 
 def flush() -> None:
-    """Write out what is buffered."""
+    """Write buffered messages."""
     for handler in get_logger().handlers:
         handler.flush()
 
 
 def get_verbosity() -> int:
-    """The lowest level that is logged."""
+    """Return the lowest level that is logged."""
     return get_logger().getEffectiveLevel()
 
 

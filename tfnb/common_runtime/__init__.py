@@ -1,1 +1,1 @@
-"""What runs: sessions, placement, executors."""
+"""The runtime: sessions, placement, executors."""

@@ -1,1 +1,1 @@
-"""The nouns both columns speak: dtypes, shapes, errors, registries, events."""
+"""Definitions used to build and to run graphs: dtypes, shapes, errors, registries, events."""

@@ -386,6 +386,6 @@ _SETTERS = {kind: _setter(kind) for kind in _FIELDS}
 def _encode_list(message: attr_value_pb2.AttrValue, values: Any, kind: str) -> None:
     name, convert, _ = _FIELDS[kind]
     if isinstance(values, (str, bytes)):
-        raise TypeError("a list of values is needed, not one string")
+        raise TypeError("a list of values is required, not one string")
     message.list.SetInParent()  # an empty list is a value too
     getattr(message.list, name).extend([convert(value) for value in values])

@@ -1,4 +1,4 @@
-"""What NumPy does not pass on of the BLAS it was linked with: how many threads it may use.
+"""The number of threads of the BLAS that NumPy uses, which NumPy itself offers no function for.
 
 Symbols are found through the NumPy module that was linked with the library.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-# How builds of BLAS are told; 64_ stands for 64-bit integers.
+# Functions of the builds of BLAS that set the number; 64_ stands for 64-bit integers.
 _SET_NUM_THREADS = (
     "scipy_openblas_set_num_threads64_",
     "scipy_openblas_set_num_threads",
@@ -22,7 +22,11 @@ _SET_NUM_THREADS = (
 
 
 def set_num_threads(number: int) -> bool:
-    """Tells NumPy's BLAS how many threads it may use; False if it is one that cannot be told."""
+    """Set the number of threads of NumPy's BLAS.
+
+    Returns:
+        False if this BLAS has no known function for it.
+    """
     library: Any = ctypes.PyDLL(_multiarray_umath.__file__)
     for name in _SET_NUM_THREADS:
         function = getattr(library, name, None)

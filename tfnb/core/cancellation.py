@@ -1,4 +1,4 @@
-"""Cancellation of a step and of whatever waits inside it.
+"""Cancellation of a step and of the operations that wait inside it.
 
 A ``CancellationManager`` holds callbacks by token.  ``start_cancel`` calls each exactly once;
 registering afterwards fails, so that a waiter can tell the two orders apart.  A child is cancelled
@@ -34,13 +34,13 @@ class CancellationManager:
                 self.is_cancelled = True
 
     def get_cancellation_token(self) -> int:
-        """A token no other callback of this manager has."""
+        """Return a token no other callback of this manager has."""
         with self._lock:
             self._next_token += 1
             return self._next_token
 
     def register_callback(self, token: int, callback: Callable[[], None]) -> bool:
-        """Registers ``callback``; False (and no call) where cancellation has begun."""
+        """Register ``callback``; False (and no call) where cancellation has begun."""
         with self._lock:
             if self.is_cancelled or self.is_cancelling:
                 return False
@@ -48,7 +48,7 @@ class CancellationManager:
             return True
 
     def deregister_callback(self, token: int) -> bool:
-        """Forgets a callback; False if it was called, after waiting until the calls have ended."""
+        """Remove a callback; False if it was called, after waiting until the calls have ended."""
         with self._lock:
             if not (self.is_cancelled or self.is_cancelling):
                 self._callbacks.pop(token, None)
@@ -60,7 +60,7 @@ class CancellationManager:
         return False
 
     def try_deregister_callback(self, token: int) -> bool:
-        """Like :meth:`deregister_callback`, without waiting for callbacks that are running."""
+        """Remove a callback like :meth:`deregister_callback`, without waiting for running ones."""
         with self._lock:
             if self.is_cancelled or self.is_cancelling:
                 return False
@@ -68,7 +68,7 @@ class CancellationManager:
             return True
 
     def start_cancel(self) -> None:
-        """Calls every callback once, in the order they were registered; later calls do nothing."""
+        """Call every callback once, in the order they were registered; later calls do nothing."""
         with self._lock:
             if self.is_cancelled or self.is_cancelling:
                 return
@@ -79,7 +79,7 @@ class CancellationManager:
                 try:
                     self._call_all()
                 except KeyboardInterrupt:
-                    # An interrupt of the first callbacks does not spare the others.
+                    # An interrupt during the first callbacks must not prevent the others.
                     self._call_all()
                     raise
         finally:
@@ -87,7 +87,7 @@ class CancellationManager:
                 self.is_cancelling, self.is_cancelled = False, True
 
     def _call_all(self) -> None:
-        """Calls what is registered; one that was interrupted is called again."""
+        """Call the registered callbacks; one that was interrupted is called again."""
         callbacks = self._callbacks
         while callbacks:
             token = next(iter(callbacks))
@@ -95,7 +95,7 @@ class CancellationManager:
             callbacks.pop(token, None)
 
     def close(self) -> None:
-        """Takes this manager off its parent; a finished step calls it."""
+        """Take this manager off its parent; a finished step calls it."""
         if self._parent is not None and self._parent_token is not None:
             self._parent.try_deregister_callback(self._parent_token)
             self._parent = None

@@ -17,7 +17,7 @@ class ClusterSpec:
       cluster: job -> list of addresses, or task number -> address; a ClusterDef; another spec.
 
     Raises:
-      TypeError: it is nothing of the kind.
+      TypeError: it is none of these.
 
     >>> ClusterSpec({"ps": ["a:1"], "worker": {2: "b:1"}}).as_dict()
     {'ps': ['a:1'], 'worker': {2: 'b:1'}}
@@ -51,7 +51,7 @@ class ClusterSpec:
         return f"ClusterSpec({{{jobs}}})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Job -> list of addresses; task number -> address where numbers are missing."""
+        """Return job -> list of addresses; task number -> address where numbers are missing."""
         return {
             job: [tasks[i] for i in range(len(tasks))]
             if set(tasks) == set(range(len(tasks)))
@@ -60,7 +60,7 @@ class ClusterSpec:
         }
 
     def as_cluster_def(self) -> ClusterDef:
-        """The cluster as a message."""
+        """Return the cluster as a message."""
         message = ClusterDef()
         for job, tasks in sorted(self._jobs.items()):
             of_job = message.job.add(name=job)
@@ -79,26 +79,26 @@ class ClusterSpec:
         return self._jobs[job_name]
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has.
+        """Return the number of tasks of a job.
 
         Raises:
-          ValueError: there is no such job.
+          ValueError: the job does not exist.
         """
         return len(self._of_job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks, sorted.
+        """Return the numbers of a job's tasks, sorted.
 
         Raises:
-          ValueError: there is no such job.
+          ValueError: the job does not exist.
         """
         return sorted(self._of_job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """The address of a task.
+        """Return the address of a task.
 
         Raises:
-          ValueError: there is no such job or task.
+          ValueError: the job or task does not exist.
         """
         tasks = self._of_job(job_name)
         if task_index not in tasks:
@@ -106,17 +106,17 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job's tasks in order, None where a number is missing.
+        """Return the addresses of a job's tasks in order, None where a number is missing.
 
         Raises:
-          ValueError: there is no such job.
+          ValueError: the job does not exist.
         """
         tasks = self._of_job(job_name)
         return [tasks.get(i) for i in range(max(tasks, default=-1) + 1)]
 
 
 def _tasks(job: str, given: Any) -> dict[int, str]:
-    """Task number -> address, of one job as it was given."""
+    """Return task number -> address, of one job in any of the accepted forms."""
     if isinstance(given, list | tuple):
         tasks: dict[Any, Any] = dict(enumerate(given))
     elif isinstance(given, dict):

@@ -1,10 +1,10 @@
-"""Device names: what users write, what the runtime reads, how two of them combine.
+"""Device names: the forms that users write and that the runtime reads, and how two names combine.
 
 A name has up to five parts, ``/job:worker/replica:0/task:3/device:GPU:1``. There are two readers,
-as in TensorFlow. ``DeviceSpec.from_string`` is what a device scope uses: it is generous (``cpu:0``,
-``/Gpu:1``) and raises for what it does not know. ``parse_full_name`` is what the runtime uses for
-the names in a GraphDef: it is strict and returns None. Both give a ``DeviceSpec``, in which a part
-that is None, or was ``*``, may be anything.
+as in TensorFlow. ``DeviceSpec.from_string`` is what a device scope uses: it accepts short forms
+(``cpu:0``, ``/Gpu:1``) and raises for unknown parts. ``parse_full_name`` is what the runtime uses
+for the names in a GraphDef: it is strict and returns None. Both give a ``DeviceSpec``, in which a
+part that is None, or was ``*``, may be anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHORT_TYPES = frozenset(["CPU", "GPU", "TPU", "CUSTOM", "EPU"])
 
 
 class DeviceSpec:
-    """A device, maybe only in part.
+    """A device name, complete or with some parts missing.
 
     >>> DeviceSpec(job="ps", device_type="CPU", device_index=0).to_string()
     '/job:ps/device:CPU:0'
@@ -130,7 +130,7 @@ class DeviceSpec:
         self._device_index = None if device_index is None else int(device_index)
 
     def to_string(self) -> str:
-        """Return the name with what is known; a known type of unknown number ends in ``:*``."""
+        """Return the name with the known parts; a known type of unknown number ends in ``:*``."""
         return _text(self.parts)
 
     def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
@@ -230,7 +230,7 @@ def _parse(text: str) -> Parts:
 
 
 class HasDevice(Protocol):
-    """An operation or NodeDef, as far as device functions are concerned."""
+    """An operation or NodeDef, seen by a device function."""
 
     device: str
 
@@ -238,7 +238,7 @@ class HasDevice(Protocol):
 class MergeDevice:
     """A device function that completes an op's device with the parts of a spec.
 
-    What the op has already wins: an inner device scope was applied before an outer one.
+    Parts that the op already has are kept: an inner device scope was applied before an outer one.
 
     >>> class Op:
     ...     device = "/device:GPU:3"
@@ -283,7 +283,7 @@ def merge_device(spec: str | DeviceSpec | MergeDevice | None) -> MergeDevice:
 
 
 def canonical_name(device: str | DeviceSpec | None) -> str:
-    """Return a device given by a user as the one text for it.
+    """Return the canonical name of a device given by a user.
 
     >>> canonical_name("/job:a/gpu:1"), canonical_name(None)
     ('/job:a/device:GPU:1', '')
@@ -351,7 +351,7 @@ def parse_full_name(name: str) -> DeviceSpec | None:
     """Return the spec of a name in a graph, None if it is malformed.
 
     A later part overrides an earlier one of the same kind. Types are taken literally: only the
-    short forms ``/cpu:0`` and ``/gpu:0`` know small letters.
+    short forms ``/cpu:0`` and ``/gpu:0`` may have small letters.
 
     >>> parse_full_name("/job:a/cpu:0").to_string(), parse_full_name("/cpu")
     ('/job:a/device:CPU:0', None)
@@ -380,7 +380,7 @@ def is_complete(name: str) -> bool:
 
 
 def is_same_or_compatible(spec: str, full: str) -> bool:
-    """Return whether a device called ``full`` is one that ``spec`` asks for.
+    """Return whether a device called ``full`` fits the request ``spec``.
 
     >>> here = "/job:localhost/replica:0/task:0/device:CPU:0"
     >>> is_same_or_compatible("/cpu:*", here), is_same_or_compatible("/gpu:0", here)
@@ -420,8 +420,8 @@ _PART_WORDS = ("jobs", "replicas", "tasks", "types", "ids")
 def merge_names(target: str, other: str, allow_soft_placement: bool = False) -> str:
     """Return the name of the devices that fit both, for nodes that must stay together.
 
-    With ``allow_soft_placement`` a disagreement about the type, or about the number, is settled by
-    asking for neither; job, replica and task must always agree.
+    With ``allow_soft_placement``, a part (type or number) in which the names differ is left out;
+    job, replica and task must always agree.
 
     >>> merge_names("/job:a", "/cpu:0"), merge_names("/cpu:0", "/gpu:0", allow_soft_placement=True)
     ('/job:a/device:CPU:0', '')
@@ -448,7 +448,7 @@ def merge_names(target: str, other: str, allow_soft_placement: bool = False) -> 
 
 
 def runtime_text(parts: Parts) -> str:
-    """Return parts as the runtime writes them: a number without type keeps its place."""
+    """Return parts in the runtime's text form: a number without type keeps its place."""
     if parts[3] is None and parts[4] is not None:
         return f"{_text((*parts[:3], None, None))}/device:*:{parts[4]}"
     return _text(parts)

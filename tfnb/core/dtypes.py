@@ -93,11 +93,11 @@ class DType:
         return cast("Self", found)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse: there is one object per type and everybody shares it."""
+        """Refuse: there is one shared object per type."""
         raise AttributeError(f"Cannot set {name!r}: a DType is immutable.")
 
     def __delattr__(self, name: str) -> NoReturn:
-        """Refuse, as for setting."""
+        """Refuse, as ``__setattr__`` does."""
         raise AttributeError(f"Cannot delete {name!r}: a DType is immutable.")
 
     @property
@@ -132,7 +132,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Return whether a tensor of type ``other`` is taken where this type is asked for.
+        """Return whether a tensor of type ``other`` is accepted where this type is required.
 
         >>> float32.is_compatible_with(float32_ref), float32_ref.is_compatible_with(float32)
         (True, False)
@@ -145,7 +145,7 @@ class DType:
         return isinstance(other, DType) and self is other
 
     def most_specific_common_supertype(self, types: Sequence[object]) -> DType | None:
-        """Return this type if all others are it, else None."""
+        """Return this type if all others are equal to it, else None."""
         return self if all(self is other for other in types) else None
 
     def experimental_as_proto(self) -> Any:
@@ -164,7 +164,7 @@ class DType:
 
         return SerializedDType
 
-    # --------------------------------------------------------- what tracers ask of types of values
+    # ----------------------------------------------------------- TraceType protocol of TensorFlow
 
     def flatten(self) -> list[Any]:
         """Return no types: a type is not made of tensors."""
@@ -217,7 +217,7 @@ class DType:
         return f"<dtype: {self.name!r}>"
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Pickle and copy by name, so that the one object stays the only one."""
+        """Pickle and copy by name, so that the type stays interned."""
         return as_dtype, (self.name,)
 
 

@@ -147,13 +147,13 @@ class EffectsPolicy:
         return self._grants + (self._parent.grants() if self._parent is not None else ())
 
     def allows(self, kind: str, path: str | None = None) -> bool:
-        """Whether an effect is allowed, on the file ``path`` if it has one."""
+        """Return whether an effect is allowed, on the file ``path`` if it has one."""
         if any(grant.kind == kind and grant.under is None for grant in self.grants()):
             return True
         return path is not None and self.allows_resolved(kind, resolved_path(path))
 
     def allows_resolved(self, kind: str, path: str) -> bool:
-        """Whether an effect is allowed on a path that is resolved already."""
+        """Return whether an effect is allowed on a path that is resolved already."""
         return any(
             grant.kind == kind and (grant.under is None or is_below(path, grant.under))
             for grant in self.grants()
@@ -170,7 +170,7 @@ def resolved_path(path: str) -> str:
 
 
 def is_below(resolved: str, folder: str) -> bool:
-    """Whether a resolved path is a folder or in it.
+    """Return whether a resolved path is a folder or in it.
 
     >>> is_below("/data/x", "/data"), is_below("/database", "/data"), is_below("/x", "/")
     (True, False, True)
@@ -187,7 +187,7 @@ _FILE_OF_PREFIX: Final = re.compile(
 
 
 def is_file_of(path: str, prefix: str) -> bool:
-    """Whether a path is a file of the checkpoint or event log with this prefix.
+    """Return whether a path is a file of the checkpoint or event log with this prefix.
 
     >>> is_file_of("/m/model.index", "/m/model"), is_file_of("/m/model.py", "/m/model")
     (True, False)
@@ -210,7 +210,7 @@ _PART_OF_CHECKPOINT: Final = re.compile(
 
 
 def is_named_by(path: str, given: str) -> bool:
-    """Whether a path is the given path, or a part of the checkpoint of that name.
+    """Return whether a path is the given path, or a part of the checkpoint of that name.
 
     >>> is_named_by("/m/model_temp_0f/part-00000-of-00001", "/m/model"), is_named_by("/m/x", "/m/")
     (True, False)
@@ -226,7 +226,7 @@ def is_named_by(path: str, given: str) -> bool:
 
 
 class Guard(Protocol):
-    """Checks the effects of a node from a file; called by ``core/files/file_access.py``."""
+    """A checker of the effects of a node from a file; called by ``core/files/file_access.py``."""
 
     def check(self, kind: str, path: str | None) -> None:
         """Raise PermissionDeniedError if the effect is not allowed, by the text of the path."""
@@ -236,7 +236,7 @@ class Guard(Protocol):
 
         Args:
           kind: "read" or "write".
-          path: the path that the node asked for.
+          path: the path that the node gave.
           real: the resolved path.
           part_of: the prefix that the path is a part of, if permission for the prefix suffices.
 
@@ -248,10 +248,10 @@ class Guard(Protocol):
         """
 
     def listable(self, pattern: str, base: str, part_of: str | None) -> Callable[[str], bool]:
-        """Check a pattern; return a predicate whether a (resolved) folder may be listed.
+        """Check a pattern; return a predicate that says whether a (resolved) folder may be listed.
 
         Args:
-          pattern: the pattern that the node asked for.
+          pattern: the pattern that the node gave.
           base: the folder that it begins with, resolved; the whole pattern if it has no wildcard.
           part_of: as in :meth:`permit`.
 
@@ -278,7 +278,7 @@ def current_guard() -> Guard | None:
 
 @contextmanager
 def watched_by(guard: Guard | None) -> Iterator[None]:
-    """Context in which ``guard`` checks the effects of this thread."""
+    """Return a context in which ``guard`` checks the effects of this thread."""
     before, _running.guard = _running.guard, guard
     try:
         yield
@@ -299,7 +299,7 @@ def check(kind: str, path: str | None = None) -> None:
 
 @contextmanager
 def feeding_to_read(paths: Mapping[str, str | None]) -> Iterator[None]:
-    """Context in which feeds come from the library and permit reading only these paths.
+    """Return a context in which feeds come from the library and permit reading only these paths.
 
     Args:
       paths: path -> the resolved file that it must lead to; None for any.

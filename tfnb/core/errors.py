@@ -58,16 +58,16 @@ class OperationLike(Protocol):
 
 
 class Mistake(Enum):
-    """Mistakes that many make: the client says what to do about them."""
+    """Frequent mistakes, for which the client adds advice to the message."""
 
     NO_DEVICE = auto()
-    """No device can run a node where it is asked to run."""
+    """No device fits the device that a node requests."""
     APART = auto()
-    """Nodes that must share a device ask for different ones."""
+    """Nodes that must share a device request different ones."""
     NOT_FED = auto()
     """A placeholder without a value was reached."""
     NO_VALUE = auto()
-    """What was fetched has no value, because it is dead or nothing computes it."""
+    """A fetched tensor has no value, because it is dead or no node computes it."""
     NOT_INITIALIZED = auto()
     """A variable without a value was read."""
 
@@ -89,17 +89,17 @@ class OpError(Exception):
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
         named_node: The first node that the message itself names; None where it names none.
-        mistake: What was done wrong, where that is known.
+        mistake: The kind of mistake, where it is known.
         nodes: The nodes that the mistake is about, where the message names several.
         names_creation: Whether the message itself says where ``op`` was made.
         standstill: Why the step stood still when it was ended.
         lead: The part of the message before the text of ``standstill``, which ends the message;
-            None where the message has no such text.
+            None where the message does not have this text.
     """
 
     def __init__(
         self,
-        node_def: Any,  # a NodeDef message; this module knows no protobuf
+        node_def: Any,  # a NodeDef message; this module does not import protobuf
         op: OperationLike | None,
         message: str,
         error_code: int,

@@ -1,8 +1,8 @@
-"""Counts a node's float operations, from figures of each op, for ``tf.profiler``.
+"""Counts of a node's float operations, from formulas of each op, for ``tf.profiler``.
 
-An op with a figure registers a function of the operation, ``neg.float_ops(per_input())``.
-The figures are TensorFlow's, of an implementation that it once had; none is measured.  A shape that
-is not fully known is a ``ValueError``, and means that there is no figure.
+An op with a formula registers a function of the operation, ``neg.float_ops(per_input())``.
+The formulas are TensorFlow's, for an implementation that it had in the past; none is measured.  A
+shape that is not fully known is a ``ValueError``, and means that there is no count.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ type_of_count = Callable[[Any], float]
 
 
 def shape_of(tensor: Any) -> list[int]:
-    """The sizes of a tensor, which must be known."""
+    """Return the sizes of a tensor, which must be known."""
     tensor.shape.assert_is_fully_defined()
     sizes: list[int] = tensor.shape.as_list()
     return sizes
 
 
 def size_of(tensor: Any) -> int:
-    """The number of elements of a tensor, which must be known."""
+    """Return the number of elements of a tensor, which must be known."""
     return prod(shape_of(tensor))
 
 
 def per_input(count: int = 1, plus: int = 0) -> type_of_count:
-    """Counts ``count`` per element of the first input, and ``plus`` once."""
+    """Count ``count`` per element of the first input, and ``plus`` once."""
     return lambda op: count * size_of(op.inputs[0]) + plus
 
 
 def per_output(count: int = 1) -> type_of_count:
-    """Counts ``count`` per element of the first output."""
+    """Count ``count`` per element of the first output."""
     return lambda op: count * size_of(op.outputs[0])
 
 
 def reduction(op: Any) -> float:
-    """One for each element but the first of those that become one."""
+    """Count one per element of the input, less one per element of the result."""
     return size_of(op.inputs[0]) - size_of(op.outputs[0])
 
 
 def mean(op: Any) -> float:
-    """A reduction, and a division for each of its results."""
+    """Count a reduction, and a division for each of its results."""
     return reduction(op) + size_of(op.outputs[0])
 
 
 def check_channels_last(op: Any) -> None:
-    """Figures of images are for NHWC only, as TensorFlow's."""
+    """Raise an error unless the format is NHWC: TensorFlow counts image ops only for it."""
     if op.get_attr("data_format") != b"NHWC":
         raise ValueError("Only NHWC format is supported in flops computations")
 
 
 def pool(of: str, index: int, per_cell: int = 1, beside: int = 0) -> type_of_count:
-    """Counts ``per_cell`` per window cell plus ``beside``, for each element of a tensor.
+    """Count ``per_cell`` per window cell plus ``beside``, for each element of a tensor.
 
     Args:
       of: ``inputs`` or ``outputs``, the list that holds the tensor.
       index: the tensor's position in this list.
-      per_cell: for each cell of the window.
-      beside: for the window as a whole.
+      per_cell: the count for each cell of the window.
+      beside: the count for the window as a whole.
     """
 
     def count(op: Any) -> float:
@@ -71,7 +71,7 @@ def pool(of: str, index: int, per_cell: int = 1, beside: int = 0) -> type_of_cou
 
 
 def convolution(inner: int) -> type_of_count:
-    """A product and a sum for each element of the output and cell of the filter.
+    """Count a product and a sum for each element of the output and cell of the filter.
 
     Args:
       inner: how many of the filter's dimensions are summed over.
@@ -79,14 +79,14 @@ def convolution(inner: int) -> type_of_count:
 
     def count(op: Any) -> float:
         image, kernel = op.inputs
-        size_of(image)  # must be known, though it is not asked for more
+        size_of(image)  # raises an error if it is unknown
         return 2 * size_of(op.outputs[0]) * prod(shape_of(kernel)[:inner])
 
     return count
 
 
 def conv_gradient(image: Any, kernel: Any, op: Any) -> float:
-    """What the convolution took, with the depth of ``image``."""
+    """Return the count of the forward convolution, with the depth of ``image``."""
     check_channels_last(op)
     sizes = shape_of(image)
     _, height, width, _ = op.get_attr("strides")
@@ -95,7 +95,7 @@ def conv_gradient(image: Any, kernel: Any, op: Any) -> float:
 
 
 def product(op: Any) -> float:
-    """A product and a sum for each element of the output and each that is summed over."""
+    """Count a product and a sum for each element of the output and index that is summed over."""
     sizes = shape_of(op.inputs[0])
     # BatchMatMul uses the last dimension even for transposed matrices: TensorFlow reads an
     # attribute that only MatMul has.
@@ -104,5 +104,5 @@ def product(op: Any) -> float:
 
 
 def sum_of_all(op: Any) -> float:
-    """One for each element and input but the first; TensorFlow counts control inputs, too."""
+    """Count one per element and input but the first; TensorFlow counts control inputs, too."""
     return size_of(op.inputs[0]) * (len(op.inputs) + len(op.control_inputs) - 1)

@@ -37,23 +37,23 @@ _of_thread = _OfThread()
 
 
 def limit_thread(limit: int | None) -> int | None:
-    """Sets the bytes that a tensor of this thread may have; returns the previous limit."""
+    """Set the maximum bytes of a tensor of this thread; return the previous limit."""
     before, _of_thread.limit = _of_thread.limit, limit
     return before
 
 
 def limit() -> int:
-    """The bytes that one value of this thread may have."""
+    """Return the maximum bytes of one value of this thread."""
     return memory_limit() if _of_thread.limit is None else _of_thread.limit
 
 
 def limit_of_thread() -> int | None:
-    """The limit set by :func:`limit_thread`; None if only the machine's memory limits."""
+    """Return the limit set by :func:`limit_thread`; None if only the machine's memory limits."""
     return _of_thread.limit
 
 
 def check_size(num_bytes: int) -> None:
-    """Refuses a value of ``num_bytes``, a string or the contents of a file, before it is made.
+    """Refuse a value of ``num_bytes``, a string or the contents of a file, before it is made.
 
     Raises:
         ResourceExhaustedError: It exceeds the limit of this thread, or all memory.
@@ -102,7 +102,7 @@ def container_limit(path: Path) -> int:
 def check_fits(
     xp: Any, shape: Sequence[int], dtype: np.dtype[Any], *, is_given: bool = False
 ) -> None:
-    """Refuses a tensor with too many elements, or in host memory larger than the limit.
+    """Refuse a tensor with too many elements, or in host memory larger than the limit.
 
     Args:
         xp: The array module that makes it; a GPU's memory pool has its own limit.
@@ -132,12 +132,12 @@ def check_fits(
 
 
 def check_countable(shape: Sequence[int], *, is_given: bool = False) -> None:
-    """Refuses a shape with more than 2**63 - 1 elements, whatever their size.
+    """Refuse a shape with more than 2**63 - 1 elements, whatever their size.
 
     Args:
         shape: The sizes.
-        is_given: Whether an input holds the whole shape; TensorFlow says of it another sentence
-            than of a shape that the kernel puts together.
+        is_given: Whether an input holds the whole shape; TensorFlow's message for it differs from
+            the one for a shape that the kernel puts together.
 
     Raises:
         InvalidArgumentError: There are more.

@@ -1,4 +1,4 @@
-"""How one node's kernel may be written out, by what its op registered.
+"""The Python expressions that may replace one node's kernel, as its op registered them.
 
 See :mod:`tfnb.core.op_expression`.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def held_of(kernel: OpKernel) -> HeldUse | None:
-    """How a node uses a resource that a variable holds, if it can."""
+    """Return how a node uses a resource that a local variable holds; None if it cannot."""
     found = kernel.definition.held_use
     if found is None or kernel.device.device_type != "CPU":
         return None
@@ -26,10 +26,9 @@ def held_of(kernel: OpKernel) -> HeldUse | None:
 
 
 def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
-    """The expressions that a node's kernel may be written as.
+    """Return the expressions that a node's kernel may be written as.
 
-    None where the kernel is another one than the op's own, is wrapped, or runs elsewhere than on a
-    CPU.
+    None where the kernel is not the op's own, is wrapped, or does not run on a CPU.
     """
     if not kernel.definition.expressions or not _is_own_kernel(kernel):
         return ()
@@ -43,7 +42,7 @@ def expressions_of(kernel: OpKernel) -> tuple[Expression, ...]:
 
 
 def tile_of(kernel: OpKernel) -> Expression | None:
-    """How a node's kernel writes a tile of its result, if it can."""
+    """Return how a node's kernel writes a tile of its result; None if it cannot."""
     found = kernel.definition.tile_expression
     if found is None or not _is_own_kernel(kernel):
         return None

@@ -22,14 +22,15 @@ Xp: TypeAlias = ModuleType
 Array: TypeAlias = Any
 
 # The value of an attribute whose kind depends on the node, or another setting of a kernel's helper.
-# An attribute of one kind has the type of its values: bool, int, float, str, DType, TensorShape.
+# An attribute of a fixed kind has the type of its values: bool, int, float, str, DType,
+# TensorShape.
 Attr: TypeAlias = Any
 
 # The value of a tensor of type resource or of a reference: a ResourceHandle, a RefCell, or the
-# resource itself where it lives in one step.
+# resource itself if it exists for one step only.
 Handle: TypeAlias = Any
 
-# The value of a tensor of type variant: an object of the family of ops that makes it (a dataset, a
+# The value of a tensor of type variant: an object of the op family that makes it (a dataset, a
 # tensor list, an optional).
 Variant: TypeAlias = Any
 

@@ -22,7 +22,7 @@ _MAX_VALUES = 3
 
 
 def type_word(dtype: DType) -> str:
-    """The name of a dtype in messages: ``float`` for float32, ``float_ref`` for a reference to it.
+    """Return the name of a dtype in messages: ``float`` for float32, ``float_ref`` for a reference.
 
     >>> from tfnb.core import dtypes
     >>> type_word(dtypes.float32), type_word(dtypes.float64_ref), type_word(dtypes.int32)
@@ -33,7 +33,7 @@ def type_word(dtype: DType) -> str:
 
 
 def shape_text(shape: TensorShape) -> str:
-    """A shape in messages: ``[2,?]``, or ``?`` where the rank is unknown.
+    """Return a shape in messages: ``[2,?]``, or ``?`` where the rank is unknown.
 
     >>> shape_text(TensorShape([2, None])), shape_text(TensorShape(None))
     ('[2,?]', '?')
@@ -45,7 +45,7 @@ def shape_text(shape: TensorShape) -> str:
 
 
 def attr_text(value: Any) -> str:
-    """An attribute's value in messages.
+    """Return an attribute's value in messages.
 
     >>> from tfnb.core import dtypes
     >>> attr_text(dtypes.float32), attr_text(b"SAME"), attr_text([1, 2]), attr_text(True)
@@ -66,7 +66,7 @@ def attr_text(value: Any) -> str:
     if isinstance(value, TensorAttr):
         try:
             return tensor_text(value.value(), value.dtype)
-        except InvalidArgumentError:  # the node is written because this tensor cannot be read
+        except InvalidArgumentError:  # the message is about this tensor, which cannot be read
             return "<Invalid TensorProto>"
     if isinstance(value, NameAttrList):
         inner = ", ".join(f"{name}={attr_text(value.attrs[name])}" for name in sorted(value.attrs))
@@ -77,7 +77,7 @@ def attr_text(value: Any) -> str:
 
 
 def tensor_text(array: Any, dtype: DType | None = None) -> str:
-    """A tensor in messages: ``Tensor<type: int32 shape: [2] values: 1 2>``."""
+    """Return a tensor in messages: ``Tensor<type: int32 shape: [2] values: 1 2>``."""
     array = np.asarray(array)
     shape = TensorShape(array.shape)
     word = type_word(as_dtype(array.dtype) if dtype is None else dtype)
@@ -85,7 +85,7 @@ def tensor_text(array: Any, dtype: DType | None = None) -> str:
 
 
 def values_text(array: Any, limit: int = _MAX_VALUES) -> str:
-    """The first elements of an array in messages, the rows of a matrix in brackets.
+    """Return the first elements of an array in messages, the rows of a matrix in brackets.
 
     >>> values_text(np.arange(6).reshape(2, 3), 4)
     '[0 1 2][3...]...'
@@ -96,7 +96,7 @@ def values_text(array: Any, limit: int = _MAX_VALUES) -> str:
 
 
 def nested_text(elements: Sequence[str], shape: Sequence[int]) -> str:
-    """The first elements of a tensor as TensorFlow's runtime nests them.
+    """Return the first elements of a tensor as TensorFlow's runtime nests them.
 
     Args:
       elements: the text of the elements that are shown.
@@ -112,7 +112,7 @@ def nested_text(elements: Sequence[str], shape: Sequence[int]) -> str:
 def _nest(
     elements: Sequence[str], shape: Sequence[int], depth: int, start: int, parts: list[str]
 ) -> int:
-    """Writes one part of a tensor from flat position ``start`` on; gives the next position."""
+    """Write one part of a tensor from flat position ``start`` on; return the next position."""
     if start >= len(elements):
         return start
     if depth == len(shape) - 1:
@@ -141,7 +141,7 @@ def _element_text(value: Any) -> str:
 def node_text(
     name: str, op: str, attrs: Mapping[str, Any], inputs: Iterable[str], device: str = ""
 ) -> str:
-    """A node in messages: ``{{node y}} = Neg[T=DT_FLOAT](x)``."""
+    """Return a node in messages: ``{{node y}} = Neg[T=DT_FLOAT](x)``."""
     shown = [f"{key}={attr_text(attrs[key])}" for key in sorted(attrs)]
     if device:
         shown.append(f'_device="{device}"')
@@ -149,7 +149,7 @@ def node_text(
 
 
 def op_def_text(op_def: OpDef) -> str:
-    """A signature in messages: ``Op<name=Neg; signature=x:T -> y:T; attr=T:type>``."""
+    """Return a signature in messages: ``Op<name=Neg; signature=x:T -> y:T; attr=T:type>``."""
     parts = [
         f"Op<name={op_def.name}",
         f"signature={_args_text(op_def.inputs)} -> {_args_text(op_def.outputs)}",

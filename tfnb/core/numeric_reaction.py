@@ -1,8 +1,7 @@
-"""What NumPy does about overflow and its kin, switched without the price of ``np.errstate``.
+"""NumPy's reaction to overflow and other float errors, switched at less cost than ``np.errstate``.
 
-``NUMERIC_REACTION.get()`` is the reaction that is in force in this thread, ``set`` puts one in
-force.  NumPy keeps it in a context variable, and what ``np.errstate`` adds to setting it costs as
-much as a small step.  ::
+``NUMERIC_REACTION.get()`` returns the reaction of this thread, ``set`` replaces it.  NumPy keeps it
+in a context variable; the rest of ``np.errstate`` costs as much as a small step.  ::
 
     reaction = NUMERIC_REACTION.get()
     try:
@@ -11,8 +10,8 @@ much as a small step.  ::
     finally:
         NUMERIC_REACTION.set(reaction)
 
-An interrupt may come between any two of these lines: what was in force comes back.  ``set`` gives
-what ``reset`` takes to do that faster, for who got as far as to keep it.
+An interrupt may come between any two of these lines: the previous reaction is restored.  ``set``
+returns a token, with which ``reset`` restores the previous value faster, for callers that kept it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 
 
 class _PublicFunctions:
-    """The same by the functions that NumPy documents."""
+    """The interface of NumPy's context variable, built on the functions that NumPy documents."""
 
     def get(self) -> Any:
         return np.geterr()
@@ -35,7 +34,7 @@ class _PublicFunctions:
     reset = set
 
 
-# Where NumPy keeps it; one that keeps it elsewhere is asked by its functions.
+# NumPy's private context variable; a NumPy without it is controlled by its public functions.
 _umath = importlib.import_module("numpy._core.umath")
 NUMERIC_REACTION: Any = getattr(_umath, "_extobj_contextvar", None) or _PublicFunctions()
 

@@ -1,4 +1,4 @@
-"""What an op promises: arguments, attributes and flags, and the language they are written in.
+"""The signature of an op: arguments, attributes and flags, and the language they are written in.
 
 An :class:`OpDef` is the plain form of TensorFlow's ``OpDef`` message.  Ops write it in the text
 that TensorFlow's ``REGISTER_OP`` uses, so that a signature greps to the original::
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Missing:
-    """The default of an attribute that has none."""
+    """The type of ``MISSING``, the default of an attribute that has none."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -90,7 +90,7 @@ _TYPE_WORDS: Final = {"float": "float32", "double": "float64", "half": "float16"
 
 
 def dtype_of_word(word: str) -> DType | None:
-    """The dtype that a word of a signature (``float``, ``DT_INT32``) names, or None."""
+    """Return the dtype that a word of a signature (``float``, ``DT_INT32``) names, or None."""
     word = word.removeprefix("DT_").lower() if word.startswith("DT_") else word
     try:
         return dtypes.as_dtype(_TYPE_WORDS.get(word, word))
@@ -99,7 +99,7 @@ def dtype_of_word(word: str) -> DType | None:
 
 
 MAX_TENSORS = 1 << 22
-"""How many tensors one argument of a node may stand for: each takes memory when it is built."""
+"""Maximum number of tensors of one argument of a node: each takes memory when it is built."""
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class ArgDef:
         return bool(self.number_attr or self.type_list_attr)
 
     def types(self, attrs: Mapping[str, Any]) -> list[DType]:
-        """The dtypes of the tensors behind this argument, given the node's attributes."""
+        """Return the dtypes of the tensors of this argument, given the node's attributes."""
         if self.type_list_attr:
             found = list(attrs[self.type_list_attr])
         else:
@@ -133,7 +133,7 @@ class ArgDef:
 
 @dataclass(slots=True)
 class AttrDef:
-    """One attribute: its kind, default, and what values it allows."""
+    """One attribute: its kind, default, and allowed values."""
 
     name: str
     type: str
@@ -176,9 +176,9 @@ class OpDef:
         self.has_output_lists = any(arg.is_list for arg in self.outputs)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the op's builder in order, each with its default or ``MISSING``.
+        """Return the parameters of the op's builder in order, each with its default or ``MISSING``.
 
-        Inputs, attributes without a default, attributes with one; those that follow from the
+        Inputs, attributes without a default, attributes with one; attributes inferred from the
         inputs are left out.
         """
         found: dict[str, Any] = dict.fromkeys((arg.name for arg in self.inputs), MISSING)
@@ -188,25 +188,25 @@ class OpDef:
         return found
 
     def input_types(self, attrs: Mapping[str, Any]) -> list[DType]:
-        """The dtype of every input tensor in order; reference types for Ref arguments."""
+        """Return the dtype of every input tensor in order; reference types for Ref arguments."""
         return [t for arg in self.inputs for t in arg.types(attrs)]
 
     def output_types(self, attrs: Mapping[str, Any]) -> list[DType]:
-        """The dtype of every output tensor in order; reference types for Ref results."""
+        """Return the dtype of every output tensor in order; reference types for Ref results."""
         return [t for arg in self.outputs for t in arg.types(attrs)]
 
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
-        """How many output tensors there are."""
+        """Return the number of output tensors."""
         if not self.has_output_lists:
             return len(self.outputs)
         return sum(len(arg.types(attrs)) for arg in self.outputs)
 
     def output_ranges(self, attrs: Mapping[str, Any]) -> dict[str, range]:
-        """Which flat output positions each named output covers."""
+        """Return the flat output positions that each named output covers."""
         return _ranges(self.outputs, attrs)
 
     def input_ranges(self, attrs: Mapping[str, Any]) -> dict[str, range]:
-        """Which flat input positions each named input covers."""
+        """Return the flat input positions that each named input covers."""
         return _ranges(self.inputs, attrs)
 
 
@@ -227,7 +227,7 @@ def _ranges(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> dict[str, range
 # parser
 
 _ARG = re.compile(r"\*?\s*(\w+)\s*:\s*(Ref\(\s*)?(?:(\w+)\s*\*\s*)?(\w+)\s*\)?$")
-# Those between the members of a list, not those inside of a message.
+# Commas between the members of a list, not those inside of a message.
 _COMMAS = re.compile(r",(?![^{}]*\})")
 _ATTR = re.compile(
     r"(\w+)\s*:\s*(list\([^)]*\)|\{[^}]*\}|\w+)\s*(?:>=\s*(-?\d+))?\s*(?:=\s*(.*))?$", re.S
@@ -245,7 +245,7 @@ def parse_op_def(
     allows_uninitialized_input: bool = False,
     deprecated: tuple[int, str] | None = None,
 ) -> OpDef:
-    """Reads a signature and its attribute lines.
+    """Parse a signature and its attribute lines.
 
     Raises:
       ValueError: the text does not follow the grammar; names the op and the offending part.
@@ -273,7 +273,7 @@ def parse_op_def(
 
 
 def _set_minimum_lengths(args: Sequence[ArgDef], attrs: Sequence[AttrDef]) -> None:
-    """A list of tensors has one at least, unless the attribute for its length says otherwise."""
+    """Require one tensor in each list, unless the attribute for its length says otherwise."""
     lengths = {arg.number_attr or arg.type_list_attr for arg in args}
     for attr in attrs:
         if attr.name in lengths and attr.minimum is None:
@@ -281,10 +281,10 @@ def _set_minimum_lengths(args: Sequence[ArgDef], attrs: Sequence[AttrDef]) -> No
 
 
 def _check_default(op: str, attr: AttrDef) -> None:
-    """Refuses a default that a node may not have.
+    """Refuse a default that a node may not have.
 
     Raises:
-      ValueError: it is less than the minimum, shorter than it, or not among what is allowed.
+      ValueError: it is less than the minimum, shorter than it, or not among the allowed values.
     """
     if attr.minimum is not None and attr.type != "int" and not attr.type.startswith("list("):
         raise ValueError(
@@ -402,7 +402,7 @@ def _parse_default(op: str, kind: str, text: str) -> Any:
 
 
 def _parse_tensor(text: str) -> Any:
-    """A TensorProto in text form, braces around it."""
+    """Return a TensorProto in text form, braces around it."""
     from google.protobuf import text_format
 
     from tfnb.core.attr_value import TensorAttr

@@ -1,4 +1,4 @@
-"""OpDef messages from our plain OpDefs, and back."""
+"""Conversion between OpDef messages and plain OpDefs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def op_def_from_proto(proto: op_def_pb2.OpDef) -> OpDef:
 
     Raises:
         InvalidArgumentError: A default value, an allowed value or a type does not exist.
-        NotFoundError: An argument's type or length is that of an attribute that is not declared.
+        NotFoundError: An argument's type or length refers to an attribute that is not declared.
     """
     declared = {attr.name for attr in proto.attr}
     for arg in (*proto.input_arg, *proto.output_arg):
@@ -106,7 +106,7 @@ def _arg_from_proto(proto: op_def_pb2.OpDef.ArgDef) -> ArgDef:
 def _attr_to_proto(attr: AttrDef) -> op_def_pb2.OpDef.AttrDef:
     proto = op_def_pb2.OpDef.AttrDef(name=attr.name, type=attr.type)
     if attr.default is not MISSING:
-        if attr.default is None:  # a function without a name: what REGISTER_OP writes as {}
+        if attr.default is None:  # a function without a name, which REGISTER_OP writes as {}
             proto.default_value.func.SetInParent()
         else:
             proto.default_value.CopyFrom(encode_attr(attr.default, attr.type))

@@ -1,22 +1,22 @@
-"""What a kernel computes, as a line of Python: for functions that are written out.
+"""Kernels as Python expressions, for functions that are emitted as Python source.
 
-An op that says so where it is registered runs without a call of its kernel::
+An op that registers an expression runs without a call of its kernel::
 
     add_v2.expression("{x} + {y}")
     floor_mod.expression("{x} % {y} if {y} else {kernel}", types=INTEGERS, scalars_only=True)
 
-Ops that work on large arrays of floats may also say how they write their result somewhere, so that
-several of them run tile by tile::
+Ops that work on large arrays of floats may also register how they write their result into a given
+array, so that several of them run tile by tile::
 
     add_v2.tile("{add}({x}, {y}, out={out})", add=np.add)
 
-An expression gives what the kernel gives, to the last bit, for every input it is allowed for.
-Unless it says otherwise the op works element by element: of scalars it makes a scalar.  Where it
-raises, the kernel is called with the same inputs and says what is wrong.
-``tests/ops/test_expressions.py`` holds each expression to its kernel.
+An expression returns exactly the kernel's result, to the last bit, for every input it is allowed
+for.  By default the op works element by element: it makes a scalar from scalars.  Where the
+expression raises, the kernel is called with the same inputs and raises the proper error.
+``tests/ops/test_expressions.py`` compares each expression with its kernel.
 
-Ops of a resource that lives for a step say what is to be called where a variable of the function
-holds the resource itself, and its handle is nowhere::
+Ops of a resource that exists for one step register the call to make where a variable of the emitted
+function holds the resource itself, and its handle is not used elsewhere::
 
     stack_push_v2.held("Stack", "{handle}.push({elem})", gives="elem")
 """
@@ -43,13 +43,13 @@ class Expression:
 
     Attributes:
       text: inputs by name in braces; ``{kernel}`` is a call of the kernel with all inputs.
-      types: the values of the attribute ``T`` that it is for; None: all.
+      types: the values of the attribute ``T`` that it is valid for; None: all.
       scalars_only: whether every input must be of rank 0.
-      names: what else stands in braces: functions and constants.
-      vector: of a tile, the input that has a number for each entry of the last dimension; "" if
-        inputs are taken as they come.
-      attrs: the values of attributes that it is for.
-      is_elementwise: whether it makes a scalar of scalars.
+      names: the functions and constants used in braces.
+      vector: for a tile, the input that has one number for each entry of the last dimension; "" if
+        no input is treated in this way.
+      attrs: the values of attributes that it is valid for.
+      is_elementwise: whether it makes a scalar from scalars.
     """
 
     text: str
@@ -66,14 +66,14 @@ class Expression:
         return "kernel" in fields_of(self.text)
 
     def is_for(self, attrs: Mapping[str, Attr]) -> bool:
-        """Whether it is for a node with these attributes."""
+        """Return whether it is valid for a node with these attributes."""
         return all(
             attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))
             for name, value in self.attrs.items()
         )
 
     def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
-        """The expression over variables.
+        """Return the expression over variables.
 
         Args:
           args: variable by input.
@@ -90,14 +90,14 @@ class Expression:
 
 @dataclass(slots=True, frozen=True)
 class HeldUse:
-    """An op of a resource that a variable holds in place of the handle.
+    """An op that uses a resource which a local variable holds in place of the handle.
 
     Attributes:
-      kind: of the resource.
-      text: what uses it, with inputs and attributes in braces; "" where the kernel is called, with
+      kind: the kind of the resource.
+      text: the call, with inputs and attributes in braces; "" where the kernel is called, with
         the resource for the handle.
-      gives: the input that is the last output as well.
-      names: what else stands in braces.
+      gives: the input that is also the last output.
+      names: the functions and constants used in braces.
     """
 
     kind: str
@@ -122,5 +122,5 @@ def fields_of(text: str) -> frozenset[str]:
 
 
 def fill(text: str, names: Mapping[str, str]) -> str:
-    """A text with everything in braces replaced."""
+    """Return a text with everything in braces replaced."""
     return _FIELD.sub(lambda found: names[found[1]], text)

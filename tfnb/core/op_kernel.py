@@ -56,7 +56,7 @@ class StepDevice(KernelDevice, Protocol):
     """A device that runs steps and exchanges tensors with other devices."""
 
     def lend(self, value: Array) -> Array:
-        """Return a value in the form in which it is sent to another device."""
+        """Return a value in the form that is sent to another device."""
         ...
 
     def receive(self, value: Array, done: type_of_done) -> None:
@@ -108,11 +108,11 @@ class FunctionCaller(Protocol):
         ...
 
     def body_graph_def(self, name: str, attrs: Mapping[str, Attr]) -> Any:
-        """The body of function ``name`` as a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
+        """Return the body of function ``name``, a GraphDef with ``_Arg`` and ``_Retval`` nodes."""
         ...
 
     def gradient_function(self, name: str) -> str:
-        """The name of the function that is the gradient of function ``name``, or ""."""
+        """Return the name of the function that is the gradient of function ``name``, or ""."""
         ...
 
     def release(self, state_handle: str) -> None:
@@ -306,11 +306,11 @@ def kernel_attr(value: Attr) -> Attr:
 
 @cache
 def _form_of(function: type_of_kernel) -> tuple[type_of_kind, tuple[tuple[str, bool], ...], bool]:
-    """What the signature of a kernel's function says.
+    """Return the properties of a kernel that follow from its function's signature.
 
     Returns:
       The kind; the attributes that it takes, and whether it has a default for each; for the kind
-      "node", whether the function makes the one that computes.
+      "node", whether the function makes the function that computes.
     """
     code: CodeType = function.__code__
     names = code.co_varnames

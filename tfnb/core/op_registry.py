@@ -59,7 +59,7 @@ class OpDefinition:
       gradient_function: ``fn(operation, *grads)`` or None.
       is_differentiable: False where the op was marked as having no gradient.
       effects: its kernel's effects: files, Python functions, the network.
-      traits: its other properties that rooms ask for.
+      traits: its other properties that folders above query.
       expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
         is used.
       tile_expression: how the kernel writes a tile of its result.
@@ -276,7 +276,7 @@ class OpDefinition:
         self.is_differentiable = False
         return self
 
-    # -- questions the runtime asks ----------------------------------------------------------------
+    # -- lookups by the runtime --------------------------------------------------------------------
 
     @property
     def kernels(self) -> dict[str, type_of_kernel]:
@@ -294,7 +294,7 @@ class OpDefinition:
         return self.kernels.get(device_type)
 
     def has_kernel(self, device_type: str, attrs: Mapping[str, Attr] | None = None) -> bool:
-        """Whether the op, or a node with these attributes, has a kernel for this device type."""
+        """Return whether the op, or a node with these attributes, has a kernel for the device."""
         label = "" if attrs is None else _label_of(attrs)
         if label:
             return (device_type, label) in self._labelled
@@ -322,7 +322,7 @@ def _label_of(attrs: Mapping[str, Attr]) -> str:
 
 
 def _plain(default: Attr) -> Attr:
-    """Return an attribute's default as a caller would write it."""
+    """Return an attribute's default in the form that a caller would write."""
     if isinstance(default, float):
         return float(f"{default:.7g}")  # float attributes have single precision
     return default.decode() if isinstance(default, bytes) else default
@@ -443,7 +443,7 @@ def get(name: str) -> OpDefinition:
 def ops_with(trait: Trait) -> AbstractSet[str]:
     """Return the names of the registered ops with a trait, a set that grows as ops are registered.
 
-    Every op of a graph is registered. An op that may not be in a graph yet is asked for with
+    Every op of a graph is registered. For an op that may not be in a graph yet, use
     :func:`has_trait`, which imports its family.
     """
     return _OPS_WITH[trait]

@@ -1,9 +1,9 @@
-"""Traits: what rooms other than ops must know about an op besides its signature and kernels.
+"""Traits: the properties of an op, besides its signature and kernels, that other folders use.
 
 An op names its traits where it is registered: ``register_op("MatMul", ..., traits="product
-c_order")``. A room asks for one with :func:`tfnb.core.op_registry.ops_with`, and so needs no list
-of op names. A trait exists only if a room asks for it. The runtime names only the ops that it gives
-meaning to (Switch, Send, PartitionedCall, ...; ``graph/node_kind.py``).
+c_order")``. Other folders query a trait with :func:`tfnb.core.op_registry.ops_with`, and so need no
+list of op names. A trait exists only if some folder queries it. The runtime names only the ops that
+it gives meaning to (Switch, Send, PartitionedCall, ...; ``graph/node_kind.py``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Trait(enum.Enum):
     FIXED = "fixed"
     """Without inputs, the output is the same in every step of a session."""
 
-    # -- what the output follows from
+    # -- where the output comes from
 
     SHAPE_QUERY = "shape_query"
     """The output depends on the shape of the input alone."""
@@ -48,7 +48,7 @@ class Trait(enum.Enum):
     LOADS = "loads"
     """The output comes from a file or an iterator."""
 
-    # -- what is seen of a node that runs
+    # -- effects of a running node that others see
 
     UNSEEN_STATE = "unseen_state"
     """The op is stateful, but only reads state or changes state that no other node reads."""

@@ -1,7 +1,7 @@
-"""A GraphDef without messages: what a session's graph is sent as inside one process.
+"""A GraphDef without messages, in which a session's graph is sent inside one process.
 
-A message of a hundred thousand nodes takes longer to write and to read than the nodes take to be
-made. Nodes that were built alike share one mapping of attributes, and so do the nodes made of them.
+Writing and reading a message of a hundred thousand nodes takes longer than making the nodes. Nodes
+that were built alike share one mapping of attributes, and nodes made from them share it, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PlainNodeDef:
     Attributes:
       name: the node's name.
       op: the name of its op, or of the function it calls.
-      device: the device that was asked for.
+      device: the requested device.
       inputs: the node and the output that each input comes from; -1 is a control input.
       attrs: the values of :mod:`tfnb.core.attr_value`; not to be changed.
     """
@@ -42,7 +42,7 @@ class PlainGraphDef:
 
     Attributes:
       node: the nodes.
-      versions: who wrote it, and who may read it.
+      versions: the version that wrote it, and the versions that may read it.
       library: the functions that nodes call; None for none.
     """
 

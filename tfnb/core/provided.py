@@ -1,9 +1,9 @@
 """Functions that a lower room calls and an upper room provides.
 
-Imports go downward only, but some functions need one from above: the gradient of ``If`` builds a
-gradient graph, and that of ``MatrixSolveLs`` calls ``tf.cond``. The lower room declares the
-function, ``cond = Provided("cond")``, and calls it. ``set_source`` names the function that imports
-it from its room when it is called for the first time.
+Imports go downward only, but some functions need a function from above: the gradient of ``If``
+builds a gradient graph, and the gradient of ``MatrixSolveLs`` calls ``tf.cond``. The lower room
+declares the function, ``cond = Provided("cond")``, and calls it. ``set_source`` names the function
+that imports it from its room when it is called for the first time.
 """
 
 from __future__ import annotations

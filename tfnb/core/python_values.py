@@ -1,4 +1,4 @@
-"""Python values into arrays of TensorFlow's types: what a constant or a fed value becomes."""
+"""Conversion of Python values, as in constants and feeds, to arrays of TensorFlow's types."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def convert_to_ndarray(values: Any, dtype: DType | None = None) -> NDArray[Any]:
     """Return a value as an array of a TensorFlow type.
 
     Without ``dtype``, Python floats become float32 and Python ints int32 (int64 or uint64 if they
-    do not fit); arrays keep their type. With it, an array is cast silently and a Python value only
-    if its kind fits: no float becomes an integer, no number a bool or a string.
+    do not fit); arrays keep their type. With ``dtype``, an array is cast silently, and a Python
+    value only if its kind fits: no float becomes an integer, no number a bool or a string.
 
     >>> convert_to_ndarray([1, 2.5]).dtype, convert_to_ndarray([1, 2]).dtype
     (dtype('float32'), dtype('int32'))
@@ -62,7 +62,7 @@ def convert_to_ndarray(values: Any, dtype: DType | None = None) -> NDArray[Any]:
     return _convert_checked(values, kinds, dtype)
 
 
-# A Python number nearer to 0 than this converts without overflow.
+# A Python number whose absolute value is below this converts without overflow.
 _SAFE_LIMITS = {
     dtypes.float32: 3e38,
     dtypes.float64: math.inf,

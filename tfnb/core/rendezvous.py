@@ -23,7 +23,7 @@ type_of_callback = Callable[[BaseException | None, Any, bool], None]
 
 
 class ParsedKey(NamedTuple):
-    """The five parts of a rendezvous key."""
+    """A rendezvous key in its five parts."""
 
     src_device: str
     src_incarnation: int
@@ -41,7 +41,7 @@ def create_key(
     frame_id: int,
     iteration: int,
 ) -> str:
-    """The key of one tensor: source; incarnation; destination; edge; frame:iteration.
+    """Return the key of one tensor: source; incarnation; destination; edge; frame:iteration.
 
     >>> create_key("/cpu:0", 1, "/cpu:1", "edge_3_a", 0, 0)
     '/cpu:0;0000000000000001;/cpu:1;edge_3_a;0:0'
@@ -50,10 +50,10 @@ def create_key(
 
 
 def parse_key(key: str) -> ParsedKey:
-    """Takes a key apart.
+    """Split a key into its parts.
 
     Raises:
-      InvalidArgumentError: it has not five parts, or a number is malformed.
+      InvalidArgumentError: it does not have five parts, or a number is malformed.
     """
     parts = key.split(";")
     try:
@@ -67,7 +67,7 @@ def parse_key(key: str) -> ParsedKey:
 
 
 class Rendezvous:
-    """One step's meeting point; thread safe."""
+    """The rendezvous of one step; thread safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Rendezvous:
         self._error: BaseException | None = None  # guarded by self._lock
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Stores a value, or passes it to the oldest waiter.
+        """Store a value, or pass it to the oldest waiting Recv.
 
         Raises:
           OpError: the rendezvous was aborted.
@@ -99,7 +99,7 @@ class Rendezvous:
         callback: type_of_callback,
         cancellation_manager: CancellationManager | None = None,
     ) -> None:
-        """Calls ``callback(error, value, is_dead)`` once a value is there; perhaps at once."""
+        """Call ``callback(error, value, is_dead)`` once a value is there, perhaps immediately."""
         value: Any = None
         is_dead = False
         with self._lock:
@@ -125,7 +125,7 @@ class Rendezvous:
     def _cancellable(
         self, key: str, callback: type_of_callback, manager: CancellationManager
     ) -> type_of_callback | None:
-        """``callback`` that a cancellation ends early; None where it was cancelled before."""
+        """Return ``callback``, ended early by a cancellation; None if cancelled before."""
         token = manager.get_cancellation_token()
 
         def finish(error: BaseException | None, value: Any, is_dead: bool) -> None:
@@ -145,7 +145,7 @@ class Rendezvous:
         return finish if manager.register_callback(token, cancel) else None
 
     def recv(self, key: str, timeout_s: float | None = None) -> tuple[Any, bool]:
-        """Waits for a value; for callers outside the executor.
+        """Wait for a value; for callers outside the executor.
 
         Raises:
           DeadlineExceededError: nothing came in time.
@@ -167,7 +167,7 @@ class Rendezvous:
         return value, is_dead
 
     def start_abort(self, error: BaseException) -> None:
-        """Fails all waiting and all later calls with ``error``; the first abort counts."""
+        """Fail all waiting and all later calls with ``error``; only the first abort counts."""
         with self._lock:
             if self._error is not None:
                 return
@@ -179,24 +179,24 @@ class Rendezvous:
                 callback(error, None, False)
 
     def stored(self, key: str) -> Any:
-        """Returns the value that the next Recv of a key takes; None if there is none."""
+        """Return the value that the next Recv of a key takes; None if there is none."""
         with self._lock:
             queue = self._values.get(key)
             return None if not queue or queue[0][1] else queue[0][0]
 
     def replace(self, key: str, value: Any) -> None:
-        """Puts another value in place of the one that the next Recv of a key takes."""
+        """Put another value in place of the one that the next Recv of a key takes."""
         with self._lock:
             queue = self._values.get(key)
             if queue:
                 queue[0] = value, queue[0][1]
 
     def waiting_keys(self) -> list[str]:
-        """Returns the keys that have waiters, sorted."""
+        """Return the keys that have waiters, sorted."""
         with self._lock:
             return sorted(self._waiters)
 
     def ready_keys(self) -> list[str]:
-        """Returns the keys that hold a value not yet received, sorted."""
+        """Return the keys that hold a value not yet received, sorted."""
         with self._lock:
             return sorted(self._values)

@@ -50,10 +50,10 @@ class ResourceHandle:
 
 
 def owned(value: Any) -> Any:
-    """The value for an owner that keeps it longer than the step.
+    """Return the value for an owner that keeps it longer than the step.
 
-    A read-only array is only lent, as a fed one is: its owner may change it after the step, so it
-    is copied.
+    A read-only array, for example a fed one, may be changed by its owner after the step, so it is
+    copied.
     """
     if isinstance(value, np.ndarray) and not value.flags.writeable:
         return value.copy()
@@ -81,7 +81,7 @@ class RefCell:
         return self.value is not None
 
     def read(self) -> Any:
-        """The current value.
+        """Return the current value.
 
         Raises:
           FailedPreconditionError: nothing was assigned yet.
@@ -94,19 +94,19 @@ class RefCell:
         return value
 
     def assign(self, value: Any) -> None:
-        """Replaces the value."""
+        """Replace the value."""
         value = owned(value)
         with self.lock:
             self.value = value
 
     def update(self, function: Callable[[Any], Any]) -> Any:
-        """Replaces the value by ``function(value)`` in one step and returns it."""
+        """Replace the value by ``function(value)`` atomically and return it."""
         with self.lock:
             self.value = value = function(self.read())
             return value
 
     def writable(self) -> Any:
-        """The value as an array that may be written in place; call it under ``lock``.
+        """Return the value as an array that may be written in place; call it under ``lock``.
 
         A value that is referenced elsewhere (a fetch, a constant, another op's input) is copied
         first.
@@ -116,7 +116,7 @@ class RefCell:
             is_lent = value.base is not None or not value.flags.writeable
         else:
             is_lent = not is_device_array(value) or value.base is not None
-        # References here: the cell, the local name, getrefcount's argument.
+        # Three references exist here: the cell, the local name, getrefcount's argument.
         if is_lent or getrefcount(value) > 3:
             value = np.array(value) if isinstance(value, np.ndarray | np.generic) else value.copy()
             self.value = value
@@ -124,12 +124,12 @@ class RefCell:
 
 
 class Var(RefCell):
-    """A resource variable: the same cell, reached through a handle."""
+    """A resource variable: a cell that is reached through a handle."""
 
     __slots__ = ()
 
     def read(self) -> Any:
-        """The current value.
+        """Return the current value.
 
         Raises:
           FailedPreconditionError: nothing was assigned yet.
@@ -155,12 +155,12 @@ class ResourceMgr:
         self._is_finalized = False  # guarded by self._lock
         # Incremented when a resource is deleted; cached lookups are valid while it is unchanged.
         self.num_losses = 0  # guarded by self._lock
-        if device_name:  # not the manager of one step
+        if device_name:  # only the manager of one step has no name
             forking.guard(self, "_lock")
             forking.renew_in_child(self)
 
     def renew_after_fork(self) -> None:
-        """Releases locks that threads of the parent held: those of resources and their parts."""
+        """Replace locks that threads of the parent held: those of resources and their parts."""
         resources = [one for held in self._containers.values() for one in held.values()]
         parts = [part for one in resources for part in getattr(one, "__dict__", {}).values()]
         for owner in (*resources, *parts):
@@ -169,7 +169,7 @@ class ResourceMgr:
                     forking.renew_lock(owner, name)
 
     def finalize(self) -> None:
-        """Refuses new resources from now on; existing ones can be used."""
+        """Refuse new resources from now on; existing ones can be used."""
         with self._lock:
             self._is_finalized = True
 
@@ -186,13 +186,13 @@ class ResourceMgr:
         dtype: DType | None = None,
         shape: TensorShape | None = None,
     ) -> ResourceHandle:
-        """A handle for a resource of this device; creates nothing."""
+        """Return a handle for a resource of this device; the resource is not created."""
         return ResourceHandle(
             self.device_name, container or DEFAULT_CONTAINER, name, type_name, dtype, shape
         )
 
     def create(self, container: str, type_name: str, name: str, resource: Any) -> Any:
-        """Adds a resource.
+        """Add a resource.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -209,15 +209,15 @@ class ResourceMgr:
             return resource
 
     def find(self, container: str, type_name: str, name: str) -> Any | None:
-        """The resource, or None."""
+        """Return the resource, or None."""
         entries = self._containers.get(container or DEFAULT_CONTAINER)
         return None if entries is None else entries.get((type_name, name))
 
     def lookup(self, handle: ResourceHandle) -> Any:
-        """The resource behind a handle.
+        """Return the resource behind a handle.
 
         Raises:
-          NotFoundError: there is none (it was never created, or deleted).
+          NotFoundError: the resource does not exist (it was never created, or was deleted).
         """
         found = self.find(handle.container, handle.type_name, handle.name)
         if found is None:
@@ -229,7 +229,7 @@ class ResourceMgr:
     def lookup_or_create(
         self, container: str, type_name: str, name: str, make: Callable[[], Any]
     ) -> Any:
-        """The resource with this name; made by ``make`` if there is none.
+        """Return the resource with this name; ``make`` makes it if there is none.
 
         Raises:
           FailedPreconditionError: there is none, and the manager was finalized.
@@ -243,10 +243,10 @@ class ResourceMgr:
             return found
 
     def delete(self, handle: ResourceHandle) -> None:
-        """Deletes the resource of a handle.
+        """Delete the resource of a handle.
 
         Raises:
-          NotFoundError: there is none.
+          NotFoundError: the resource does not exist.
         """
         with self._lock:
             entries = self._containers.get(handle.container, {})
@@ -259,7 +259,7 @@ class ResourceMgr:
         _close(resource)
 
     def cleanup(self, container: str = "") -> None:
-        """Drops every resource of one container ("" = the default one)."""
+        """Drop every resource of one container ("" = the default one)."""
         with self._lock:
             entries = self._containers.pop(container or DEFAULT_CONTAINER, {})
             self.num_losses += 1
@@ -267,7 +267,7 @@ class ResourceMgr:
             _close(resource)
 
     def clear(self) -> None:
-        """Drops everything."""
+        """Drop every resource."""
         with self._lock:
             containers, self._containers = self._containers, {}
             self.num_losses += 1
@@ -276,7 +276,7 @@ class ResourceMgr:
                 _close(resource)
 
     def names(self) -> list[tuple[str, str, str]]:
-        """(container, type, name) of every resource, sorted."""
+        """Return (container, type, name) of every resource, sorted."""
         with self._lock:
             return sorted((c, t, n) for c, entries in self._containers.items() for t, n in entries)
 

@@ -1,6 +1,6 @@
 """Scalars that a program puts into summaries, reported to listeners in the same process.
 
-A scalar is reported when its summary is computed and again when that is written for a step.
+A scalar is reported when its summary is computed, and again when the summary is written for a step.
 Without listeners this costs one comparison.
 """
 
@@ -17,13 +17,13 @@ _log = logging.getLogger("tfnb")
 
 
 class ScalarListener(Protocol):
-    """Receives scalars, on the thread that computed or wrote them: it may append to a deque."""
+    """A receiver of scalars; runs on the thread that computed or wrote them: append to a deque."""
 
     def scalar_made(self, tag: str, value: float) -> None:
         """Receive a scalar whose summary was computed."""
 
     def scalar_written(self, tag: str, value: float, step: int | None, run: str) -> None:
-        """Receive a scalar whose summary was given to the writer of a run's folder."""
+        """Receive a scalar whose summary was passed to the writer of a run's folder."""
 
 
 _listeners: tuple[ScalarListener, ...] = ()
@@ -59,7 +59,7 @@ def scalar_made(tag: str, value: float) -> None:
 
 
 def scalar_written(tag: str, value: float, step: int | None, run: str) -> None:
-    """Report a scalar that was given to a writer."""
+    """Report a scalar that was passed to a writer."""
     for listener in _listeners:
         try:
             listener.scalar_written(tag, value, step, run)
@@ -68,7 +68,7 @@ def scalar_written(tag: str, value: float, step: int | None, run: str) -> None:
 
 
 def summary_written(summary: Summary, step: int | None, logdir: str) -> None:
-    """Report the scalars in a summary that was given to the writer of a folder."""
+    """Report the scalars in a summary that was passed to the writer of a folder."""
     if not _listeners:
         return
     run = logdir.rstrip("/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Shape functions: what an op says about its outputs' shapes while the graph is built.
+"""Shape functions, which infer the shapes of an op's outputs while the graph is built.
 
 A shape function takes an :class:`InferenceContext` and returns one ``TensorShape`` or a list with
 one per output.  It raises ``ValueError`` for inputs that can never fit.  The stock functions below
@@ -30,14 +30,14 @@ _LARGEST_SIZE = (1 << 63) - 1
 
 
 class InferenceContext:
-    """One node, as its shape function sees it.
+    """The view of one node that its shape function gets.
 
     Attributes:
       inputs: the shape of every input tensor, flat.
       input_types: the dtype of every input tensor.
       attrs: the node's attributes as Python values (strings are bytes).
-      graph_def_version: the version of the oldest writer of the graph; some ops meant something
-        else once.
+      graph_def_version: the version of the oldest writer of the graph; some ops had another meaning
+        in old versions.
     """
 
     __slots__ = (
@@ -78,29 +78,29 @@ class InferenceContext:
         self.output_handle_data: dict[int, list[tuple[DType, TensorShape]]] = {}
 
     def attr(self, name: str) -> Attr:
-        """An attribute; text as str."""
+        """Return an attribute; text as str."""
         value = self.attrs[name]
         return value.decode() if isinstance(value, bytes) else value
 
     def input_range(self, name: str) -> slice:
-        """The flat positions of a named input."""
+        """Return the flat positions of a named input."""
         found = self.op_def.input_ranges(self.attrs)[name]
         return slice(found.start, found.stop)
 
     @property
     def num_outputs(self) -> int:
-        """How many output tensors the node has."""
+        """The number of output tensors of the node."""
         return len(self.op_def.output_types(self.attrs))
 
     def constant_value(self, index: int) -> np.ndarray | None:
-        """The value of an input where it is known while building, else None."""
+        """Return the value of an input if it is known during graph building, else None."""
         return None if self._constant_value is None else self._constant_value(index)
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """An input's value read as a shape, with what is known of it.
+        """Return an input's value read as a shape, as far as it is known.
 
         Raises:
-          ValueError: the input has not one dimension, or a size below -1.
+          ValueError: the input does not have one dimension, or holds a size below -1.
         """
         dims = self.with_rank(index, 1).dim_values
         if self._constant_as_shape is not None:
@@ -113,21 +113,21 @@ class InferenceContext:
         return shape_of_sizes(value.tolist())
 
     def input_handle_data(self, index: int) -> type_of_handle_data | None:
-        """(dtype, shape) of what a resource or variant input refers to, or None."""
+        """Return (dtype, shape) that a resource or variant input refers to, or None."""
         return None if self._input_handle_data is None else self._input_handle_data(index)
 
     def set_output_handle_data(self, index: int, data: type_of_handle_data) -> None:
-        """Declares what a resource or variant output refers to."""
+        """Set (dtype, shape) of the value that a resource or variant output refers to."""
         self.output_handle_data[index] = list(data)
 
     # -- checks that raise TensorFlow's sentences --------------------------------------------------
 
     def with_rank(self, index: int, rank: int) -> TensorShape:
-        """An input's shape, which must be able to have this rank."""
+        """Return an input's shape; ValueError unless it can have this rank."""
         return require_rank(self.inputs[index], rank)
 
     def with_rank_at_least(self, index: int, rank: int) -> TensorShape:
-        """An input's shape, which must be able to have at least this rank."""
+        """Return an input's shape; ValueError unless it can have at least this rank."""
         shape = self.inputs[index]
         dims = shape.dim_values
         if dims is not None and len(dims) < rank:
@@ -135,7 +135,7 @@ class InferenceContext:
         return shape
 
     def with_rank_at_most(self, index: int, rank: int) -> TensorShape:
-        """An input's shape, which must be able to have at most this rank."""
+        """Return an input's shape; ValueError unless it can have at most this rank."""
         shape = self.inputs[index]
         dims = shape.dim_values
         if dims is not None and len(dims) > rank:
@@ -144,7 +144,7 @@ class InferenceContext:
 
 
 def shape_of_sizes(sizes: Sequence[int]) -> TensorShape:
-    """The shape with these sizes; -1 is unknown.
+    """Return the shape with these sizes; -1 is unknown.
 
     Raises:
       ValueError: a size is below -1.
@@ -156,7 +156,7 @@ def shape_of_sizes(sizes: Sequence[int]) -> TensorShape:
 
 
 def require_rank(shape: TensorShape, rank: int) -> TensorShape:
-    """``shape`` with exactly this rank; all dims unknown where it had no rank.
+    """Return ``shape`` with exactly this rank; all sizes are unknown where the rank was unknown.
 
     Raises:
       ValueError: it has another rank.
@@ -170,7 +170,7 @@ def require_rank(shape: TensorShape, rank: int) -> TensorShape:
 
 
 def require_rank_at_least(shape: TensorShape, rank: int) -> TensorShape:
-    """``shape`` with at least this rank.
+    """Return ``shape`` with at least this rank.
 
     Raises:
       ValueError: it has a lower rank.
@@ -182,7 +182,7 @@ def require_rank_at_least(shape: TensorShape, rank: int) -> TensorShape:
 
 
 def merge_dims(a: int | None, b: int | None) -> int | None:
-    """The dimension that both are.
+    """Return one dimension merged from two: the known size, if either is known.
 
     Raises:
       ValueError: both are known and differ.
@@ -195,7 +195,7 @@ def merge_dims(a: int | None, b: int | None) -> int | None:
 
 
 def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The shape that both are.
+    """Return one shape merged from two, with the known sizes of both.
 
     Raises:
       ValueError: ranks or dimensions differ.
@@ -222,27 +222,27 @@ def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def unchanged_shape(c: InferenceContext) -> TensorShape:
-    """The output has the first input's shape."""
+    """Return the first input's shape."""
     return c.inputs[0]
 
 
 def scalar_shape(c: InferenceContext) -> list[TensorShape]:
-    """Every output is a scalar."""
+    """Return a scalar shape for every output."""
     return [SCALAR_SHAPE] * c.num_outputs
 
 
 def unknown_shapes(c: InferenceContext) -> list[TensorShape]:
-    """Nothing is known of the outputs."""
+    """Return an unknown shape for every output."""
     return [UNKNOWN_SHAPE] * c.num_outputs
 
 
 def no_outputs(c: InferenceContext) -> list[TensorShape]:
-    """The op has no outputs."""
+    """Return no shapes, for an op without outputs."""
     return []
 
 
 def merge_both_inputs(c: InferenceContext) -> TensorShape:
-    """All inputs and the output have one shape."""
+    """Return the one shape that all inputs and the output have."""
     shape = c.inputs[0]
     for other in c.inputs[1:]:
         shape = merge_shapes(shape, other)
@@ -250,12 +250,12 @@ def merge_both_inputs(c: InferenceContext) -> TensorShape:
 
 
 def broadcast_shape(c: InferenceContext) -> TensorShape:
-    """The first two inputs broadcast to the output."""
+    """Return the shape that the first two inputs broadcast to."""
     return broadcast_shapes(c.inputs[0], c.inputs[1])
 
 
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
-    """The shape that ``a`` and ``b`` broadcast to, with what is known of it.
+    """Return the shape that ``a`` and ``b`` broadcast to, as far as it is known.
 
     Raises:
       ValueError: a pair of known dimensions differs and neither is 1.
@@ -279,7 +279,8 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
         elif q == 1:
             out.append(p)
         elif p is None:
-            # Where the other is known and above 1, an unknown dimension must be 1 or the same.
+            # Where one dimension is known and above 1, the other, if unknown, must be 1 or equal to
+            # it.
             out.append(q)
         elif q is None or p == q:
             out.append(p)
@@ -291,7 +292,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 def run_shape_function(
     function: type_of_shape_function | None, c: InferenceContext
 ) -> list[TensorShape]:
-    """Calls a shape function and gives one shape per output.
+    """Call a shape function and return one shape per output.
 
     Raises:
       ValueError: the inputs do not fit, or a size exceeds 64 bits.
@@ -305,10 +306,10 @@ def run_shape_function(
 
 
 def check_sizes(shapes: Iterable[TensorShape]) -> None:
-    """Refuses shapes with a size that is no number of 64 bits.
+    """Refuse shapes with a size that does not fit in 64 bits.
 
     Raises:
-      ValueError: there is one.
+      ValueError: there is a size that does not fit.
     """
     for shape in shapes:
         for size in shape.dim_values or ():

@@ -1,8 +1,8 @@
 """The events by which observers and debuggers watch the runtime.
 
-A :class:`StepObserver` overrides the hooks it wants.  Once per step the runtime collects the hooks
-that any observer overrides and keeps ``None`` for the others, so that an unwatched step pays for a
-comparison and nothing more.  Hooks carry integers; names travel once per signature, in
+A :class:`StepObserver` overrides the hooks it needs.  Once per step the runtime collects the hooks
+that any observer overrides and keeps ``None`` for the others, so that an unobserved step costs one
+comparison and nothing more.  Hooks carry integers; names are sent once per signature, in
 ``PartitionedGraph``.  Hooks run on the executor's threads: they may append to a bounded deque and
 nothing else.  An observer that raises is removed and logged; it never fails the step.
 """
@@ -35,7 +35,7 @@ class PlacementView(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class PlacedGraph:
-    """A signature's graph after placement, and in plain lines what passes did to it since."""
+    """A signature's graph after placement, and descriptions of the changes by passes."""
 
     signature_id: int
     placements: tuple[PlacementView, ...]
@@ -68,7 +68,7 @@ class PartitionedGraph:
 
 
 class StepObserver:
-    """Hooks that do nothing; override what you want to hear.
+    """Hooks that do nothing; override the ones you need.
 
     A class whose hooks cannot raise sets ``never_raises``: if it is the only listener, the executor
     calls its hooks directly.
@@ -77,18 +77,18 @@ class StepObserver:
     that runs node by node anyway; for other steps :meth:`step_counted` gives it the run counts of
     nodes, and the step runs nearly as fast as an unobserved one.
 
-    A class that sets ``takes_journals`` hears of a step that ran as an emitted function in
+    A class that sets ``takes_journals`` observes a step that ran as an emitted function in
     :meth:`journal_began` and :meth:`journal_ended`: in place of node events it gets the
-    function's journal, from which ``lowering/replay.py`` makes the same events later.  Such
-    a step takes two to three times as long as an unobserved one.  With ``times_each_line``
+    function's journal, from which ``lowering/replay.py`` makes the same events later.  This
+    step takes two to three times as long as an unobserved one.  With ``times_each_line``
     the clock is read after each line, otherwise at kernel calls and once per iteration.
     A step that cannot run as an emitted function sends the events of its nodes.
 
     A call of a function is a step inside the step, with its own id and graph.  Only a
-    class that overrides ``call_started`` hears of events inside, under the call's id.
+    class that overrides ``call_started`` gets events of inside, under the call's id.
 
-    ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are of the partition; the
-    root frame is 0.
+    ``t_ns`` is ``time.perf_counter_ns()``.  ``node_id`` and ``frame_id`` are those of the
+    partition; the root frame is 0.
     """
 
     never_raises: ClassVar[bool] = False
@@ -97,16 +97,16 @@ class StepObserver:
     times_each_line: ClassVar[bool] = False
 
     def graph_placed(self, placed: PlacedGraph) -> None:
-        """A new signature's nodes have devices."""
+        """Receive a new signature, whose nodes have devices."""
 
     def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
-        """A new signature has executors; sent again to observers that join later."""
+        """Receive a new signature that has executors; sent again to later observers."""
 
     def function_instantiated(self, partitioned: PartitionedGraph) -> None:
-        """A function has executors; sent again to observers that join later."""
+        """Receive a function that has executors; sent again to later observers."""
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """A step begins."""
+        """Receive the start of a step."""
 
     def call_started(
         self,
@@ -117,15 +117,15 @@ class StepObserver:
         node_id: int,
         t_ns: int,
     ) -> None:
-        """A node of a step, or of a call, calls a function; ``signature_id`` is the function's."""
+        """Receive a node's function call; ``signature_id`` is the function's."""
 
     def call_done(self, call_id: int, t_ns: int) -> None:
-        """A call has given its results."""
+        """Receive the end of a call."""
 
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """A node's kernel is about to run."""
+        """Receive the start of a node, whose kernel is about to run."""
 
     def node_done(
         self,
@@ -137,7 +137,7 @@ class StepObserver:
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """A node has finished, or was dead and did not run."""
+        """Receive the end of a node, which has finished, or was dead and did not run."""
 
     def frame_entered(
         self,
@@ -149,31 +149,32 @@ class StepObserver:
         name_index: int,
         t_ns: int,
     ) -> None:
-        """A loop begins; ``name_index`` is into ``PartitionView.frame_names``."""
+        """Receive the start of a loop; ``name_index`` is into ``PartitionView.frame_names``."""
 
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """An iteration of a frame begins."""
+        """Receive the start of an iteration of a frame."""
 
     def iteration_done(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """All of an iteration has run and its state is gone."""
+        """Receive the end of an iteration: all of it has run and its state is deleted."""
 
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
-        """A frame's last iteration has ended."""
+        """Receive the end of a frame's last iteration."""
 
     def frame_dead(self, step_id: int, partition: int, frame_id: int) -> None:
-        """A frame that ends now was entered dead: only dead values came in, no iteration ran.
+        """Receive the end of a frame that was entered dead: all inputs were dead, no iteration ran.
 
-        So ends, with an outer loop, the inner one's frame of the outer loop's last iteration.
+        In nested loops, the inner loop's frame in the last iteration of the outer loop ends in this
+        way.
         """
 
     def tensors_made(
         self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
     ) -> None:
-        """A live node has made its outputs; called just before ``node_done``.
+        """Receive the outputs of a live node; called just before ``node_done``.
 
         The values are the runtime's own: an observer may read them and must not keep them.
         """
@@ -189,37 +190,37 @@ class StepObserver:
         begin_ns: int,
         end_ns: int,
     ) -> None:
-        """A thread of a pool has run a node's kernel; that thread calls this."""
+        """Receive the run of a node's kernel by a thread of a pool; that thread calls this."""
 
     def tensor_sent(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
     ) -> None:
-        """A Send has put its tensor into the rendezvous."""
+        """Receive a Send, which has put its tensor into the rendezvous."""
 
     def tensor_received(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
     ) -> None:
-        """A Recv got its tensor."""
+        """Receive a Recv, which has got its tensor."""
 
     def step_counted(self, step_id: int, counts: Any) -> None:
-        """Called just before :meth:`step_done` of a step without node events: its run counts.
+        """Receive the run counts of a step without node events, just before :meth:`step_done`.
 
         ``counts`` has ``nodes()``, ``loops()``, ``total``, ``sent_bytes`` and ``running``
         (``lowering/counts.py``).
         """
 
     def journal_began(self, step_id: int, journal: Any) -> None:
-        """A step, or a call, runs as a function that writes a journal.
+        """Receive the start of a step, or call, that runs as a function that writes a journal.
 
         ``journal.entries`` (``lowering/journal.py``) is the list it appends to; observers
         of tensors may append notes.  It sends no events of nodes, iterations or frames.
         """
 
     def journal_ended(self, step_id: int, journal: Any) -> None:
-        """That function has ended, or failed; the journal stays as it is."""
+        """Receive the end or failure of that function; the journal does not change afterwards."""
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """A step has ended; ``error`` is the message of what it failed with."""
+        """Receive the end of a step; ``error`` is the message of the error it failed with."""
 
 
 class Near(NamedTuple):
@@ -228,8 +229,9 @@ class Near(NamedTuple):
     Attributes:
       iterations: the first iteration of a frame, by the frame's number, that it wants to see.
       before: the ids of nodes to stop before.
-      checks: by the ids of nodes, functions that tell from an output whether to look closer.
-      of_dead: those of these nodes that are also checked, without a value, when they are dead;
+      checks: by the ids of nodes, functions that decide from an output whether to leave the
+        function there.
+      of_dead: those nodes of ``checks`` that are also checked, without a value, when they are dead;
         their checks get all outputs at once.
     """
 
@@ -259,38 +261,38 @@ class RunsThrough(NamedTuple):
 
 
 class StepDebugger(Protocol):
-    """Pauses steps between two nodes, to read and change values.
+    """An object that pauses steps between two nodes, to read and change values.
 
-    An observer hears of a step; a debugger drives it.  There is at most one per session, and the
-    steps it wants run node by node on the reference executor.  Its methods are called by the thread
-    that drives the step, with the runtime's own objects.
+    An observer only receives events of a step; a debugger controls it.  There is at most one per
+    session, and the steps it wants run node by node on the reference executor.  Its methods are
+    called by the thread that drives the step, with the runtime's own objects.
     """
 
     @property
     def most_kept(self) -> int:
-        """Returns how many of a tensor's latest values it wants."""
+        """The number of each tensor's latest values that the debugger keeps."""
 
     def wants(self, run_state: Any) -> bool:
-        """Whether a step, or a call inside one, is to run node by node."""
+        """Return whether a step, or a call inside one, must run node by node."""
 
     def lets_run(self, run_state: Any, immutable: Any) -> RunsThrough | None:
-        """How a partition may run as an emitted function; None: it is to run node by node."""
+        """Return how a partition may run as an emitted function; None: it must run node by node."""
 
     def near_now(self, immutable: Any) -> Near | None:
-        """Where it wants to stop the next step of a partition first; None: ask ``lets_run``."""
+        """Return where to stop first in a partition's next step; None: call ``lets_run``."""
 
     @property
     def stops_soon(self) -> bool:
-        """Whether a step is to stop at once: asked when its function may be left."""
+        """Whether a step must stop at once; read where its function may be left."""
 
     def kept(self, run_state: Any, journal: Any) -> None:
-        """An emitted function has run; its journal (``lowering/journal.py``) has the values."""
+        """Receive the journal (``lowering/journal.py``) of an emitted function that ran."""
 
     def choose(self, executor: Any, ready: Any) -> Any:
-        """Takes the node that runs next out of the ready ones; may keep the step waiting."""
+        """Choose the node to run next from the ready ones; may block the step."""
 
     def ran(self, executor: Any, tagged: Any, outputs: Any) -> None:
-        """A node has run, or was dead (``outputs`` is None), and its outputs went on their way."""
+        """Receive a node that ran, or was dead (``outputs`` is None), after it sent its outputs."""
 
 
 _OF_NODES = (
@@ -320,7 +322,7 @@ class StepHooks:
       takes_counts: the observers of nodes accept counts instead.
       takes_journals: the observers of nodes accept journals, or counts, instead.
       times_each_line: an observer wants the time of each journal line.
-      inside: the hooks of observers that also listen inside calls; None without any.
+      inside: the hooks of observers that also listen inside calls; None without these observers.
       debugger: drives the step node by node; None without one.
       only_debugs: the debugger is the only listener.
     """
@@ -374,7 +376,7 @@ class StepEvents:
 
     @classmethod
     def for_session(cls) -> StepEvents:
-        """The events of a new session, which :func:`watch_sessions` tells of."""
+        """Return the events of a new session; :func:`watch_sessions` passes them to watchers."""
         events = cls()
         with _sessions_lock:
             _sessions.add(events)
@@ -389,7 +391,7 @@ class StepEvents:
         return self._observers
 
     def add(self, observer: StepObserver) -> None:
-        """Adds an observer and tells it of every signature there is."""
+        """Add an observer and send it every existing signature."""
         with self._lock:
             self._observers = (*self._observers, observer)
             self.hooks = self._make_hooks()
@@ -404,7 +406,7 @@ class StepEvents:
                 self._call(observer, "graph_partitioned", partitioned)
 
     def remove(self, observer: StepObserver) -> None:
-        """Takes an observer off; one that is not there is no error."""
+        """Remove an observer; an unknown one is no error."""
         with self._lock:
             self._observers = tuple(o for o in self._observers if o is not observer)
             self.hooks = self._make_hooks()
@@ -415,13 +417,13 @@ class StepEvents:
         return self._debugger
 
     def set_debugger(self, debugger: StepDebugger | None) -> None:
-        """Has the steps that begin from now on driven by a debugger, or by none."""
+        """Let a debugger, or none, drive the steps that begin from now on."""
         with self._lock:
             self._debugger = debugger
             self.hooks = self._make_hooks()
 
     def placed(self, placed: PlacedGraph) -> None:
-        """Remembers a placed signature and tells the observers."""
+        """Store a placed signature and send it to the observers."""
         with self._lock:
             self._history[placed.signature_id] = (placed, None)
             hook = self.hooks.graph_placed
@@ -429,7 +431,7 @@ class StepEvents:
             hook(placed)
 
     def partitioned(self, partitioned: PartitionedGraph) -> None:
-        """Remembers a partitioned signature and tells the observers."""
+        """Store a partitioned signature and send it to the observers."""
         with self._lock:
             placed, _ = self._history.get(partitioned.signature_id, (None, None))
             self._history[partitioned.signature_id] = (placed, partitioned)
@@ -438,7 +440,7 @@ class StepEvents:
             hook(partitioned)
 
     def function_instantiated(self, partitioned: PartitionedGraph) -> None:
-        """Remembers a function that can be called and tells the observers."""
+        """Store a function that can be called and send it to the observers."""
         with self._lock:
             self._functions[partitioned.signature_id] = partitioned
             hook = self.hooks.function_instantiated
@@ -446,12 +448,12 @@ class StepEvents:
             hook(partitioned)
 
     def functions(self) -> list[PartitionedGraph]:
-        """The functions that were instantiated so far, oldest first."""
+        """Return the functions that were instantiated so far, oldest first."""
         with self._lock:
             return list(self._functions.values())
 
     def signatures(self) -> list[tuple[PlacedGraph | None, PartitionedGraph | None]]:
-        """What was built so far, oldest first."""
+        """Return the signatures that were built so far, oldest first."""
         with self._lock:
             return list(self._history.values())
 
@@ -496,7 +498,7 @@ class StepEvents:
         return hooks
 
     def _fan_out(self, name: str, listeners: list[StepObserver]) -> Callable[..., None]:
-        """One callable for all listeners of a hook, which drops those that raise."""
+        """Return one callable for all listeners of a hook, which removes those that raise."""
         calls = tuple((observer, getattr(observer, name)) for observer in listeners)
         if len(calls) == 1 and listeners[0].never_raises:
             only: Callable[..., None] = calls[0][1]
@@ -525,7 +527,7 @@ _session_watchers: list[Callable[[StepEvents], None]] = []  # guarded by _sessio
 
 
 def watch_sessions(watcher: Callable[[StepEvents], None]) -> None:
-    """Calls ``watcher`` with the events of every session there is, and of each new one at once."""
+    """Call ``watcher`` with the events of every existing session, and of each new one at once."""
     with _sessions_lock:
         _session_watchers.append(watcher)
         sessions = list(_sessions)
@@ -534,7 +536,7 @@ def watch_sessions(watcher: Callable[[StepEvents], None]) -> None:
 
 
 def unwatch_sessions(watcher: Callable[[StepEvents], None]) -> None:
-    """Takes a watcher of sessions off; observers that it added stay until they are removed."""
+    """Remove a watcher of sessions; observers that it added stay until they are removed."""
     with _sessions_lock:
         if watcher in _session_watchers:
             _session_watchers.remove(watcher)

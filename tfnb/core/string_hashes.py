@@ -1,4 +1,4 @@
-"""Hash functions of byte strings: those that TensorFlow's string ops promise to keep.
+"""Hash functions of byte strings whose values TensorFlow's string ops guarantee.
 
 ``fingerprint64`` is FarmHash's (farmhashna, by Geoff Pike), ``strong_hash`` SipHash-2-4 (Aumasson
 and Bernstein), ``hash64`` MurmurHash64A (Austin Appleby) with a fixed seed.
@@ -39,7 +39,7 @@ def _mix(u: int, v: int, multiplier: int) -> int:
 
 @lru_cache(maxsize=4096)
 def fingerprint64(data: bytes) -> int:
-    """FarmHash's fingerprint of 64 bits.
+    """Return FarmHash's fingerprint of 64 bits.
 
     >>> hex(fingerprint64(b"hello"))
     '0xb48be5a931380ce8'
@@ -134,7 +134,7 @@ def _fingerprint_round(
     multiplier: int,
     factor: int,
 ) -> tuple[int, int, int, tuple[int, int], tuple[int, int]]:
-    """One round over 64 bytes; x and z have changed places after it."""
+    """Compute one round over 64 bytes; x and z are exchanged after it."""
     x = _rotate_right((x + y + v[0] + _word(data, start + 8)) & _MASK, 37) * multiplier & _MASK
     y = _rotate_right((y + v[1] + _word(data, start + 48)) & _MASK, 42) * multiplier & _MASK
     x ^= w[1] * factor & _MASK
@@ -149,7 +149,7 @@ def _fingerprint_round(
 
 
 def strong_hash(key: tuple[int, int], data: bytes) -> int:
-    """SipHash-2-4 under a key of two words."""
+    """Return the SipHash-2-4 under a key of two words."""
     k0, k1 = (word & _MASK for word in key)
     v0, v1 = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D
     v2, v3 = k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
@@ -176,7 +176,7 @@ def strong_hash(key: tuple[int, int], data: bytes) -> int:
 
 
 def hash64(data: bytes, seed: int = 0xDECAFCAFFE) -> int:
-    """MurmurHash64A."""
+    """Return the MurmurHash64A."""
     multiplier = 0xC6A4A7935BD1E995
     found = (seed ^ len(data) * multiplier) & _MASK
     whole = len(data) & ~7

@@ -1,8 +1,8 @@
-"""Arrays and shapes from messages, and back.
+"""Conversion between arrays or shapes and messages.
 
 A TensorProto may hold its elements as raw bytes (``tensor_content``) or as a typed list; a list
 that is too short is continued with its last element, an empty one means zeros. A message claims its
-size in a few bytes, so ``decode_tensor`` compares the claim with what is there, and with the memory
+size in a few bytes, so ``decode_tensor`` compares the claim with the content, and with the memory
 of this machine, before it allocates anything.
 """
 
@@ -71,7 +71,7 @@ def shape_from_proto(proto: tensor_pb2.TensorShapeProto) -> TensorShape:
 
 
 def shape_of_tensor_proto(proto: tensor_pb2.TensorProto) -> tuple[int, ...]:
-    """Return the sizes a TensorProto claims, checked but for the data behind them.
+    """Return the sizes a TensorProto claims; all checks but those of the content are made.
 
     Raises:
         InvalidArgumentError: A negative size, more than 254 dimensions, or 2**63 elements.
@@ -149,7 +149,7 @@ def encode_tensor(
     sizes = array.shape if shape is None else tuple(shape)
     count = math.prod(sizes)
     proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
-    proto.tensor_shape.SetInParent()  # a scalar's shape is there and empty
+    proto.tensor_shape.SetInParent()  # the shape of a scalar is set, and empty
     for size in sizes:
         proto.tensor_shape.dim.add(size=size)
     if count == array.size and count > 1 and dtype in _CONTENT_TYPES:
@@ -161,7 +161,7 @@ def encode_tensor(
 
 
 def check_content_size(num_bytes: int) -> None:
-    """Refuses what no message can hold.
+    """Refuse a content that no message can hold.
 
     Raises:
         ValueError: The content has 2 GB or more.
@@ -204,7 +204,7 @@ def _list_items(array: NDArray[Any], dtype: DType) -> list[Any]:
     elif dtype is dtypes.complex128:
         flat = flat.view(np.float64)
     elif dtype.size == 1 and dtype.is_integer:
-        flat = flat.astype(np.int32)  # the types below a byte list their values as objects
+        flat = flat.astype(np.int32)  # arrays of types smaller than a byte hold objects
     return flat.tolist()
 
 
@@ -212,7 +212,7 @@ def _list_items(array: NDArray[Any], dtype: DType) -> list[Any]:
 
 
 def decode_tensor(proto: tensor_pb2.TensorProto) -> NDArray[Any]:
-    """Return the tensor in a message, as the runtime reads it; the array may be read-only.
+    """Return the tensor in a message by the runtime's rules; the array may be read-only.
 
     >>> decode_tensor(encode_tensor(np.float32([7.0]), shape=[3]))
     array([7., 7., 7.], dtype=float32)
@@ -281,7 +281,7 @@ def _memory_bytes() -> int:
     return min(limits)
 
 
-_UNKNOWN_MEMORY = 2**40  # where the system does not tell
+_UNKNOWN_MEMORY = 2**40  # if the system does not report it
 
 
 def _decode_content(

@@ -1,4 +1,4 @@
-"""Static shapes: ``TensorShape`` and, for the user's eyes, ``Dimension``.
+"""Static shapes: ``TensorShape`` and, for users, ``Dimension``.
 
 A shape is a tuple of sizes, each an int or None (unknown), or no tuple at all (unknown rank).
 ``dim_values`` is that tuple; the runtime and the shape functions work on it directly. A
@@ -20,7 +20,7 @@ DimValues: TypeAlias = tuple[int | None, ...]
 
 
 class Dimension:
-    """The size of one dimension, maybe unknown (``value`` is None).
+    """The size of one dimension; ``value`` is None if it is unknown.
 
     Arithmetic and comparisons with an unknown operand are unknown: ``Dimension(None)`` for
     arithmetic, None for a comparison.
@@ -240,7 +240,7 @@ class TensorShape:
         """Make a shape from a sequence of sizes, one size, another shape or None.
 
         Args:
-            dims: A size is an int, a Dimension or None. A TensorShapeProto is taken too.
+            dims: A size is an int, a Dimension or None. A TensorShapeProto is accepted, too.
         """
         if dims is None:
             self.dim_values = None

@@ -1,10 +1,10 @@
-"""Python's text as the bytes that string tensors and attributes hold, and back."""
+"""Conversion between Python's text and the bytes that string tensors and attributes hold."""
 
 from __future__ import annotations
 
 
 def text_bytes(text: str) -> bytes:
-    """A text in UTF-8.
+    """Return a text in UTF-8.
 
     Raises:
       UnicodeEncodeError: it holds half of a surrogate pair; the error says what to do.
@@ -23,7 +23,7 @@ def text_bytes(text: str) -> bytes:
 
 
 def shown_text(data: bytes) -> str:
-    r"""Bytes as text for a message, what is no UTF-8 escaped.
+    r"""Return bytes as text for a message, with invalid UTF-8 escaped.
 
     >>> shown_text(b"\xc3\xa9 \xff")
     'é \\xff'

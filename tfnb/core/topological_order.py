@@ -1,4 +1,4 @@
-"""The order of the nodes of a file: sources first, and else as they are given."""
+"""The order of the nodes of a file: sources first, otherwise as they are given."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 
 
 def in_order(waiting: list[int], consumers: Sequence[Sequence[int]]) -> list[int]:
-    """Positions, each behind those it waits for; of those that are ready, the first given.
+    """Return positions, each after those it waits for; the first given of the ready ones is next.
 
     Args:
-      waiting: for how many others each waits; is counted down, so that it tells who is left over.
-      consumers: who waits for each.
+      waiting: for how many others each position waits; counted down, so that positions that cannot
+        be ordered keep a count above 0.
+      consumers: the positions that wait for each position.
     """
     ready = [position for position, count in enumerate(waiting) if not count]
     order: list[int] = []

@@ -1,4 +1,4 @@
-"""The version of the GraphDef format, and who may read what.
+"""The version of the GraphDef format, and which versions may read a graph.
 
 A graph says which version produced it (``producer``), from which version on it can be read
 (``min_consumer``), and which versions must not read it (``bad_consumers``). We write what
@@ -15,7 +15,7 @@ from tfnb.core import errors
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION: Final = "2.21.0"  # the TensorFlow whose behaviour is the model
+VERSION: Final = "2.21.0"  # the TensorFlow whose behaviour tfnb reproduces
 GRAPH_DEF_VERSION: Final = 2474
 GRAPH_DEF_VERSION_MIN_CONSUMER: Final = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER: Final = 0
@@ -31,7 +31,7 @@ class VersionDef:
 
 
 class Versions(Protocol):
-    """What a VersionDef message, or anything like it, tells."""
+    """A VersionDef message, or any object with its fields."""
 
     @property
     def producer(self) -> int:
@@ -56,11 +56,11 @@ def check_versions(
     """Refuse data that this version cannot read.
 
     Args:
-        versions: What the data says.
+        versions: The versions in the data.
         consumer: The version of the code that wants to read it.
         min_producer: The oldest producer it can read.
-        name: What the data is, as the messages call it.
-        upper_name: What the user would have to make anew.
+        name: The name of the data in the messages.
+        upper_name: The name of the object to regenerate, in the message's advice.
 
     Raises:
         InvalidArgumentError: The data is too old, too new, or excludes this version.
@@ -83,7 +83,7 @@ def check_versions(
 
 
 def check_graph_versions(versions: Versions) -> None:
-    """Refuse a graph that was written for other readers than this one.
+    """Refuse a graph that this version may not read.
 
     >>> check_graph_versions(VersionDef(producer=21))
 

@@ -1,6 +1,6 @@
-"""What a user builds graphs with: Graph, Operation, Tensor, scopes, conversions, import and export.
+"""Building blocks of graphs: Graph, Operation, Tensor, scopes, conversions, import and export.
 
-Importing anything from here makes ops callable (:mod:`tfnb.framework.op_builder`).
+Importing this package or a module of it makes ops callable (:mod:`tfnb.framework.op_builder`).
 """
 
 from tfnb.framework import op_builder as op_builder

@@ -1,7 +1,7 @@
-"""Attribute values as users write them, as operations store them, and as ``get_attr`` gives them.
+"""Conversion of attributes between the forms that users give, are stored, and ``get_attr`` returns.
 
-Stored are the plain values of :mod:`tfnb.core.attr_value`; only an attribute that an op does not
-declare may be a message, where it holds no value.
+Operations store the plain values of :mod:`tfnb.core.attr_value`; only an attribute that an op does
+not declare may be stored as a message, if the message holds no value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AttrValue = attr_value_pb2.AttrValue
 
 
 def make_attr(value: Any, attr_def: AttrDef, op_name: str, *, check: bool = True) -> Any:
-    """Converts what a user passed for an attribute, and checks it against what the op allows.
+    """Convert a value that a user passed for an attribute, and check that the op allows it.
 
     Args:
       value: the value.
@@ -37,8 +37,8 @@ def make_attr(value: Any, attr_def: AttrDef, op_name: str, *, check: bool = True
       check: whether to compare with allowed values and minima.
 
     Raises:
-      TypeError: the value is of another kind, or a dtype that the op does not take.
-      ValueError: it is too small, too short, or none of the strings that are allowed.
+      TypeError: the value is of another kind, or a dtype that the op does not accept.
+      ValueError: it is too small, too short, or not one of the allowed strings.
     """
     kind, name = attr_def.type, attr_def.name
     if kind.startswith("list("):
@@ -56,11 +56,11 @@ def make_attr(value: Any, attr_def: AttrDef, op_name: str, *, check: bool = True
 
 
 def check_attr(value: Any, attr_def: AttrDef, op_name: str) -> None:
-    """Compares a stored value with the op's allowed values and minima.
+    """Compare a stored value with the op's allowed values and minima.
 
     Raises:
-      TypeError: a dtype that the op does not take.
-      ValueError: too small, too short, or a string that is not allowed.
+      TypeError: the value is a dtype that the op does not accept.
+      ValueError: the value is too small, too short, or a string that is not allowed.
     """
     kind, name = attr_def.type, attr_def.name
     is_list = kind.startswith("list(")
@@ -90,7 +90,7 @@ def check_attr(value: Any, attr_def: AttrDef, op_name: str) -> None:
 
 
 def not_allowed_type(dtype: DType, allowed: tuple[DType, ...], name: str) -> TypeError:
-    """The exception for a dtype that an op does not take."""
+    """Return the exception for a dtype that an op does not accept."""
     listed = ", ".join(one.name for one in allowed)
     return TypeError(
         f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of allowed "
@@ -99,7 +99,7 @@ def not_allowed_type(dtype: DType, allowed: tuple[DType, ...], name: str) -> Typ
 
 
 def stored_attr(value: Any, attr_def: AttrDef | None) -> Any:
-    """The form in which an operation keeps an attribute given as a message or as a plain value.
+    """Return the stored form of an attribute that is given as a message or as a plain value.
 
     Raises:
       TypeError: the value is of another kind than the op declares.
@@ -114,7 +114,7 @@ def stored_attr(value: Any, attr_def: AttrDef | None) -> Any:
 
 
 def decoded_attr(message: _AttrValue, attr_def: AttrDef) -> Any:
-    """The plain value of a declared attribute's message; an empty message is an empty list.
+    """Return the plain value of a declared attribute's message; an empty message is an empty list.
 
     Raises:
       TypeError: the message holds another kind of value.
@@ -137,7 +137,7 @@ def decoded_attr(message: _AttrValue, attr_def: AttrDef) -> Any:
 
 
 def undeclared_attr(message: _AttrValue) -> Any:
-    """The plain value of an attribute that the op does not declare; the message if it has none."""
+    """Return the plain value of an undeclared attribute, or the message if it has none."""
     try:
         return decode_attr(message)
     except errors.InvalidArgumentError:
@@ -147,7 +147,7 @@ def undeclared_attr(message: _AttrValue) -> Any:
 
 
 def public_attr(value: Any) -> Any:
-    """A stored attribute as ``Operation.get_attr`` gives it."""
+    """Return a stored attribute in the form that ``Operation.get_attr`` returns."""
     kind = type(value)
     if kind is list:
         return [public_attr(one) for one in value]
@@ -165,7 +165,7 @@ def public_attr(value: Any) -> Any:
 
 
 def field_of(attr_type: str) -> str:
-    """The field of AttrValue that holds a value of this kind."""
+    """Return the field of AttrValue that holds a value of this kind."""
     return "list" if attr_type.startswith("list(") else _FIELDS[attr_type]
 
 

@@ -1,4 +1,4 @@
-"""What new operations are put beside by ``tf.colocate_with``."""
+"""The operations and devices with which ``tf.colocate_with`` colocates new operations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _DeviceOnly:
 
 
 def colocation_targets(value: Any) -> tuple[Any, ...]:
-    """What ``colocate_with(value)`` puts on the stack: an op, maybe a variable's own device."""
+    """Return the stack entry of ``colocate_with(value)``: an op, maybe a variable's own device."""
     if isinstance(value, Tensor):
         return (value.op,)
     handle = getattr(value, "handle", None)

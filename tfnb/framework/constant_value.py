@@ -1,8 +1,8 @@
-"""``tf.get_static_value``: the value of a tensor where the graph alone decides it.
+"""``tf.get_static_value``: the value of a tensor, if the graph alone determines it.
 
-A tensor whose value was asked for here can no longer be fed: the caller may have built on it.
-Which ops are looked through is TensorFlow's list (framework/tensor_util.py); an op may bring its
-own reader with ``@op.constant_value``.
+A tensor whose value was returned here can no longer be fed: the caller may have built on the value.
+The ops that are evaluated are TensorFlow's list (framework/tensor_util.py); an op may register its
+own function with ``@op.constant_value``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MAX_DEPTH = 200
 
 
 def constant_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor as an array, or None where it is not known.
+    """Return the value of a tensor as an array, or None if it is not known.
 
     Args:
-      tensor: a tensor; any other value is given back as it is.
+      tensor: a tensor; any other value is returned unchanged.
       partial: whether elements may be None where only some are known.
 
     Returns:
-      An array that is not to be written to, or None.
+      An array that must not be written to, or None.
     """
     if not isinstance(tensor, Tensor):
         return None if is_tensor(tensor) else tensor
@@ -42,7 +42,7 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """A tensor's value read as a shape, with what is known of it; -1 is an unknown dimension.
+    """Return a tensor's value read as a shape, as far as it is known; -1 is unknown.
 
     Raises:
       ValueError: the tensor is a scalar that is not known to be -1.

@@ -1,8 +1,8 @@
 """Index of the consumers of tensors, built on first request.
 
-A graph is built far more often than it is walked forwards, so operations are not told of their
-consumers.  The index reads the operations that were added since it was last asked; from then on
-changes of inputs are entered as they are made.
+A graph is built far more often than it is walked forwards, so operations do not store their
+consumers.  Each request reads the operations that were added since the last one; later changes of
+their inputs are entered as they are made.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class ConsumerIndex:
 
     @property
     def num_read(self) -> int:
-        """How many of the graph's operations are in the index."""
+        """The number of the graph's operations that are in the index."""
         return self._num_read
 
     def of(self, tensor: Tensor) -> list[Operation]:
-        """The operations that take a tensor, once for each input that it is; the caller's list."""
+        """Return the operations that take a tensor, once per input, as a new list."""
         with self._graph._lock:
             operations = self._graph.operation_list
             if self._num_read < len(operations):
@@ -44,7 +44,7 @@ class ConsumerIndex:
             return list(self._consumers.get(tensor, ()))
 
     def replace(self, op: Operation, old: Tensor | None, new: Tensor) -> None:
-        """Notes that an operation takes ``new`` where it took ``old``, or nothing, before."""
+        """Record that an operation takes ``new`` in place of ``old``; None for no tensor."""
         if 0 <= op._id < self._num_read:
             if old is not None:
                 self._consumers[old].remove(op)

@@ -1,7 +1,7 @@
-"""From Python values to tensors: ``convert_to_tensor`` and the registry behind it.
+"""Conversion of Python values to tensors: ``convert_to_tensor`` and its registry.
 
-A value that is no tensor is converted by the first function registered for its type, in order of
-priority, that does not answer ``NotImplemented``.  Numbers, arrays and, last of all, any object
+A value that is not a tensor is converted by the first function registered for its type, in order of
+priority, that does not return ``NotImplemented``.  Numbers, arrays and, last of all, any object
 become constants.  The registry is filled while modules are imported; lookups are cached per type.
 """
 
@@ -55,20 +55,20 @@ def convert_to_tensor(
     *,
     as_ref: bool = False,
 ) -> Tensor:
-    """Gives the tensor for a value: itself, what its type says, or a new constant.
+    """Return the tensor for a value: the tensor itself, a registered conversion, or a constant.
 
     Args:
       value: a tensor, number, array, list, variable, or anything with a registered conversion.
       dtype: the dtype that the tensor must have; without one the value decides.
-      name: the name of an op that has to be made.
-      preferred_dtype: a dtype to try before the value decides.
-      dtype_hint: the same under its newer name.
-      as_ref: whether a variable shall give a reference to its buffer.
+      name: the name of a new op, if one is made.
+      preferred_dtype: a dtype to try before the dtype of the value itself.
+      dtype_hint: the newer name of ``preferred_dtype``.
+      as_ref: whether a variable becomes a reference to its buffer.
 
     Raises:
       TypeError: no conversion is registered for the value, or it cannot have the dtype.
-      ValueError: the value is a tensor of another dtype, or nothing that a constant can hold.
-      RuntimeError: a registered conversion gave something else than it was asked for.
+      ValueError: the value is a tensor of another dtype, or a constant cannot hold it.
+      RuntimeError: a registered conversion returned an object that is not a tensor of the dtype.
     """
     if isinstance(value, Tensor):
         if dtype is not None:
@@ -148,7 +148,7 @@ def internal_convert_n_to_tensor(
     as_ref: bool = False,
     preferred_dtype: Any = None,
 ) -> list[Tensor]:
-    """Converts each element of a sequence; element i is named ``name_i``."""
+    """Convert each element of a sequence; element i is named ``name_i``."""
     if not isinstance(values, Sequence):
         raise TypeError("values must be a sequence.")
     return [
@@ -166,7 +166,7 @@ def internal_convert_n_to_tensor(
 def convert_n_to_tensor(
     values: Sequence[Any], dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
 ) -> list[Tensor]:
-    """Converts each element of a sequence; element i is named ``name_i``."""
+    """Convert each element of a sequence; element i is named ``name_i``."""
     return internal_convert_n_to_tensor(values, dtype, name, preferred_dtype=preferred_dtype)
 
 
@@ -178,16 +178,16 @@ def register_tensor_conversion_function(
     conversion_func: ConversionFunction,
     priority: int = 100,
 ) -> None:
-    """Registers how objects of a type become tensors.
+    """Register how objects of a type become tensors.
 
     Args:
       base_type: the type, or a tuple of types.
-      conversion_func: ``fn(value, dtype=None, name=None, as_ref=False)``; it gives a tensor, or
+      conversion_func: ``fn(value, dtype=None, name=None, as_ref=False)``; it returns a tensor, or
         ``NotImplemented`` to leave the value to the next function.
-      priority: functions with a smaller number are asked first.
+      priority: functions with a smaller number are called first.
 
     Raises:
-      TypeError: ``base_type`` is no type, or one of Python's or NumPy's numbers.
+      TypeError: ``base_type`` is not a type, or is a number type of Python or NumPy.
     """
     types = base_type if isinstance(base_type, tuple) else (base_type,)
     if any(not isinstance(one, type) for one in types):
@@ -212,7 +212,7 @@ def _register(
 
 
 def conversions_for(kind: type) -> list[tuple[type | tuple[type, ...], ConversionFunction]]:
-    """The conversion functions for objects of a type, those to ask first in front."""
+    """Return the conversion functions for objects of a type, in the order of calling."""
     found = _cache.get(kind)
     if found is None:
         with _registry_lock:
@@ -229,11 +229,11 @@ def conversions_for(kind: type) -> list[tuple[type | tuple[type, ...], Conversio
 
 
 def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Adds a ``Const`` node to the default graph.
+    """Add a ``Const`` node to the default graph.
 
     Raises:
       TypeError: the value cannot have the dtype.
-      ValueError: the value is nothing that a constant can hold, or has 2 GB or more.
+      ValueError: a constant cannot hold the value, or it has 2 GB or more.
     """
     if type(value).__name__ == "TensorProto":
         return constant_of_proto(value, name)
@@ -245,14 +245,14 @@ def graph_constant(value: Any, dtype: Any = None, name: str | None = None) -> Te
 
 
 def constant_of_proto(value: Any, name: str | None = None) -> Tensor:
-    """Adds a ``Const`` node that holds a copy of a TensorProto, which may be of any type."""
+    """Add a ``Const`` node that holds a copy of a TensorProto, which may be of any type."""
     copy = type(value)()
     copy.CopyFrom(value)
     return constant_node(TensorAttr(copy), name)
 
 
 def constant_node(value: TensorAttr, name: str | None = None) -> Tensor:
-    """Adds a ``Const`` node that holds a tensor attribute to the default graph."""
+    """Add a ``Const`` node that holds a tensor attribute to the default graph."""
     definition = op_registry.get("Const")
     attrs = {"value": value, "dtype": value.dtype}
     op = create_operation(
@@ -265,7 +265,7 @@ _constant: ConstantFunction = graph_constant
 
 
 def set_constant_function(function: ConstantFunction) -> None:
-    """Replaces what makes constants of plain values: ``function(value, dtype=None, name=None)``."""
+    """Replace the function that makes constants: ``function(value, dtype=None, name=None)``."""
     global _constant
     _constant = function
 
@@ -324,10 +324,10 @@ _register(object, _constant_conversion, 200)
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether a value is a tensor or as good as one: a variable, SparseTensor, IndexedSlices."""
+    """Return whether a value is a tensor, variable, SparseTensor, IndexedSlices or the like."""
     return isinstance(x, Tensor) or bool(getattr(x, "is_tensor_like", False))
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether a value is a tensor of a graph, or is made of such."""
+    """Return whether a value is a tensor of a graph, or consists of them."""
     return is_tensor(tensor) and hasattr(tensor, "graph")

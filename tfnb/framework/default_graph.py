@@ -1,6 +1,6 @@
-"""The graph that ops are added to where none is named.
+"""The default graph, to which ops are added if no other graph is given.
 
-``with graph.as_default()`` is per thread; beneath every thread's stack lies one graph for the whole
+``with graph.as_default()`` is per thread; below each thread's stack is one graph for the whole
 process, made on first use.
 """
 
@@ -28,7 +28,7 @@ _global_default_graph: Graph | None = None  # made under _global_graph_lock
 
 
 def get_default_graph() -> Graph:
-    """The innermost graph that this thread has entered, else the graph of the process."""
+    """Return the innermost graph that this thread has entered, else the graph of the process."""
     stack = _default_graph_stack.stack
     if stack:
         return stack[-1]
@@ -36,12 +36,12 @@ def get_default_graph() -> Graph:
 
 
 def has_default_graph() -> bool:
-    """Whether this thread has entered a graph."""
+    """Return whether this thread has entered a graph."""
     return bool(_default_graph_stack.stack)
 
 
 def reset_default_graph() -> None:
-    """Makes ``get_default_graph()`` answer with a new, empty graph.
+    """Make a new, empty graph the default graph.
 
     Raises:
       AssertionError: called inside ``with graph.as_default()``.

@@ -1,7 +1,7 @@
-"""The session that ``eval()`` and ``run()`` use where none is given.
+"""The session that ``eval()`` and ``run()`` use if none is given.
 
-Only the stack lives here; the client pushes its sessions.  Anything with ``graph`` and ``run`` may
-stand on it.
+This module holds only the stack; the client pushes its sessions.  Any object with ``graph`` and
+``run`` may be on it.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
 
 class SessionLike(Protocol):
-    """What ``eval`` and ``run`` need of a session."""
+    """The part of a session that ``eval`` and ``run`` use."""
 
     @property
     def graph(self) -> Graph:
         """The graph that the session runs."""
 
     def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Runs the graph and gives the values asked for."""
+        """Run the graph and return the values of the fetches."""
 
 
 _default_session_stack: DefaultStack[SessionLike] = DefaultStack()
 
 
 def get_default_session() -> SessionLike | None:
-    """The innermost session that this thread has entered, or None."""
+    """Return the innermost session that this thread has entered, or None."""
     return _default_session_stack.get_default()
 
 
 def default_session(
     session: SessionLike, *, enforce_nesting: bool = True
 ) -> StackController[SessionLike]:
-    """A context manager in which ``session`` is this thread's default session."""
+    """Return a context manager in which ``session`` is this thread's default session."""
     return _default_session_stack.get_controller(session, enforce_nesting=enforce_nesting)
 
 
 def session_for_eval(graph: Graph, session: SessionLike | None) -> SessionLike:
-    """The session that evaluates a tensor of ``graph``: the one given, else the default one.
+    """Return the session that evaluates a tensor of ``graph``: the one given, else the default one.
 
     Raises:
-      ValueError: there is none, or it runs another graph.
+      ValueError: there is no session, or it runs another graph.
     """
     _check_not_former(graph)
     if session is not None:
@@ -69,10 +69,10 @@ def session_for_eval(graph: Graph, session: SessionLike | None) -> SessionLike:
 
 
 def session_for_run(graph: Graph, session: SessionLike | None) -> SessionLike:
-    """The session that runs an operation of ``graph``: the one given, else the default one.
+    """Return the session that runs an operation of ``graph``: the one given, else the default one.
 
     Raises:
-      ValueError: there is none, or it runs another graph.
+      ValueError: there is no session, or it runs another graph.
     """
     _check_not_former(graph)
     if session is not None:

@@ -1,4 +1,4 @@
-"""A stack per thread of objects that stand for "the default one": graphs and sessions."""
+"""A stack per thread of default objects: graphs and sessions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ T = TypeVar("T")
 
 
 class DefaultStack(threading.local, Generic[T]):
-    """What ``with x.as_default()`` pushes to and pops from; each thread sees its own stack."""
+    """The stack that ``with x.as_default()`` pushes to and pops from; each thread has its own."""
 
     def __init__(self) -> None:
         self.stack: list[T] = []
 
     def get_default(self) -> T | None:
-        """The innermost object of this thread, or None."""
+        """Return the innermost object of this thread, or None."""
         return self.stack[-1] if self.stack else None
 
     def is_cleared(self) -> bool:
-        """Whether this thread has entered nothing."""
+        """Return whether this thread's stack is empty."""
         return not self.stack
 
     def reset(self) -> None:
-        """Empties this thread's stack."""
+        """Empty this thread's stack."""
         self.stack = []
 
     def get_controller(self, default: T, *, enforce_nesting: bool = True) -> StackController[T]:
-        """A context manager that makes ``default`` the innermost object.
+        """Return a context manager that makes ``default`` the innermost object.
 
         Args:
           default: the object.

@@ -1,8 +1,8 @@
-"""Functions that take tensors of several parts, such as ragged ones, where they know what to do.
+"""Values of several tensors, for example ragged ones, and functions that their classes override.
 
-A class of such values derives from :class:`CompositeTensor`; ``Session.run``, ``tf.nest`` and loops
-take its parts apart and put them together. A function marked :func:`dispatchable` that is given
-such a value leaves the call to the value's class.
+The class of these values derives from :class:`CompositeTensor`; ``Session.run``, ``tf.nest`` and
+loops take its parts apart and put them together. A function marked :func:`dispatchable` that gets
+one of these values leaves the call to the value's class.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ type_of_function = TypeVar("type_of_function", bound="Callable[..., Any]")
 
 
 class CompositeTensor:
-    """A value that stands for several tensors and knows how."""
+    """A value that consists of several tensors."""
 
     is_tensor_like = True
 
     def parts(self) -> list[Tensor]:
-        """The tensors."""
+        """Return the tensors."""
         raise NotImplementedError
 
     def with_parts(self, parts: Sequence[Any]) -> Any:
-        """A value of the same structure with other tensors."""
+        """Return a value of the same structure with other tensors."""
         raise NotImplementedError
 
     def fetched(self, values: Sequence[Any]) -> Any:
-        """What fetching it gives, from the values of the parts."""
+        """Return the result of fetching this value, from the fetched values of its parts."""
         raise NotImplementedError
 
     def fed(self, value: Any) -> list[tuple[Tensor, Any]]:
-        """What to feed so that it has a value."""
+        """Return (tensor, value) pairs to feed, so that this object has the value."""
         raise NotImplementedError
 
     def part_shapes(self) -> list[TensorShape]:
-        """The shapes of the parts in every iteration of a loop."""
+        """Return the shapes of the parts in every iteration of a loop."""
         raise NotImplementedError
 
     def dispatch(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """The result of a function of which it is an argument.
+        """Return the result of a function that has this value among its arguments.
 
         Raises:
-          TypeError: the function takes no such value.
+          TypeError: the function does not accept values of this class.
         """
         raise NotImplementedError
 
 
 def composite_among(values: Sequence[Any]) -> CompositeTensor | None:
-    """The first such value among some, or among the members of lists among them."""
+    """Return the first composite value among some values, or among the members of lists in them."""
     for value in values:
         if isinstance(value, CompositeTensor):
             return value
@@ -68,7 +68,7 @@ def composite_among(values: Sequence[Any]) -> CompositeTensor | None:
 
 
 def dispatchable(function: type_of_function) -> type_of_function:
-    """Marks a function that values of several parts may have their own way of."""
+    """Mark a function that classes of composite values may override."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,8 +1,8 @@
-"""From the user's graph to GraphDef messages.
+"""Conversion of the user's graph to GraphDef messages.
 
-An operation keeps the NodeDef that was made of it until something about it changes, so that
-extending a session costs what is new; a graph keeps the bytes of its nodes.  Corresponds to the
-other direction of :mod:`tfnb.framework.importing.importer`.
+An operation keeps the NodeDef that was made from it until the operation changes, so that the cost
+of extending a session depends on the new operations only; a graph keeps the bytes of its nodes.
+:mod:`tfnb.framework.importing.importer` is the other direction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_GRAPH_DEF_BYTES = 2**31
 
-# Larger graphs hold constants, which are there twice already.
+# Larger graphs hold constants, of which two copies exist already.
 MAX_KEPT_BYTES = 2**24
 
 # Messages of values that many nodes share; read only.
@@ -34,20 +34,20 @@ _encoded: dict[tuple[str | None, type, Any], attr_value_pb2.AttrValue] = {}
 def graph_def_of(
     graph: Graph, from_version: int = 0, add_shapes: bool = False
 ) -> graph_pb2.GraphDef:
-    """The message of a graph, without the operations older than ``from_version``.
+    """Return the message of a graph, without the operations older than ``from_version``.
 
     The caller holds the graph's lock.
 
     Args:
       graph: the graph.
-      from_version: the number of its first operation that is in the message.
+      from_version: the number of the first operation to put into the message.
       add_shapes: whether each node gets its outputs' static shapes as ``_output_shapes``.
 
     Raises:
-      ValueError: the message would be larger than 2 GB; the heaviest constants are named.
+      ValueError: the message would be larger than 2 GB; the error names the largest constants.
     """
     operations = graph.operation_list[from_version:] if from_version else graph.operation_list
-    # The sum comes first: a message is measured by writing it.
+    # The sum comes first, because the size of a message is known only after writing it.
     num_bytes = _num_tensor_bytes(operations)
     if num_bytes >= MAX_GRAPH_DEF_BYTES:
         raise ValueError(_too_large_text(operations))
@@ -70,9 +70,9 @@ def graph_def_of(
 
 
 def _all_nodes(graph: Graph) -> graph_pb2.GraphDef:
-    """The nodes of a graph; those that were exported before come from their bytes.
+    """Return the nodes of a graph; nodes that were exported before are read from their bytes.
 
-    Reading bytes takes a third of the time that copying one message after the other takes.
+    Reading the bytes takes a third of the time of copying the messages one by one.
     """
     num_known, data = graph.exported_nodes or (0, b"")
     graph_def = graph_pb2.GraphDef.FromString(data)
@@ -85,7 +85,7 @@ def _all_nodes(graph: Graph) -> graph_pb2.GraphDef:
 
 
 def _num_tensor_bytes(operations: Iterable[Operation]) -> int:
-    """How much the tensors in attributes take at least."""
+    """Return the minimum number of bytes of the tensors in attributes."""
     return sum(
         value.num_content_bytes
         for op in operations
@@ -101,13 +101,13 @@ def _too_large_text(operations: list[Operation]) -> str:
 
 
 def _num_bytes(op: Operation) -> int:
-    """The size of an operation's message, that of a large tensor for the whole."""
+    """Return the size of an operation's message; for a large tensor, that of the tensor alone."""
     num_bytes = _num_tensor_bytes([op])
     return num_bytes if num_bytes > MAX_KEPT_BYTES else node_def_of(op).ByteSize()
 
 
 def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
-    """The message of a graph's versions."""
+    """Return the message of a graph's versions."""
     return graph_pb2.VersionDef(
         producer=versions.producer,
         min_consumer=versions.min_consumer,
@@ -116,7 +116,7 @@ def versions_to_proto(versions: VersionDef) -> graph_pb2.VersionDef:
 
 
 def node_def_of(op: Operation) -> graph_pb2.NodeDef:
-    """The message of an operation; belongs to the operation, not to be changed."""
+    """Return the message of an operation, which owns it: it must not be changed."""
     node = op.kept_node_def
     if node is not None:
         return node
@@ -137,7 +137,7 @@ def node_def_of(op: Operation) -> graph_pb2.NodeDef:
 
 
 def node_inputs(op: Operation) -> list[str]:
-    """The inputs as a NodeDef lists them: tensors in order, then control inputs by name."""
+    """Return the inputs in the form of a NodeDef: tensors in order, then control inputs by name."""
     inputs = [tensor._as_node_def_input() for tensor in op.inputs]
     if op.control_ops:
         inputs += sorted([f"^{other.name}" for other in op.control_ops])

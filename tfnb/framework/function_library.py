@@ -1,7 +1,7 @@
-"""Functions that a graph carries: bodies that nodes call by name.
+"""The functions of a graph: bodies that nodes call by name.
 
-A graph's library maps names to objects like :class:`GraphFunction`; what ``Defun`` makes has the
-same attributes. Functions read from a GraphDef keep their message as it came.
+A graph's library maps names to objects like :class:`GraphFunction`; the functions that ``Defun``
+makes have the same attributes. Functions read from a GraphDef keep their message unchanged.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 
-# Readers older than this do not know function libraries.
+# Older readers do not support function libraries.
 MIN_CONSUMER_WITH_FUNCTIONS = 12
 
 
 class LibraryFunction(Protocol):
-    """What a graph's library holds: one that was read, or one that Python code defined."""
+    """A function in a graph's library, read from a message or defined by Python code."""
 
     python_grad_func: Any
     is_loaded: bool
@@ -44,26 +44,26 @@ class LibraryFunction(Protocol):
         """The name of the function that is its gradient."""
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Makes it, and what it needs, part of a graph's library."""
+        """Add it, and the functions it needs, to a graph's library."""
 
     def add_alone_to_graph(self, graph: Graph) -> None:
-        """Makes it part of a graph's library, without what it needs."""
+        """Add it to a graph's library, without the functions it needs."""
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """The functions that it calls, and its gradient, as far as it knows them."""
+        """Return the functions that it calls, and its gradient, as far as they are known."""
 
     def op_definition(self) -> OpDefinition:
-        """The function looking like an op."""
+        """Return the definition of an op for nodes that call the function."""
 
 
 class GraphFunction:
-    """A function known by its message.
+    """A function defined by its message.
 
     Attributes:
       definition: the FunctionDef message; not changed once the function is in a graph.
       grad_func_name: the name of the function that is its gradient, or None.
       python_grad_func: a Python gradient, or None.
-      is_loaded: whether a file brought it; see loaded_nodes.py.
+      is_loaded: whether it came from a file; see loaded_nodes.py.
     """
 
     __slots__ = ("definition", "grad_func_name", "is_loaded", "python_grad_func")
@@ -82,20 +82,20 @@ class GraphFunction:
         return self.definition.signature.name
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Makes it, and what it needs, part of a graph's library, unless it is already."""
+        """Add it, and the functions it needs, to a graph's library, unless it is there already."""
         add_with_needed(graph, self)
 
     def add_alone_to_graph(self, graph: Graph) -> None:
-        """Makes it part of a graph's library, unless it is already."""
+        """Add it to a graph's library, unless it is there already."""
         if not graph._is_function(self.name):
             graph._add_function(self)
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """None: the file that a function comes from has the others, too."""
+        """Return nothing: the file of the function also contains the functions it needs."""
         return ()
 
     def op_definition(self) -> OpDefinition:
-        """The function looking like an op, for nodes whose op is its name."""
+        """Return the definition of an op for nodes that call the function."""
         return function_op_definition(self.definition)
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class GraphFunction:
 
 
 def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
-    """A function's signature as the definition of an op without kernels."""
+    """Return a function's signature as the definition of an op without kernels."""
     op_def = op_def_from_proto(definition.signature)
     found = OpDefinition(
         op_def.name,
@@ -118,10 +118,10 @@ def function_op_definition(definition: graph_pb2.FunctionDef) -> OpDefinition:
 
 
 def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphFunction]:
-    """The functions of a message, each with a copy of its definition.
+    """Return the functions of a message, each with a copy of its definition.
 
     Raises:
-      ValueError: a gradient is declared of, or by, a function that is not in the message.
+      ValueError: a gradient declaration names a function that is not in the message.
     """
     names = {function.signature.name for function in library.function}
     for gradient in library.gradient:
@@ -138,13 +138,14 @@ def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphF
 
 
 def add_with_needed(graph: Graph, function: LibraryFunction) -> None:
-    """Adds a function and all that it needs, directly or not, to a graph's library.
+    """Add a function and all that it needs, directly or indirectly, to a graph's library.
 
     Raises:
       ValueError: a function has two gradients.
-      InvalidArgumentError: the graph has another function of one of the names.
+      InvalidArgumentError: the graph has another function with one of the names.
     """
-    # A function that several others call is met once: their number may double at each level.
+    # Visit a function once even if several others call it: the number of paths may double at each
+    # level.
     seen: set[int] = set()
     todo = [function]
     while todo:
@@ -156,7 +157,7 @@ def add_with_needed(graph: Graph, function: LibraryFunction) -> None:
 
 
 def check_function(graph: Graph, function: LibraryFunction) -> None:
-    """Refuses a function that a graph cannot take.
+    """Refuse a function that cannot be added to a graph.
 
     Raises:
       ValueError: it has two gradients.
@@ -178,7 +179,7 @@ def check_function(graph: Graph, function: LibraryFunction) -> None:
 
 
 def add_function(graph: Graph, function: LibraryFunction) -> None:
-    """Adds a function to a graph's library; adding an equal one again does nothing.
+    """Add a function to a graph's library; adding an equal one again does nothing.
 
     Raises:
       ValueError: it has two gradients.
@@ -198,7 +199,7 @@ def add_function(graph: Graph, function: LibraryFunction) -> None:
 def library_to_proto(
     graph: Graph, library: graph_pb2.FunctionDefLibrary, names: Iterable[str] | None = None
 ) -> None:
-    """Writes a graph's functions, or those with the names, into a message."""
+    """Return a message with a graph's functions, or with those of the given names."""
     for name in graph._functions if names is None else names:
         function = graph._functions[name]
         library.function.add().CopyFrom(function.definition)
@@ -207,9 +208,9 @@ def library_to_proto(
 
 
 def needed_function_names(graph: Graph, operations: Iterable[Operation]) -> list[str]:
-    """The functions of a graph that operations call, directly or not, and their gradients.
+    """Return the functions that operations need, directly or indirectly, and their gradients.
 
-    They stand in the library's order.
+    They are in the library's order.
     """
     known = graph._functions
     if not known:
@@ -239,7 +240,7 @@ def needed_function_names(graph: Graph, operations: Iterable[Operation]) -> list
 
 
 def _names_called(value: Any) -> Iterable[str]:
-    """The functions named in the Python value of an attribute."""
+    """Yield the functions named in the Python value of an attribute."""
     if isinstance(value, NameAttrList):
         yield value.name
         for one in value.attrs.values():
@@ -250,7 +251,7 @@ def _names_called(value: Any) -> Iterable[str]:
 
 
 def _names_in(attr: attr_value_pb2.AttrValue) -> Iterable[str]:
-    """The functions named in the message of an attribute."""
+    """Yield the functions named in the message of an attribute."""
     calls = [attr.func] if attr.HasField("func") else attr.list.func
     for call in calls:
         yield call.name

@@ -1,10 +1,10 @@
 """Static shapes of function calls, inferred by building the body for the argument shapes.
 
-A call is a node whose op is a function of the graph's library, or a ``PartitionedCall`` of one.
-Its body is built as a temporary graph; the result is cached per function, attributes and argument
-shapes, for all calls in a graph and in the bodies it builds.  A recursive call is not followed: the
+A call is a node whose op is a function of the graph's library, or a ``PartitionedCall`` of one. Its
+body is built as a temporary graph; the result is cached per function, attributes and argument
+shapes, for all calls in a graph and in the bodies it builds. A recursive call is not followed: the
 shapes of its results stay unknown.  Corresponds to the ShapeRefiner's inference through functions;
-in a FunctionDef an input is spelled ``arg``, ``arg:1``, ``node:out_arg:1`` or ``^node``.
+in a FunctionDef an input is written as ``arg``, ``arg:1``, ``node:out_arg:1`` or ``^node``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.proto import attr_value_pb2
 
-# One result: its shape, and the types and shapes that it refers to if it is a handle.
+# One result: its shape, and, for a handle, the types and shapes that it refers to.
 Known = tuple["TensorShape", "list[tuple[DType, TensorShape]] | None"]
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -199,7 +199,7 @@ def function_body(
 
 
 class _BodyBuilder:
-    """Builds one function's body into a graph."""
+    """A builder of one function's body in a graph."""
 
     def __init__(
         self, body: Graph, definition: graph_pb2.FunctionDef, attrs: Mapping[str, Any]
@@ -216,7 +216,7 @@ class _BodyBuilder:
             self._nodes.append(copy)
         self._input_map = InputMap()
         self._reader = GraphDefReader(body, self._nodes, "", self._input_map, [])
-        # output name without its index -> the names of the tensors, as a GraphDef spells them
+        # output name without its index -> the names of the tensors, as in a GraphDef
         self._spelt: dict[str, list[str]] = {}
         self.arguments: list[Tensor] = []
 

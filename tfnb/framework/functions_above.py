@@ -1,4 +1,4 @@
-"""Functions of upper files that the framework calls.
+"""Functions of upper folders that the framework calls.
 
 ``tfnb.library.provides`` imports each when it is called for the first time.
 """

@@ -1,7 +1,7 @@
-"""Gradient functions by name, as ``tf.RegisterGradient`` and ``gradient_override_map`` use them.
+"""Gradient functions by name, for ``tf.RegisterGradient`` and ``gradient_override_map``.
 
-An op's own gradient stands with the op (``OpDefinition.gradient_function``); this registry holds
-what users add: gradients for further names, or for an op that has none.
+An op's own gradient is stored in its definition (``OpDefinition.gradient_function``); this registry
+holds the gradients that users add: for further names, or for an op without a gradient.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class RegisterGradient:
 
 
 def register(function: GradientFunction | None, name: str) -> None:
-    """Registers a gradient function; None says that gradients stop there.
+    """Register a gradient function; None marks a place where gradients stop.
 
     Raises:
-      KeyError: the name has one already.
+      KeyError: the name has a gradient already.
     """
     definition = op_registry.find(name)
     if name in _registry:
@@ -72,10 +72,10 @@ def register(function: GradientFunction | None, name: str) -> None:
 
 
 def no_gradient(op_type: str) -> None:
-    """Declares that ops of this type are not differentiable: gradients stop there.
+    """Declare that ops of this type are not differentiable: gradients stop there.
 
     Raises:
-      TypeError: ``op_type`` is no string.
+      TypeError: ``op_type`` is not a string.
       KeyError: the type has a gradient already.
     """
     if not isinstance(op_type, str):
@@ -88,10 +88,10 @@ NotDifferentiable = no_gradient
 
 
 def lookup(name: str) -> GradientFunction | None:
-    """The gradient registered under a name; None where gradients stop.
+    """Return the gradient registered under a name; None where gradients stop.
 
     Raises:
-      LookupError: nothing is known about the name.
+      LookupError: the name is not registered.
     """
     if name in _registry:
         return _registry[name]
@@ -105,7 +105,7 @@ def lookup(name: str) -> GradientFunction | None:
 
 
 def get_gradient_function(op: Operation) -> GradientFunction | None:
-    """The gradient of an op: its graph's override, else its type's; None where gradients stop.
+    """Return the gradient of an op: its graph's override, else its type's; None: gradients stop.
 
     Raises:
       LookupError: the op's type has no gradient.

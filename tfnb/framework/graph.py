@@ -4,8 +4,8 @@ State, all of it changed under ``_lock`` (re-entrant, held while one operation i
 its holder sees only complete operations):
 
 * ``operation_list`` and ``_nodes_by_name``: the nodes, in the order in which they were added; only
-  a :class:`Replacement` removes any;
-* ``_names_in_use``: how often each name was asked for, in lower case;
+  a :class:`Replacement` removes nodes;
+* ``_names_in_use``: how often each name was requested, in lower case;
 * collections, functions, and the marks that forbid feeding or fetching.
 
 The current name, device, control-dependency and colocation scopes are per thread
@@ -78,24 +78,19 @@ class Graph:
     Attributes:
       seed: the graph-level random seed, or None.
 
-    Internal to tfnb, for its own files alone:
-      operation_list: the operations, in the order in which they were added.
-      consumer_index: which operations take a tensor.
-      function_definitions: the functions of the library, looking like ops.
-      call_shapes: output shapes of function calls that were inferred.
-      call_chain: the calls that contain this graph.
-      def_versions: the GraphDef versions.
-      loaded_ranges: (first, end) ids of the operations that files brought.
-      derived_operations: operations made of loaded ones.
-      exported_nodes: how many operations were exported, and their nodes as bytes.
-      effects_policy: the effects that loaded operations may have.
-      num_access_marks: how often feeding or fetching something was forbidden.
-      replacement: what is called while operations are replaced; guarded by ``_lock``.
-      revision: grows when an operation is removed or loses its name.
-      is_former: whether it only holds operations removed from another graph.
-      num_ops_sent: how many operations some session has taken.
-      num_op_seeds: how many ops got a seed of their own.
-      kept: data of modules with the lifetime of this graph, each under its own key.
+    Internal to tfnb, for its own files only: operation_list: the operations, in the order in which
+      they were added. consumer_index: the operations that take each tensor. function_definitions:
+      the functions of the library, as definitions of ops. call_shapes: output shapes of function
+      calls that were inferred. call_chain: the calls that contain this graph. def_versions: the
+      GraphDef versions. loaded_ranges: (first, end) ids of the operations from files.
+      derived_operations: operations made from loaded ones. exported_nodes: how many operations were
+      exported, and their nodes as bytes. effects_policy: the effects that loaded operations may
+      have. num_access_marks: how often feeding or fetching was forbidden. replacement: the
+      callbacks while operations are replaced; guarded by ``_lock``. revision: grows when an
+      operation is removed or loses its name. is_former: whether it only holds operations removed
+      from another graph. num_ops_sent: how many operations some session has taken. num_op_seeds:
+      how many ops got a seed of their own. kept: data of modules with the lifetime of this graph,
+      each under its own key.
     """
 
     def __init__(self) -> None:
@@ -117,7 +112,7 @@ class Graph:
         )
         # (first, end) ids of operations from files, and the effects allowed to them.
         self.loaded_ranges: list[tuple[int, int]] = []
-        # Loaded operations derived from others, e.g. from functions: they stay loaded, whatever
+        # Loaded operations derived from others, e.g. from functions: they count as loaded, whatever
         # their inputs are.
         self.derived_operations: set[Operation] = set()
         # Number of operations exported and their nodes as bytes; None after one has changed.
@@ -160,7 +155,7 @@ class Graph:
         self._handle_movers: dict[Any, Any] = {}
         self._handle_deleters: dict[Any, Any] = {}
 
-    # -- what it holds ---------------------------------------------------------------------------
+    # -- contents ----------------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
@@ -192,7 +187,7 @@ class Graph:
         self._seed = seed
 
     def next_op_seed(self) -> int:
-        """The op seed of the next op without one, counted from 0."""
+        """Return the op seed of the next op without one, counted from 0."""
         with self._lock:
             self.num_op_seeds += 1
             return self.num_op_seeds - 1
@@ -219,7 +214,7 @@ class Graph:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def as_default(self) -> StackController[Graph]:
-        """A context manager that makes this the default graph of the thread."""
+        """Return a context manager that makes this the default graph of the thread."""
         return _default_graph_stack.get_controller(self)
 
     def __enter__(self) -> Self:
@@ -242,7 +237,7 @@ class Graph:
         add_shapes: bool = False,
         use_pybind11_proto: bool = False,
     ) -> graph_pb2.GraphDef:
-        """The graph as a message.
+        """Return the graph as a message.
 
         Args:
           from_version: if given, only the operations added since ``version`` had this value.
@@ -257,7 +252,7 @@ class Graph:
     def _as_graph_def(
         self, from_version: int | None = None, add_shapes: bool = False
     ) -> tuple[graph_pb2.GraphDef, int]:
-        """The message, and the version of the graph that it shows; see ``graph_def_of``."""
+        """Return the message, and the version of the graph that it shows; see ``graph_def_of``."""
         from tfnb.framework.exporter import graph_def_of
 
         with self._lock:
@@ -278,13 +273,13 @@ class Graph:
         compute_shapes: bool = True,
         compute_device: bool = True,
     ) -> Operation:
-        """Adds an operation to this graph; most programs call an op's own function instead.
+        """Add an operation to this graph; most programs call an op's own function instead.
 
         Args:
           op_type: the name of the op.
           inputs: its input tensors, with lists flattened.
           dtypes: ignored; the op's definition has the output dtypes.
-          input_types: the dtypes it takes its inputs as; checked if given.
+          input_types: the dtypes of the inputs as the op reads them; checked if given.
           name: a name for it; made unique.  One that ends with ``/`` is used as it is.
           attrs: attributes, as plain values or AttrValue messages.
           op_def: ignored; the registry has the definition.
@@ -316,7 +311,7 @@ class Graph:
         op_def: Any = None,
         compute_device: bool = True,
     ) -> Operation:
-        """:meth:`create_op` without the check that inputs are tensors."""
+        """Add an operation like :meth:`create_op`, without checking that inputs are tensors."""
         self._check_not_finalized()
         plan = plan_of(self.op_definition(op_type))
         if self._building_function:
@@ -352,7 +347,7 @@ class Graph:
         return None
 
     def _add_op(self, op: Operation) -> None:
-        """Makes a complete operation part of the graph."""
+        """Make a complete operation part of the graph."""
         op._id = len(self.operation_list)
         self.operation_list.append(op)
         self._nodes_by_name[op.name] = op
@@ -360,10 +355,10 @@ class Graph:
     # -- functions -------------------------------------------------------------------------------
 
     def op_definition(self, op_type: str) -> OpDefinition:
-        """The definition of an op or of a function of this graph's library.
+        """Return the definition of an op or of a function of this graph's library.
 
         Raises:
-          NotFoundError: neither has that name.
+          NotFoundError: no op and no function has that name.
         """
         definition = op_registry.find(op_type)
         if definition is None and op_type in self._functions:
@@ -374,7 +369,7 @@ class Graph:
         return definition if definition is not None else op_registry.get(op_type)
 
     def op_def_for_type(self, type: str) -> op_def_pb2.OpDef:
-        """The OpDef message of an op or of a function of this graph's library."""
+        """Return the OpDef message of an op or of a function of this graph's library."""
         from tfnb.core.op_def_proto import op_def_to_proto
 
         return op_def_to_proto(self.op_definition(type).op_def)
@@ -386,7 +381,7 @@ class Graph:
         return self._functions.get(name.decode() if isinstance(name, bytes) else name)
 
     def _add_function(self, function: LibraryFunction) -> None:
-        """Adds a function to the library.
+        """Add a function to the library.
 
         Raises:
           ValueError: it has two gradients.
@@ -409,7 +404,7 @@ class Graph:
     # -- finding things --------------------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
-        """The operations, in the order in which they were added; the caller's own list."""
+        """Return the operations, in the order of addition, as a new list."""
         return list(self.operation_list)
 
     @property
@@ -418,18 +413,18 @@ class Graph:
         return self.get_operations()
 
     def num_operations(self) -> int:
-        """How many operations there are."""
+        """Return the number of operations."""
         return len(self.operation_list)
 
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
-        """The tensor or operation of this graph that ``obj`` is or names.
+        """Return the tensor or operation of this graph that ``obj`` is or names.
 
         Args:
           obj: a tensor, an operation, a name, or something with ``_as_graph_element()``.
-          allow_tensor: whether a tensor will do.
-          allow_operation: whether an operation will do.
+          allow_tensor: whether a tensor is accepted.
+          allow_operation: whether an operation is accepted.
 
         Raises:
           TypeError: ``obj`` is not of an accepted kind.
@@ -441,12 +436,12 @@ class Graph:
         return find_element(self, obj, allow_tensor, allow_operation)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation with this name.
+        """Return the operation with this name.
 
         Raises:
-          TypeError: ``name`` is no string.
+          TypeError: ``name`` is not a string.
           ValueError: it is the name of a tensor.
-          KeyError: there is none.
+          KeyError: the graph has no operation with this name.
         """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
@@ -457,18 +452,18 @@ class Graph:
         return operation
 
     def _get_operation_by_name(self, name: str) -> Operation:
-        """The operation with this name; a bare KeyError if there is none."""
+        """Return the operation with this name; a bare KeyError if there is none."""
         return self._nodes_by_name[name]
 
     _get_operation_by_name_unsafe = _get_operation_by_name
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor with this name (``op:0``).
+        """Return the tensor with this name (``op:0``).
 
         Raises:
-          TypeError: ``name`` is no string.
+          TypeError: ``name`` is not a string.
           ValueError: it is the name of an operation.
-          KeyError: there is none.
+          KeyError: the graph has no tensor with this name.
         """
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
@@ -478,7 +473,7 @@ class Graph:
     # -- scopes ----------------------------------------------------------------------------------
 
     def scopes(self) -> ScopeState:
-        """The calling thread's current scopes of this graph."""
+        """Return the calling thread's current scopes of this graph."""
         try:
             state: ScopeState = self._thread_local.state
         except AttributeError:
@@ -494,26 +489,26 @@ class Graph:
         self.scopes().name_stack = name_stack
 
     def name_scope(self, name: str | None) -> NameScope:
-        """A context manager that prefixes names made inside with ``name/``; it yields the scope.
+        """Return a context manager that prefixes names with ``name/``; it yields the scope.
 
         Args:
-          name: made unique; one that ends with ``/`` is entered again as it is; None leads to the
+          name: made unique; one that ends with ``/`` is entered again unchanged; None leads to the
             root.
 
         Raises:
-          ValueError: on entering, if the name has characters that no scope may have.
+          ValueError: on entering, if the name has characters that are not allowed in scopes.
         """
         return NameScope(self, name)
 
     def get_name_scope(self) -> str:
-        """The current name scope without its final slash."""
+        """Return the current name scope without its final slash."""
         return self.scopes().name_stack
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Return an unused name based on ``name`` in the current scope, ignoring case.
 
         Args:
-          name: the name wanted.
+          name: the requested name.
           mark_as_used: whether the returned name counts as used from now on.
         """
         stack = self.scopes().name_stack
@@ -536,12 +531,12 @@ class Graph:
             return f"{name}_{count - 1}"
 
     def device(self, device_name_or_function: Any) -> DeviceScope:
-        """A context manager that asks for a device for the operations made inside.
+        """Return a context manager that sets the requested device of operations made inside.
 
         Args:
           device_name_or_function: a device as text or DeviceSpec, merged field by field with the
-            scopes around it, the inner one winning; a function from an Operation to a device; or
-            None, to forget the scopes around it.
+            outer scopes, where the inner one takes precedence; a function from an Operation to a
+            device; or None, to ignore the outer scopes.
 
         Raises:
           ValueError: the text is not a device.
@@ -558,14 +553,13 @@ class Graph:
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
     ) -> ControlDependenciesScope:
-        """A context manager inside which operations run only after all of ``control_inputs``.
+        """Return a context manager in which operations run only after all of ``control_inputs``.
 
         Args:
-          control_inputs: operations, tensors, variables or names; None to forget the blocks around
-            it.
+          control_inputs: operations, tensors, variables or names; None to ignore the outer blocks.
 
         Raises:
-          TypeError: one of them is nothing of the kind.
+          TypeError: one of them is none of these.
           ValueError: one of them belongs to another graph.
         """
         if control_inputs is None:
@@ -587,14 +581,14 @@ class Graph:
         return control_dependencies_for_inputs(self.scopes().control_stack, inputs)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> ColocationScope:
-        """A context manager inside which operations share the device of ``op``.
+        """Return a context manager inside which operations share the device of ``op``.
 
-        Device scopes around it do not apply inside.
+        Outer device scopes do not apply inside.
 
         Args:
           op: an operation, tensor or variable; None (with ``ignore_existing``) for no colocation at
             all.
-          ignore_existing: whether to forget the blocks around it.
+          ignore_existing: whether to ignore the outer blocks.
 
         Raises:
           ValueError: ``op`` is None without ``ignore_existing``.
@@ -613,18 +607,18 @@ class Graph:
         return self.colocate_with(op, ignore_existing)
 
     def container(self, container_name: str) -> AttributeScope:
-        """A context manager: resources of stateful operations made inside go into a container."""
+        """Return a context manager that puts resources of stateful operations into a container."""
         return AttributeScope(self, "_container", container_name)
 
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> MapScope:
-        """A context manager that gives operations attributes that they do not have yet.
+        """Return a context manager that adds missing attributes to operations made inside.
 
         Args:
-          attr_map: attribute -> AttrValue message or plain value, a function from NodeDef to that,
-            or None.
+          attr_map: attribute -> AttrValue message or plain value, a function that returns one for a
+            NodeDef, or None.
 
         Raises:
-          TypeError: the map is no dict of strings.
+          TypeError: the map is not a dict of strings.
         """
         if not isinstance(attr_map, dict) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError(
@@ -634,18 +628,18 @@ class Graph:
         return MapScope(self._attr_scope_map, attr_map)
 
     def _kernel_label_map(self, op_to_kernel_label_map: Mapping[str, str]) -> MapScope:
-        """A context manager that chooses kernels by label for some ops."""
+        """Return a context manager that chooses kernels by label for some ops."""
         _check_string_map("op_to_kernel_label_map", op_to_kernel_label_map)
         return MapScope(self._op_to_kernel_label_map, op_to_kernel_label_map)
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> MapScope:
-        """A context manager inside which ops of some types get another gradient.
+        """Return a context manager inside which ops of some types get another gradient.
 
         Args:
           op_type_map: op type -> name under which a gradient is registered.
 
         Raises:
-          TypeError: the map is no dict of strings.
+          TypeError: the map is not a dict of strings.
         """
         _check_string_map("op_type_map", op_type_map)
         return MapScope(self._gradient_override_map, op_type_map)
@@ -666,7 +660,7 @@ class Graph:
         self.scopes().control_flow_context = context
 
     def switch_to_thread_local(self) -> None:
-        """Does nothing: every thread has scopes of its own from the beginning."""
+        """Do nothing: every thread always has its own scopes."""
 
     # -- collections -----------------------------------------------------------------------------
 
@@ -676,7 +670,7 @@ class Graph:
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Appends a value to a collection.
+        """Append a value to a collection.
 
         Raises:
           RuntimeError: the graph is finalized.
@@ -686,12 +680,12 @@ class Graph:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Appends a value to each of several collections, once; a string names one collection."""
+        """Append a value to each of several collections, once; a string names one collection."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """The collection itself, made if need be; changes to the list change the collection."""
+        """Return the collection itself, made if needed; changes to the list change it."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
@@ -710,12 +704,12 @@ class Graph:
         return [v for v in values if hasattr(v, "name") and regex.match(v.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of the collections that are named by strings."""
+        """Return the names of the collections that are named by strings."""
         with self._lock:
             return [name for name in self._collections if isinstance(name, str)]
 
     def clear_collection(self, name: Any) -> None:
-        """Removes a collection.
+        """Remove a collection.
 
         Raises:
           RuntimeError: the graph is finalized.
@@ -727,23 +721,23 @@ class Graph:
     # -- feeding and fetching --------------------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Marks a tensor as one that may not be fed."""
+        """Mark a tensor as one that may not be fed."""
         if tensor not in self._unfeedable_tensors:
             self._unfeedable_tensors.add(tensor)
             self.num_access_marks += 1
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a tensor may be fed."""
+        """Return whether a tensor may be fed."""
         return tensor not in self._unfeedable_tensors
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Marks an operation, and so its outputs, as not to be fetched."""
+        """Mark an operation and its outputs as not fetchable."""
         if op not in self._unfetchable_ops:
             self._unfetchable_ops.add(op)
             self.num_access_marks += 1
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a tensor or operation may be fetched."""
+        """Return whether a tensor or operation may be fetched."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable_ops
 

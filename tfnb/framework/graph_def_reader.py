@@ -1,10 +1,10 @@
-"""Makes operations from the nodes of a GraphDef; the graph changes only after all are made.
+"""Construction of operations from the nodes of a GraphDef; the graph changes after all are made.
 
 The nodes are read in the given order.  If an input comes later in the list and is not a loop's back
 edge, reading starts over in the topological order nearest to the given one; nodes that cannot be
 ordered form a cycle. All walks are iterative, so that a chain of any length can be read.
 
-Corresponds to TensorFlow's graph_constructor.cc, whose error texts it keeps; every problem is a
+Corresponds to TensorFlow's graph_constructor.cc, with the same error texts; every problem is a
 ``ValueError``, as for TensorFlow's Python callers, except an unregistered op and a removed op.
 """
 
@@ -59,7 +59,7 @@ class InputMap:
     Attributes:
       tensors: (node, output) -> the tensor to use instead.
       controls: node -> the operation to use instead, for control inputs.
-      used: the keys that a node asked for; control keys with index -1.
+      used: the keys that nodes referred to; control keys with index -1.
     """
 
     tensors: dict[TensorId, Tensor] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class InputMap:
 def parse_tensor_id(text: str) -> TensorId:
     """Return the node and output that an input names; -1 is a control input.
 
-    Text of another form is a node name as a whole.
+    Text of another form is a node name.
 
     >>> parse_tensor_id("a"), parse_tensor_id("a:2"), parse_tensor_id("^a"), parse_tensor_id("a:-1")
     (('a', 0), ('a', 2), ('a', -1), ('a:-1', 0))
@@ -87,7 +87,7 @@ def parse_tensor_id(text: str) -> TensorId:
 
 
 class GraphDefReader:
-    """Reads one GraphDef.
+    """A reader of one GraphDef.
 
     Attributes:
       operations: the operations made so far, in that order.
@@ -128,7 +128,7 @@ class GraphDefReader:
         self._taken_prefixes = _TakenNames(graph)
         self._readers: dict[str, NodeReader] = {}
         self._back_edges: list[tuple[Operation, int, TensorId]] = []
-        # nodes whose inputs are spelled or ordered differently from the normal form
+        # nodes whose inputs are written or ordered differently from the normal form
         self._respelt: set[str] = set()
 
     def read(self, validate_colocation: bool = True, validate_names: bool = True) -> None:
@@ -136,11 +136,11 @@ class GraphDefReader:
 
         Args:
           validate_colocation: whether colocation constraints must name existing nodes.
-          validate_names: whether to allow only names that users may give.
+          validate_names: whether to allow only names that users may choose.
 
         Raises:
           ValueError: the nodes do not form a graph, or do not match their ops.
-          NotFoundError: ops are not registered; names all of them.
+          NotFoundError: ops are not registered; the error names all of them.
           UnimplementedError: an op was removed before the version that produced the graph.
         """
         self._index(validate_colocation, validate_names)
@@ -363,7 +363,7 @@ class GraphDefReader:
             op.kept_node_def = None
 
     def operations_and_nodes(self) -> Iterator[tuple[Operation, graph_pb2.NodeDef]]:
-        """Yield each operation with the node it was made from."""
+        """Yield each operation with the node that it was made from."""
         for name, op in self.by_name.items():
             yield op, self._node_defs[self._names[name]]
 
@@ -420,7 +420,7 @@ class GraphDefReader:
         """Return the reader for the nodes of an op.
 
         Raises:
-          NotFoundError: the op is not registered; names all that are not.
+          NotFoundError: the op is not registered; the error names all unregistered ops.
           UnimplementedError: the op was removed before the version that produced the graph.
         """
         found = self._readers.get(op_type)

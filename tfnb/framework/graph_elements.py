@@ -1,4 +1,4 @@
-"""Names and objects to operations and tensors; most of it says what was wrong with a name."""
+"""Lookup of operations and tensors by names and objects, with errors that explain a wrong name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
-    """The tensor or operation that ``obj`` is or names; see ``Graph.as_graph_element``."""
+    """Return the tensor or operation that ``obj`` is or names; see ``Graph.as_graph_element``."""
     if allow_tensor and allow_operation:
         wanted = "Tensor or Operation"
     elif allow_tensor:
@@ -51,12 +51,12 @@ def find_element(graph: Graph, obj: Any, allow_tensor: bool, allow_operation: bo
 
 
 def graph_of_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """The graph that an op on these values belongs to: theirs, else the default one.
+    """Return the graph that an op on these values belongs to: that of the values, or the default.
 
-    A default graph that builds a function takes tensors of any graph.
+    A default graph that builds a function accepts tensors of any graph.
 
     Args:
-      values: tensors, operations, and anything else (which does not count).
+      values: tensors, operations, and other values (which are ignored).
       graph: the graph that all must belong to.
 
     Raises:

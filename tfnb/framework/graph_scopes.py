@@ -1,9 +1,9 @@
 """The context managers of a graph: names, devices, control dependencies, colocation, containers.
 
-A :class:`ScopeState` is one thread's position in all of a graph's scopes.  Its stacks are tuples,
+A :class:`ScopeState` is one thread's position in all of a graph's scopes. Its stacks are tuples,
 innermost last, so that entering a scope is an assignment and leaving it assigns the old tuple back.
-Threads never see each other's scopes (TensorFlow shares all but the name scope until
-``switch_to_thread_local``; programs do not rely on that on purpose).
+Threads never share scopes (TensorFlow shares all but the name scope until
+``switch_to_thread_local``; programs do not rely on this intentionally).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class ScopeState:
 
     Attributes:
       name_stack: the current name scope without its final slash.
-      device_stack: the device scopes entered.
-      device: what plain device scopes come to, or None where a function must be asked for each op.
-      control_stack: the ``control_dependencies`` blocks entered.
-      control_ops: what these blocks wait for, with how many of them do.
+      device_stack: the entered device scopes.
+      device: the merged device of plain scopes, or None if a function must be called for each op.
+      control_stack: the entered ``control_dependencies`` blocks.
+      control_ops: operation that these blocks wait for -> number of blocks that wait for it.
       colocation_stack: the ops of ``colocate_with`` blocks.
       control_flow_context: the innermost cond or while being built.
     """
@@ -57,13 +57,13 @@ class ScopeState:
         self.control_flow_context: Any = None
 
     def set_devices(self, stack: tuple[DeviceEntry, ...]) -> None:
-        """Replaces the stack of devices."""
+        """Replace the stack of devices."""
         self.device_stack = stack
         self.device = merged_device(stack, None)
 
 
 class NameScope:
-    """``with graph.name_scope(name) as scope``."""
+    """The context manager of ``with graph.name_scope(name) as scope``."""
 
     __slots__ = ("_graph", "_name", "_old")
 
@@ -82,10 +82,10 @@ class NameScope:
 
 
 def enter_name(graph: Graph, state: ScopeState, name: str | bytes | None) -> tuple[str, str]:
-    """The name stack inside a scope, and the scope's own name with its slash.
+    """Return the name stack inside a scope, and the scope's own name with its slash.
 
     Raises:
-      ValueError: the name has characters that a scope may not have.
+      ValueError: the name has characters that are not allowed in scopes.
     """
     if not name:  # None and "" both lead back to the root
         return "", ""
@@ -112,7 +112,7 @@ def enter_name(graph: Graph, state: ScopeState, name: str | bytes | None) -> tup
 
 
 class DeviceEntry:
-    """One device scope: a device to merge, a function to ask, or None (forget what is outside)."""
+    """One device scope: a device to merge, a function to call, or None (ignore outer scopes)."""
 
     __slots__ = ("function", "merge")
 
@@ -128,7 +128,7 @@ class DeviceEntry:
 
 
 class _Named:
-    """Something with nothing but a device, for merge functions to look at."""
+    """An object with only a device, as the argument of merge functions."""
 
     __slots__ = ("device",)
 
@@ -137,7 +137,7 @@ class _Named:
 
 
 def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str | None:
-    """What a stack of devices comes to for ``op``; None if a function wants an op in vain."""
+    """Return the merged device of a stack for ``op``; None if a function needs an op."""
     device = "" if op is None else op.requested_device
     for entry in reversed(stack):
         if entry.merge is not None:
@@ -154,14 +154,14 @@ def merged_device(stack: tuple[DeviceEntry, ...], op: Operation | None) -> str |
 
 
 def device_string(device: Any) -> str:
-    """The text of a device given as text (kept as it is), DeviceSpec or None."""
+    """Return the text of a device given as text (returned unchanged), DeviceSpec or None."""
     if device is None:
         return ""
     return device if isinstance(device, str) else str(device_spec.canonical_name(device))
 
 
 class DeviceScope:
-    """``with graph.device(device_name_or_function)``."""
+    """The context manager of ``with graph.device(device_name_or_function)``."""
 
     __slots__ = ("_entry", "_graph", "_old")
 
@@ -185,9 +185,9 @@ class DeviceScope:
 
 
 class ControlDependenciesScope:
-    """``with graph.control_dependencies(control_inputs)``.
+    """The context manager of ``with graph.control_dependencies(control_inputs)``.
 
-    ``None`` begins anew: neither outer blocks nor the control-flow context add anything inside.
+    With ``None``, neither outer blocks nor the control-flow context add control inputs inside.
     """
 
     __slots__ = (
@@ -234,18 +234,18 @@ class ControlDependenciesScope:
                 state.control_ops[op] = left
 
     def add_op(self, op: Operation) -> None:
-        """Notes that ``op`` was made inside, so that it depends on the control inputs already."""
+        """Record that ``op`` was made inside, so that it depends on the control inputs already."""
         self._seen.add(op)
 
     def op_in_group(self, op: Operation) -> bool:
-        """Whether ``op`` was made inside."""
+        """Return whether ``op`` was made inside."""
         return op in self._seen
 
 
 def control_dependencies_for_inputs(
     stack: tuple[ControlDependenciesScope, ...], inputs: Iterable[Tensor]
 ) -> list[Operation]:
-    """The control inputs that a new op needs beside what its data inputs imply already."""
+    """Return the control inputs of a new op that its data inputs do not imply already."""
     input_ops = {tensor.op for tensor in inputs}
     found: list[Operation] = []
     for scope in stack:
@@ -255,13 +255,13 @@ def control_dependencies_for_inputs(
 
 
 def control_op_of(graph: Graph, value: Any) -> Operation:
-    """The operation that waiting for ``value`` means.
+    """Return the operation to wait for, when control inputs include ``value``.
 
     Raises:
-      TypeError: the value is no tensor, operation, variable or name.
+      TypeError: the value is not a tensor, operation, variable or name.
       ValueError: it belongs to another graph.
     """
-    # A variable counts by the op that made it: waiting for it must not read it.
+    # For a variable, wait for the op that made it: waiting must not read the variable.
     if not isinstance(value, Tensor) and (
         hasattr(value, "_handle") or hasattr(value, "_is_indexed_slices")
     ):
@@ -275,7 +275,7 @@ def control_op_of(graph: Graph, value: Any) -> Operation:
 
 
 class ColocationScope:
-    """``with graph.colocate_with(op)``: colocation wins over the device scopes around it."""
+    """The context manager of ``with graph.colocate_with(op)``; overrides outer device scopes."""
 
     __slots__ = ("_added", "_graph", "_ignore_existing", "_old_colocation", "_old_devices")
 
@@ -302,9 +302,9 @@ class ColocationScope:
 
 
 class MapScope:
-    """Entries of one of the graph's maps (attributes, labels, gradients) for the length of a block.
+    """A context manager for entries of one of the graph's maps (attributes, labels, gradients).
 
-    A value of None takes an entry away inside the block.
+    A value of None removes an entry inside the block.
     """
 
     __slots__ = ("_entries", "_map", "_old")
@@ -330,7 +330,7 @@ class MapScope:
 
 
 class AttributeScope:
-    """Sets one attribute of a graph for the length of a block and yields the value."""
+    """A context manager that sets one attribute of a graph and yields the value."""
 
     __slots__ = ("_attribute", "_graph", "_old", "_value")
 

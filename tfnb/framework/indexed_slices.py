@@ -30,7 +30,7 @@ _LARGE_NUM_ELEMENTS = 100_000_000
 
 
 class IndexedSlicesValue(NamedTuple):
-    """What fetching an :class:`IndexedSlices` gives."""
+    """The value of a fetched :class:`IndexedSlices`."""
 
     values: Any
     indices: Any
@@ -44,12 +44,12 @@ class IndexedSlices:
     _is_indexed_slices = True
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
-        """Keep the parts.
+        """Store the parts.
 
         Args:
           values: the slices.
-          indices: a vector, where each slice belongs.
-          dense_shape: the shape of the whole, if it is known.
+          indices: a vector with the position of each slice.
+          dense_shape: the shape of the dense tensor, if it is known.
         """
         self._values = values
         self._indices = indices
@@ -62,23 +62,23 @@ class IndexedSlices:
 
     @property
     def indices(self) -> Tensor:
-        """Where each slice belongs in the first dimension."""
+        """The position of each slice in the first dimension."""
         return self._indices
 
     @property
     def dense_shape(self) -> Tensor | None:
-        """The shape of the whole as a tensor, if it is known."""
+        """The shape of the dense tensor as a tensor, if it is known."""
         return self._dense_shape
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the dense tensor."""
         if self._dense_shape is None:
             return TensorShape(None)
         return constant_value_as_shape(self._dense_shape)
 
     def get_shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """Return the static shape of the dense tensor."""
         return self.shape
 
     @property
@@ -93,7 +93,7 @@ class IndexedSlices:
 
     @property
     def op(self) -> Operation:
-        """The operation that gives ``values``."""
+        """The operation that produces ``values``."""
         return self._values.op
 
     @property
@@ -107,7 +107,7 @@ class IndexedSlices:
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that take any of the parts."""
+        """Return the operations that take any of the parts."""
         parts = [
             part for part in (self._values, self._indices, self._dense_shape) if part is not None
         ]
@@ -124,10 +124,10 @@ class IndexedSlices:
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None, *, as_ref: bool = False
 ) -> Any:
-    """``convert_to_tensor``, but tensors of any kind stay what they are.
+    """Convert like ``convert_to_tensor``, but leave tensors of any kind unchanged.
 
     Raises:
-      ValueError: a tensor has another dtype than the one asked for.
+      ValueError: a tensor does not have the requested dtype.
     """
     if not is_tensor(value) or not hasattr(value, "op"):
         return convert_to_tensor(value, dtype, name, as_ref=as_ref)
@@ -147,7 +147,7 @@ internal_convert_to_tensor_or_indexed_slices = convert_to_tensor_or_indexed_slic
 def internal_convert_n_to_tensor_or_indexed_slices(
     values: Iterable[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> list[Any]:
-    """:func:`convert_to_tensor_or_indexed_slices` for each value; None stays None."""
+    """Call :func:`convert_to_tensor_or_indexed_slices` for each value; None stays None."""
     if not isinstance(values, Iterable):
         raise TypeError("Argument `values` must be iterable.")
     return [
@@ -166,7 +166,7 @@ convert_n_to_tensor_or_indexed_slices = internal_convert_n_to_tensor_or_indexed_
 def _to_tensor(
     value: IndexedSlices, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
-    """The whole tensor; may be large."""
+    """Return the dense tensor, which may be large."""
     if dtype is not None and not dtype.is_compatible_with(value.dtype):
         raise ValueError(
             f"Incompatible tensor conversion requested to `dtype` {dtype.name} for IndexedSlices "

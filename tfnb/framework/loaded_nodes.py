@@ -1,10 +1,10 @@
-"""Tells the nodes that a file brought from those that the user built.
+"""The distinction between nodes from files and nodes that the user built.
 
-``import_graph_def`` notes which operations it added (``Graph.loaded_ranges``), and marks the
+``import_graph_def`` records which operations it added (``Graph.loaded_ranges``), and marks the
 functions (``is_loaded``).
-A session, before it sends nodes to the runtime, marks those of them that have effects: the runtime
-refuses these what was not allowed (:mod:`tfnb.core.effects`). The graph itself stays unmarked, so
-that what is exported from it says nothing of where it came from.
+Before a session sends nodes to the runtime, it marks those of them that have effects: the runtime
+refuses them every effect that is not allowed (:mod:`tfnb.core.effects`). The graph itself stays
+unmarked, so that a graph exported from it does not contain its origin.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 def is_loaded(op: Operation) -> bool:
-    """Whether an operation came from a file, not from the user's own calls."""
+    """Return whether an operation came from a file, not from the user's own calls."""
     return any(first <= op._id < end for first, end in op.graph.loaded_ranges)
 
 
 def mark_derived(op: Operation) -> None:
-    """Marks an operation that was made of one that a file brought, in a function or elsewhere."""
+    """Mark an operation that was made from a loaded one, in a function or elsewhere."""
     if op.op_definition.effects:
         op.graph.loaded_ranges.append((op._id, op._id + 1))
         op.graph.derived_operations.add(op)
 
 
 def mark_loaded(graph: Graph, graph_def: PlainGraphDef) -> bool:
-    """Marks the nodes, of those to be sent, that have effects and that the user did not build.
+    """Mark the nodes to be sent that have effects and that the user did not build.
 
     Returns:
       Whether there are any.
@@ -67,7 +67,7 @@ def mark_loaded(graph: Graph, graph_def: PlainGraphDef) -> bool:
 
 
 def is_stranger(op: Operation) -> bool:
-    """Whether an operation came from a file, and the user's nodes do not say what it works on."""
+    """Return whether an operation is from a file, and the user's nodes do not supply its paths."""
     if not is_loaded(op):
         return False
     if op in op.graph.derived_operations:
@@ -96,13 +96,13 @@ def _ancestors(tensors: list[Tensor]) -> Iterator[Operation]:
 
 @dataclass(frozen=True, slots=True)
 class NodeEffect:
-    """What one node may do to the world.
+    """One effect of one node outside the graph.
 
     Attributes:
-      node: its name; ``function/node`` inside a function.
-      op: its type.
+      node: the node's name; ``function/node`` inside a function.
+      op: the node's op.
       kind: ``read``, ``write``, ``python`` or ``network``.
-      path: the file, where it stands in the graph; None where it is computed or fed.
+      path: the file, if the graph contains its path; None if the path is computed or fed.
       is_loaded: whether the node came from a file.
     """
 
@@ -117,7 +117,7 @@ _NO_PATHS: list[Any] = []
 
 
 def effects_of(graph: Graph) -> list[NodeEffect]:
-    """What the nodes of a graph may do to the world, in the order of the graph; nothing is run."""
+    """Return the effects that the nodes of a graph may have, in graph order, without running."""
     found = []
     for op in graph.get_operations():
         for effect in op.op_definition.effects:
@@ -142,7 +142,7 @@ def effects_of(graph: Graph) -> list[NodeEffect]:
 
 
 def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
-    """The paths that stand in the graph; _NO_PATHS where there is no effect after all."""
+    """Return the paths that the graph contains; _NO_PATHS if there is no effect after all."""
     if not effect.source:
         return []
     definition = op.op_definition.op_def
@@ -159,7 +159,7 @@ def _known_paths(op: Operation, effect: effects.Effect) -> list[Any]:
 
 
 def _standing_texts(tensor: Tensor) -> list[Any]:
-    """The strings of a constant; asked so, it may still be fed."""
+    """Return the strings of a constant, without preventing that the tensor is fed."""
     while tensor.op.type in ("Identity", "PlaceholderWithDefault"):
         tensor = tensor.op.inputs[0]
     if tensor.op.type != "Const" or tensor.dtype is not dtypes.string:

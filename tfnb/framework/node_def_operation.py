@@ -1,9 +1,9 @@
-"""Makes one operation out of a NodeDef: ``tf.Operation.from_node_def``.
+"""Construction of one operation from a NodeDef: ``tf.Operation.from_node_def``.
 
-The message says everything but the inputs: the name is taken as it is, and name scopes, devices,
-control dependencies and attribute scopes around the call add nothing, as in TensorFlow. Only the
-control-flow context of the graph adopts the operation. A message may come from anywhere, so the
-operation counts as one that a file brought (:mod:`tfnb.framework.loaded_nodes`).
+The message determines everything except the inputs: the name is used unchanged, and the name
+scopes, devices, control dependencies and attribute scopes around the call add nothing, as in
+TensorFlow. Only the control-flow context of the graph adopts the operation. A message may come from
+anywhere, so the operation counts as loaded from a file (:mod:`tfnb.framework.loaded_nodes`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def operation_of_node_def(
     input_types: Sequence[DType] | None,
     original_op: Operation | None,
 ) -> Operation:
-    """Adds the operation; `tf.Operation.from_node_def` says what the arguments are."""
+    """Add the operation; for the arguments see `tf.Operation.from_node_def`."""
     if not isinstance(graph, Graph):
         raise TypeError(
             f"Argument g must be a Graph. Received an instance of type {type(graph)}: pass "
@@ -137,7 +137,7 @@ def _control_operation(one: Any) -> Operation:
 
 
 def _note_loaded(graph: Graph, op: Operation) -> None:
-    """Adds the operation to what files brought; neighbours share a range."""
+    """Add the operation to the loaded ones; neighbours share a range."""
     ranges = graph.loaded_ranges
     first = op._id
     if ranges and ranges[-1][1] == first:

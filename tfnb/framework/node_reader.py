@@ -1,7 +1,7 @@
-"""Reads the attributes of nodes of one op out of their messages.
+"""Reading of node attributes from messages, for the nodes of one op.
 
-Defaults are filled in, values compared with what the op allows, dtypes of inputs and outputs looked
-up.
+Defaults are filled in, values are checked against what the op allows, and the dtypes of inputs and
+outputs are looked up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class NodeReader:
-    """Reads attributes of nodes of one op: fills in defaults, checks what the op allows."""
+    """A reader of the attributes of one op's nodes, which adds defaults and checks values."""
 
     __slots__ = ("_defaults", "_fields", "definition", "plan")
 
@@ -45,10 +45,10 @@ class NodeReader:
         self._defaults = {a.name: (a.default, a.type) for a in attrs if a.has_default}
 
     def read_attrs(self, node: graph_pb2.NodeDef) -> dict[str, Any]:
-        """The plain values of a node's attributes.
+        """Return the plain values of a node's attributes.
 
         Raises:
-          ValueError: one is missing, of another kind, or not allowed.
+          ValueError: an attribute is missing, of another kind, or not allowed.
         """
         attrs: dict[str, Any] = {}
         fields = self._fields
@@ -93,7 +93,7 @@ class NodeReader:
         return attrs
 
     def _fill_in(self, node: graph_pb2.NodeDef, attrs: dict[str, Any]) -> None:
-        """Gives attributes that were left out their defaults, in the message too."""
+        """Set missing attributes to their defaults, in the message, too."""
         check_required(self.plan.op_def, node.name, attrs)
         for name, (default, attr_type) in self._defaults.items():
             if name not in attrs:
@@ -104,7 +104,7 @@ class NodeReader:
     def types(
         self, node: graph_pb2.NodeDef, attrs: dict[str, Any]
     ) -> tuple[Sequence[DType], Sequence[DType]]:
-        """The dtypes of a node's inputs and outputs."""
+        """Return the dtypes of a node's inputs and outputs."""
         deciding = self.plan.deciding
         if len(deciding) == 1:
             key = attrs[deciding[0]]
@@ -129,7 +129,7 @@ class NodeReader:
         message: attr_value_pb2.AttrValue,
         kind: str | None,
     ) -> Any:
-        """An attribute whose message holds another kind of value, or none."""
+        """Return an attribute whose message holds no value, or one of an unexpected kind."""
         attr_def = self._fields[name][1]
         if kind is None and attr_def.type.startswith("list("):
             return []

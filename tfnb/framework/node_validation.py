@@ -25,7 +25,7 @@ _REPAIR = (
 
 
 def fits(wanted: DType, given: DType) -> bool:
-    """Whether a tensor of dtype ``given`` may enter an input of dtype ``wanted``.
+    """Return whether an input of dtype ``wanted`` accepts a tensor of dtype ``given``.
 
     >>> from tfnb.core import dtypes
     >>> fits(dtypes.float32, dtypes.float32_ref), fits(dtypes.float32_ref, dtypes.float32)
@@ -35,7 +35,7 @@ def fits(wanted: DType, given: DType) -> bool:
 
 
 def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence[DType]) -> None:
-    """Compares the dtypes of inputs with those that the op takes.
+    """Compare the dtypes of inputs with those that the op accepts.
 
     Raises:
       ValueError: a dtype does not fit.
@@ -52,7 +52,7 @@ def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence
 def check_number_of_inputs(
     op_def: OpDef, node_name: str, wanted: Sequence[DType], found: int
 ) -> None:
-    """Compares the number of inputs with the number that the op takes.
+    """Compare the number of inputs with the number that the op takes.
 
     Raises:
       ValueError: the numbers differ.
@@ -66,7 +66,7 @@ def check_number_of_inputs(
 
 
 def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> None:
-    """Refuses list lengths before a list of that length is made.
+    """Refuse too long lists before they are made.
 
     Raises:
       ValueError: a list length is outside of 0 to ``MAX_LIST_LENGTH``.
@@ -80,7 +80,7 @@ def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> 
 
 
 def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None:
-    """Checks that the attributes without a default are present.
+    """Check that the attributes without a default are present.
 
     Raises:
       ValueError: some are missing.
@@ -96,7 +96,7 @@ def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None
 
 
 def check_allowed(op_def: OpDef, node_name: str, attr_def: AttrDef, value: Any) -> None:
-    """Checks an attribute's value against the minimum and the allowed values of the op.
+    """Check an attribute's value against the minimum and the allowed values of the op.
 
     Raises:
       ValueError: it is too small, too short, or not an allowed value.

@@ -1,10 +1,10 @@
-"""From a call like ``mat_mul(a, b, transpose_a=True)`` to a node in the graph.
+"""Construction of a node from a call like ``mat_mul(a, b, transpose_a=True)``.
 
-This is what :meth:`OpDefinition.__call__` runs.  Where every input is a tensor already, the dtypes
-of the inputs are a key into the op's plan and everything that follows from them was computed
-before.  Otherwise values are converted one input after the other, each knowing the dtypes that the
-earlier ones settled, under the name scope of the new op. Corresponds to TensorFlow's
-op_def_library.py, whose error texts it keeps.
+This is what :meth:`OpDefinition.__call__` runs.  If every input is a tensor already, the dtypes of
+the inputs are a key into the op's plan, and everything that depends on them was computed before.
+Otherwise values are converted one input after the other, each with the dtypes that the earlier ones
+determined, under the name scope of the new op. Corresponds to TensorFlow's op_def_library.py, with
+the same error texts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Adds a node and gives its outputs.
+    """Add a node and return its outputs.
 
     Args:
       definition: the op.
@@ -45,7 +45,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
       The operation if it has no outputs, else a tensor, a list, or a named tuple of these.
 
     Raises:
-      TypeError: an argument is missing, unknown, or of a type that the op does not take.
+      TypeError: an argument is missing, unknown, or of a type that the op does not accept.
       ValueError: an attribute's value is not allowed, shapes cannot fit, or inputs are of several
         graphs.
     """
@@ -62,7 +62,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
         inputs, given = plan.bind(args, kwargs)
     graph = get_default_graph()
     if graph.scopes().control_flow_context is not None:
-        # What brings the inputs into a branch or loop is named after the op.
+        # The nodes that bring the inputs into a branch or loop are named after the op.
         return _build_converting(plan, name, inputs, given)
     flat = inputs if not plan.has_lists else _flat(plan, inputs)
     for value in flat:
@@ -74,7 +74,7 @@ def build(definition: OpDefinition, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _flat(plan: OpPlan, inputs: Iterable[Any]) -> list[Any]:
-    """The inputs with lists opened; None, which no input can be, for a list that is none."""
+    """Return the inputs with lists flattened, and None in place of a list that is not a list."""
     flat: list[Any] = []
     for value, is_list in zip(inputs, plan.list_inputs):
         if not is_list:
@@ -95,7 +95,7 @@ def _signature(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> S
 
 
 def _signature_key(plan: OpPlan, inputs: Sequence[Any], flat: Sequence[Tensor]) -> Any:
-    """What decides a signature: the dtypes of all tensors, and the lengths of lists."""
+    """Return the key of a signature: the dtypes of all tensors, and the lengths of lists."""
     key: Any = tuple([tensor.dtype.as_datatype_enum for tensor in flat])
     if plan.has_lists:
         key = (key, *[len(v) for v, is_list in zip(inputs, plan.list_inputs) if is_list])
@@ -180,24 +180,24 @@ def _check_deprecation(plan: OpPlan, graph: Graph) -> None:
 
 
 def _ref_inputs(plan: OpPlan, flat: Sequence[Tensor]) -> tuple[Operation, ...]:
-    """The ops whose buffers the node changes in place: it must live on their device.
+    """Return the ops whose buffers the node changes in place: it must live on their device.
 
-    Of a list of references, the first counts.
+    For a list of references, only the first is returned.
     """
     return tuple(tensor.op for arg, tensor in zip(plan.op_def.inputs, flat) if arg.is_ref)
 
 
-# -------------------------------------------------------------------------------- which graph it is
+# -------------------------------------------------------------------------- the graph of the inputs
 
 
 # --------------------------------------------------------------------------- dtypes and conversions
 
 
 class _Resolver:
-    """Goes through the inputs of one call in order, converting them and settling attributes.
+    """A pass over the inputs of one call, in order, that converts them and determines attributes.
 
     Attributes:
-      attrs: the attributes settled so far.
+      attrs: the attributes determined so far.
       flat: the tensors so far.
     """
 
@@ -208,11 +208,11 @@ class _Resolver:
         self.op_name = plan.name
         self.attrs: dict[str, Any] = {}
         self.flat: list[Tensor] = []
-        # attribute -> the input that settled it
+        # attribute -> the input that determined it
         self._from: dict[str, str] = {}
 
     def signature(self) -> Signature:
-        """What the inputs decide, once all were added."""
+        """Return the attributes that the inputs determine, after all inputs were added."""
         attrs = {**self.plan.defaults, **self.attrs}
         for name in self.plan.op_def.inferred_attrs:
             if name not in attrs:
@@ -221,11 +221,11 @@ class _Resolver:
         return attrs, types
 
     def add(self, arg: ArgDef, value: Any) -> None:
-        """Converts one input.
+        """Convert one input.
 
         Raises:
-          TypeError: it has a type that the op does not take, or no tensor can be made of it.
-          ValueError: a list has the wrong length, or no tensor can be made of the value.
+          TypeError: it has a type that the op does not accept, or it cannot become a tensor.
+          ValueError: a list has the wrong length, or the value cannot become a tensor.
         """
         tensors = self._convert_list(arg, value) if arg.is_list else [self._convert_one(arg, value)]
         self.flat += tensors
@@ -249,7 +249,8 @@ class _Resolver:
         hint, allowed = (None, ()) if wanted is not None else self._preferences(arg)
         try:
             if allowed:
-                # What the value is by itself counts before the op's default, if the op takes it.
+                # The dtype of the value itself has priority over the op's default, if the op
+                # accepts it.
                 try:
                     tensor = convert_to_tensor(value, name=arg.name, as_ref=arg.is_ref)
                     if tensor.dtype.base_dtype in allowed:
@@ -332,7 +333,7 @@ class _Resolver:
         return tensors
 
     def _list_type(self, arg: ArgDef, values: Sequence[Any]) -> tuple[DType | None, DType | None]:
-        """The dtype that all elements must have, and the one they had better have."""
+        """Return the dtype that all elements must have, and the preferred one."""
         if arg.type is not None:
             return arg.type, None
         if not arg.number_attr:

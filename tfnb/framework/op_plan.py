@@ -1,9 +1,9 @@
-"""What can be said about building an op before any node is built; one plan per op.
+"""Plans for building ops: data that do not depend on the node; one plan per op.
 
-A plan knows the Python parameters of the op's builder, the defaults of its attributes, and, in
-``signatures``, what combinations of input dtypes were found good and which attributes follow from
-them.  The tables only grow, and every entry depends on the op alone, so that threads may fill them
-at once.
+A plan holds the Python parameters of the op's builder, the defaults of its attributes, and, in
+``signatures``, the combinations of input dtypes that were accepted and the attributes that follow
+from them.  The tables only grow, and every entry depends on the op alone, so that threads may fill
+them at the same time.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Signature = tuple[dict[str, Any], "tuple[DType, ...] | None"]
 
 
 class OpPlan:
-    """How to build nodes of one op.
+    """The plan for building nodes of one op.
 
     Attributes:
       definition: the op.
-      parameters: the builder's positional parameters: inputs, attributes without default,
-        attributes with.
-      num_inputs: how many of the parameters are inputs.
-      num_parameters: how many there are.
+      parameters: the builder's positional parameters: inputs, attributes without a default,
+        attributes with a default.
+      num_inputs: the number of parameters that are inputs.
+      num_parameters: the number of parameters.
       has_lists: whether an input is a list of tensors.
       has_refs: whether an input must be a reference.
-      settable: the attributes that callers give, by name; the others follow from the inputs.
+      settable: the attributes that callers may give, by name; the others follow from the inputs.
       required: the attributes that callers must give.
-      defaults: the values of attributes with a default, those that follow from inputs left out.
-      signatures: what follows from the dtypes of the inputs; key: see :meth:`key_of`.
+      defaults: the values of attributes with a default, without those that follow from inputs.
+      signatures: the attributes and dtypes that follow from the inputs; key: see :meth:`key_of`.
       deciding: the attributes that input and output dtypes depend on.
     """
 
@@ -102,15 +102,15 @@ class OpPlan:
     # -- parameters ------------------------------------------------------------------------------
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Splits a call's arguments into inputs and given attributes.
+        """Split a call's arguments into inputs and given attributes.
 
         Raises:
-          TypeError: an input is missing, a parameter is unknown, given twice or follows from the
+          TypeError: an input is missing, or a parameter is unknown, given twice or follows from the
             inputs.
         """
         parameters = self.parameters
         if len(args) > len(parameters):
-            # The builder has taken the name, which comes last, off already.
+            # The builder has removed the name, which comes last, already.
             raise TypeError(
                 f"{self.name} takes at most {len(parameters) + 1} arguments "
                 f"({', '.join((*parameters, 'name'))}), got {len(args)}."
@@ -143,10 +143,10 @@ class OpPlan:
         return inputs, values
 
     def made_attrs(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes that a caller gave, converted and checked; None stands for the default.
+        """Return the attributes that a caller gave, converted and checked; None is the default.
 
         Raises:
-          TypeError: a required one is missing, or a value is of another kind or dtype.
+          TypeError: a required attribute is missing, or a value is of another kind or dtype.
           ValueError: a value is not allowed.
         """
         for name in self.required:
@@ -168,17 +168,18 @@ class OpPlan:
                 made[name] = attr_conversion.make_attr(value, attr_def, self.name)
         return made
 
-    # -- what a node's attributes say ------------------------------------------------------------
+    # -- attributes of nodes ---------------------------------------------------------------------
 
     def attrs_of_create_op(
         self, node_name: str, inputs: Sequence[Tensor], given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """All attributes of a node whose inputs are tensors already.
+        """Return all attributes of a node whose inputs are tensors already.
 
         Args:
           node_name: the node, for messages.
           inputs: the flat inputs.
-          given: plain values or AttrValue messages; what follows from the inputs may be left out.
+          given: plain values or AttrValue messages; attributes that follow from the inputs may be
+            missing.
 
         Raises:
           TypeError: a value is of another kind.
@@ -212,10 +213,10 @@ class OpPlan:
     def check_inputs(
         self, node_name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> None:
-        """Compares the inputs of a node with what its attributes say.
+        """Compare the inputs of a node with its attributes.
 
         Raises:
-          ValueError: there are more or fewer of them, or one has another dtype.
+          ValueError: the number of inputs or the dtype of one differs.
         """
         wanted = self.op_def.input_types(attrs)
         node_validation.check_number_of_inputs(self.op_def, node_name, wanted, len(inputs))
@@ -224,10 +225,10 @@ class OpPlan:
     def check_input_types(
         self, node_name: str, inputs: Sequence[Tensor], input_types: Sequence[DType]
     ) -> None:
-        """Compares the inputs of a node with the dtypes that its maker said it takes.
+        """Compare the inputs of a node with the dtypes that the caller gave for them.
 
         Raises:
-          TypeError: one has another dtype.
+          TypeError: an input has another dtype.
         """
         if not all(dtype.is_compatible_with(t.dtype) for t, dtype in zip(inputs, input_types)):
             raise TypeError(
@@ -238,7 +239,7 @@ class OpPlan:
     # -- results ---------------------------------------------------------------------------------
 
     def result_of(self, op: Operation) -> Any:
-        """What the builder returns: the operation, a tensor, a list, or a named tuple of these."""
+        """Return the builder's result: the operation, a tensor, a list, or a named tuple."""
         return self._result(op)
 
     def _give_tuple(self, op: Operation) -> Any:
@@ -278,7 +279,7 @@ def _give_list(op: Operation) -> Any:
 
 
 def plan_of(definition: OpDefinition) -> OpPlan:
-    """The plan of an op; made on first use."""
+    """Return the plan of an op; made on first use."""
     plan: OpPlan | None = definition.builder_cache
     if plan is None:
         plan = definition.builder_cache = OpPlan(definition)

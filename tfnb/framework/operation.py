@@ -41,16 +41,14 @@ class Operation:
       graph: the graph that holds it.
       name: its name, unique in the graph.
       type: the name of the op (``MatMul``).
-      op_definition: what is known about the op.
+      op_definition: the definition of the op.
       inputs: the tensors it takes.
-      outputs: the tensors it gives.
+      outputs: the tensors it produces.
 
-    Internal to tfnb, for its own files alone:
-      attrs: the attributes as plain values; never changed in place.
-      control_ops: the operations that must run before this one.
-      requested_device: the device it was asked to run on, or "".
-      site: where it was made, packed.
-      kept_node_def: the NodeDef, if it was made and nothing changed since.
+    Internal to tfnb, for its own files only: attrs: the attributes as plain values; never changed
+      in place. control_ops: the operations that must run before this one. requested_device: the
+      requested device, or "". site: the place where it was made, in packed form. kept_node_def: the
+      NodeDef, if one was made and the operation did not change since.
     """
 
     __slots__ = (
@@ -82,13 +80,13 @@ class Operation:
     attrs: dict[str, Any]
     control_ops: tuple[Operation, ...]
     requested_device: str
-    # Position in the graph's list of operations, -1 until it is there.
+    # Position in the graph's list of operations, -1 until it is added.
     _id: int
     site: Site
     _control_flow_context: Any
     _original_op: Operation | None
     _gradient_function: Any
-    # The NodeDef, if it was made and nothing changed since.
+    # The NodeDef, if one was made and the operation did not change since.
     kept_node_def: graph_pb2.NodeDef | None
 
     def __init__(
@@ -131,26 +129,26 @@ class Operation:
         original_op: Operation | None = None,
         op_def: Any = None,
     ) -> Operation:
-        """Adds an operation to a graph as a NodeDef describes it.
+        """Add an operation to a graph from a NodeDef.
 
         Scopes of names, devices, attributes and control dependencies around the call add nothing.
-        The operation counts as one that a file brought: what it may do to the world is decided as
-        for `tf.import_graph_def`.
+        The operation counts as loaded from a file: its effects need permission, as after
+        `tf.import_graph_def`.
 
         Args:
           node_def: name, op, device and attributes; its ``input`` is not read.
           g: the graph, which must not be finalized.
-          inputs: the input tensors, lists opened.
-          output_types: ignored; the op's definition says what it gives.
+          inputs: the input tensors, with lists flattened.
+          output_types: ignored; the op's definition has the output dtypes.
           control_inputs: operations, tensors or IndexedSlices that must run first.
-          input_types: the dtypes it takes its inputs as; checked if given.
-          original_op: the operation that this one is made of.
+          input_types: the dtypes of the inputs as the op reads them; checked if given.
+          original_op: the operation that this one is made from.
           op_def: ignored; the registry has the definition.
 
         Raises:
           TypeError: an argument is of another class, or an input has another dtype.
-          ValueError: the name is taken or no name, or inputs and attributes do not fit the op.
-          NotFoundError: there is no such op.
+          ValueError: the name is taken or not valid, or inputs and attributes do not fit the op.
+          NotFoundError: the op does not exist.
           RuntimeError: the graph is finalized.
         """
         made: Operation = above.operation_of_node_def(
@@ -158,7 +156,7 @@ class Operation:
         )
         return made
 
-    # -- what it is ------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------
 
     @property
     def control_inputs(self) -> list[Operation]:
@@ -167,12 +165,12 @@ class Operation:
 
     @property
     def _control_outputs(self) -> list[Operation]:
-        """The operations that must run after this one; looks through the whole graph."""
+        """The operations that must run after this one; searches the whole graph."""
         return [op for op in self.graph.get_operations() if self in op.control_ops]
 
     @property
     def device(self) -> str:
-        """The device it was asked to run on, or ``""``."""
+        """The requested device, or ``""``."""
         return self.requested_device
 
     @property
@@ -184,7 +182,8 @@ class Operation:
         copy = graph_pb2.NodeDef()
         copy.CopyFrom(node_def_of(self))
         if len(self.control_ops) > 1:
-            # A graph's message sorts them; the operation's own has them as they were added.
+            # In the message of a graph they are sorted; the operation's own lists them in order of
+            # addition.
             del copy.input[-len(self.control_ops) :]
             copy.input.extend(f"^{other.name}" for other in self.control_ops)
         return copy
@@ -210,7 +209,7 @@ class Operation:
 
     @property
     def _input_types(self) -> list[DType]:
-        """The types that the op takes its inputs as: references only where it asks for them."""
+        """The dtypes in which the op reads its inputs: references only where it requires them."""
         return self.op_definition.op_def.input_types(self.attrs)
 
     @property
@@ -218,10 +217,10 @@ class Operation:
         return self._id
 
     def values(self) -> tuple[Tensor, ...]:
-        """The outputs (the old name)."""
+        """Return the outputs (the old name)."""
         return tuple(self.outputs)
 
-    # -- where it was made -----------------------------------------------------------------------
+    # -- place of creation -----------------------------------------------------------------------
 
     @property
     def creation_site(self) -> CreationSite | None:
@@ -236,18 +235,18 @@ class Operation:
     # -- attributes ------------------------------------------------------------------------------
 
     def get_attr(self, name: str) -> Any:
-        """An attribute as TensorFlow gives it: shapes, tensors and functions as messages.
+        """Return an attribute in TensorFlow's form: shapes, tensors and functions as messages.
 
         Raises:
-          ValueError: the operation has no such attribute.
+          ValueError: the operation does not have this attribute.
         """
         return attr_conversion.public_attr(self.attr(name))
 
     def attr(self, name: str) -> Any:
-        """An attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, bytes, ...
+        """Return an attribute as a plain value: TensorShape, TensorAttr, NameAttrList, DType, ...
 
         Raises:
-          ValueError: the operation has no such attribute.
+          ValueError: the operation does not have this attribute.
         """
         try:
             return self.attrs[name]
@@ -262,9 +261,9 @@ class Operation:
     _get_attr_int = attr
 
     def _set_attr(self, name: str, value: Any) -> None:
-        """Sets an attribute from an AttrValue message or a plain value."""
+        """Set an attribute from an AttrValue message or a plain value."""
         declared = self.op_definition.op_def.attr_by_name.get(name)
-        # A new dict: operations made alike share theirs.
+        # A new dict, because operations made in the same way share theirs.
         self.attrs = {**self.attrs, name: attr_conversion.stored_attr(value, declared)}
         self._node_changed()
 
@@ -273,7 +272,7 @@ class Operation:
         self._node_changed()
 
     def colocation_groups(self) -> list[bytes]:
-        """The groups (``b"loc:@name"``) that it must share a device with; its own if none."""
+        """Return the groups (``b"loc:@name"``) that must share its device; its own if none."""
         own = [b"loc:@" + self.name.encode()]
         try:
             classes = self.get_attr("_class")
@@ -284,7 +283,7 @@ class Operation:
     # -- changes by control-flow builders --------------------------------------------------------
 
     def _node_changed(self) -> None:
-        """Drops the cached NodeDef; says so where a session runs the operation as it was."""
+        """Drop the cached NodeDef; warn if a session has already taken the operation."""
         self.kept_node_def = None
         self.graph.exported_nodes = None
         if 0 <= self._id < self.graph.num_ops_sent:
@@ -309,10 +308,10 @@ class Operation:
         self._node_changed()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replaces one input.
+        """Replace one input.
 
         Raises:
-          TypeError: ``tensor`` is no tensor, or of another type than the op takes there.
+          TypeError: ``tensor`` is not a tensor, or has a type that this input does not accept.
           ValueError: it belongs to another graph.
         """
         if not isinstance(tensor, Tensor):
@@ -332,7 +331,7 @@ class Operation:
             self._node_changed()
 
     def _add_while_inputs(self, tensors: Iterable[Tensor]) -> None:
-        """Appends inputs, as while_v2 does when it captures more from outside."""
+        """Append inputs, for while_v2, which does so when it captures further outer tensors."""
         tensors = list(tensors)
         for tensor in tensors:
             if not isinstance(tensor, Tensor):
@@ -345,7 +344,7 @@ class Operation:
             self._node_changed()
 
     def _add_outputs(self, types: Iterable[DType], shapes: Iterable[Any]) -> None:
-        """Appends outputs, as while_v2 does together with inputs."""
+        """Append outputs, for while_v2, which does so together with inputs."""
         with self.graph._lock:
             for dtype, shape in zip(types, shapes, strict=True):
                 tensor = Tensor(self, len(self.outputs), dtype)
@@ -357,10 +356,10 @@ class Operation:
         self._add_control_inputs([op])
 
     def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
-        """Adds operations that must run before this one.
+        """Add operations that must run before this one.
 
         Raises:
-          TypeError: one of them is no operation.
+          TypeError: one of them is not an operation.
         """
         ops = list(ops)
         for op in ops:
@@ -378,7 +377,7 @@ class Operation:
     # -- running ---------------------------------------------------------------------------------
 
     def run(self, feed_dict: Any = None, session: SessionLike | None = None) -> None:
-        """Runs the operation and all that it needs.
+        """Run the operation and all that it needs.
 
         Args:
           feed_dict: values to use in place of tensors.

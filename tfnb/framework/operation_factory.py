@@ -1,8 +1,8 @@
-"""Makes one operation and lets everything around it have its say: shapes, control flow, scopes.
+"""Construction of one operation, with the shapes, control flow and scopes that apply to it.
 
 The order is TensorFlow's: the operation becomes part of the graph, the control-flow context adopts
-it (and may change its inputs), the blocks of control dependencies note it, then come attributes of
-scopes, device and colocation.
+it (and may change its inputs), the blocks of control dependencies record it, then the attributes,
+device and colocation of scopes are set.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.tensor import Tensor
 
-# Set by the control-flow builders: refuses an input that comes from inside a loop or branch.
+# Set by the control-flow builders: refuses an input from inside a loop or branch.
 _check_input_context: Callable[[Operation, Operation], None] | None = None
 
 
 def set_input_context_check(check: Callable[[Operation, Operation], None] | None) -> None:
-    """Installs ``check(op, input_op)``, which refuses inputs from another control-flow context.
+    """Install ``check(op, input_op)``, which refuses inputs from another control-flow context.
 
-    It is asked where the input has a context and the operation is not in the same one.
+    It is called if the input has a context and the operation is not in the same one.
     """
     global _check_input_context
     _check_input_context = check
@@ -51,7 +51,7 @@ def create_operation(
     colocate_with: tuple[Operation, ...] = (),
     compute_device: bool = True,
 ) -> Operation:
-    """Adds an operation whose attributes are complete and fit its inputs.
+    """Add an operation whose attributes are complete and fit its inputs.
 
     Args:
       graph: the graph.
@@ -65,7 +65,7 @@ def create_operation(
       compute_device: whether device scopes apply.
 
     Raises:
-      ValueError: the inputs' shapes do not fit, or the name is taken or no name.
+      ValueError: the inputs' shapes do not fit, or the name is taken or not valid.
       RuntimeError: the graph is finalized.
     """
     site = traceback_of_user.capture()
@@ -94,7 +94,7 @@ def create_operation(
 
 
 def _node_name(graph: Graph, name: str | bytes) -> str:
-    """The name of a new node: unique, or that of a scope."""
+    """Return the name of a new node: unique, or that of a scope."""
     if isinstance(name, bytes):
         name = shown_text(name)
     elif not isinstance(name, str):
@@ -113,7 +113,7 @@ def _node_name(graph: Graph, name: str | bytes) -> str:
 
 
 def join_control_flow(op: Operation) -> None:
-    """Lets the control-flow context adopt a new operation, which may change its inputs."""
+    """Let the control-flow context adopt a new operation, which may change its inputs."""
     context = op._control_flow_context
     if _check_input_context is not None:
         for tensor in op.inputs:
@@ -126,7 +126,7 @@ def join_control_flow(op: Operation) -> None:
 def apply_scopes(
     op: Operation, state: ScopeState, colocate_with: tuple[Operation, ...], compute_device: bool
 ) -> None:
-    """Gives a new operation the attributes and the device that the scopes around it ask for."""
+    """Set the attributes and the device of a new operation that the current scopes require."""
     graph = op.graph
     if graph._attr_scope_map:
         _apply_attr_scope(op)

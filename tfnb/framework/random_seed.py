@@ -14,12 +14,12 @@ _MAX_INT32 = 2**31 - 1
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the graph-level seed of the default graph."""
+    """Set the graph-level seed of the default graph."""
     get_default_graph().seed = seed
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The pair of seeds for an op that was given ``op_seed``.
+    """Return the pair of seeds for an op that was given ``op_seed``.
 
     With a graph-level seed and no op-level one, each op gets the next number of its graph.
     """
@@ -33,5 +33,5 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         if op_seed is None:
             op_seed = graph.next_op_seed()
         seeds = graph_seed % _MAX_INT32, op_seed % _MAX_INT32
-    # Two zeros would ask the kernel for a random seed.
+    # Two zeros would mean a random seed to the kernel.
     return (0, _MAX_INT32) if seeds == (0, 0) else seeds

@@ -1,4 +1,4 @@
-"""Holds what belongs together to one graph; tells where an element of another graph is from."""
+"""Checks that elements belong to one graph, with errors that name an element's own graph."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def assert_same_graph(original: Any, item: Any) -> None:
-    """Refuse two elements of different graphs; what is in no graph fits everywhere.
+    """Refuse two elements of different graphs; an element of no graph fits everywhere.
 
     Raises:
-      ValueError: they are of two graphs.
+      ValueError: they belong to two graphs.
     """
     original_graph = getattr(original, "graph", None)
     graph = getattr(item, "graph", None)
@@ -28,11 +28,11 @@ def assert_same_graph(original: Any, item: Any) -> None:
 
 
 def stranger_text(element: Any, graph: Graph) -> str:
-    """Where an element of another graph is from, and how to go on.
+    """Return the origin of an element of another graph, and advice.
 
     Args:
       element: a Tensor or Operation.
-      graph: the graph that it is not in.
+      graph: the graph that does not contain it.
     """
     op = element.op if isinstance(element, Tensor) else element
     theirs: Graph = op.graph

@@ -1,4 +1,4 @@
-"""Names as messages carry them: inside a scope while importing, without it while exporting."""
+"""Names in messages: put into a scope while importing, taken out of it while exporting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MARK = r"([\^]|loc:@|^)"
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """The name inside a scope; a mark in front (``^``, ``loc:@``) stays in front.
+    """Return the name inside a scope; a mark in front (``^``, ``loc:@``) stays in front.
 
     >>> prepend_name_scope("loc:@v", "a"), prepend_name_scope("v:0", None)
     ('loc:@a/v', 'v:0')
@@ -20,7 +20,7 @@ def prepend_name_scope(name: str, import_scope: str | None) -> str:
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """The name without the scope it begins with; other names stay as they are.
+    """Return the name without the scope it begins with; other names stay as they are.
 
     >>> strip_name_scope("^a/v", "a"), strip_name_scope("b/v", "a")
     ('^v', 'b/v')

@@ -1,4 +1,4 @@
-"""Scopes of the default graph: ``tf.name_scope``, ``tf.device`` and their kin."""
+"""Scopes of the default graph: ``tf.name_scope``, ``tf.device`` and similar functions."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ EXPORTS = {
 }  # fmt: skip
 
 
-class name_scope:  # a function to its callers
-    """A context manager for what a Python op builds: enters its values' graph and a name scope.
+class name_scope:  # used like a function
+    """A context manager for a Python op: enters the graph of its values and a name scope.
 
     Attributes:
-      name: the name asked for.
+      name: the requested name.
     """
 
     __slots__ = ("_default_name", "_graph", "_scope", "_values", "name")
@@ -48,11 +48,11 @@ class name_scope:  # a function to its callers
 
         Args:
           name: the name that the op's caller gave.
-          default_name: the name where the caller gave none.
+          default_name: the name if the caller gave none.
           values: the op's tensor arguments; their graph becomes the default one.
 
         Raises:
-          TypeError: ``default_name`` is no string.
+          TypeError: ``default_name`` is not a string.
         """
         if not (default_name is None or isinstance(default_name, str)):
             raise TypeError(
@@ -99,7 +99,7 @@ class name_scope:  # a function to its callers
 def op_scope(
     values: Sequence[Any] | None, name: str | None, default_name: str | None = None
 ) -> name_scope:
-    """:class:`name_scope` with its arguments in the old order."""
+    """Return a :class:`name_scope`; the arguments are in the old order."""
     warnings.warn(
         "tf.op_scope(values, name, default_name) is deprecated, use tf.name_scope(name, "
         "default_name, values)",
@@ -110,22 +110,22 @@ def op_scope(
 
 
 def get_name_scope() -> str:
-    """The current name scope of the default graph, without its final slash."""
+    """Return the current name scope of the default graph, without its final slash."""
     return get_default_graph().get_name_scope()
 
 
 def device(device_name_or_function: Any) -> DeviceScope:
-    """:meth:`Graph.device` of the default graph."""
+    """Call :meth:`Graph.device` of the default graph."""
     return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> ControlDependenciesScope:
-    """:meth:`Graph.control_dependencies` of the default graph."""
+    """Call :meth:`Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> ColocationScope:
-    """:meth:`Graph.colocate_with` of the default graph."""
+    """Call :meth:`Graph.colocate_with` of the default graph."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
@@ -137,7 +137,7 @@ def _colocate_with_for_gradient(
 
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Lifts what is built inside out of loops, branches, dependencies and function bodies."""
+    """Add ops outside of all loops, branches, control dependencies and function bodies."""
     graph = get_default_graph()
     scope = graph.get_name_scope()
     outer = next((g for g in reversed(_default_graph_stack.stack) if not g.building_function), None)
@@ -150,30 +150,30 @@ def init_scope() -> Iterator[None]:
 
 
 def container(container_name: str) -> AttributeScope:
-    """:meth:`Graph.container` of the default graph."""
+    """Call :meth:`Graph.container` of the default graph."""
     return get_default_graph().container(container_name)
 
 
 def add_to_collection(name: Any, value: Any) -> None:
-    """:meth:`Graph.add_to_collection` of the default graph."""
+    """Call :meth:`Graph.add_to_collection` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Any, value: Any) -> None:
-    """:meth:`Graph.add_to_collections` of the default graph."""
+    """Call :meth:`Graph.add_to_collections` of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """:meth:`Graph.get_collection` of the default graph."""
+    """Call :meth:`Graph.get_collection` of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Any) -> list[Any]:
-    """:meth:`Graph.get_collection_ref` of the default graph."""
+    """Call :meth:`Graph.get_collection_ref` of the default graph."""
     return get_default_graph().get_collection_ref(key)
 
 
 def get_all_collection_keys() -> list[str]:
-    """:meth:`Graph.get_all_collection_keys` of the default graph."""
+    """Call :meth:`Graph.get_all_collection_keys` of the default graph."""
     return get_default_graph().get_all_collection_keys()

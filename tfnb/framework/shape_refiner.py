@@ -1,6 +1,6 @@
-"""Runs an op's shape function on a new operation.
+"""The call of an op's shape function for a new operation.
 
-Corresponds to TensorFlow's ShapeRefiner; inputs that are known constants are worked out by
+Corresponds to TensorFlow's ShapeRefiner; inputs that are known constants are computed by
 :mod:`tfnb.framework.static_evaluation`.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
 
 
-# Errors of a shape function. Those after the first two mean that it met an unexpected input.
+# Errors of a shape function. All but the first two mean that it got an unexpected input.
 _ERRORS = (
     ValueError,
     InvalidArgumentError,
@@ -40,12 +40,12 @@ _ERRORS = (
     MemoryError,
     RecursionError,
 )
-# How many elements of an input the message about an op that does not fit shows.
+# Maximum number of elements of an input in the message about inputs that do not fit the op.
 _MAX_VALUES = 256
 
 
 class OperationInferenceContext(InferenceContext):
-    """An operation, as its shape function sees it; answers are worked out when asked for."""
+    """The view of an operation that its shape function gets; values are computed on request."""
 
     __slots__ = ("_asked_shapes", "_asked_values", "_operation")
 
@@ -59,27 +59,27 @@ class OperationInferenceContext(InferenceContext):
         self.node_name = op.name
         self.graph_def_version = op.graph.def_versions.producer
         self.output_handle_data = {}
-        # What the shape function looked at, for its error message.
+        # The values that the shape function read, for its error message.
         self._asked_values: dict[int, Any] = {}
         self._asked_shapes: dict[int, TensorShape] = {}
 
     @property
     def num_outputs(self) -> int:
-        """How many output tensors the node has."""
+        """The number of output tensors of the node."""
         return len(self._operation.outputs)
 
     def constant_value(self, index: int) -> np.ndarray | None:
-        """The value of an input where it is known while building, else None."""
+        """Return the value of an input if it is known during graph building, else None."""
         value = evaluate_constant(self._operation.inputs[index])
         if value is not None:
             self._asked_values[index] = value
         return value
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """An input's value read as a shape, with what is known of it.
+        """Return an input's value read as a shape, as far as it is known.
 
         Raises:
-          ValueError: the input has not one dimension, or a size below -1.
+          ValueError: the input does not have one dimension, or holds a size below -1.
         """
         self.with_rank(index, 1)
         shape = constant_as_shape(self._operation.inputs[index])
@@ -87,25 +87,25 @@ class OperationInferenceContext(InferenceContext):
         return shape
 
     def input_handle_data(self, index: int) -> list[tuple[DType, TensorShape]] | None:
-        """(dtype, shape) of what a resource or variant input refers to, or None."""
+        """Return (dtype, shape) that a resource or variant input refers to, or None."""
         return self._operation.inputs[index]._handle_data
 
 
 class FirstPassContext(OperationInferenceContext):
-    """An operation as its shape function sees it before any input is worked out.
+    """The view of an operation that its shape function gets before any input is computed.
 
-    TensorFlow runs a shape function without the values of inputs first, and again with those that
-    it asked for. What the first pass refuses is said without values.
+    TensorFlow runs a shape function first without the values of inputs, and again with the values
+    that it requested. Errors of the first pass contain no values.
     """
 
     __slots__ = ()
 
     def constant_value(self, index: int) -> np.ndarray | None:
-        """Nothing is known."""
+        """Return None: no value is known."""
         return None
 
     def constant_value_as_shape(self, index: int) -> TensorShape:
-        """No size is known, only how many there are."""
+        """Return a shape with unknown sizes; only their number may be known."""
         dims = self.with_rank(index, 1).dim_values
         if dims is None or dims[0] is None:
             return UNKNOWN_SHAPE
@@ -113,10 +113,10 @@ class FirstPassContext(OperationInferenceContext):
 
 
 def infer_shapes(op: Operation) -> None:
-    """Sets the static shapes of an operation's outputs.
+    """Set the static shapes of an operation's outputs.
 
     Raises:
-      ValueError: the inputs' shapes do not fit the op; names the node and the shapes.
+      ValueError: the inputs' shapes do not fit the op; the error names the node and the shapes.
     """
     function = op.op_definition.shape_function
     if function is unchanged_shape:

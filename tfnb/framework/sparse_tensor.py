@@ -1,4 +1,4 @@
-"""Sparse tensors: which elements are there, what they are, and the shape of the whole."""
+"""Sparse tensors: the positions of elements, their values, and the shape of the dense tensor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPORTS = {
 
 
 class SparseTensorValue(NamedTuple):
-    """What fetching a :class:`SparseTensor` gives, and what may be fed for one."""
+    """The value of a fetched :class:`SparseTensor`, which may also be fed for one."""
 
     indices: Any
     values: Any
@@ -44,7 +44,7 @@ class SparseTensor:
         Args:
           indices: int64, shape (number of elements, rank).
           values: the elements, a vector.
-          dense_shape: int64, the shape of the whole.
+          dense_shape: int64, the shape of the dense tensor.
 
         Raises:
           ValueError: the shapes of the parts do not fit.
@@ -62,7 +62,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """The sparse tensor for another one or for a value of one.
+        """Return the sparse tensor for a sparse tensor or for the value of one.
 
         Raises:
           TypeError: it is neither.
@@ -77,7 +77,7 @@ class SparseTensor:
 
     @property
     def indices(self) -> Tensor:
-        """Which elements there are, one row of indices for each."""
+        """The positions of the elements, one row of indices for each."""
         return self._indices
 
     @property
@@ -87,33 +87,33 @@ class SparseTensor:
 
     @property
     def dense_shape(self) -> Tensor:
-        """The shape of the whole as a tensor."""
+        """The shape of the dense tensor as a tensor."""
         return self._dense_shape
 
     def with_values(self, new_values: Any) -> SparseTensor:
-        """The same with other elements."""
+        """Return a sparse tensor with the same positions and other elements."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """The static shape of the dense tensor."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """What is known of the shape of the whole."""
+        """Return the static shape of the dense tensor."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Adds what the caller knows of the shape of the whole.
+        """Merge a shape that the caller knows into the static shape.
 
         Raises:
-          ValueError: it contradicts what was known.
+          ValueError: it contradicts the static shape.
         """
         self._shape = self._shape.merge_with(TensorShape(shape))
 
     @property
     def op(self) -> Operation:
-        """The operation that gives ``values``."""
+        """The operation that produces ``values``."""
         return self._values.op
 
     @property
@@ -132,12 +132,12 @@ class SparseTensor:
         return self._indices.graph
 
     def consumers(self) -> list[Operation]:
-        """The operations that take any of the parts."""
+        """Return the operations that take any of the parts."""
         parts = (self._indices, self._values, self._dense_shape)
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: SessionLike | None = None) -> SparseTensorValue:
-        """Runs what is needed and gives the value; see ``Tensor.eval``."""
+        """Run the operations that it needs and return its value; see ``Tensor.eval``."""
         parts = [self._indices, self._values, self._dense_shape]
         found = session_for_eval(self.graph, session).run(parts, feed_dict)
         return SparseTensorValue(*found)
@@ -152,22 +152,22 @@ class SparseTensor:
 
     @staticmethod
     def _override_operator(operator: str, function: Callable[..., Any]) -> None:
-        """Makes ``function`` the implementation of an operator of all sparse tensors."""
+        """Make ``function`` the implementation of an operator of all sparse tensors."""
         override_operator(SparseTensor, operator, function)
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether a value is a sparse tensor or the value of one."""
+    """Return whether a value is a sparse tensor or the value of one."""
     return isinstance(value, (SparseTensor, SparseTensorValue))
 
 
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Tensor | SparseTensor:
-    """``convert_to_tensor``, but sparse tensors and their values become sparse tensors.
+    """Convert like ``convert_to_tensor``, but make sparse tensors from sparse tensors or values.
 
     Raises:
-      RuntimeError: a sparse tensor has another dtype than the one asked for.
+      RuntimeError: a sparse tensor does not have the requested dtype.
     """
     if dtype is not None:
         dtype = dtypes.as_dtype(dtype)

@@ -1,8 +1,8 @@
-"""Values of tensors that can be known while the graph is built, for shape functions.
+"""Values of tensors that are known while the graph is built, for shape functions.
 
-A tensor is known if it comes from constants, and from shapes that are known, through pure ops;
-those are computed with their own kernels.  What was found is kept on the tensor.  Nothing here
-forbids feeding a tensor: shapes inferred so are hints that TensorFlow gives too.  Corresponds to
+A tensor is known if it is computed from constants, and from known shapes, by pure ops; these are
+computed with their own kernels.  The value is stored on the tensor.  This module does not prevent
+feeding a tensor: the inferred shapes are hints, as in TensorFlow.  Corresponds to
 eval_const_tensor.cc and shape_refiner.cc; the limits are ours.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
 
-# A subgraph or an intermediate larger than this is not worth computing for a shape.
+# A larger subgraph or intermediate value is not worth computing for a shape.
 MAX_NODES = 1000
 MAX_ELEMENTS = 100_000
 _MAX_DEPTH = 50
@@ -35,7 +35,7 @@ _NOT_CONSTANT = ops_with(Trait.NOT_CONSTANT)
 
 
 class _Host:
-    """The device that constants are computed on."""
+    """The device on which constants are computed."""
 
     name = ""
     device_type = "CPU"
@@ -48,7 +48,7 @@ _HOST = _Host()
 
 
 def evaluate_constant(tensor: Tensor) -> np.ndarray | None:
-    """The value of a tensor if it is known, else None; not to be written to."""
+    """Return the value of a tensor if it is known, else None; it must not be written to."""
     value = _known(tensor)
     if value is not None or tensor.op.type in _NOT_CONSTANT:
         return value
@@ -77,7 +77,7 @@ def evaluate_constant(tensor: Tensor) -> np.ndarray | None:
 
 
 def _known(tensor: Tensor) -> np.ndarray | None:
-    """The value of a tensor that is known without computing others."""
+    """Return the value of a tensor if it is known without computing others."""
     if tensor.known_value is not None:
         return tensor.known_value
     op = tensor.op
@@ -110,7 +110,7 @@ def _from_shape(kind: str, shape: TensorShape, tensor: Tensor) -> np.ndarray | N
 
 
 def _one_dimension(op: Operation) -> np.ndarray | None:
-    """``tf.shape(x)[i]`` where that dimension of x is known, though others may not be."""
+    """Return ``tf.shape(x)[i]`` if that dimension of x is known, even if others are not."""
     attrs = op.attrs
     if attrs["shrink_axis_mask"] != 1 or attrs["begin_mask"] or attrs["new_axis_mask"]:
         return None
@@ -138,7 +138,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
-    """Runs a kernel on known inputs and adds its outputs to ``values``; False if it cannot."""
+    """Run a kernel on known inputs and add its outputs to ``values``; False if it cannot."""
     if not _is_pure(op):
         return False
     for tensor in op.outputs:
@@ -151,7 +151,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
             return False
         with np.errstate(all="ignore"):
             outputs = kernel.compute(*[values[tensor] for tensor in op.inputs])
-    except Exception:  # what the op does not accept, it will say when it runs
+    except Exception:  # the op itself raises the error when it runs
         return False
     if not isinstance(outputs, tuple):
         outputs = (outputs,)
@@ -169,10 +169,10 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
 
 
 def constant_as_shape(tensor: Tensor, depth: int = 0) -> TensorShape:
-    """What is known of a tensor's value, read as a shape: -1 is an unknown dimension.
+    """Return a tensor's value read as a shape, as far as it is known: -1 is an unknown dimension.
 
     Raises:
-      ValueError: a scalar that is known and not -1.
+      ValueError: the tensor is a scalar that is known and not -1.
     """
     dims = tensor._shape.dim_values
     if dims == ():

@@ -1,8 +1,8 @@
 """A tensor of the graph: one output of one operation.
 
-Arithmetic and comparison operators are registered from outside, by the ops that compute them,
-through :meth:`Tensor._override_operator`; so this room needs no op.  Equality and hash are
-identity, as in TensorFlow 1.
+Arithmetic and comparison operators are registered by the ops that compute them, through
+:meth:`Tensor._override_operator`, so that this folder needs no op. Equality and hash are identity,
+as in TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Tensor:
         }
     )
 
-    # Makes `ndarray + tensor` ask the tensor first.
+    # Makes `ndarray + tensor` call the tensor's operator first.
     __array_priority__ = 100
 
     op: Operation
@@ -97,9 +97,9 @@ class Tensor:
     value_index: int
     dtype: DType
     _shape: TensorShape
-    # (dtype, shape) pairs of what a resource or variant refers to.
+    # (dtype, shape) pairs that a resource or variant refers to.
     _handle_data: list[tuple[DType, TensorShape]] | None
-    # The value, once it was found to be known while building.
+    # The value, once it was found to be known during graph building.
     known_value: np.ndarray | None
 
     if TYPE_CHECKING:
@@ -153,12 +153,12 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """The device that the operation was asked to run on, or ``""``."""
+        """The requested device of the operation, or ``""``."""
         return self.op.requested_device
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape while building."""
+        """The static shape."""
         return self._shape
 
     @property
@@ -167,24 +167,24 @@ class Tensor:
         return self._shape.rank
 
     def get_shape(self) -> TensorShape:
-        """What is known of the shape while building."""
+        """Return the static shape."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Adds what the caller knows of the shape.
+        """Merge a shape that the caller knows into the static shape.
 
         Args:
-          shape: anything that ``TensorShape`` takes.
+          shape: any value that ``TensorShape`` accepts.
 
         Raises:
-          ValueError: it contradicts what was known.
+          ValueError: it contradicts the static shape.
         """
         if not isinstance(shape, TensorShape):
             shape = TensorShape(shape)
         self._shape = merge_shapes(self._shape, shape)
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor, once for each of their inputs that it is."""
+        """Return the operations that take this tensor, once for each of their inputs that is it."""
         return self.graph.consumer_index.of(self)
 
     @property
@@ -192,7 +192,7 @@ class Tensor:
         return id(self)
 
     def _as_node_def_input(self) -> str:
-        """The text that names this tensor in a NodeDef's inputs."""
+        """Return the text that names this tensor in a NodeDef's inputs."""
         return f"{self.op.name}:{self.value_index}" if self.value_index else self.op.name
 
     def _shape_as_list(self) -> list[int | None] | None:
@@ -203,7 +203,7 @@ class Tensor:
         return self._shape.dim_values
 
     def eval(self, feed_dict: Any = None, session: SessionLike | None = None) -> Any:
-        """Runs what is needed and gives the value.
+        """Run the operations that the tensor needs and return its value.
 
         Args:
           feed_dict: values to use in place of tensors.
@@ -215,13 +215,13 @@ class Tensor:
         return session_for_eval(self.graph, session).run(self, feed_dict)
 
     def ref(self) -> Reference:
-        """A hashable stand-in for this tensor."""
+        """Return a hashable stand-in for this tensor."""
         return Reference(self)
 
     experimental_ref = ref
 
     def __tf_tensor__(self, dtype: DType | None = None, name: str | None = None) -> Tensor:
-        """Return itself; ValueError if another dtype is asked for."""
+        """Return itself; ValueError if another dtype is requested."""
         if dtype is not None and not dtype.is_compatible_with(self.dtype):
             prefix = f"{name}: " if name is not None else ""
             raise ValueError(
@@ -243,7 +243,7 @@ class Tensor:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        """Refuse: a tensor is part of its graph, and no copy of it would be."""
+        """Refuse: a tensor is part of its graph, and a copy would not be."""
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def __bool__(self) -> NoReturn:
@@ -271,7 +271,7 @@ class Tensor:
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """Refuse: there is no value to give to NumPy."""
+        """Refuse: there is no value for NumPy."""
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may "
             "indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
@@ -284,15 +284,15 @@ class Tensor:
 
     @staticmethod
     def _override_operator(operator: str, function: Callable[..., Any]) -> None:
-        """Makes ``function`` the implementation of an operator of all tensors."""
+        """Make ``function`` the implementation of an operator of all tensors."""
         override_operator(Tensor, operator, function)
 
 
 def override_operator(cls: type[Any], operator: str, function: Callable[..., Any]) -> None:
-    """Sets an operator of a tensor class.
+    """Set an operator of a tensor class.
 
     Raises:
-      ValueError: the operator is none of those that may be set.
+      ValueError: the operator is not one of those that may be set.
     """
     if operator not in Tensor.OVERLOADABLE_OPERATORS:
         raise ValueError(
@@ -303,7 +303,7 @@ def override_operator(cls: type[Any], operator: str, function: Callable[..., Any
 
 
 class Reference:
-    """What stands for a tensor in sets and dicts where the tensor itself may not."""
+    """A hashable object that represents a tensor in sets and dicts."""
 
     __slots__ = ("_target",)
 
@@ -311,11 +311,11 @@ class Reference:
         self._target = target
 
     def deref(self) -> Any:
-        """The tensor."""
+        """Return the tensor."""
         return self._target
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both stand for one object."""
+        """Return whether both represent one object."""
         return isinstance(other, Reference) and self._target is other._target
 
     def __hash__(self) -> int:

@@ -24,8 +24,8 @@ from tfnb.framework.tensor import Tensor
 # or object of a class with a registered conversion; a sequence of them for a list of inputs.
 TensorLike: TypeAlias = Any
 
-# The result of a function that is built of ops: a Tensor, unless the op has several outputs or none
-# or the function was given a ragged or sparse value.
+# The result of a function that is built from ops: a Tensor, unless the op has several outputs or
+# none or the function was given a ragged or sparse value.
 TensorResult: TypeAlias = Tensor | Any
 
 # The result of a gradient function: one gradient for each input of the op, each a Tensor, an
@@ -59,7 +59,7 @@ Partitioner: TypeAlias = Callable[..., Sequence[int]] | None
 # None: ``get_variable`` itself.
 CustomGetter: TypeAlias = Callable[..., Any] | None
 
-# -- arguments that are no tensors ---------------------------------------------------------------
+# -- arguments that are not tensors --------------------------------------------------------------
 
 # Names of collections of the graph: one, or a sequence of them.
 CollectionNames: TypeAlias = Any

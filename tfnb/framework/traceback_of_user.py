@@ -1,9 +1,9 @@
 """Locations in the user's program where ops were made: notebook cell or file, and line.
 
 Every op keeps a :data:`Site`, recorded once while it is built: the innermost frames outside this
-package, each as its code and its current instruction, in one flat tuple.  Nothing is formatted or
-looked up then; :class:`CreationSite` does so on request.  Frames end at a notebook cell, because
-the frames above a cell belong to the notebook.
+package, each as its code and its current instruction, in one flat tuple. No text is formatted or
+looked up at that time; :class:`CreationSite` does so on request. Frames end at a notebook cell,
+because the frames above a cell belong to the notebook.
 
 A cell run twice has the same file name, so a site also holds the number of runs registered at that
 time: ``register_cell`` adds one run, and a site belongs to the latest run of its file with a lower
@@ -107,7 +107,7 @@ def capture() -> Site:
     """Return the site of the code that called into this package."""
     frame = sys._getframe(1)
     internal = _is_internal
-    # Walk out of the package.
+    # Skip the frames of this package.
     while True:
         code = frame.f_code
         filename = code.co_filename

@@ -70,13 +70,14 @@ def _walk(
 
 
 def post_order(graph: Graph, *, back_edges: bool = True) -> list[Node]:
-    """Return the nodes reachable from the source, each after its consumers (loops aside).
+    """Return the nodes reachable from the source, each after its consumers (except in loops).
 
     Args:
       graph: the graph.
       back_edges: whether to walk along the edges that leave a NextIteration, too.
     """
-    # Same order as depth_first's ``leave``, but faster: several passes need it at each first run.
+    # The same order as depth_first's ``leave``, but faster: several passes compute it in each first
+    # run.
     order: list[Node] = []
     seen = bytearray(graph.num_node_ids)
     # None comes above a node whose consumers are done.
@@ -114,7 +115,7 @@ def reverse_post_order(graph: Graph, *, back_edges: bool = True) -> list[Node]:
 
 
 def is_not_back_edge(edge: Edge) -> bool:
-    """Whether the edge goes forward, that is, does not leave a NextIteration."""
+    """Return whether the edge goes forward, that is, does not leave a NextIteration."""
     return not edge.src.kind.is_next_iteration
 
 

@@ -1,7 +1,7 @@
-"""In which frame each node runs.
+"""The frame in which each node runs.
 
 Corresponds to TensorFlow's graph/control_flow.cc.  A frame is a loop: an Enter leads in, an Exit
-leads back to the frame around it, every other node runs where its inputs come from.  The root frame
+leads back to the frame around it, every other node runs in the frame of its inputs.  The root frame
 belongs to the source and has the name "".  Nodes that the source does not reach are left out.
 """
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ControlFlowInfo:
-    """Where a node runs; nodes of a frame share it.
+    """The frame of a node; nodes of one frame share the object.
 
     Attributes:
       frame: an Enter of the frame, or the source for the root frame; None if unreachable.
-      parent_frame: the same for the frame around it.
+      parent_frame: an Enter of the frame around it, or the source.
       frame_name: the frame's name, "" for the root.
     """
 
@@ -34,7 +34,7 @@ class ControlFlowInfo:
 
 
 def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
-    """The frame of every node, by node id.
+    """Return the frame of every node, by node id.
 
     Raises:
       InvalidArgumentError: a node's inputs come from different frames, an Enter has no frame name,
@@ -43,7 +43,7 @@ def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
     """
     source = graph.source
     if not any(node is not None and node.kind.crosses_frames for node in graph.nodes):
-        # Everything runs in the root frame; what the source does not reach runs nowhere.
+        # Every reachable node runs in the root frame.
         return _all_in_root(graph)
     info = [ControlFlowInfo()] * graph.num_node_ids
     info[source.id] = ControlFlowInfo(source, source)
@@ -82,10 +82,10 @@ def build_control_flow_info(graph: Graph) -> list[ControlFlowInfo]:
 
 
 def frame_name_of(enter: Node) -> str:
-    """The name of the frame that an Enter leads into.
+    """Return the name of the frame that an Enter leads into.
 
     Raises:
-      InvalidArgumentError: it is empty.
+      InvalidArgumentError: the name is empty.
     """
     name = enter.attrs["frame_name"]
     text: str = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
@@ -150,7 +150,8 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
             ).naming(node.name)
         if kind.is_loop_cond:
             other = loop_conds.get(here.frame_name)
-            # The counters of a loop and of its gradient are the one case of two loops in a frame.
+            # Two loops may share a frame in one case only: the counters of a loop and of its
+            # gradient.
             if (
                 other is not None
                 and "LoopCounter" not in other.name

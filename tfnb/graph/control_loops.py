@@ -1,7 +1,7 @@
-"""Loops that span devices: every device gets a loop of its own, steered by the one that decides.
+"""Loops that span devices: each gets a shadow loop, controlled by the device of the LoopCond.
 
 Corresponds to AddControlFlow in TensorFlow's graph_partition.cc.  The device of the LoopCond
-leads.  Each other device with an edge of the frame coming in gets a shadow loop around the received
+leads.  Each other device that an edge of the frame enters gets a shadow loop around the received
 predicate::
 
     Const -> Enter -> Merge -> Switch(pred received) -true-> NextIteration -> Merge
@@ -9,7 +9,8 @@ predicate::
                         ^-> every Recv of the frame on that device
 
 so that its Recvs start once per iteration and its frame ends with the leader's.  In nested loops
-the shadow's Merge feeds the shadow Enter of the loop inside.  The nodes are named ``_cloop...``.
+the Merge of the outer shadow feeds the Enter of the inner shadow.  The nodes are named
+``_cloop...``.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ _PREFIX = "_cloop"
 
 
 def is_control_loop(node: Node) -> bool:
-    """Whether the node belongs to a shadow loop."""
+    """Return whether the node belongs to a shadow loop."""
     return node.name.startswith(_PREFIX)
 
 
 def empty_const_attrs() -> dict[str, Any]:
-    """The attributes of the constant that stands for "it happened"."""
+    """Return the attributes of the empty constant that only signals that a node ran."""
     return {
         "dtype": dtypes.float32,
         "value": TensorAttr.from_value(np.zeros((0,), np.float32)),
@@ -46,7 +47,7 @@ def empty_const_attrs() -> dict[str, Any]:
 
 
 def add_control_flow(graph: Graph, name_counter: Iterator[int]) -> None:
-    """Moves control flow beside its data and adds shadow loops where a frame spans devices.
+    """Move control flow nodes to the device of their data; add shadow loops where needed.
 
     Raises:
       InvalidArgumentError: frames do not fit together, or a loop across devices has no LoopCond.
@@ -60,15 +61,16 @@ def add_control_flow(graph: Graph, name_counter: Iterator[int]) -> None:
 
 
 def colocate_control_flow(graph: Graph) -> None:
-    """Puts Switch and Exit beside their input, Enter and NextIteration beside their first consumer.
+    """Put Switch and Exit on the device of their input, Enter and NextIteration on the consumer's.
 
-    This overrides explicit devices: a Switch elsewhere would send its data even where it is dead.
+    The consumer is the first one.  This overrides explicit devices: a Switch elsewhere would send
+    its data even where it is dead.
     """
     depth_first([graph.source], enter=_colocate)
 
 
 def control_flow_neighbour(node: Node) -> Node | None:
-    """The node whose device a control flow node takes, or None where it takes no other's."""
+    """Return the node whose device a control flow node must use, or None if it keeps its own."""
     if node.is_switch or node.is_exit:
         for edge in node.in_edges:
             if edge.dst_input == 0:
@@ -88,7 +90,7 @@ def _colocate(node: Node) -> None:
 
 @dataclass(slots=True)
 class _ShadowLoop:
-    """The ends of one shadow loop that others connect to."""
+    """The nodes of one shadow loop to which other nodes connect."""
 
     enter: Node
     merge: Node
@@ -111,7 +113,7 @@ class _ShadowLoops:
         }
 
     def add(self) -> None:
-        """Adds the loops, then lets every consumer of a remote tensor wait for its Merge."""
+        """Add the loops, then let every consumer of a remote tensor wait for its Merge."""
         for edge in self.graph.edges:
             if self._shared_frame(edge):
                 self._add_loops(edge)
@@ -119,11 +121,11 @@ class _ShadowLoops:
             frame_name = self._shared_frame(edge)
             if frame_name:
                 loop = self.loops[frame_name, edge.dst.assigned_device]
-                # One for each remote input: the cut moves each to the Recv it makes.
+                # One edge for each remote input: the partitioner moves each to the Recv it makes.
                 self.graph.add_control_edge(loop.merge, edge.dst, allow_duplicates=True)
 
     def _shared_frame(self, edge: Edge) -> str:
-        """The frame in which an edge crosses devices, "" where it does not or is at the root."""
+        """Return the frame in which an edge crosses devices, "" if none or in the root."""
         src, dst = edge.src, edge.dst
         if not src.is_op or not dst.is_op or src.assigned_device == dst.assigned_device:
             return ""
@@ -138,7 +140,7 @@ class _ShadowLoops:
         return parent
 
     def _add_loops(self, edge: Edge) -> None:
-        """Adds the shadow of the edge's frame on its destination, then of the frames around."""
+        """Add the shadow of the edge's frame on its destination, then of the outer frames."""
         device = edge.dst.assigned_device
         node = self._outside_of(edge.src) if edge.src.is_exit else edge.src
         child: _ShadowLoop | None = None
@@ -189,7 +191,7 @@ class _ShadowLoops:
     def _add_node(
         self, edge: Edge, prefix: str, op: str, attrs: dict[str, Any], beside: Node
     ) -> Node:
-        """Adds a node on the edge's destination, in the frame of ``beside``."""
+        """Add a node on the edge's destination, in the frame of ``beside``."""
         node = self.graph.add_node(
             f"{prefix}{edge.dst.name}/_{next(self.name_counter)}",
             op,

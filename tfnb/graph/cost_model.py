@@ -24,9 +24,9 @@ class OutputCost:
     """The largest tensor seen at one output.
 
     Attributes:
-      total_bytes: of all tensors together.
-      max_bytes: of the largest one, -1 if none was seen.
-      allocation_id: of its buffer.
+      total_bytes: the size of all tensors together.
+      max_bytes: the size of the largest one, -1 if none was seen.
+      allocation_id: the id of its buffer.
     """
 
     total_bytes: int = 0
@@ -58,13 +58,13 @@ class CostModel:
         self._min_count = 0
 
     def cost(self, node: Node) -> NodeCost:
-        """The record of a node; made empty if there is none."""
+        """Return the record of a node; made empty if there is none."""
         return self._nodes.setdefault(node.name, NodeCost())
 
     # -- recording
 
     def record_execution(self, node: Node, time_us: int) -> None:
-        """Counts one run of a node that took ``time_us``."""
+        """Count one run of a node that took ``time_us``."""
         cost = self.cost(node)
         cost.count += 1
         cost.total_time_us += time_us
@@ -79,7 +79,7 @@ class CostModel:
         dtype: DType,
         allocation_id: int = UNKNOWN,
     ) -> None:
-        """Notes a tensor that came out of a node; keeps the form of the largest."""
+        """Record a tensor that a node produced; keep shape and dtype of the largest."""
         found = self.cost(node).outputs.setdefault(output, OutputCost())
         found.total_bytes += num_bytes
         if num_bytes >= found.max_bytes:
@@ -89,12 +89,12 @@ class CostModel:
             found.allocation_id = allocation_id
 
     def record_memory(self, node: Node, temporary_bytes: int, persistent_bytes: int) -> None:
-        """Notes what a node's last run took besides its outputs, and what it keeps."""
+        """Record the memory that a node's last run used besides its outputs, and what it keeps."""
         cost = self.cost(node)
         cost.temporary_bytes, cost.persistent_bytes = temporary_bytes, persistent_bytes
 
     def suppress_infrequent(self) -> None:
-        """From now on, estimates leave out nodes that ran less than half as often as the median."""
+        """Leave nodes that ran less than half as often as the median out of later estimates."""
         counts = sorted(cost.count for cost in self._nodes.values() if cost.count > 0)
         middle = len(counts) // 2
         # The mean of the two middle values.
@@ -104,39 +104,39 @@ class CostModel:
     # -- what was recorded
 
     def total_count(self, node: Node) -> int:
-        """How often a node ran."""
+        """Return how often a node ran."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.count
 
     def max_execution_time(self, node: Node) -> int:
-        """The longest run of a node, in microseconds."""
+        """Return the longest run of a node, in microseconds."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.max_execution_time_us
 
     def temporary_memory_size(self, node: Node) -> int:
-        """The bytes that a node's last run took and gave back."""
+        """Return the bytes that a node's last run allocated and freed."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.temporary_bytes
 
     def persistent_memory_size(self, node: Node) -> int:
-        """The bytes that a node keeps from one step to the next."""
+        """Return the bytes that a node keeps from one step to the next."""
         found = self._nodes.get(node.name)
         return 0 if found is None else found.persistent_bytes
 
     def max_memory_size(self, node: Node, output: int) -> int:
-        """The bytes of the largest tensor of an output, -1 if none was recorded."""
+        """Return the bytes of the largest tensor of an output, -1 if none was recorded."""
         return self._output(node, output).max_bytes
 
     def allocation_id(self, node: Node, output: int) -> int:
-        """The id of the buffer of an output's largest tensor, -1 if none was recorded."""
+        """Return the id of the buffer of an output's largest tensor, -1 if none was recorded."""
         return self._output(node, output).allocation_id
 
     def max_memory_shape(self, node: Node, output: int) -> TensorShape | None:
-        """The shape of an output's largest tensor."""
+        """Return the shape of an output's largest tensor."""
         return self._output(node, output).shape
 
     def max_memory_type(self, node: Node, output: int) -> DType | None:
-        """The dtype of an output's largest tensor."""
+        """Return the dtype of an output's largest tensor."""
         return self._output(node, output).dtype
 
     def _output(self, node: Node, output: int) -> OutputCost:
@@ -146,14 +146,14 @@ class CostModel:
     # -- estimates
 
     def size_estimate(self, node: Node, output: int) -> int:
-        """Bytes per run at an output."""
+        """Return the bytes per run at an output."""
         count = self.total_count(node)
         if count < self._min_count:
             return 0
         return self._output(node, output).total_bytes // max(1, count)
 
     def time_estimate(self, node: Node) -> int:
-        """Microseconds per run, at least 1."""
+        """Return the microseconds per run, at least 1."""
         found = self._nodes.get(node.name, NodeCost())
         if found.count <= self._min_count:
             return MIN_TIME_ESTIMATE_US
@@ -161,7 +161,7 @@ class CostModel:
 
 
 def copy_time_estimate(num_bytes: int, latency_ms: float, gigabits_per_second: float) -> float:
-    """Microseconds that a copy takes: bytes over rate, plus latency.
+    """Return the microseconds that a copy takes: bytes over rate, plus latency.
 
     >>> copy_time_estimate(32_000_000, 10.0, 8.0)
     42000.0
@@ -170,7 +170,7 @@ def copy_time_estimate(num_bytes: int, latency_ms: float, gigabits_per_second: f
 
 
 def computation_time_estimate(math_ops: int) -> int:
-    """Returns the microseconds for ``math_ops`` operations, at 1000 per microsecond.
+    """Return the microseconds for ``math_ops`` operations, at 1000 per microsecond.
 
     >>> computation_time_estimate(32_000_000)
     32000

@@ -1,10 +1,10 @@
 """Instantiation of a function: its graph for the attributes of one call.
 
-Corresponds to TensorFlow's InstantiateFunction and FunctionBody.  In a FunctionDef an input is
-spelled ``arg``, ``arg:1`` (an argument that is a list), ``node:out_arg:1`` (the second tensor of
+Corresponds to TensorFlow's InstantiateFunction and FunctionBody. In a FunctionDef an input is
+written as ``arg``, ``arg:1`` (an argument that is a list), ``node:out_arg:1`` (the second tensor of
 the node's output of that name) or ``^node``; an attribute may be a placeholder for one of the
-function's attributes.  The graph has an ``_Arg`` for every argument tensor and a ``_Retval`` for
-every result tensor, with ``index`` 0, 1, ....  A stateless node that no result needs is left out.
+function's attributes. The graph has an ``_Arg`` for every argument tensor and a ``_Retval`` for
+every result tensor, with ``index`` 0, 1, .... A stateless node that no result needs is left out.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def instantiate(
     attrs: Mapping[str, Any],
     library: FunctionLibraryDefinition | None = None,
 ) -> FunctionBody:
-    """Makes the graph of a function for one set of attributes.
+    """Make the graph of a function for one set of attributes.
 
     Args:
       definition: the function.
-      attrs: values of the function's attributes, as the calling node has them.
+      attrs: values of the function's attributes, from the calling node.
       library: the functions that its nodes may call.
 
     Raises:
@@ -103,7 +103,7 @@ class _BodyMaker:
         self.ret_nodes: list[Node] = []
 
     def add_args(self) -> None:
-        """Makes an ``_Arg`` for every tensor of every argument."""
+        """Make an ``_Arg`` for every tensor of every argument."""
         arg_attrs = self.definition.function_def.arg_attr
         for position, arg in enumerate(self.definition.op_def.inputs):
             dtypes = self._types(arg)
@@ -127,7 +127,7 @@ class _BodyMaker:
         return arg.types(self.attrs)
 
     def add_nodes(self) -> None:
-        """Makes the body's nodes, without edges."""
+        """Make the body's nodes, without edges."""
         for node_def in self.definition.function_def.node_def:
             attrs = {name: self._value(value) for name, value in node_def.attr.items()}
             op = self.graph.op_definition(node_def.op)
@@ -168,7 +168,7 @@ class _BodyMaker:
         return self.attrs[name]
 
     def connect_nodes(self) -> None:
-        """Adds the edges for the inputs that the NodeDefs list."""
+        """Add the edges for the inputs that the NodeDefs list."""
         for node, node_def in self.made:
             number = 0
             controls: set[str] = set()
@@ -218,7 +218,7 @@ class _BodyMaker:
         return errors.invalid_argument(f"In function '{self.definition.name}': {what}.")
 
     def finish(self) -> FunctionBody:
-        """Makes the ``_Retval`` nodes and returns the body."""
+        """Make the ``_Retval`` nodes and return the body."""
         function_def, signature = self.definition.function_def, self.definition.op_def
         for arg in signature.outputs:
             if arg.name not in function_def.ret:

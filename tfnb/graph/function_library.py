@@ -1,8 +1,8 @@
 """The function library of a graph, whose functions can be looked up as ops.
 
-Corresponds to TensorFlow's FunctionLibraryDefinition.  A :class:`FunctionDefinition` keeps the
-FunctionDef message; :mod:`tfnb.graph.function_body` makes a graph of it when it is called.  A
-library in use is never changed: extending a graph makes an extended copy.
+Corresponds to TensorFlow's FunctionLibraryDefinition. A :class:`FunctionDefinition` keeps the
+FunctionDef message; :mod:`tfnb.graph.function_body` makes a graph from it when it is called.  A
+library in use is never changed: extending a graph makes an extended copy of its library.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FunctionDefinition(OpDefinition):
         self._called: list[str] | None = None
 
     def called(self) -> list[str]:
-        """Return the names that its nodes may call, ops included, each as often as it occurs."""
+        """Return the ops and functions that its nodes may call, each as often as it occurs."""
         if self._called is None:
             found: list[str] = []
             for node_def in self.function_def.node_def:
@@ -59,7 +59,7 @@ class FunctionDefinition(OpDefinition):
         return self._called
 
     def called_by(self, ops: Container[str]) -> list[str]:
-        """Return the functions in attributes of its nodes with these ops."""
+        """Return the functions in the attributes of those of its nodes that have these ops."""
         nodes = [node_def for node_def in self.function_def.node_def if node_def.op in ops]
         return [f for node in nodes for f in _function_names_of_protos(node.attr.values())]
 

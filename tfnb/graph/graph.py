@@ -33,7 +33,7 @@ __all__ = ["CONTROL_SLOT", "SINK_ID", "SOURCE_ID", "Edge", "Graph", "Node", "wit
 
 
 class Graph:
-    """Nodes joined by edges; see the top of this file."""
+    """Nodes joined by edges; see the module's docstring."""
 
     __slots__ = (
         "_by_name",
@@ -69,7 +69,7 @@ class Graph:
         return f"<Graph of {self.num_op_nodes} nodes, {self.num_edges} edges>"
 
     def empty_like(self) -> Graph:
-        """A graph without nodes that shares this one's library, versions and type cache."""
+        """Return a graph without nodes that shares this one's library, versions and type cache."""
         return Graph(self.library, self.versions, signatures=self._signatures)
 
     @property
@@ -95,7 +95,7 @@ class Graph:
 
     @property
     def num_node_ids(self) -> int:
-        """One more than the largest id ever given."""
+        """One more than the largest node id ever given."""
         return len(self.nodes)
 
     @property
@@ -124,13 +124,13 @@ class Graph:
         return [edge for edge in self._edges if edge is not None]
 
     def op_nodes(self) -> Iterator[Node]:
-        """The nodes without ``_SOURCE`` and ``_SINK``, by id."""
+        """Yield the nodes without ``_SOURCE`` and ``_SINK``, by id."""
         for node in self.nodes[2:]:
             if node is not None:
                 yield node
 
     def all_nodes(self) -> Iterator[Node]:
-        """The nodes, by id."""
+        """Yield the nodes, by id."""
         for node in self.nodes:
             if node is not None:
                 yield node
@@ -141,11 +141,11 @@ class Graph:
         return self._by_name
 
     def find_node(self, name: str) -> Node | None:
-        """The node of that name, or None."""
+        """Return the node of that name, or None."""
         return self._by_name.get(name)
 
     def node_at(self, id: int) -> Node:
-        """The node with that id; it must exist."""
+        """Return the node with that id; it must exist."""
         node = self.nodes[id]
         assert node is not None
         return node
@@ -154,7 +154,7 @@ class Graph:
         """Return the definition of an op name: a function of the library or a registered op.
 
         Raises:
-          NotFoundError: it is neither.
+          NotFoundError: there is no function or op of this name.
         """
         if self.library is not None:
             function = self.library.op_definition(op)
@@ -177,7 +177,7 @@ class Graph:
         output_types: Sequence[DType] | None = None,
         original_names: Sequence[str] = (),
     ) -> Node:
-        """Adds a node; its edges are added separately.
+        """Add a node; its edges are added separately.
 
         Args:
           name: must be new in this graph.
@@ -209,7 +209,7 @@ class Graph:
     def add_checked_node(
         self, name: str, definition: OpDefinition, attrs: Mapping[str, Any], device: str
     ) -> Node:
-        """Add a node whose attributes are complete and checked by the caller: the fast way.
+        """Add a node whose attributes are complete and were checked by the caller; the fast path.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -241,7 +241,7 @@ class Graph:
         return node
 
     def copy_node(self, other: Node, name: str | None = None) -> Node:
-        """Adds a copy of a node of any graph, without its edges; types, attributes and device kept.
+        """Add a copy of a node of any graph, without its edges; keep types, attributes and device.
 
         Raises:
           AlreadyExistsError: the name is taken.
@@ -306,7 +306,7 @@ class Graph:
             del self._by_name[node.name]
 
     def new_name(self, prefix: str) -> str:
-        """A name that no node of this graph has: ``prefix/_k`` with a counter of the graph."""
+        """Return an unused name in this graph: ``prefix/_k`` with a counter of the graph."""
         while True:
             name = f"{prefix}/_{self._name_counter}"
             self._name_counter += 1
@@ -343,7 +343,7 @@ class Graph:
         return self.add_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
 
     def remove_edge(self, edge: Edge) -> None:
-        """Removes an edge."""
+        """Remove an edge."""
         del edge.src.out_edges[edge]
         del edge.dst.in_edges[edge]
         if edge.dst.data_in_edges.get(edge.dst_input) is edge:
@@ -351,7 +351,7 @@ class Graph:
         self._edges[edge.id] = None
 
     def remove_edges(self, edges: Iterable[Edge]) -> None:
-        """Removes edges, each once."""
+        """Remove edges, each once."""
         for edge in dict.fromkeys(edges):
             self.remove_edge(edge)
 
@@ -363,7 +363,7 @@ class Graph:
     # -- whole graph -------------------------------------------------------------------------------
 
     def copy(self) -> Graph:
-        """A graph with equal nodes and edges under equal ids; attributes are shared."""
+        """Return a graph with equal nodes and edges under equal ids; attributes are shared."""
         twin = self.empty_like()
         twin._name_counter = self._name_counter
         for node in self.nodes[2:]:

@@ -1,14 +1,14 @@
-"""From a GraphDef to the runtime's graph and back.
+"""Conversion from a GraphDef to the runtime's graph and back.
 
-Corresponds to TensorFlow's graph_constructor.cc.  Reading is two passes, so that a loop's back edge
-may name a node that comes later:
+Corresponds to TensorFlow's graph_constructor.cc.  Reading takes two passes, so that a loop's back
+edge may name a node that comes later:
 
-1. look: names, inputs, which nodes wait for which; where the order of the GraphDef is not already
-   topological (back edges left out), one is made, and what cannot be ordered is a cycle;
-2. make: nodes in that order, so that ids grow along edges, then their edges.
+1. look: parse names and inputs and find the dependencies; if the order of the GraphDef is not
+   topological (without back edges), compute one; nodes that cannot be ordered form a cycle;
+2. make: add the nodes in that order, so that ids grow along edges, then their edges.
 
-Extending a graph (``base=``) touches the new nodes and the ones they name, never the rest.  If
-anything is wrong the base is left as it was.
+Extending a graph (``base=``) changes only the new nodes and the ones they name.  If anything is
+wrong, the base stays unchanged.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ def graph_from_graph_def(
     library: FunctionLibraryDefinition | None = None,
     check: Callable[[Graph, int], None] | None = None,
 ) -> Graph:
-    """Reads a GraphDef into a new graph, or into ``base``.
+    """Read a GraphDef into a new graph, or into ``base``.
 
     Args:
-      graph_def: the message, or what stands for one inside a process.
+      graph_def: the message, or a PlainGraphDef.
       base: the graph to extend; it is changed and returned.
-      library: functions that the graph's nodes may call beside those in the message.
-      check: looks at the graph from a new node's id on; where it raises, nothing has changed.
+      library: functions that the graph's nodes may call, besides those in the message.
+      check: called with the graph and the id of the first new node; if it raises, the base stays
+        unchanged.
 
     Raises:
       InvalidArgumentError: a name is bad or not unique, an input is unknown or has another type, an
@@ -95,7 +96,7 @@ def graph_from_graph_def(
 
 
 class _Reader:
-    """One reading; what it holds ends with it."""
+    """The state of one reading."""
 
     __slots__ = ("graph", "node_defs")
 
@@ -104,7 +105,7 @@ class _Reader:
         self.node_defs = node_defs
 
     def look(self) -> tuple[dict[str, int], list[type_of_inputs]]:
-        """The position of each new node and the parsed inputs of each."""
+        """Return the positions of the new nodes by name, and the parsed inputs of each."""
         names: dict[str, int] = {}
         inputs: list[type_of_inputs] = []
         known = self.graph.nodes_by_name
@@ -129,10 +130,10 @@ class _Reader:
         return names, inputs
 
     def order(self, names: dict[str, int], inputs: list[type_of_inputs]) -> Sequence[int]:
-        """Positions of the new nodes, sources before consumers.
+        """Return the positions of the new nodes, sources before consumers.
 
         Raises:
-          InvalidArgumentError: an input is unknown, or nodes hang on a cycle.
+          InvalidArgumentError: an input is unknown, or nodes depend on a cycle.
         """
         known = self.graph.nodes_by_name
         node_defs = self.node_defs
@@ -174,13 +175,13 @@ class _Reader:
     def make(
         self, names: dict[str, int], inputs: list[type_of_inputs], order: Sequence[int]
     ) -> None:
-        """Adds the nodes in order, then their edges."""
+        """Add the nodes in order, then their edges."""
         graph = self.graph
         producer = graph.versions.producer
         definitions: dict[str, Any] = {}
         accepted = graph.accepted_attrs
         made: list[Node] = []
-        # The first of the nodes that share their attributes, by these and the op.
+        # For nodes that share their attributes: (op, identity of the attributes) -> the first node.
         alike: dict[tuple[str, int], Node] = {}
         for position in order:
             node_def = self.node_defs[position]
@@ -215,7 +216,7 @@ class _Reader:
         self._connect(made, [inputs[position] for position in order])
 
     def _connect(self, made: Sequence[Node], inputs: Sequence[type_of_inputs]) -> None:
-        """Adds the edges into the new nodes."""
+        """Add the edges into the new nodes."""
         nodes, add_edge = self.graph.nodes_by_name, self.graph.add_edge
         for node, sources in zip(made, inputs):
             input_types = node.input_types
@@ -237,7 +238,8 @@ class _Reader:
                         f"{source} which has {len(output_types)} outputs."
                     )
                 if num_data < len(input_types):
-                    # Most often the very same object: ask for more only where it is not.
+                    # Most often both are the very same object: compare further only if they are
+                    # not.
                     given, wanted = output_types[index], input_types[num_data]
                     if given is not wanted and not types_compatible(wanted, given):
                         raise _wrong_type(node, num_data, src, index)
@@ -262,7 +264,7 @@ def _parse_inputs(name: str, inputs: Sequence[str]) -> type_of_inputs:
 
 
 def types_compatible(expected: Any, given: Any) -> bool:
-    """Whether a tensor of one dtype may enter an input of another: equal, or a reference read."""
+    """Return whether an input accepts a tensor: equal dtypes, or a reference that is read."""
     return expected is given or (not expected.is_ref_dtype and given.base_dtype is expected)
 
 
@@ -274,10 +276,10 @@ def _wrong_type(node: Node, number: int, src: Node, index: int) -> errors.Invali
 
 
 def check_edge_types(edge: Edge) -> None:
-    """Refuses an edge whose ends disagree about the dtype.
+    """Refuse an edge whose ends disagree about the dtype.
 
     Raises:
-      InvalidArgumentError: the source's dtype cannot enter that input.
+      InvalidArgumentError: the input does not accept the source's dtype.
     """
     if not edge.is_control and not types_compatible(
         edge.dst.input_types[edge.dst_input], edge.src.output_types[edge.src_output]
@@ -289,12 +291,12 @@ def check_edge_types(edge: Edge) -> None:
 
 
 def versions_from_proto(proto: graph_pb2.VersionDef) -> VersionDef:
-    """The plain form of a VersionDef message."""
+    """Return the plain form of a VersionDef message."""
     return VersionDef(proto.producer, proto.min_consumer, tuple(proto.bad_consumers))
 
 
 def _merged_versions(base: VersionDef, extension: VersionDef) -> VersionDef:
-    """A graph that older nodes were added to is as old as these; it never becomes newer."""
+    """Return the versions of an extended graph: the older producer, and the constraints of both."""
     if base.producer < extension.producer:
         raise errors.invalid_argument(
             f"Can't extend GraphDef at version {base.producer} with graph at version "
@@ -311,7 +313,7 @@ def _merged_versions(base: VersionDef, extension: VersionDef) -> VersionDef:
 
 
 def graph_to_graph_def(graph: Graph) -> graph_pb2.GraphDef:
-    """Writes a graph, its versions and the functions it can call; nodes by id.
+    """Write a graph, its versions and the functions it can call; nodes by id.
 
     A node that was placed carries its assigned device.
     """
@@ -327,7 +329,7 @@ def graph_to_graph_def(graph: Graph) -> graph_pb2.GraphDef:
 
 
 def node_to_node_def(node: Node, node_def: graph_pb2.NodeDef | None = None) -> graph_pb2.NodeDef:
-    """Writes one node; data inputs by number, then control inputs by name."""
+    """Write one node; data inputs by number, then control inputs by name."""
     node_def = graph_pb2.NodeDef() if node_def is None else node_def
     node_def.name = node.name
     node_def.op = node.op

@@ -7,8 +7,8 @@ edge sends an empty constant::
     a ---> b            a -> _Send   | _Recv -> b
     a -^-> b            a -^-> Const -> _Send | _Recv -> Identity -^-> b
 
-On a device other than CPU, ``_HostSend`` and ``_HostRecv`` carry what lives in host memory, and an
-edge between the two memories of one device is cut, too (a constant is copied instead).  Loops that
+On a device other than CPU, ``_HostSend`` and ``_HostRecv`` carry tensors in host memory, and an
+edge between the two memories of one device is cut, too (a constant is copied instead). Loops that
 span devices need the nodes that :mod:`tfnb.graph.control_loops` adds before the cut.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PartitionDevice(Protocol):
-    """What partitioning must know of a device."""
+    """The properties of a device that partitioning needs."""
 
     name: str
     device_type: str
@@ -49,7 +49,7 @@ def partition(
     *,
     schedule: RecvSchedule | None = None,
 ) -> dict[str, Graph]:
-    """Cuts a placed graph into one graph per device in use.
+    """Cut a placed graph into one graph per device in use.
 
     Args:
       graph: every node has an assigned device; it is changed (loops across devices get their
@@ -57,7 +57,7 @@ def partition(
       devices: the session's devices.
       name_counter: numbers for the names of new nodes, ``src/_<number>``.
       incarnations: device name -> incarnation for the rendezvous keys; 1 within one process.
-      schedule: when nodes start; Recvs then wait for their time.
+      schedule: when nodes start; Recvs then wait for their start time.
 
     Returns:
       Device name -> graph, in the order in which devices first occur.  The only partition of a
@@ -110,11 +110,11 @@ def _incomplete(node: Node, found: int) -> errors.InvalidArgumentError:
 
 
 class _Partitioner:
-    """One cut.
+    """One run of the partitioning.
 
     State: ``parts`` by device name; ``twin`` maps a node to its copy; ``received`` maps (source
     node, output, destination device, on host) to the node that has the tensor there; ``made``
-    has the nodes that the cut added, each with the node whose time it shares.
+    has the nodes that the cut added, each with the node whose start time it shares.
     """
 
     __slots__ = (
@@ -145,7 +145,7 @@ class _Partitioner:
         self.made: list[tuple[Node, Node]] = []
 
     def run(self) -> dict[str, Graph]:
-        """Copies the nodes, then cuts or copies the edges of each."""
+        """Copy the nodes, then cut or copy the edges of each."""
         for node in self.graph.op_nodes():
             part = self.parts.get(node.assigned_device)
             if part is None:
@@ -156,8 +156,8 @@ class _Partitioner:
         return self.parts
 
     def apply(self, schedule: RecvSchedule) -> None:
-        """Gives the nodes their start times, and lets Recvs wait for theirs."""
-        # What a loop across devices was given has no time; none of it is waited for.
+        """Set the start times of nodes, and let Recvs wait for theirs."""
+        # The nodes added for loops across devices have no start time; Recvs do not wait for them.
         given = schedule.start_times
         times = {twin: given.get(node, 0) for node, twin in self.twin.items()}
         for made, like in self.made:
@@ -181,7 +181,7 @@ class _Partitioner:
 
     def _connect(self, dst: Node) -> None:
         part, copy = self.parts[dst.assigned_device], self.twin[dst]
-        # Merges of shadow loops wait to be moved from dst to the Recvs of this frame.
+        # Merges of shadow loops, whose control edges to dst move to the Recvs of this frame.
         data: list[Edge] = []
         controls: list[Edge] = []
         loop_merges: list[Node] = []
@@ -195,7 +195,7 @@ class _Partitioner:
         if len(data) != dst.num_inputs:
             raise _incomplete(dst, len(data))
         data.sort(key=lambda edge: edge.dst_input)
-        # What dst reads through a cut reference edge may be read only once all else is there.
+        # dst may read through a cut reference edge only after all its other inputs have arrived.
         ref_recvs: list[Node] = []
         ready_before: list[Node] = []
         for edge in (*data, *controls):
@@ -214,7 +214,8 @@ class _Partitioner:
             if arrived is None:
                 arrived, recv, send = self._add_pair(edge)
                 if edge.src.assigned_device == dst.assigned_device:
-                    # Without it the asynchronous Recv would start before there is anything.
+                    # Without this edge, the asynchronous Recv would start before the tensor is
+                    # sent.
                     part.add_control_edge(send, recv)
                 elif loop_merges:
                     part.add_control_edge(loop_merges.pop(), recv)
@@ -224,7 +225,7 @@ class _Partitioner:
                     self.received[key] = arrived
                 if is_ref:
                     ref_recvs.append(recv)
-            # A Recv is wanted when the first of its consumers starts.
+            # A Recv is needed when the first of its consumers starts.
             self.made.append((arrived, copy))
             if is_control and arrived.is_identity:
                 self.made.append((arrived.input_node(0), copy))
@@ -249,7 +250,7 @@ class _Partitioner:
         return output_on_host(src, edge.src_output) != input_on_host(dst, edge.dst_input)
 
     def _fetches_variable(self, edge: Edge) -> bool:
-        """Whether the edge does nothing but fetch a variable, which is read as the step ends."""
+        """Return whether the edge only fetches a variable, which is read when the step ends."""
         devices = (edge.src.assigned_device, edge.dst.assigned_device)
         return (
             not edge.is_control
@@ -267,7 +268,7 @@ class _Partitioner:
         return edge.src.is_constant and edge.src.assigned_device == edge.dst.assigned_device
 
     def _add_host_const(self, const: Node) -> Node:
-        """A second copy of a constant in host memory: fetching one back would stop the device."""
+        """Return a copy of a constant in host memory: copying it back would stop the device."""
         part = self.parts[const.assigned_device]
         twin = part.add_node(
             self._new_name(const.name),
@@ -276,12 +277,12 @@ class _Partitioner:
             assigned_device=const.assigned_device,
             original_names=(const.name,),
         )
-        # Where the constant is dead, or waits, so does its copy.
+        # The copy is dead where the constant is dead, and waits where it waits.
         part.add_control_edge(self.twin[const], twin)
         return twin
 
     def _add_pair(self, edge: Edge) -> tuple[Node, Node, Node]:
-        """Makes Send and Recv for an edge: the node that has the tensor there, Recv, Send."""
+        """Make Send and Recv for an edge; return the node that has the tensor there, Recv, Send."""
         src, dst = edge.src, edge.dst
         src_part, dst_part = self.parts[src.assigned_device], self.parts[dst.assigned_device]
         if edge.is_control:

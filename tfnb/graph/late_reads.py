@@ -1,4 +1,4 @@
-"""Reads values of reference variables where they are used, not at the Identity of the variable.
+"""Reads of reference variables where their values are used, not at the Identity of the variable.
 
 In TensorFlow an Identity of a variable copies nothing: its output is the variable's own buffer, and
 an assignment writes into that buffer.  An op that waits for the assignment therefore sees the
@@ -7,15 +7,16 @@ assigned value, although it takes it from an Identity that ran before::
     with tf.control_dependencies([v.assign(5.0)]):
         y = v * 2.0                     # reads "v/read"; is 10.0
 
-Here an array is never written while another holder may see it.  The same behaviour results from
+In tfnb an array is never written while another holder may see it.  The same behaviour results from
 passing the variable's cell through Identity, Switch, Merge, Enter, Exit and NextIteration, and
 reading it where an op computes with it, or at the end of the step where it is fetched.
 
-Where the edges leave open whether a variable is read or written first, it is read first, both for
-reference and for resource variables: a loss that is fetched together with a training step uses the
-weights from before.  TensorFlow mostly does this, as it runs cheap ops at once and gives the others
-to threads.  A read that depends on more large products and convolutions than the update comes after
-it (:func:`order_early_writers`): weights clipped beside a forward pass are clipped before it.
+If the edges do not order a read and a write of a variable, the read comes first, both for reference
+and for resource variables: a loss that is fetched together with a training step uses the weights
+from before.  TensorFlow mostly behaves like this, because it runs cheap ops at once and the others
+in threads.  A read that depends on more large products and convolutions than the update comes after
+the update (:func:`order_early_writers`): weights clipped beside a forward pass are clipped before
+it.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class LateReads:
 
     Attributes:
       handing_on: nodes without a reference output that nevertheless output a variable's cell.
-      readers: nodes that compute with the values of variables -> these variables.
-      writers: nodes that write a variable -> that variable.
+      readers: node that computes with the values of variables -> these variables.
+      writers: node that writes a variable -> that variable.
     """
 
     handing_on: set[int] = field(default_factory=set)
@@ -58,7 +59,7 @@ class LateReads:
     writers: dict[int, int] = field(default_factory=dict)
 
     def hands_on(self, node: Node, position: int) -> bool:
-        """Whether the node passes this input on unchanged."""
+        """Return whether the node passes this input on unchanged."""
         return node.id in self.handing_on and (position == 0 or node.kind.is_merge)
 
     def writers_with_readers(self) -> set[int]:
@@ -88,7 +89,7 @@ def find_late_reads(graph: Graph) -> LateReads:
 def _follow(
     variable: Node, meet: Callable[[Edge, Node, LateReads], bool], found: LateReads
 ) -> None:
-    """Follow a variable to all its consumers, and on through nodes that pass it on."""
+    """Follow a variable to all its consumers, and further through nodes that pass it on."""
     seen = {variable.id}
     todo = [variable]
     while todo:
@@ -128,7 +129,8 @@ def _meet_handle(edge: Edge, variable: Node, found: LateReads) -> bool:
     if taker.op in _READING:
         found.readers.setdefault(taker.id, []).append(variable.id)
     elif taker.op in _WRITING:
-        # The first input of several is the variable itself; the following ones are slots.
+        # If there are several reference inputs, the first is the variable itself; the others are
+        # slots.
         found.writers.setdefault(taker.id, variable.id)
     return _is_handing_on(edge)
 
@@ -138,7 +140,7 @@ def _is_handing_on(edge: Edge) -> bool:
 
 
 def gives_cell(node: Node, output: int) -> bool:
-    """Whether an output is a variable's cell: a reference, or a cell that is passed on."""
+    """Return whether an output is a variable's cell: a reference, or a cell that is passed on."""
     seen = set()
     todo = [(node, output)]
     while todo:
@@ -154,7 +156,7 @@ def gives_cell(node: Node, output: int) -> bool:
 
 
 def is_only_fetched(node: Node) -> bool:
-    """Whether a node's value goes to fetches only, through any number of Identity nodes."""
+    """Return whether a node's value goes to fetches only, through any number of Identity nodes."""
     todo = [node]
     while todo:
         node = todo.pop()
@@ -166,9 +168,9 @@ def is_only_fetched(node: Node) -> bool:
 
 
 def loop_may_wait_for_write(graph: Graph, found: LateReads, frame_of: Mapping[int, str]) -> bool:
-    """Whether a loop reads a variable that is written outside it, in an order that is left open.
+    """Return whether a loop reads a variable that is written outside it in an undefined order.
 
-    Such a loop may repeat until it sees the written value.
+    This loop may repeat until it sees the written value.
 
     Args:
       graph: the graph.
@@ -188,7 +190,7 @@ def loop_may_wait_for_write(graph: Graph, found: LateReads, frame_of: Mapping[in
     ]
     if not pairs:
         return False
-    # For each node, a bit mask of the pairs' nodes that lead to it.
+    # For each node, a bit mask of the nodes of the pairs that lead to it.
     bits = {
         number: 1 << at for at, number in enumerate(sorted({n for pair in pairs for n in pair}))
     }
@@ -215,10 +217,10 @@ def loop_may_wait_for_write(graph: Graph, found: LateReads, frame_of: Mapping[in
 def order_early_writers(graph: Graph) -> None:
     """Order variable updates before reads that become ready much later.
 
-    The edges of the graph leave their order open.  "Later" depends on the graph alone: the longest
-    chain of products and convolutions with large weights up to the end of the reading op is longer
-    than the one before the update.  Control edges set the order, between nodes of one device that
-    run in every step.
+    The edges of the graph do not order them.  "Later" depends on the graph alone: the longest chain
+    of products and convolutions with large weights up to the end of the reading op is longer than
+    the one before the update. Control edges set the order, between nodes of one device that run in
+    every step.
     """
     found = find_late_reads(graph)
     if not (found.writers and found.readers):

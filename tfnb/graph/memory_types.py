@@ -1,7 +1,7 @@
-"""Which inputs and outputs of a node live in host memory although the node runs elsewhere.
+"""The inputs and outputs of a node that are in host memory although the node runs elsewhere.
 
-An op says so by name (``host_memory=``); strings, resource handles and variants always do.  On a
-CPU device the question does not arise: all its memory is the host's.
+An op declares them by name (``host_memory=``); strings, resource handles and variants are always in
+host memory.  A CPU device has host memory only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ALWAYS_ON_HOST = frozenset([dtypes.string, dtypes.resource, dtypes.variant])
 
 
 def input_on_host(node: Node, index: int) -> bool:
-    """Whether a data input is read from host memory."""
+    """Return whether a data input is read from host memory."""
     if node.input_types[index].base_dtype in _ALWAYS_ON_HOST:
         return True
     definition = node.op_definition
@@ -30,7 +30,7 @@ def input_on_host(node: Node, index: int) -> bool:
 
 
 def output_on_host(node: Node, index: int) -> bool:
-    """Whether an output is left in host memory."""
+    """Return whether an output stays in host memory."""
     if node.output_types[index].base_dtype in _ALWAYS_ON_HOST:
         return True
     definition = node.op_definition

@@ -26,7 +26,7 @@ SINK_ID: Final = 1
 
 
 class Edge:
-    """A tensor, or (both slots ``CONTROL_SLOT``) an order, from one node to another."""
+    """A tensor, or (both slots ``CONTROL_SLOT``) an execution order, from one node to another."""
 
     __slots__ = ("dst", "dst_input", "id", "src", "src_output")
 
@@ -56,18 +56,18 @@ class Node:
       id: index into ``Graph.nodes``.
       name: unique in the graph.
       op: name of the op or of a function in the graph's library.
-      op_definition: what the op promises and does; None only for ``_SOURCE`` and ``_SINK``.
+      op_definition: the definition of the op; None only for ``_SOURCE`` and ``_SINK``.
       attrs: attribute values as Python objects, defaults filled in; treat as immutable.
-      input_types: dtype of each data input, reference types where the op asks for a reference.
+      input_types: dtype of each data input, reference types where the op requires a reference.
       output_types: dtype of each output.
-      requested_device: what the user asked for; may be partial or empty.
+      requested_device: the device that the user requested; may be partial or empty.
       assigned_device: full name of the device, "" before placement.
-      in_edges: data and control edges into this node; keys, so that one of very many is taken out
-        at once.
+      in_edges: data and control edges into this node; keys of a dict, so that removing one is fast
+        even among very many.
       data_in_edges: the data edges among them, by input number.
-      out_edges: data and control edges out of this node; keys likewise.
+      out_edges: data and control edges out of this node; keys of a dict, too.
       kind: flags that depend on the op's name only, shared by all nodes of that op.
-      original_names: the nodes this one was made from, where a rewrite made it.
+      original_names: the nodes this one was made from, if a rewrite made it.
     """
 
     __slots__ = (
@@ -121,12 +121,12 @@ class Node:
 
     @property
     def num_inputs(self) -> int:
-        """How many tensors the node takes."""
+        """The number of tensors that the node takes."""
         return len(self.input_types)
 
     @property
     def num_outputs(self) -> int:
-        """How many tensors the node gives."""
+        """The number of tensors that the node produces."""
         return len(self.output_types)
 
     @property
@@ -142,7 +142,7 @@ class Node:
         return self.op_definition is not None and self.op_definition.is_stateful
 
     def input_edge(self, index: int) -> Edge:
-        """The edge into input ``index``.
+        """Return the edge into input ``index``.
 
         Raises:
           InvalidArgumentError: nothing is connected there.
@@ -153,7 +153,7 @@ class Node:
         raise errors.invalid_argument(f"Could not find input edge {index} for {self.name}")
 
     def input_edges(self) -> list[Edge]:
-        """The data edges into the node, by input number.
+        """Return the data edges into the node, by input number.
 
         Raises:
           InvalidArgumentError: an input is not connected.
@@ -181,15 +181,15 @@ class Node:
         return tuple(names)
 
     def input_node(self, index: int) -> Node:
-        """The node that feeds input ``index``."""
+        """Return the node that feeds input ``index``."""
         return self.input_edge(index).src
 
     def control_inputs(self) -> list[Node]:
-        """The nodes that must run before this one without giving it a tensor."""
+        """Return the nodes that must run before this one, without providing a tensor."""
         return [edge.src for edge in self.in_edges if edge.dst_input == CONTROL_SLOT]
 
     def set_attr(self, name: str, value: Any) -> None:
-        """Sets an attribute of this node alone, not of its copies in other graphs."""
+        """Set an attribute of this node alone, not of its copies in other graphs."""
         self.attrs = {**self.attrs, name: value}
 
     # -- what kind of node -------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Node:
 
     @property
     def is_metadata(self) -> bool:
-        """Whether the node looks at its input's shape only."""
+        """Whether the node reads only its input's shape."""
         return self.kind.is_metadata
 
     @property

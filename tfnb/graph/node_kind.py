@@ -1,6 +1,7 @@
-"""What the runtime must know about an op by its name alone.
+"""Flags of an op that follow from its name alone.
 
-A :class:`NodeKind` is made once per op name and shared by its nodes: asking costs an attribute.
+A :class:`NodeKind` is made once per op name and shared by its nodes: reading a flag costs one
+attribute access.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class NodeKind:
     """Whether the op moves a tensor through the rendezvous."""
 
     def __post_init__(self) -> None:
-        """Compute what follows from the other flags: it is asked for each node of a graph."""
+        """Compute the flags that follow from others: they are read for each node of a graph."""
         crosses_frames = self.is_enter or self.is_exit or self.is_next_iteration
         for name, value in {
             "crosses_frames": crosses_frames,
@@ -79,7 +80,7 @@ _OPS_OF_FLAG = {
 
 @cache
 def node_kind(op: str) -> NodeKind:
-    """The flags of an op.
+    """Return the flags of an op.
 
     >>> node_kind("RefSwitch").is_switch, node_kind("Add").is_control_flow
     (True, False)

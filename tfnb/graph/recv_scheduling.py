@@ -1,13 +1,13 @@
-"""Lets each Recv of a partition start when its tensor is about to be needed, not at once.
+"""Start times for the Recvs of a partition: shortly before their tensors are needed.
 
-A Recv that waits for nothing asks for its tensor as soon as the step starts, and the tensor then
-lies there until it is used.  With start times for the nodes, a step is divided into a hundred
-epochs, and a Recv whose first consumer starts in epoch ``e`` waits for the nodes before epoch ``e -
-6``, through a ControlTrigger that runs whether those are dead or alive::
+A Recv without inputs requests its tensor as soon as the step starts, and the tensor then occupies
+memory until it is used.  With start times for the nodes, a step is divided into a hundred epochs,
+and a Recv whose first consumer starts in epoch ``e`` waits for the nodes before epoch ``e - 6``,
+through a ControlTrigger that runs whether those are dead or alive::
 
     last node before epoch e - 6 -^-> synch_<e - 6> (ControlTrigger) -^-> _Recv -> consumer
 
-A Recv inside a loop starts with its iteration already and is left alone.  Corresponds to
+A Recv inside a loop starts with its iteration already and is not changed.  Corresponds to
 ``AddControlEdges`` in TensorFlow's ``graph_partition.cc``.
 """
 
@@ -33,12 +33,12 @@ START_TIME = "_start_time"
 
 @dataclass(slots=True, frozen=True)
 class RecvSchedule:
-    """When nodes start, and what is to be made of it.
+    """The start times of nodes, and how the partitioner uses them.
 
     Attributes:
       start_times: node of the graph to be cut -> microseconds from the start of the step, as from
         :class:`~tfnb.graph.slack_analysis.SlackAnalysis`; no node starts before what it waits for.
-      scheduling_for_recvs: whether Recvs wait for their time.
+      scheduling_for_recvs: whether Recvs wait for their start time.
       need_to_record_start_times: whether every node of the partitions gets an attribute
         ``_start_time``.
     """
@@ -48,11 +48,11 @@ class RecvSchedule:
     need_to_record_start_times: bool = False
 
     def check(self, graph: Graph) -> None:
-        """Checks the times against the graph's edges.
+        """Check the times against the graph's edges.
 
         Raises:
-          InvalidArgumentError: a node has no time, or starts before one it waits for: a Recv could
-            then wait for what waits for it.
+          InvalidArgumentError: a node has no time, or starts before a node it waits for: a Recv
+            could then wait for a node that waits for the Recv.
         """
         times = self.start_times
         for node in graph.op_nodes():
@@ -72,11 +72,11 @@ def add_recv_triggers(
     may_precede: Container[Node],
     name_counter: Iterator[int],
 ) -> None:
-    """Lets the Recvs of one partition wait until shortly before they are needed.
+    """Let the Recvs of one partition wait until shortly before they are needed.
 
     Args:
       part: a partition; it gets ControlTriggers named ``synch_<epoch>/_<number>``.
-      start_times: node of the partition -> microseconds; a Recv has its first consumer's.
+      start_times: node of the partition -> microseconds; a Recv has the time of its first consumer.
       may_precede: the nodes that a Recv may wait for.
       name_counter: numbers for the names.
     """
@@ -93,7 +93,7 @@ def add_recv_triggers(
         epoch = start_times[node] // resolution - PREFETCHED_EPOCHS
         if not node.is_recv or node.attrs["client_terminated"] or epoch <= 0:
             continue
-        # Strictly before the epoch, so before the Recv and whatever waits for it.
+        # Strictly before the epoch, and therefore before the Recv and all nodes that wait for it.
         position = bisect_left(times, epoch * resolution) - 1
         if position < 0:
             continue
@@ -110,7 +110,7 @@ def add_recv_triggers(
 
 
 def nodes_after_loops(graph: Graph) -> set[Node]:
-    """The nodes that wait for the end of a loop.
+    """Return the nodes that wait for the end of a loop.
 
     Their start times count a loop as one iteration.  A tensor that a later iteration needs must not
     wait for them.

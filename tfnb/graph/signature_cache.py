@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class SignatureCache:
     """Input and output dtypes by op and the attributes that decide them; grows, never shrinks.
 
-    Graphs made from each other share one, so that a thousand equal ``MatMul`` look their types up.
+    Graphs made from each other share one cache, so that a thousand equal ``MatMul`` nodes look
+    their types up.
     """
 
     __slots__ = ("_deciding", "_types", "accepted")
@@ -28,7 +29,7 @@ class SignatureCache:
     def types(
         self, definition: OpDefinition, attrs: Mapping[str, Any]
     ) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-        """The input and output dtypes of a node.
+        """Return the input and output dtypes of a node.
 
         Raises:
           KeyError: an attribute that decides them is missing.

@@ -1,8 +1,8 @@
-"""When nodes could start: as soon and as late as possible.
+"""The earliest and the latest times at which nodes could start.
 
 Times are in microseconds from the start of a step, estimated from a cost model; a tensor that
-changes devices takes :data:`COPY_TIME_US` more.  What a loop carries into its next iteration is
-left out, and a Merge is taken to wait for all that it could get.  Corresponds to TensorFlow's
+changes devices takes :data:`COPY_TIME_US` more.  Edges from one iteration of a loop to the next are
+left out, and a Merge is assumed to wait for all its inputs.  Corresponds to TensorFlow's
 ``SlackAnalysis`` in ``distributed_runtime/scheduler.cc``.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Edge, Graph, Node
 
-# What a copy between devices is taken to cost.
+# The assumed time of a copy between devices.
 COPY_TIME_US = 10
 
 
@@ -25,17 +25,17 @@ class SlackAnalysis:
     """The times of one graph; ``_SOURCE`` and ``_SINK`` must be connected."""
 
     def __init__(self, graph: Graph, cost_model: CostModel | None = None) -> None:
-        """Orders the graph.
+        """Compute the order of the nodes of a graph.
 
         Args:
           graph: a placed graph.
-          cost_model: what its nodes cost; without one each takes a microsecond.
+          cost_model: the costs of its nodes; without a model each takes a microsecond.
         """
         self._cost_model = cost_model
         self._order = reverse_post_order(graph, back_edges=False)
 
     def asap(self) -> dict[Node, int]:
-        """The earliest time each node can start, in microseconds; ``_SOURCE`` starts at 0."""
+        """Return the earliest start of each node in microseconds; ``_SOURCE`` starts at 0."""
         times: dict[Node, int] = {}
         for node in self._order:
             times[node] = max(
@@ -49,7 +49,7 @@ class SlackAnalysis:
         return times
 
     def alap(self) -> dict[Node, int]:
-        """The latest time each node can start: 0 for ``_SINK``, negative before it."""
+        """Return the latest time each node can start: 0 for ``_SINK``, negative before it."""
         times: dict[Node, int] = {}
         for node in reversed(self._order):
             duration = self._duration(node)
@@ -64,7 +64,7 @@ class SlackAnalysis:
         return times
 
     def slack(self) -> dict[Node, int]:
-        """By how much each node may start late without the step taking longer; never negative."""
+        """Return how late each node may start without delaying the step; never negative."""
         asap, alap = self.asap(), self.alap()
         makespan = max(-time for time in alap.values())
         return {node: alap[node] + makespan - time for node, time in asap.items()}

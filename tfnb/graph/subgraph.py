@@ -1,8 +1,8 @@
-"""From "feed these, fetch those" to the graph that does it.
+"""Conversion of feeds, fetches and targets to the graph that computes them.
 
 Corresponds to TensorFlow's graph/subgraph.cc, with one difference: TensorFlow copies the whole
 graph, rewrites the copy and prunes it; here a walk back from fetches and targets, stopping at
-feeds, finds what is needed, and only that is copied: the cost follows the answer.
+feeds, finds the needed nodes, and only these are copied: the cost depends on the result's size.
 
 A fed tensor becomes a node that brings the value in, a fetched one a node that takes it out::
 
@@ -45,7 +45,7 @@ class RewrittenGraph:
     Attributes:
       graph: the needed nodes, feed nodes first, then copies in the order of the full graph's ids,
         then fetch nodes.
-      feed_types: the dtype of each feed, never a reference; also of feeds that nothing needs.
+      feed_types: the dtype of each feed, never a reference; also of unused feeds.
       fetch_types: the dtype of each fetch, never a reference.
     """
 
@@ -67,7 +67,7 @@ def rewrite_graph_for_execution(
     fetch_devices: Sequence[str] = (),
     stand_ins: AbstractSet[str] = frozenset(),
 ) -> RewrittenGraph:
-    """Builds the graph that computes ``fetches`` and runs ``targets`` from ``feeds``.
+    """Build the graph that computes ``fetches`` and runs ``targets`` from ``feeds``.
 
     Args:
       full_graph: the session's graph; it is only read.
@@ -75,17 +75,19 @@ def rewrite_graph_for_execution(
       fetches: tensors whose values go outside.
       targets: nodes that run for their effect.
       device: where feeds arrive and fetches leave.
-      use_function_convention: positional _Arg/_Retval; otherwise _Recv/_Send by name.
+      use_function_convention: whether to use positional _Arg/_Retval; otherwise _Recv/_Send by
+        name.
       connections: pairs (from, to): consumers of tensor ``to`` get tensor ``from`` instead.
       feed_devices: for each feed the device where it arrives, "" for ``device``; may be left out.
-      fetch_devices: likewise for fetches.
-      stand_ins: nodes that only pass on, under the name of a node that was taken apart; its
-        consumers take what they pass on directly, so a feed of their outputs goes there too.
+      fetch_devices: for each fetch the device where it leaves, in the same form.
+      stand_ins: nodes that only pass their inputs on, each under the name of a node that was split;
+        since the consumers of that node take these inputs directly, a feed of a stand-in's output
+        replaces the inputs, too.
 
     Raises:
-      InvalidArgumentError: nothing is asked for; a tensor is fed twice, or fed and fetched; an
-        output number is too large; a fetched node has no output; a reference is fed to a node
-        that writes to it; a connection closes a cycle or names something unknown.
+      InvalidArgumentError: there are no fetches and targets; a tensor is fed twice, or fed and
+        fetched; an output number is too large; a fetched node has no output; a reference is fed to
+        a node that writes to it; a connection closes a cycle or names an unknown tensor.
       NotFoundError: a feed, fetch or target is not in the graph.
     """
     if not fetches and not targets:
@@ -111,7 +113,7 @@ def rewrite_graph_for_execution(
 
 
 class _Rewrite:
-    """One rewriting.
+    """One run of the rewriting.
 
     State: ``fed`` tensors by position (feeds, then connections) and the reverse ``position_of``;
     ``needed`` nodes and ``needed_feeds`` positions, filled by the walk; ``twin`` maps nodes of the
@@ -180,11 +182,11 @@ class _Rewrite:
             )
 
     def feed_of(self, src: Node, src_output: int, after: int = -1) -> int | None:
-        """The feed that stands for an edge's tensor, if one does.
+        """Return the feed that replaces an edge's tensor, or None.
 
         A control edge from a fed placeholder comes from its feed; from any other fed node it still
-        comes from the node, which must run.  A connection takes its tensor from behind the feeds
-        that were there ``before`` it.
+        comes from the node, which must run.  Only positions greater than ``after`` count: a
+        connection takes its tensor as if the feeds and connections before it did not exist.
         """
         if src_output == CONTROL_SLOT:
             position = self.fed_placeholders.get(src)
@@ -193,7 +195,7 @@ class _Rewrite:
         return position if position is not None and position > after else None
 
     def walk_back_from(self, wanted: Sequence[Node]) -> None:
-        """Fills ``needed`` and ``needed_feeds``."""
+        """Fill ``needed`` and ``needed_feeds``."""
         walk = _Walk(self)
         walk.run(wanted)
         self.needed, self.needed_feeds = walk.nodes, walk.feeds
@@ -201,7 +203,7 @@ class _Rewrite:
     def add_nodes(
         self, device: ClientDevice, use_function_convention: bool, feed_devices: Sequence[str]
     ) -> None:
-        """Makes the nodes that bring values in, then the copies: ids still grow along edges."""
+        """Make the nodes that bring values in, then the copies; ids still grow along edges."""
         graph = self.graph
         for position in sorted(self.needed_feeds - self.connections.keys()):
             node, index = self.fed[position]
@@ -234,7 +236,7 @@ class _Rewrite:
             self.feed_nodes[position] = joint
 
     def connect(self) -> None:
-        """Gives every copy the edges of its original, feeds in place of what they stand for."""
+        """Connect every copy like its original, with feeds in place of fed tensors."""
         add_edge, twin = self.graph.add_edge, self.twin
         has_feeds = bool(self.fed)
         for original, copy in twin.items():
@@ -266,7 +268,7 @@ class _Rewrite:
         device: ClientDevice,
         use_function_convention: bool,
     ) -> None:
-        """Makes the node that takes a fetched value out."""
+        """Make the node that takes a fetched value out."""
         dtype = _base_type(node, index)
         if use_function_convention:
             fetch = self.graph.add_node(
@@ -299,7 +301,7 @@ class _Walk:
         self.feeds: set[int] = set()
 
     def run(self, starts: Sequence[Node]) -> None:
-        """Fills ``nodes`` and ``feeds``."""
+        """Fill ``nodes`` and ``feeds``."""
         nodes, feed_of = self.nodes, self.rewrite.feed_of
         has_feeds = bool(self.rewrite.fed)
         nodes.update(starts)

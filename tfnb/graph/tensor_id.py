@@ -6,7 +6,7 @@ from tfnb.graph.node import CONTROL_SLOT
 
 
 def parse_tensor_name(name: str) -> tuple[str, int]:
-    """The node and the output that a name means; a bare name is output 0, ``^name`` control.
+    """Return the node and output that a name means: 0 for a bare name, -1 (control) for ``^name``.
 
     >>> parse_tensor_name("a/b:2"), parse_tensor_name("a/b"), parse_tensor_name("^a/b")
     (('a/b', 2), ('a/b', 0), ('a/b', -1))
@@ -20,7 +20,7 @@ def parse_tensor_name(name: str) -> tuple[str, int]:
 
 
 def tensor_name(node: str, index: int) -> str:
-    """How NodeDef spells an input: the reverse of :func:`parse_tensor_name`.
+    """Return an input's name as NodeDef writes it; the reverse of :func:`parse_tensor_name`.
 
     >>> tensor_name("a", 0), tensor_name("a", 1), tensor_name("a", -1)
     ('a', 'a:1', '^a')

@@ -1,6 +1,6 @@
 """Checks that nodes match the definitions of their ops.
 
-Corresponds to TensorFlow's node_def_util.cc and graph/validate.cc.  Texts name the node, the
+Corresponds to TensorFlow's node_def_util.cc and graph/validate.cc. Messages name the node, the
 attribute and the op's signature.
 """
 
@@ -35,7 +35,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def is_valid_node_name(name: str) -> bool:
-    """Whether a node may have this name in a GraphDef.
+    """Return whether a node may have this name in a GraphDef.
 
     >>> is_valid_node_name("a/_b-1.2"), is_valid_node_name("a b"), is_valid_node_name("")
     (True, False, False)
@@ -46,13 +46,13 @@ def is_valid_node_name(name: str) -> bool:
 def complete_attrs(
     op_def: OpDef, attrs: Mapping[str, Any], node_name: str, accepted: set[Any] | None = None
 ) -> Mapping[str, Any]:
-    """The attributes with defaults for those left out, once each was found to be allowed.
+    """Check the attributes of a node, and return them with defaults for missing ones.
 
-    Attributes that the op does not know are kept: they are from other versions, or annotations.
-    ``accepted`` remembers values found good, so that they are looked up the next time.
+    Attributes that the op does not define are kept: they are from other versions, or annotations.
+    ``accepted`` stores accepted values, so that they are only looked up the next time.
 
     Raises:
-      InvalidArgumentError: one is missing, or has a value the op does not allow.
+      InvalidArgumentError: an attribute is missing, or has a value the op does not allow.
     """
     missing: dict[str, Any] | None = None
     for attr in op_def.attrs:
@@ -63,7 +63,8 @@ def complete_attrs(
             if kind is not None and not isinstance(value, kind) and value is not None:
                 raise _wrong_kind(op_def, attr, value, node_name)
             if attr.allowed:
-                # Looked up, as comparing with twenty dtypes costs more than the node itself.
+                # A lookup, because comparing with twenty dtypes costs more than making the node
+                # itself.
                 key = (op_def.name, name, tuple(value) if type(value) is list else value)
                 if accepted is None or key not in accepted:
                     _check_allowed(op_def, attr, value, node_name)
@@ -81,10 +82,10 @@ def complete_attrs(
 
 
 def check_deprecation(op_def: OpDef, producer: int) -> None:
-    """Refuses an op in a graph whose producer should have known better.
+    """Refuse an op that was removed before the version that produced the graph.
 
     Raises:
-      UnimplementedError: the op was gone in the version that produced the graph.
+      UnimplementedError: that version did not have the op any more.
     """
     if op_def.deprecated is not None and producer >= op_def.deprecated[0]:
         version, explanation = op_def.deprecated
@@ -97,7 +98,7 @@ def check_deprecation(op_def: OpDef, producer: int) -> None:
 def check_number_of_inputs(
     op_def: OpDef, expected: Sequence[DType], found: int, node_name: str
 ) -> None:
-    """Compares the inputs a node lists with those its op takes.
+    """Compare the number of inputs that a node lists with the number that its op takes.
 
     Raises:
       InvalidArgumentError: there are more or fewer.
@@ -111,7 +112,7 @@ def check_number_of_inputs(
 
 
 def is_back_edge_pair(src_op: str, dst_op: str) -> bool:
-    """Whether an edge between nodes of these ops may close a cycle."""
+    """Return whether an edge between nodes of these ops may close a cycle."""
     return src_op in ("NextIteration", "RefNextIteration") and dst_op in ("Merge", "RefMerge")
 
 

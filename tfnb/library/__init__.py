@@ -1,1 +1,1 @@
-"""What is built of ops and registers none: the functions and classes of ``tf``."""
+"""The functions and classes of ``tf`` that are built from ops and register none."""

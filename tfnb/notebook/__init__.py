@@ -1,7 +1,7 @@
-"""The notebook's side of tfnb: pictures, magics, live views.
+"""The notebook side of tfnb: pictures, magics, live views.
 
-Nothing below this room knows that it exists.  Everything is imported when it is first used, so
-that the package can be imported where there is no IPython.
+No package below this one imports it.  Everything is imported when it is first used, so that this
+package can be imported without IPython.
 """
 
 from __future__ import annotations

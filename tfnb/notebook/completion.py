@@ -33,7 +33,7 @@ _TARGETS = (Graph, BaseSession, Tensor, Operation)
 
 
 def completions(magics: TfnbMagics, text: str) -> list[str]:
-    """What may follow in a line up to the cursor; empty for a line that is not ours."""
+    """Return what may follow in a line up to the cursor; empty for lines of other magics."""
     match = _LINE.match(text)
     if match is None:
         return []
@@ -68,7 +68,7 @@ def _arguments(magics: TfnbMagics, parser: Any, words: list[str]) -> list[str]:
 
 
 def _frames() -> list[str]:
-    """The loops of the default graph, by the names of their frames."""
+    """Return the loops of the default graph, by the names of their frames."""
     found = {
         op.attr("frame_name").decode("utf-8", "replace")
         for op in get_default_graph().get_operations()
@@ -78,7 +78,7 @@ def _frames() -> list[str]:
 
 
 def _devices() -> list[str]:
-    """The devices of the default session, as ``tf.device`` takes them."""
+    """Return the devices of the default session, in the form that ``tf.device`` takes."""
     session = get_default_session()
     if not isinstance(session, BaseSession) or session.is_closed:
         return []
@@ -86,7 +86,7 @@ def _devices() -> list[str]:
     return [name[name.index("/device:") :] for name in names if "/device:" in name]
 
 
-# What completes the values of some options.
+# Functions that complete the values of some options.
 _VALUES = {"--frame": _frames, "--device": _devices}
 
 
@@ -102,7 +102,7 @@ def _targets(namespace: dict[str, Any], typed: str) -> list[str]:
 
 
 def _nodes(typed: str) -> list[str]:
-    """Names of nodes and scopes, one level of scopes at a time."""
+    """Return names of nodes and scopes, one level of scopes at a time."""
     found: dict[str, None] = {}
     for op in get_default_graph().get_operations():
         name = op.name
@@ -130,7 +130,7 @@ def _files(typed: str) -> Iterable[str]:
 
 
 def make_matcher(magics: TfnbMagics) -> Callable[[CompletionContext], SimpleMatcherResult]:
-    """The matcher that IPython asks."""
+    """Return the matcher that IPython calls."""
 
     @context_matcher(identifier="tfnb")  # type: ignore[untyped-decorator]
     def tfnb_matcher(context: CompletionContext) -> SimpleMatcherResult:

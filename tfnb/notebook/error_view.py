@@ -1,7 +1,7 @@
 """Errors of tfnb in a notebook: error, place and remedy in a few lines; the traceback is folded.
 
 The shell renders the traceback first; its text can be unfolded below the error or printed with
-``%tfnb error``. Errors from outside of tfnb are shown as usual, and so are all errors after
+``%tfnb error``. Errors from outside tfnb are shown as usual, and so are all errors after
 :meth:`ErrorView.remove`.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12
 _MAX_LINE = 600
-# Lines to copy and paste may be longer.
+# Upper limit of lines that are meant to be copied, which are therefore not shortened.
 _MAX_PASTE = 4000
 _MAX_NAME = 80
 _PASTE = ("Pass them along:", "Give them values first:")
@@ -45,7 +45,7 @@ class ErrorView:
     """The display of errors in one shell.
 
     Attributes:
-      traceback: the shell's text of the last error that was shown short.
+      traceback: the shell's text of the last error that was shown in short form.
     """
 
     def __init__(self, shell: Any, is_on: Callable[[], bool]) -> None:
@@ -55,14 +55,14 @@ class ErrorView:
         self.traceback = ""
 
     def install(self) -> None:
-        """Replaces the shell's rendering of tracebacks."""
+        """Replace the shell's rendering of tracebacks."""
         renderer = self._shell.InteractiveTB
         self._original = renderer.structured_traceback
         renderer.structured_traceback = self._render
 
     def remove(self) -> None:
-        """Restores the shell's rendering of tracebacks."""
-        # Without the attribute, the method of the class is used again.
+        """Restore the shell's rendering of tracebacks."""
+        # Without the instance attribute, the method of the class is used again.
         self._shell.InteractiveTB.__dict__.pop("structured_traceback", None)
 
     def _render(self, kind: Any, error: Any, traceback: Any, *args: Any, **options: Any) -> Any:
@@ -72,7 +72,7 @@ class ErrorView:
         before, self.traceback = self.traceback, "\n".join(full)
         lines = error_lines(error, traceback)
         if is_notebook(self._shell):
-            # Kernels render twice; the number of the cell is part of the text.
+            # Kernels render twice; only the first text has the number of the cell.
             if self.traceback == before:
                 return self._coloured(lines)
             html = error_html(error, self.traceback)
@@ -89,7 +89,10 @@ class ErrorView:
 
 
 def is_ours(error: Any, traceback: TracebackType | None) -> bool:
-    """Whether an error is of tfnb, or an interrupt inside of it, and is meant for its caller."""
+    """Return whether an error is for the caller of tfnb to see.
+
+    It is raised by tfnb, or is an interrupt inside tfnb.
+    """
     if isinstance(error, KeyboardInterrupt):
         return _call_interrupted(traceback) is not None
     if isinstance(error, OpError) or type(error).__module__.startswith("tfnb."):
@@ -102,7 +105,10 @@ def is_ours(error: Any, traceback: TracebackType | None) -> bool:
 
 
 def error_lines(error: BaseException, traceback: TracebackType | None) -> list[str]:
-    """An error in at most ``MAX_LINES - 1`` lines: class and code, node, place, cause, fix."""
+    """Return an error in at most ``MAX_LINES - 1`` lines.
+
+    They contain class and code, node, place, cause and fix.
+    """
     if isinstance(error, KeyboardInterrupt):
         return _within_room(_interrupt_lines(error, traceback))
     message = error.message if isinstance(error, OpError) else _message(error)
@@ -132,13 +138,13 @@ def error_lines(error: BaseException, traceback: TracebackType | None) -> list[s
 def _within_room(lines: list[str]) -> list[str]:
     room = MAX_LINES - 1
     if len(lines) > room:
-        # Keep the beginning, which names the error, and the end, which says how to fix it.
+        # Keep the beginning, which names the error, and the end, which tells how to fix it.
         lines = [*lines[: room - 4], f"  … {len(lines) - room + 1} lines", *lines[-3:]]
     return [_cut(one_line(line)) for line in lines]
 
 
 def error_html(error: BaseException, traceback: str) -> str:
-    """The folded traceback as HTML; its text is escaped."""
+    """Return the folded traceback as HTML; its text is escaped."""
     op = getattr(error, "op", None)
     node = "" if op is None else f" at node {one_line(cut_middle(op.name, _MAX_NAME))}"
     plain = "".join(
@@ -153,7 +159,7 @@ def error_html(error: BaseException, traceback: str) -> str:
 
 
 def _interrupt_lines(error: KeyboardInterrupt, traceback: TracebackType | None) -> list[str]:
-    """The lines of an interrupt: the user's call, its place, and what it waited for or ran."""
+    """Return the lines of an interrupt: the user's call, its place, what it waited for or ran."""
     called = _call_interrupted(traceback)
     is_step = hasattr(error, "standstill")
     what = "the step has ended, its session goes on" if is_step else "interrupted"
@@ -173,9 +179,9 @@ def _interrupt_lines(error: KeyboardInterrupt, traceback: TracebackType | None) 
 def _call_interrupted(
     traceback: TracebackType | None,
 ) -> tuple[CreationSite | None, CreationSite | None, str] | None:
-    """The interrupted call of tfnb: its place, that of the user's code inside of it, its name.
+    """Return the interrupted call of tfnb: its place, the place of the user's code in it, its name.
 
-    None if tfnb did not run. The magic that runs the cell itself does not count.
+    Return None if tfnb did not run. The magic that runs the cell itself does not count.
     """
     asked: list[Any] = []
     inside: list[Any] = []
@@ -198,7 +204,7 @@ def _call_interrupted(
 
 
 def _cause(error: BaseException, known: str) -> list[str]:
-    """The underlying error, unless it is already in the message, and where it was raised."""
+    """Return the underlying error, unless it is already in the message, and where it was raised."""
     text = f"{type(error).__name__}: {error}"
     place = _asked(error.__traceback__)
     if place is None and text in known:
@@ -212,7 +218,7 @@ def _message(error: BaseException) -> str:
 
 
 def _asked(traceback: TracebackType | None) -> CreationSite | None:
-    """The user's line that led to the error: the innermost one outside of tfnb."""
+    """Return the user's line that led to the error: the innermost one outside tfnb."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -223,7 +229,7 @@ def _asked(traceback: TracebackType | None) -> CreationSite | None:
 
 
 def _notebook_advice(message: str, asked: CreationSite | None) -> list[str]:
-    """Advice that applies only in a notebook."""
+    """Return advice that applies only in a notebook."""
     if "already exists, disallowed" not in message or asked is None or asked.cell is None:
         return []
     lines = []

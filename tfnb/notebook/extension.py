@@ -1,4 +1,4 @@
-"""``%load_ext``, ``%unload_ext`` and ``%reload_ext``: what is installed can be taken away."""
+"""``%load_ext``, ``%unload_ext`` and ``%reload_ext``: everything installed can be removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("tfnb")
 
 
 class Extension:
-    """What one shell has of tfnb."""
+    """The parts of tfnb that are installed in one shell."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -39,7 +39,7 @@ class Extension:
         self._matcher = make_matcher(self.magics)
 
     def load(self) -> None:
-        """Opens the session and installs magics, displays, completion and the cell register."""
+        """Open the session and install magics, displays, completion and the cell register."""
         self._cells.install()
         self.growth.install()
         self._formatters.install()
@@ -60,7 +60,7 @@ class Extension:
         print(f"tfnb opened an interactive session on {_devices(self.session)}.")
 
     def unload(self) -> None:
-        """Closes the session, if it was opened here, and takes everything away."""
+        """Close the session, if it was opened here, and remove everything."""
         if self._lab is not None:
             self._lab.stop()
             self._lab = None
@@ -90,10 +90,10 @@ class Extension:
 
 
 def _warning_of_kernel() -> str:
-    """What a user of this kernel is to know; "" for most kernels."""
+    """Return a warning for users of this kernel; "" for most kernels."""
     try:
         import ipykernel
-    except ImportError:  # another kernel than Jupyter's usual one
+    except ImportError:  # not Jupyter's usual kernel
         return ""
     version_info = getattr(ipykernel, "version_info", ())
     if not (7, 1) <= tuple(version_info[:2]) < (7, 4):
@@ -111,14 +111,15 @@ def _devices(session: BaseSession) -> str:
 
 
 def _lab_comm() -> Any:
-    """The end of JupyterLab's panel in this kernel; None in a kernel without comms."""
+    """Return the comm for JupyterLab's panel in this kernel; None in a kernel without comms."""
     from tfnb.notebook.lab.lab_link import LabComm
 
     try:
         found = LabComm()
         found.start()
     except Exception:
-        # Whatever another kind of kernel lacks, a notebook works without the panel.
+        # A notebook works without the panel, so that errors in other kinds of kernels are only
+        # logged.
         _log.debug("JupyterLab's panel is not served.", exc_info=True)
         return None
     return found
@@ -128,7 +129,7 @@ _loaded: dict[int, Extension] = {}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Installs tfnb in a shell; a second call changes nothing."""
+    """Install tfnb in a shell; a second call changes nothing."""
     if id(shell) in _loaded:
         return
     extension = Extension(shell)
@@ -137,12 +138,12 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Takes tfnb away from a shell."""
+    """Remove tfnb from a shell."""
     extension = _loaded.pop(id(shell), None)
     if extension is not None:
         extension.unload()
 
 
 def extension_of(shell: Any) -> Extension | None:
-    """What a shell has of tfnb, None if it was not loaded there."""
+    """Return the extension of a shell, or None if it was not loaded there."""
     return _loaded.get(id(shell))

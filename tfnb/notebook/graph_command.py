@@ -19,7 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        help=".svg, .png, .html (a page that lives), .dot or .txt; printed as text if missing",
+        help=".svg, .png, .html (interactive), .dot or .txt; printed as text if missing",
     )
 
 

@@ -1,4 +1,4 @@
-"""What differs between two graphs, or between two runs of a cell, node by node and by name."""
+"""The difference between two graphs, or between two runs of a cell, node by node and by name."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _NUMBER = re.compile(r"_\d+(?=/|$|:)")
 
 @dataclass(frozen=True, slots=True)
 class GraphDifference:
-    """What differs between two collections of nodes.
+    """The difference between two collections of nodes.
 
     Attributes:
-      only_in_first: (name, op) of nodes that only the first has; ``only_in_second`` likewise.
-      changed: (name, op, what differs) of nodes that both have.
-      num_same: how many are the same in both.
+      only_in_first: (name, op) of nodes that only the first has.
+      only_in_second: (name, op) of nodes that only the second has.
+      changed: (name, op, differences) of nodes that both have.
+      num_same: number of nodes that are equal in both.
     """
 
     only_in_first: tuple[tuple[str, str], ...]
@@ -38,7 +39,7 @@ class GraphDifference:
     num_same: int
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether anything differs."""
         return bool(self.only_in_first or self.only_in_second or self.changed)
 
     def __str__(self) -> str:
@@ -59,14 +60,14 @@ class GraphDifference:
 def compare_nodes(
     first: Iterable[NodeDef], second: Iterable[NodeDef], *, is_rerun: bool = False
 ) -> GraphDifference:
-    """What differs between two graphs.
+    """Return the difference between two graphs.
 
     Args:
-      first: the nodes of one.
-      second: those of the other.
-      is_rerun: whether the second are those of a cell that ran again in the same graph, where
-        names that were taken got numbers: these are not looked at, and nodes whose names are the
-        same but for them are matched in their order.
+      first: the nodes of the first graph.
+      second: the nodes of the second graph.
+      is_rerun: whether the second nodes are those of a cell that ran again in the same graph,
+        where names that were taken got numbers: these numbers are ignored, and nodes whose names
+        are equal without them are matched in their order.
     """
     ours, theirs = _named(first, is_rerun), _named(second, is_rerun)
     changed = []
@@ -126,7 +127,7 @@ def _value(value: AttrValue) -> str:
         try:
             return array_text(make_ndarray(value.tensor))
         except (TypeError, ValueError):
-            pass  # a message that a stranger wrote
+            pass  # a malformed message
     return attr_value_text(value)
 
 

@@ -48,8 +48,8 @@ _HELP = """\
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb passes [fetch]       the graph before and after each optimisation pass
-%tfnb export file [target] writes a view as .html (lives without a kernel), .svg, .png, .dot or .txt
-%tfnb summary [file]       what a model takes, gives and needs: a file, a folder, the default graph
+%tfnb export file [target] writes a view as .html (needs no kernel), .svg, .png, .dot or .txt
+%tfnb summary [file]       inputs, outputs and needs of a model: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb compare [a b]        two recorded runs side by side: nodes, devices, times, values
@@ -59,10 +59,10 @@ _HELP = """\
 %tfnb source               the Python functions that the default session's graphs run as
 %tfnb running              which nodes run now, or wait: of steps in other threads
 %%tfnb watch               runs the cell and shows its steps while they run; --sample: at full speed
-%%tfnb debug               runs the cell and stops its steps where you say, to look inside
+%%tfnb debug               runs the cell and stops its steps where you choose, to look inside
 %%tfnb values x            runs the cell and shows each value of x, also inside loops
 %%tfnb cell                runs the cell so that it replaces what its run before made
-%%tfnb record              runs the cell and keeps its last step, to be looked at over time
+%%tfnb record              runs the cell and keeps its last step, to replay it over time
 
 %tfnb graph -h             the options of a subcommand; Tab completes them, and names of nodes
 The same from Python: tfnb.notebook.graph, placement, partitions, compare, times, watch, record,
@@ -91,11 +91,11 @@ class TfnbMagics(Magics):
     ).tag(config=True)
 
     tags_prints = traitlets.Bool(
-        True, help="Whether what tf.print and tf.Print write says which node wrote it, and when."
+        True, help="Whether the output of tf.print and tf.Print names its node and the time."
     ).tag(config=True)
 
     shows_growth = traitlets.Bool(
-        True, help="Whether a cell that adds operations to the graph says how many."
+        True, help="Whether a cell that adds operations to the graph reports their number."
     ).tag(config=True)
 
     def __init__(self, shell: Any, cells: CellRegistrar) -> None:
@@ -115,7 +115,7 @@ class TfnbMagics(Magics):
 
     @line_cell_magic
     def tfnb(self, line: str, cell: str | None = None) -> None:
-        """Shows graphs, placements, partitions, and steps while they run."""
+        """Show graphs, placements, partitions, and steps while they run."""
         __tracebackhide__ = True
         command, _, rest = line.strip().partition(" ")
         if command in ("", "help", "-h", "--help"):
@@ -155,9 +155,9 @@ class TfnbMagics(Magics):
     @subcommand(
         "tfnb graph",
         option("target", nargs="?", default="", help="variable, file, node or scope to show"),
-        option("--colour", choices=views.COLOURS, default="kind", help="what colours mean"),
+        option("--colour", choices=views.COLOURS, default="kind", help="meaning of colours"),
         option("--height", type=int, help="height in pixels"),
-        option("--dot", action="store_true", help="as Graphviz draws it, with the program dot"),
+        option("--dot", action="store_true", help="draw it with Graphviz, by the program dot"),
     )
     def graph(self, line: str) -> None:
         """Show a graph whose scopes open and close."""
@@ -238,10 +238,10 @@ class TfnbMagics(Magics):
 
     @subcommand(
         "tfnb export",
-        option("file", help="where to; .html, .svg, .png, .dot or .txt"),
+        option("file", help="file to write: .html, .svg, .png, .dot or .txt"),
         option("target", nargs="?", default="", help="what to show; the default graph, last run"),
-        option("--view", choices=views.VIEWS, default="graph", help="which view"),
-        option("--colour", choices=views.COLOURS, help="what colours mean"),
+        option("--view", choices=views.VIEWS, default="graph", help="view to write"),
+        option("--colour", choices=views.COLOURS, help="meaning of colours"),
         option("--height", type=int, help="height in pixels"),
     )
     def export(self, line: str) -> None:
@@ -276,7 +276,7 @@ class TfnbMagics(Magics):
         "tfnb running",
     )
     def running(self, line: str) -> None:
-        """Print which nodes run now, or wait, in the steps of all sessions."""
+        """Print the nodes that run now, or wait, in the steps of all sessions."""
         parse(self.running, line)
         texts = [one.waiting() for one in live_sessions() if one.runtime.active_steps()]
         print("\n".join(texts) or "No step is in flight.")
@@ -285,7 +285,7 @@ class TfnbMagics(Magics):
         "tfnb partial",
     )
     def partial(self, line: str) -> None:
-        """Show the partial runs in flight: what was fed, which fetches are ready."""
+        """Show the partial runs in flight: fed tensors, and fetches that are ready."""
         parse(self.partial, line)
         views.partial()
 
@@ -305,7 +305,7 @@ class TfnbMagics(Magics):
         option("--atol", type=float, default=0.0, help="absolute tolerance of values"),
     )
     def compare(self, line: str) -> None:
-        """Show two runs side by side: nodes, devices, times, the first other value."""
+        """Show two runs side by side: nodes, devices, times, the first value that differs."""
         options = parse(self.compare, line)
         names = [name for name in (options.first, options.second) if name]
         runs = [one for name in names if isinstance(one := self.namespace.get(name), RunValues)]
@@ -327,18 +327,18 @@ class TfnbMagics(Magics):
         "tfnb source",
     )
     def source(self, line: str) -> None:
-        """Print the Python functions that the default session runs its graphs as."""
+        """Print the Python functions as which the default session runs its graphs."""
         parse(self.source, line)
         session = get_default_session()
         sources = session.emitted_sources() if isinstance(session, BaseSession) else []
-        print("\n".join(sources) or "Nothing of the default session runs as a function yet.")
+        print("\n".join(sources) or "No graph of the default session runs as a function yet.")
 
     @subcommand(
         "tfnb summary",
         option("target", nargs="?", default="", help="file, folder, checkpoint, or variable"),
     )
     def summary(self, line: str) -> None:
-        """Print what a model takes, gives, contains and needs."""
+        """Print the inputs, outputs, contents and requirements of a model."""
         target = parse(self.summary, line).target
         try:
             print(summary(self.namespace.get(target, target) if target else None))
@@ -349,7 +349,7 @@ class TfnbMagics(Magics):
         "%tfnb watch",
         option("--height", type=int, help="height in pixels"),
         option("--no-summary", action="store_true", help="leave no summary when the cell ends"),
-        option("--sample", action="store_true", help="only look now and then: steps stay fast"),
+        option("--sample", action="store_true", help="only sample the steps: they stay fast"),
     )
     def watch(self, line: str, cell: str) -> None:
         """Run the cell and show its steps while they run."""
@@ -367,7 +367,7 @@ class TfnbMagics(Magics):
     @subcommand(
         "%tfnb values",
         option("tensors", nargs="+", help="tensors, by name or variable, also inside loops"),
-        option("--keep", type=int, default=10_000, help="how many values of each are kept"),
+        option("--keep", type=int, default=10_000, help="number of values kept of each"),
     )
     def values(self, line: str, cell: str) -> None:
         """Run the cell and show every value that tensors had, by step, loop and iteration."""
@@ -387,16 +387,16 @@ class TfnbMagics(Magics):
             "name",
             nargs="?",
             default="",
-            help="the cell, where the front end does not name it",
+            help="name of the cell, if the front end sends none",
         ),
     )
     def cell(self, line: str, cell: str) -> None:
-        """Run the cell; the operations it makes replace those that its run before made."""
+        """Run the cell; its operations replace those of its previous run."""
         __tracebackhide__ = True
         key = parse(self.cell, line).name or self._cells.cell_id
         if not key:
             raise UsageError(
-                "This front end does not say which cell runs; give it a name: %%tfnb cell NAME"
+                "This front end does not name the running cell; give it a name: %%tfnb cell NAME"
             )
         making, text = self._replaced.run(
             key, lambda: run_cell_body(self._shell, cell, self._cells.current)
@@ -475,7 +475,7 @@ class TfnbMagics(Magics):
 
 
 def without_empty_body(lines: list[str]) -> list[str]:
-    """Converts ``%%tfnb`` alone in a cell to a line magic; IPython only raises an error for it.
+    """Convert ``%%tfnb`` alone in a cell to a line magic; IPython only raises an error for it.
 
     It is an input transformer: it takes the lines of a cell.
     """
@@ -485,7 +485,7 @@ def without_empty_body(lines: list[str]) -> list[str]:
 
 
 def run_cell_body(shell: Any, cell: str, number: int) -> None:
-    """Runs the text below a cell magic like a cell: in the user's namespace, with its lines.
+    """Run the text below a cell magic like a cell: in the user's namespace, with its lines.
 
     A last expression is displayed, unless a semicolon ends it. Errors propagate unchanged, so that
     the notebook stops at them.

@@ -15,17 +15,17 @@ F = TypeVar("F", bound="Callable[..., None]")
 
 
 class HelpShown(UsageError):
-    """Ends a magic that was asked for help and has given it."""
+    """Raised to end a magic that has printed its help."""
 
 
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
-    """One argument or option, as ``argparse`` takes it."""
+    """Return one argument or option, with the parameters of ``argparse``."""
     decorate: Callable[[Any], Any] = argument(*names, **settings)  # type: ignore[no-untyped-call]
     return decorate
 
 
 def subcommand(name: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Gives a method a parser, which IPython's help and our completion read."""
+    """Give a method a parser, which IPython's help and our completion read."""
 
     def decorate(method: F) -> F:
         decorated: Any = method
@@ -37,22 +37,22 @@ def subcommand(name: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
 
 
 def asks_for_help(words: Sequence[str]) -> bool:
-    """Whether a subcommand is only asked what it does."""
+    """Return whether a line only requests the help of a subcommand."""
     return "-h" in words or "--help" in words
 
 
 def print_help(method: Callable[..., None]) -> None:
-    """Prints what a subcommand does, with its options."""
+    """Print the help of a subcommand, with its options."""
     text: str = method.parser.format_help()  # type: ignore[attr-defined]
-    # IPython's parser makes a code block of a documentation of it.
+    # IPython's parser makes a code block of its documentation.
     print(text.removeprefix("::\n\n").strip("\n"))
 
 
 def parse(method: Callable[..., None], line: str) -> Any:
-    """Parses a line; a request for help prints it and raises :class:`HelpShown`.
+    """Parse a line; a request for help prints it and raises :class:`HelpShown`.
 
     Raises:
-      UsageError: the line does not fit.
+      UsageError: the line does not fit the subcommand.
     """
     try:
         words = shlex.split(line)

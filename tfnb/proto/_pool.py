@@ -1,6 +1,6 @@
-"""The descriptor pool of our own, so that TensorFlow can live in the same process.
+"""tfnb's own descriptor pool, so that TensorFlow can be loaded in the same process.
 
-The reason stands in ``protos/generate.py``.
+For the reason see ``protos/generate.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Google's own messages (``Any``, ``BoolValue``…), entered into our pool for those who use them."""
+"""Google's own messages (``Any``, ``BoolValue``…), added to tfnb's pool for those that use them."""
 
 from __future__ import annotations
 

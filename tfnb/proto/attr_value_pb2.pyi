@@ -16,13 +16,13 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class AttrValue(google.protobuf.message.Message):
-    """One value; which member is set tells its kind."""
+    """One value; the member that is set determines its kind."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     @typing.final
     class ListValue(google.protobuf.message.Message):
-        """A list; at most one of these is filled. An empty list does not tell its kind."""
+        """A list; at most one of these is filled. The kind of an empty list is unknown."""
 
         DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -16,7 +16,7 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class ValuesDef(google.protobuf.message.Message):
-    """The tensors a context knows."""
+    """The tensors of a context."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -40,11 +40,11 @@ class ValuesDef(google.protobuf.message.Message):
     EXTERNAL_VALUES_FIELD_NUMBER: builtins.int
     @property
     def values(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Names of all of them."""
+        """The names of all tensors."""
 
     @property
     def external_values(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """From a name outside to the name inside, for those that enter."""
+        """From a name outside to the name inside, for tensors that enter."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class CondContextDef(google.protobuf.message.Message):
     pred_name: builtins.str
     pivot_name: builtins.str
     branch: builtins.int
-    """0 where the predicate is false, 1 where it is true."""
+    """0 if the predicate is false, 1 if it is true."""
     @property
     def values_def(self) -> global___ValuesDef: ...
     @property

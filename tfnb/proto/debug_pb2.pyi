@@ -31,11 +31,11 @@ class DebugTensorWatch(google.protobuf.message.Message):
     """Leave out a watch that the type of the tensor does not allow."""
     @property
     def debug_ops(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """What to do with the value: DebugIdentity, DebugNanCount, DebugNumericSummary."""
+        """The op on the value: DebugIdentity, DebugNanCount, DebugNumericSummary."""
 
     @property
     def debug_urls(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Where to put the result: "file://..."."""
+        """The destination of the result: "file://..."."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ global___DebugOptions = DebugOptions
 
 @typing.final
 class DebuggedSourceFile(google.protobuf.message.Message):
-    """A source file of the program, as it was."""
+    """A source file of the program at the time of the run."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -150,7 +150,7 @@ global___FeatureList = FeatureList
 
 @typing.final
 class FeatureLists(google.protobuf.message.Message):
-    """Such lists by name."""
+    """Feature lists by name."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -205,7 +205,7 @@ global___Example = Example
 
 @typing.final
 class SequenceExample(google.protobuf.message.Message):
-    """An example with a part that stays and a part that runs over time."""
+    """An example with a constant context and features over time."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -103,7 +103,7 @@ class NodeDef(google.protobuf.message.Message):
     op: builtins.str
     """The name of its op."""
     device: builtins.str
-    """The device asked for, maybe partly: "/job:worker/device:GPU:0"."""
+    """The requested device, possibly partial: "/job:worker/device:GPU:0"."""
     @property
     def input(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """"node", "node:output" or "^node" for a control input; data inputs first."""
@@ -114,7 +114,7 @@ class NodeDef(google.protobuf.message.Message):
 
     @property
     def experimental_debug_info(self) -> global___NodeDef.ExperimentalDebugInfo:
-        """Which original nodes this one came from."""
+        """The original nodes of this node."""
 
     @property
     def experimental_type(self) -> tfnb.proto.types_pb2.FullTypeDef:
@@ -138,7 +138,7 @@ global___NodeDef = NodeDef
 
 @typing.final
 class FunctionDefLibrary(google.protobuf.message.Message):
-    """The functions a graph knows."""
+    """The functions of a graph."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -319,7 +319,7 @@ class FunctionDef(google.protobuf.message.Message):
 
     @property
     def control_ret(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """From each control output to the node in the body that must have run."""
+        """From each control output to a node in the body, which must have run."""
 
     def __init__(
         self,
@@ -339,7 +339,7 @@ global___FunctionDef = FunctionDef
 
 @typing.final
 class GradientDef(google.protobuf.message.Message):
-    """That one function is the gradient of another."""
+    """The declaration that one function is the gradient of another."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

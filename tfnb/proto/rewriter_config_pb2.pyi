@@ -115,7 +115,7 @@ class RewriterConfig(google.protobuf.message.Message):
         EXPERIMENTAL_BOTH: RewriterConfig._Toggle.ValueType  # 5
 
     class Toggle(_Toggle, metaclass=_ToggleEnumTypeWrapper):
-        """A switch. What DEFAULT means is for the rewriter to say."""
+        """A switch. Each rewriter defines the meaning of DEFAULT."""
 
     DEFAULT: RewriterConfig.Toggle.ValueType  # 0
     ON: RewriterConfig.Toggle.ValueType  # 1
@@ -152,7 +152,7 @@ class RewriterConfig(google.protobuf.message.Message):
         TWO: RewriterConfig._NumIterationsType.ValueType  # 2
 
     class NumIterationsType(_NumIterationsType, metaclass=_NumIterationsTypeEnumTypeWrapper):
-        """How often the rewriters run in turn."""
+        """How many times the rewriters run."""
 
     DEFAULT_NUM_ITERS: RewriterConfig.NumIterationsType.ValueType  # 0
     ONE: RewriterConfig.NumIterationsType.ValueType  # 1
@@ -173,7 +173,7 @@ class RewriterConfig(google.protobuf.message.Message):
         HEURISTICS: RewriterConfig._MemOptType.ValueType  # 3
 
     class MemOptType(_MemOptType, metaclass=_MemOptTypeEnumTypeWrapper):
-        """How to save memory."""
+        """The way to save memory."""
 
     DEFAULT_MEM_OPT: RewriterConfig.MemOptType.ValueType  # 0
     NO_MEM_OPT: RewriterConfig.MemOptType.ValueType  # 1
@@ -277,13 +277,13 @@ class RewriterConfig(google.protobuf.message.Message):
     auto_mixed_precision_onednn_bfloat16: global___RewriterConfig.Toggle.ValueType
     auto_mixed_precision_cpu: global___RewriterConfig.Toggle.ValueType
     disable_meta_optimizer: builtins.bool
-    """No rewriter runs at all."""
+    """No rewriter runs."""
     disable_tfg_optimizer: builtins.bool
     use_plugin_optimizers: global___RewriterConfig.Toggle.ValueType
     experimental_conditional_code_motion: global___RewriterConfig.Toggle.ValueType
     meta_optimizer_iterations: global___RewriterConfig.NumIterationsType.ValueType
     min_graph_nodes: builtins.int
-    """Smaller graphs are left alone; 0 means 4, a negative number means none."""
+    """Smaller graphs are not rewritten; 0 means 4, a negative number means no limit."""
     experimental_disable_compressed_tensor_optimization: builtins.bool
     experimental_disable_folding_quantization_emulation: builtins.bool
     memory_optimization: global___RewriterConfig.MemOptType.ValueType
@@ -297,7 +297,7 @@ class RewriterConfig(google.protobuf.message.Message):
     def scoped_allocator_opts(self) -> global___ScopedAllocatorOptions: ...
     @property
     def optimizers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Exactly these, in this order."""
+        """Only these rewriters run, in this order."""
 
     @property
     def custom_optimizers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RewriterConfig.CustomGraphOptimizer]: ...

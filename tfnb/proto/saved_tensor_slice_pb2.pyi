@@ -46,7 +46,7 @@ global___SavedSliceMeta = SavedSliceMeta
 
 @typing.final
 class SavedTensorSliceMeta(google.protobuf.message.Message):
-    """Stands under the empty key: all tensors of the file."""
+    """The record under the empty key: all tensors of the file."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -32,7 +32,7 @@ class SaverDef(google.protobuf.message.Message):
     class _CheckpointFormatVersionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[SaverDef._CheckpointFormatVersion.ValueType], builtins.type):
         DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
         LEGACY: SaverDef._CheckpointFormatVersion.ValueType  # 0
-        """V1 without saying so."""
+        """The V1 format, implicitly."""
         V1: SaverDef._CheckpointFormatVersion.ValueType  # 1
         """One table of slices."""
         V2: SaverDef._CheckpointFormatVersion.ValueType  # 2
@@ -42,7 +42,7 @@ class SaverDef(google.protobuf.message.Message):
         """The format of the files."""
 
     LEGACY: SaverDef.CheckpointFormatVersion.ValueType  # 0
-    """V1 without saying so."""
+    """The V1 format, implicitly."""
     V1: SaverDef.CheckpointFormatVersion.ValueType  # 1
     """One table of slices."""
     V2: SaverDef.CheckpointFormatVersion.ValueType  # 2
@@ -56,15 +56,15 @@ class SaverDef(google.protobuf.message.Message):
     KEEP_CHECKPOINT_EVERY_N_HOURS_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
     filename_tensor_name: builtins.str
-    """Where the name of the file is fed."""
+    """The tensor to which the name of the file is fed."""
     save_tensor_name: builtins.str
     restore_op_name: builtins.str
     max_to_keep: builtins.int
-    """Older checkpoints are deleted; 0 keeps all."""
+    """The number of checkpoints that are kept; 0 keeps all."""
     sharded: builtins.bool
-    """A file per device."""
+    """Whether each device has its own file."""
     keep_checkpoint_every_n_hours: builtins.float
-    """One checkpoint each so many hours is kept for good."""
+    """The interval in hours at which one checkpoint is kept permanently."""
     version: global___SaverDef.CheckpointFormatVersion.ValueType
     def __init__(
         self,

@@ -28,9 +28,9 @@ class TensorShapeProto(google.protobuf.message.Message):
         SIZE_FIELD_NUMBER: builtins.int
         NAME_FIELD_NUMBER: builtins.int
         size: builtins.int
-        """-1 says that it is unknown."""
+        """-1 if it is unknown."""
         name: builtins.str
-        """For people; it decides nothing."""
+        """For readers only; it has no effect."""
         def __init__(
             self,
             *,
@@ -105,7 +105,7 @@ class ResourceHandleProto(google.protobuf.message.Message):
 
     @typing.final
     class DtypeAndShape(google.protobuf.message.Message):
-        """What a variable behind a handle holds."""
+        """The dtype and shape of a variable behind a handle."""
 
         DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -281,9 +281,9 @@ class VariantTensorDataProto(google.protobuf.message.Message):
     METADATA_FIELD_NUMBER: builtins.int
     TENSORS_FIELD_NUMBER: builtins.int
     type_name: builtins.str
-    """Who can decode it."""
+    """The name of its decoder."""
     metadata: builtins.bytes
-    """Whatever that decoder wants to know."""
+    """Data for the decoder."""
     @property
     def tensors(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___TensorProto]:
         """Tensors inside the object."""

@@ -30,7 +30,7 @@ class ServerDef(google.protobuf.message.Message):
     """The job this process belongs to."""
     replica: builtins.int
     task_index: builtins.int
-    """Its number in the job."""
+    """The number of the process in the job."""
     protocol: builtins.str
     """"grpc"."""
     port: builtins.int
@@ -38,7 +38,7 @@ class ServerDef(google.protobuf.message.Message):
     def cluster(self) -> tfnb.proto.cluster_pb2.ClusterDef: ...
     @property
     def default_session_config(self) -> tfnb.proto.config_pb2.ConfigProto:
-        """For sessions that bring no options."""
+        """The options of sessions without their own."""
 
     @property
     def cluster_device_filters(self) -> tfnb.proto.cluster_pb2.ClusterDeviceFilters: ...

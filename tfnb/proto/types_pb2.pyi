@@ -49,7 +49,7 @@ class _DataTypeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumT
     DT_HALF: _DataType.ValueType  # 19
     """IEEE binary16."""
     DT_RESOURCE: _DataType.ValueType  # 20
-    """A handle to something that lives in a resource manager."""
+    """A handle to an object in a resource manager."""
     DT_VARIANT: _DataType.ValueType  # 21
     """Any object."""
     DT_UINT32: _DataType.ValueType  # 22
@@ -127,7 +127,7 @@ DT_COMPLEX128: DataType.ValueType  # 18
 DT_HALF: DataType.ValueType  # 19
 """IEEE binary16."""
 DT_RESOURCE: DataType.ValueType  # 20
-"""A handle to something that lives in a resource manager."""
+"""A handle to an object in a resource manager."""
 DT_VARIANT: DataType.ValueType  # 21
 """Any object."""
 DT_UINT32: DataType.ValueType  # 22
@@ -276,7 +276,7 @@ global___SerializedDType = SerializedDType
 
 @typing.final
 class FullTypeDef(google.protobuf.message.Message):
-    """A type with arguments. tfnb keeps it, and does not look at it."""
+    """A type with arguments. tfnb keeps it and does not read it."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -1,4 +1,4 @@
-/** What buttons of the panel and of the toolbar do, whatever they look like. */
+/** The actions of buttons in the panel and the toolbar, whatever the buttons look like. */
 
 import type { KernelLink } from "./kernel_link.ts";
 
@@ -10,9 +10,9 @@ export interface Actions {
 export const KERNEL_VIEWS = [
   ["progress", "Progress", "Watch every step of this kernel while it runs"],
   ["debug", "Debugger", "Stop steps at nodes, look inside, step on"],
-  ["run", "Record", "Record the next step, to be looked at over time"],
+  ["run", "Record", "Record the next step, and replay it over time"],
   ["values", "Values", "The values of the last cell that began with %%tfnb values"],
-  ["compare", "Compare", "What differs between the last two recorded runs"],
+  ["compare", "Compare", "The differences between the last two recorded runs"],
 ] as const;
 
 /** Views of one cached signature. */

@@ -1,7 +1,7 @@
 /**
- * A notebook of tfnb that is only opened stays as it is. JupyterLab writes the kernel's version of
- * Python into a notebook as soon as the kernel has said it, which makes it dirty, and stores it two
- * minutes later, though nothing was run or typed.
+ * Keeps a notebook of tfnb unchanged that is only opened. JupyterLab writes the kernel's version of
+ * Python into a notebook as soon as the kernel reports it, which makes the notebook dirty, and saves
+ * it two minutes later, although nothing was run or typed.
  */
 
 import type { NotebookModel, NotebookPanel } from "./jupyter.ts";
@@ -15,7 +15,7 @@ export function keepClean({ context }: NotebookPanel): void {
     if (!before.includes("tfnb")) return;
     const look = (_: unknown, change: { name: string }) => {
       if (change.name !== "dirty" || !model.dirty) return;
-      // Others hear of this change first.
+      // Other listeners get this change first.
       queueMicrotask(() => {
         if (content(model) === before) model.dirty = false;
         else model.stateChanged.disconnect(look);
@@ -25,7 +25,7 @@ export function keepClean({ context }: NotebookPanel): void {
   });
 }
 
-/** The notebook as text, without what JupyterLab copies from the kernel that it has. */
+/** The notebook as text, without the data that JupyterLab copies from its kernel. */
 function content(model: NotebookModel): string {
   const { metadata, ...rest } = model.toJSON();
   const { kernelspec, language_info: language, ...own } = metadata;

@@ -1,6 +1,6 @@
 /**
  * The script that JupyterLab loads: a module federation container, written by hand.  JupyterLab hands its packages over
- * (`init`) and asks for the plugin (`get`); nothing of JupyterLab is carried along.
+ * (`init`) and requests the plugin (`get`); the extension bundles nothing of JupyterLab.
  */
 
 import style from "lab-style";
@@ -16,7 +16,7 @@ type Package = Record<string, unknown>;
 
 let scope: Scope = {};
 
-/** A package of the page; nothing where the application does without. */
+/** A package of the page; empty if the application lacks it. */
 async function shared(name: string): Promise<Package> {
   const found = Object.values(scope[name] ?? {});
   const chosen = found.find((one) => one.loaded) ?? found[0];

@@ -1,4 +1,4 @@
-/** What is used of JupyterLab, as types: its packages come from the page (container.ts), not from npm. */
+/** The parts of JupyterLab in use, as types: its packages come from the page (container.ts), not from npm. */
 
 export interface Signal<T> {
   connect(slot: (sender: unknown, args: T) => void): void;
@@ -17,7 +17,7 @@ export interface Widget {
   readonly disposed: Signal<void>;
   addClass(name: string): void;
   setHidden(hidden: boolean): void;
-  /** The cross of its tab was pressed; Lumino's own answer takes it off the page, and keeps it. */
+  /** Called when the cross of its tab is pressed; Lumino's own handler hides the widget and keeps it. */
   onCloseRequest(message: unknown): void;
   dispose(): void;
 }
@@ -65,7 +65,7 @@ export interface ServiceManager {
   };
 }
 
-/** A document or console: whatever has a kernel. */
+/** A document or console: anything that has a kernel. */
 export interface WithKernel extends Widget {
   sessionContext?: {
     session: { path?: string; kernel: { id: string } | null } | null;

@@ -1,7 +1,7 @@
 /**
- * One kernel, as the panel knows it: whether tfnb is loaded there, its messages, and the open views.  The other end
- * is tfnb/notebook/lab/lab_link.py.  The link has its own connection, separate from the notebook's comms; so it also
- * serves a console, or a notebook that is not open.
+ * One kernel in the panel: whether tfnb is loaded there, its messages, and the open views.  The other end
+ * is tfnb/notebook/lab/lab_link.py.  The link has its own connection, separate from the notebook's comms; therefore it
+ * also serves a console, or a notebook that is not open.
  */
 
 import type { IopubMessage, Kernel } from "./jupyter.ts";
@@ -11,7 +11,7 @@ import { type Update, ViewModel } from "./view_model.ts";
 const COMM = "tfnb.lab";
 /** Interval of watch messages to the kernel; browsers slow hidden pages to once a minute. */
 const WATCH_MS = 40_000;
-/** Without input for this long the page counts as unwatched; a server may cull an idle kernel. */
+/** Without input for this long the page counts as unwatched; then a server may cull an idle kernel. */
 const AWAY_MS = 600_000;
 
 /** Kernel statuses after which the kernel's process is a new one. */
@@ -164,7 +164,7 @@ export class KernelLink {
     if (this.isHere) this.ask("close", { view: name });
   }
 
-  /** The module that draws this kernel's views; it comes from the kernel, so the two always fit. */
+  /** The module that draws this kernel's views; it comes from the kernel, so that the versions always match. */
   renderer(): Promise<Renderer> {
     let found = renderers.get(this.rendererHash);
     if (!found) {

@@ -1,5 +1,5 @@
 /**
- * Lists that are brought up to date in place: an element stays the same as long as its key is there, so that focus stays
+ * Lists that are updated in place: an element is kept as long as its key is in the list, so that focus stays
  * and no button is replaced under a click.
  */
 

@@ -1,4 +1,4 @@
-/** The kernels of this page: one link for each Python kernel that runs, whatever document it belongs to. */
+/** The kernels of this page: one link for each Python kernel that runs, for any document. */
 
 import type { ServiceManager, WithKernel } from "./jupyter.ts";
 import { KernelLink } from "./kernel_link.ts";
@@ -18,7 +18,7 @@ export class Links {
     return [...this.links.values()];
   }
 
-  /** Hears of every change in any kernel. */
+  /** Called on every change in any kernel. */
   listen(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** The side panel: every kernel with tfnb, its sessions, what they run, their devices and what lives there. */
+/** The side panel: every kernel with tfnb, its sessions, their steps, devices and resources. */
 
 import { cutBeforeEnd, html, setText } from "../render/dom.ts";
 import { type Actions, KERNEL_VIEWS, SIGNATURE_VIEWS } from "./actions.ts";
@@ -76,7 +76,7 @@ export class Panel {
     setText(part(element, "name"), link.name);
     part(element, "name").title = link.path;
     element.setAttribute("aria-label", `Kernel of ${link.name}`);
-    // A kernel whose cell runs may call itself idle, because its subshell is.
+    // A kernel whose cell runs may report that it is idle, because its subshell is.
     const runs = link.snapshot?.sessions.some((one) => one.running.length > 0);
     const steps = link.snapshot?.sessions.flatMap((one) => one.running) ?? [];
     const stands = steps.every((one) => one.waits || one.isStopped || one.isHeld);
@@ -142,7 +142,7 @@ export class Panel {
     hold.dataset["held"] = String(session.isHeld);
     setText(hold, session.isHeld ? "Resume" : "Pause");
     hold.title = session.isHeld
-      ? "Let the steps of this session go on"
+      ? "Resume the steps of this session"
       : "Hold the steps of this session between two nodes";
     setLabel(hold, `${session.isHeld ? "Resume" : "Pause"} ${session.title}`);
     keyed(
@@ -172,7 +172,7 @@ export class Panel {
       link.ask("cancel", { session, step }),
     );
     setLabel(cancel, `Cancel step ${step}`);
-    const look = button("Open the debugger", "Look into the step that it holds", () =>
+    const look = button("Open the debugger", "Inspect the step that it holds", () =>
       this.actions.open(link, "debug"),
     );
     look.dataset["part"] = "look";
@@ -249,10 +249,10 @@ function makeDevice(): HTMLElement {
 }
 
 function fillDevice(element: HTMLElement, device: DeviceInfo): void {
-  // A CPU's limit is TensorFlow's figure, and limits nothing.
+  // The limit of a CPU device is only TensorFlow's figure, and limits nothing.
   const limit = device.limit > 0 && device.type !== "CPU" ? ` of ${bytesText(device.limit)}` : "";
   setText(part(element, "device"), `${device.name} · ${bytesText(device.used)}${limit} in use`);
-  setText(part(element, "caption"), `What lives on ${device.name}`);
+  setText(part(element, "caption"), `Resources on ${device.name}`);
   part(element, "table").hidden = device.resources.length === 0;
   keyed(
     part(element, "rows"),

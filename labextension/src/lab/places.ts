@@ -1,8 +1,8 @@
-/** Where a view goes: beside its notebook, never over it. */
+/** The place of a new view: beside its notebook, never over it. */
 
 import type { Widget } from "./jupyter.ts";
 
-/** The group of tabs that a widget stands in. */
+/** The group of tabs that contains a widget. */
 function groupOf(widget: Widget): unknown {
   for (const bar of widget.parent?.tabBars?.() ?? []) {
     if (bar.titles.includes(widget.title)) return bar;
@@ -10,7 +10,7 @@ function groupOf(widget: Widget): unknown {
   return widget.parent;
 }
 
-/** The first of the other views that does not share a group of tabs with the notebook; a new one goes there. */
+/** The first of the other views that is in another group of tabs than the notebook; new views join it. */
 export function neighbour(notebook: Widget | null, others: readonly Widget[]): Widget | undefined {
   if (!notebook) return others[0];
   const home = groupOf(notebook);

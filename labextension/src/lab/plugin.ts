@@ -1,4 +1,4 @@
-/** Puts the parts into JupyterLab: panel, tabs, toolbar item, commands, launcher; nothing else happens here. */
+/** Adds the parts to JupyterLab: panel, tabs, toolbar item, commands, launcher; no other module does. */
 
 import { type Actions, KERNEL_VIEWS } from "./actions.ts";
 import { keepClean } from "./clean_opening.ts";
@@ -39,7 +39,7 @@ export function activate(app: App, packages: Packages, services: Services): void
 
   const bringUp = (widget: Widget) => {
     shell.activateById(widget.id);
-    // The panel below a notebook does not turn to the tab by itself.
+    // The panel below a notebook does not show the new tab by itself.
     const panel = services.labShell ? null : widget.parent?.parent;
     if (panel) panel.currentWidget = widget;
   };
@@ -57,7 +57,7 @@ export function activate(app: App, packages: Packages, services: Services): void
     const tab = new ViewTab(packages, links, args);
     tabs.set(id, tab);
     tab.widget.disposed.connect(() => tabs.delete(id));
-    // Beside the notebook, where there is room for more than one document.
+    // Beside the notebook, if there is room for more than one document.
     const area = services.labShell ? "main" : "down";
     const ref = before ?? notebook;
     shell.add(tab.widget, area, {
@@ -94,7 +94,7 @@ export function activate(app: App, packages: Packages, services: Services): void
       panel.show();
     });
   });
-  // A page that was reloaded has lost the view below the cell that a debugger holds: a tab shows it.
+  // A page that was reloaded has lost the view of a debugger below a cell: a tab shows it.
   const known = new WeakSet<KernelLink>();
   links.listen(() => {
     for (const link of links.all) {
@@ -113,13 +113,13 @@ export function activate(app: App, packages: Packages, services: Services): void
     createNew: (notebook: NotebookPanel) => {
       keepClean(notebook);
       const item = toolbarItem(packages, links, notebook);
-      // Other connections do not hear of a restart.
+      // Other connections are not notified of a restart.
       notebook.sessionContext?.statusChanged.connect((_, status) => {
         if (ENDS.includes(status)) links.of(notebook)?.leave();
       });
       void notebook.context.ready.then(() => {
         const { toolbar } = notebook;
-        // What stands behind the spacer is the first to hide in a narrow notebook.
+        // In a narrow notebook, items behind the spacer are hidden first.
         if (!toolbar.insertBefore("spacer", "tfnb", item)) toolbar.addItem("tfnb", item);
       });
       return item;
@@ -128,7 +128,7 @@ export function activate(app: App, packages: Packages, services: Services): void
 
   // -- commands
 
-  /** The kernel that a command means: of the document or view in front, else the only one with tfnb. */
+  /** The kernel of a command: that of the document or view in front, else the only one with tfnb. */
   const current = (): KernelLink | null => {
     const widget = shell.currentWidget;
     const found = links.of(widget) ?? tabs.get(widget?.id ?? "")?.kernel;
@@ -188,7 +188,7 @@ export function activate(app: App, packages: Packages, services: Services): void
     if (session) link.ask(request, { session: session.key });
   };
   add("tfnb:pause", "Pause tfnb Steps", "Hold steps between two nodes", steer("pause"), hasSession);
-  add("tfnb:resume", "Resume tfnb Steps", "Let held steps go on", steer("resume"), hasSession);
+  add("tfnb:resume", "Resume tfnb Steps", "Resume held steps", steer("resume"), hasSession);
   add("tfnb:cancel", "Cancel tfnb Steps", "End running steps", steer("cancel"), hasSession);
   add(
     "tfnb:load",

@@ -1,9 +1,9 @@
-/** What a kernel says of its sessions; tfnb/notebook/lab/lab_snapshot.py makes it. */
+/** A kernel's report about its sessions; tfnb/notebook/lab/lab_snapshot.py makes it. */
 
 export interface RunningStep {
   step: number;
   isHeld: boolean;
-  /** It stands still until another step does something; the lines say what. */
+  /** It waits until another step acts; the lines say for what. */
   waits: boolean;
   /** A debugger holds it. */
   isStopped: boolean;
@@ -66,7 +66,7 @@ export interface Snapshot {
   views: Record<string, string>;
 }
 
-/** Bytes as a person reads them. */
+/** Bytes in a readable form. */
 export function bytesText(count: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
@@ -85,7 +85,7 @@ export function elapsedText(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
 }
 
-/** What a step does, in a word. */
+/** The state of a step, in a few words. */
 export function doesText(step: RunningStep, isHeld: boolean): string {
   if (step.isStopped) return "stopped in the debugger";
   if (isHeld || step.isHeld) return "held";

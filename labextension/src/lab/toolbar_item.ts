@@ -1,4 +1,4 @@
-/** In a notebook's toolbar: the step that runs in its kernel, with pause and cancel; nothing where none runs. */
+/** The item in a notebook's toolbar: the step that runs in its kernel, with pause and cancel; empty if none runs. */
 
 import { html, ICONS, iconButton, setText } from "../render/dom.ts";
 import type { NotebookPanel, Packages, Widget } from "./jupyter.ts";
@@ -7,10 +7,10 @@ import type { Links } from "./links.ts";
 import { setLabel } from "./panel.ts";
 import { doesText, elapsedText, type SessionInfo } from "./snapshot.ts";
 
-/** Of a notebook whose toolbar has room for more than a few words, in pixels. */
+/** Width of a notebook whose toolbar has room for more than a few words, in pixels. */
 const LEAST_WIDTH = 900;
 
-/** The session whose step a person would mean: one that runs, or else one that is held. */
+/** The session whose step the item shows: one that runs, or else one that is held. */
 export function busySession(link: KernelLink | null): SessionInfo | null {
   const sessions = link?.snapshot?.sessions ?? [];
   const running = sessions.filter((one) => one.running.length > 0);
@@ -42,7 +42,7 @@ export function toolbarItem(packages: Packages, links: Links, panel: NotebookPan
     const does = step ? doesText(step, session.isHeld) : "held";
     root.dataset["does"] = does;
     setText(text, step ? `Step ${step.step} ${does}, ${elapsedText(step.elapsed_ms)}` : "Held");
-    // What it waits for is worth a look; where it runs changes too fast to read.
+    // The item says what a step waits for; the node that runs changes too fast to read.
     const [first = ""] = step?.lines ?? [];
     setText(why, does === "waits" ? first : "");
     // A narrow toolbar would hide the buttons with it.

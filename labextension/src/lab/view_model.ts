@@ -1,4 +1,4 @@
-/** The model of one view, as anywidget would hand it to the widgets' module; it lives in the kernel. */
+/** The model of one view, with the interface that anywidget gives the widgets' module; it lives in the kernel. */
 
 /** A message of ipywidgets' protocol. */
 export interface Update {
@@ -45,7 +45,7 @@ export class ViewModel {
     this.handlers.get(event)?.delete(handler);
   }
 
-  /** What the kernel says. */
+  /** Handles a message of the kernel. */
   apply(update: Update, buffers: (ArrayBuffer | ArrayBufferView)[]): void {
     if (update.method === "custom") {
       for (const handler of this.handlers.get("msg:custom") ?? []) handler(update.content);
@@ -58,7 +58,7 @@ export class ViewModel {
         ? new DataView(given.buffer, given.byteOffset, given.byteLength)
         : new DataView(given);
     });
-    // All of a message is there before anybody hears of a part.
+    // Set all values of a message before listeners are called.
     Object.assign(this.state, state);
     for (const name of Object.keys(state)) this.fire(`change:${name}`);
   }

@@ -1,4 +1,4 @@
-/** One view in a tab: it finds its kernel again after a reload, and says so when the kernel is gone. */
+/** One view in a tab: it finds its kernel again after a reload, and shows when the kernel is gone. */
 
 import { html, setText } from "../render/dom.ts";
 import { cutMiddle } from "../render/text_measure.ts";
@@ -104,7 +104,7 @@ export class ViewTab {
   private update(): void {
     const found = this.links.atPath(this.args.path);
     if (found?.isHere) {
-      // A kernel that refused the view would refuse it again; only another kernel is asked.
+      // A kernel that refused the view would refuse it again; ask only another kernel.
       const isOther = this.link !== found;
       const { snapshot } = found;
       // The kernel was away for a while, or another page closed the view.

@@ -1,5 +1,5 @@
 /**
- * Asks for layouts: from a Web Worker made of the text of layout_worker.ts, else from the same text imported on the
+ * Requests layouts: from a Web Worker made from the text of layout_worker.ts, else from the same text imported on the
  * main thread (where a page's policy forbids workers).
  */
 

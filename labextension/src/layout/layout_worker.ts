@@ -1,7 +1,7 @@
 /**
- * Places the boxes of one scope; runs in a Web Worker, or, where none can be made, on the main thread.
+ * Places the boxes of one scope; runs in a Web Worker, or, if none can be made, on the main thread.
  *
- * Built as a module of its own and carried inside the widget as text (layout_client.ts), so dagre is there once.
+ * Built as a separate module and carried inside the widget as text (layout_client.ts), so that dagre is there once.
  */
 
 import { layout as dagreLayout, Graph } from "@dagrejs/dagre";
@@ -18,7 +18,7 @@ export interface LayoutRequest {
   }[];
   /** The number of lanes to keep boxes in, 0 for a plain layered layout. */
   lanes: number;
-  /** Where data flows to; in lanes always down. */
+  /** The direction of the data flow; in lanes always down. */
   direction?: Direction;
 }
 
@@ -66,7 +66,7 @@ function layered(request: LayoutRequest): LayoutResult {
     graph.setNode(String(id), { width, height });
   }
   request.edges.forEach((edge, index) => {
-    // An edge that closes a loop is laid out the other way round, so that the loop's body runs downwards.
+    // An edge that closes a loop is laid out in reverse, so that the loop's body runs downwards.
     const [from, to] = edge.isBack ? [edge.to, edge.from] : [edge.from, edge.to];
     graph.setEdge(
       String(from),
@@ -102,7 +102,7 @@ function layered(request: LayoutRequest): LayoutResult {
   return { ...withinBounds(request, centres, edges, width, height), lanes: [] };
 }
 
-/** Edges may bulge out of dagre's own size; the scope's box must hold them too. */
+/** Edges may exceed dagre's own size; the scope's box must contain them too. */
 function withinBounds(
   request: LayoutRequest,
   centres: Point[],
@@ -156,7 +156,7 @@ function inLanes(request: LayoutRequest, plain: LayoutResult): LayoutResult {
   const gap = (a: number, b: number) => (boxes[a]!.width + boxes[b]!.width) / 2 + NODE_GAP;
   for (const row of rows.values()) {
     row.sort((a, b) => x[a]! - x[b]!);
-    // Rows begin close together around the lane's middle; the order is all that is kept of the layered layout.
+    // Rows begin close together around the lane's middle; only the order of the layered layout is kept.
     const places = [0];
     for (let k = 1; k < row.length; k++) places.push(places[k - 1]! + gap(row[k - 1]!, row[k]!));
     const middle = places[places.length - 1]! / 2;

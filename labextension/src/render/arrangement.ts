@@ -1,8 +1,8 @@
 /**
- * Where everything is: the open scopes' layouts put together, inner ones first.
+ * The position of every box and edge: the layouts of the open scopes put together, inner ones first.
  *
- * One layout per open scope, remembered with the sizes of its open children as key: opening or closing a scope lays
- * out that scope and those around it, never the rest.
+ * There is one layout per open scope, cached by the sizes of its open children: opening or closing a scope lays
+ * out only that scope and those around it.
  */
 
 import type { Layouter } from "../layout/layout_client.ts";
@@ -21,7 +21,7 @@ const CAPTION_HEIGHT = 18;
 const MAX_LABEL = 26;
 const LABELLED_EDGES = 45;
 const EDGE_LABEL_HEIGHT = 14;
-/** What the rim of a cylinder takes of its height. */
+/** The part of a cylinder's height that its rim takes. */
 export const RIM = 7;
 
 export interface Size {
@@ -57,7 +57,7 @@ export interface Caption extends Point {
 }
 
 export interface Arrangement extends Size {
-  /** Where data flows to. */
+  /** The direction of the data flow. */
   direction: Direction;
   captions: Caption[];
   items: Map<ItemId, PlacedItem>;
@@ -112,7 +112,7 @@ export class Arranger {
     };
   }
 
-  /** A closed box's size: what its texts need. */
+  /** A closed box's size, from the widths of its texts. */
   closedSize(item: ItemId, dots: number): Size {
     const { scene } = this;
     const label = scene.shortLabel(item);
@@ -207,7 +207,7 @@ export class Arranger {
     return { ...base, auxiliary, width, height: bottom + top + PADDING };
   }
 
-  /** What stands above a scope's content: its header, or that of the lanes. */
+  /** The height above a scope's content: its header, or the heads of the lanes. */
   private topOf(scope: number): number {
     return scope === ROOT && !this.scene.isLanes ? PADDING : HEADER + PADDING / 2;
   }
@@ -282,7 +282,7 @@ export class Arranger {
     });
   }
 
-  /** What an edge says: the shape of its one tensor, or how many tensors run along it. */
+  /** The label of an edge: the shape of its only tensor, or the number of its tensors. */
   private edgeText(edge: MetaEdge): string {
     const { scene } = this;
     const tensors = edge.edges.filter((e) => scene.dstSlot[e] !== CONTROL);
@@ -298,7 +298,7 @@ export class Arranger {
   }
 }
 
-/** What a recorded step sent along edges into Recv nodes, and how long these waited. */
+/** A text about the bytes that a recorded step sent along edges into Recv nodes, and how long these waited. */
 export function transferText(scene: Scene, edges: number[]): string {
   let [bytes, waited, often] = [0, 0, 0];
   for (const e of edges) {
@@ -314,7 +314,7 @@ export function transferText(scene: Scene, edges: number[]): string {
   return `${times}${bytesText(bytes)}${waited > 0 ? `, waited ${duration(waited)}` : ""}`;
 }
 
-/** `(?, 28, 28)` -> `?×28×28`; a scalar and an unknown shape say nothing. */
+/** `(?, 28, 28)` -> `?×28×28`; empty for a scalar and an unknown shape. */
 export function compactShape(shape: string): string {
   if (!shape.startsWith("(")) return "";
   return shape
@@ -325,7 +325,7 @@ export function compactShape(shape: string): string {
     .join("×");
 }
 
-/** The op's type is worth a second line unless the label is that type already ("MatMul_3"). */
+/** Whether the op's type needs a second line: not if the label is that type already ("MatMul_3"). */
 export function showsOp(label: string, op: string): boolean {
   return label.replace(/_\d+$/, "").toLowerCase() !== op.toLowerCase();
 }

@@ -4,13 +4,13 @@ import { html, setText, svg } from "./dom.ts";
 
 export interface CurveState {
   tag: string;
-  /** The folder it is written to, where there are several. */
+  /** The folder to which it is written, if there are several. */
   run: string;
   count: number;
   unit: "step" | "value";
   last: string;
   x: number[];
-  /** null is no finite number. */
+  /** null stands for a number that is not finite. */
   y: (number | null)[];
 }
 
@@ -188,7 +188,7 @@ function half(value: number): number {
   return Math.abs(value || 1) / 2;
 }
 
-/** Round numbers between two, at most `count`; `ticks` of scalar_curves.py gives the same. */
+/** Round numbers between two, at most `count`; `ticks` of scalar_curves.py returns the same. */
 export function ticks(low: number, high: number, count: number): number[] {
   if (!(high > low)) return [low];
   const power = 10 ** Math.floor(Math.log10((high - low) / count));

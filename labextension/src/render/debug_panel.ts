@@ -1,7 +1,7 @@
 /**
- * The debugger's panel: buttons, where the step stands, what lies there, the loops around it, and breakpoints.
+ * The debugger's panel: buttons, the stopped step's place and values, the loops around it, and breakpoints.
  *
- * Shows what tfnb/notebook/pictures/stop_view.py says; every button and form sends one message to the kernel.
+ * Shows the data of tfnb/notebook/pictures/stop_view.py; every button and form sends one message to the kernel.
  */
 
 import { html, ICONS, iconButton, setText } from "./dom.ts";
@@ -65,7 +65,7 @@ export interface DebugState {
   hasButtons: boolean;
   /** Steps that begin now are debugged. */
   isAttached?: boolean;
-  /** A step that began without the debugger stands between two nodes. */
+  /** A step that began without the debugger is held between two nodes. */
   isHeld?: boolean;
   answer: string;
   isError: boolean;
@@ -126,7 +126,7 @@ export class DebugPanel {
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  /** A node was selected in the graph: the form offers it, over what was typed only if the user picked it. */
+  /** A node was selected in the graph: put it into the form; it replaces typed text only if the user picked it. */
   selected(name: string, isPicked: boolean): void {
     const { nodeInput } = this;
     if (!name || document.activeElement === nodeInput) return;
@@ -302,13 +302,13 @@ function headingText(state: DebugState, runs: boolean): string {
   if (isOver) return "The cell has ended; this is its last step.";
   if (!isStop(stop)) {
     if (!hasButtons) {
-      return "Running. This kernel cannot hear buttons while a cell runs: interrupt it to end the step.";
+      return "Running. This kernel cannot receive clicks while a cell runs: interrupt it to end the step.";
     }
     if (isHeld) {
-      return "Held between two nodes. This step began without the debugger: Continue lets it go on; to look inside, set a breakpoint and run it again.";
+      return "Held between two nodes. This step began without the debugger: Continue resumes it; to look inside, set a breakpoint and run it again.";
     }
     if (!runs) {
-      return "No step runs. Pause stops the next one before its first node, a breakpoint where it says.";
+      return "No step runs. Pause stops the next one before its first node, a breakpoint at the node that it names.";
     }
     return isAttached === false
       ? "Running at full speed, without the debugger. Pause holds the step between two nodes."

@@ -71,7 +71,7 @@ export const ICONS = {
   help: "M9.5 9a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.9-1.1 1.8M12 17v.2",
 } as const;
 
-/** Sets a text where it is another one, so that nothing is laid out anew for nothing. */
+/** Sets a text only if it changes, to avoid a new layout. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -79,13 +79,13 @@ export function setText(element: Element, text: string): void {
 const LEAST_CUT = 18;
 export const MOST_END = 16;
 
-/** From one place of a text to another. */
+/** The part of a text between two positions. */
 export type Span = [number, number];
 
 /**
- * A text that is cut before its end where there is no room for it: names differ at their ends.
+ * A text that is cut before its end if there is no room for it: names differ at their ends.
  *
- * With `core`, where the text differs from others, it is cut before and after that.
+ * With `core`, the part where the text differs from others, it is cut before and behind that part.
  */
 export function cutBeforeEnd(text: string, core?: Span): HTMLElement {
   if (text.length < LEAST_CUT) return html("span", "", text);
@@ -109,18 +109,18 @@ export function cutBeforeEnd(text: string, core?: Span): HTMLElement {
   return element;
 }
 
-/** A button that looks like a link and says a name. */
+/** A button that looks like a link and has a name as its text. */
 export function linkButton(text: string, onClick: () => void, core?: Span): HTMLButtonElement {
   const button = html("button", "tfnb-link");
   button.type = "button";
   button.append(cutBeforeEnd(text, core));
-  // What is cut is read as one name.
+  // Screen readers read the parts as one name.
   button.setAttribute("aria-label", text);
   button.addEventListener("click", onClick);
   return button;
 }
 
-/** Things to undo when a view goes away. */
+/** Functions to call when a view is removed. */
 export class Disposables {
   private readonly undo: (() => void)[] = [];
 

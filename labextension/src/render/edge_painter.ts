@@ -79,7 +79,7 @@ export class EdgePainter {
     return lines.join("\n");
   }
 
-  /** Lights the edges of a box, and draws those that no scope's layout shows. */
+  /** Highlights the edges of a box, and draws those that no scope's layout shows. */
   light(
     selected: ItemId | null,
     arrangement: Arrangement,
@@ -101,7 +101,7 @@ export class EdgePainter {
     this.far.replaceChildren();
     if (selected === null) return near;
     const here = arrangement.items.get(selected);
-    // Of an open scope the edges belong to what is in it, where tails show them.
+    // The edges of an open scope belong to its nodes, where tails show them.
     if (here === undefined || here.isOpen) return near;
     const { inputs, outputs } = this.distant(selected, visible);
     const draw = (from: PlacedItem, to: PlacedItem) => {

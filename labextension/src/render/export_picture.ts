@@ -1,5 +1,5 @@
 /**
- * The drawing as a file: SVG with its looks written into it, PNG made of that, or a page of its own that works without
+ * The drawing as a file: SVG with its styles inlined, a PNG made from it, or a separate page that works without
  * a kernel.  Names are text nodes of the copied drawing, which the serializer escapes.
  */
 
@@ -23,15 +23,15 @@ const LOOKS = [
   "text-decoration-line",
   "paint-order",
 ];
-/** The browser's sides must stay within what canvases bear. */
+/** Maximum side of a canvas in browsers. */
 const MOST_PIXELS = 8000;
-// What XML has no place for, escaped or not.
+// Characters that XML does not allow, escaped or not.
 const IMPOSSIBLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-/** The whole drawing, at whatever scale and whatever part of it is seen. */
+/** The whole drawing, independent of the visible part and its scale. */
 export function svgText(canvas: SVGSVGElement, bounds: Box, title: string): string {
   const { zoom } = canvas.dataset;
-  // Far off, small texts are not shown (tfnb.css); a file has them.
+  // Small texts are hidden at small scales (tfnb.css), but shown in a file.
   canvas.dataset["zoom"] = "near";
   try {
     finishAnimations(canvas);
@@ -42,7 +42,7 @@ export function svgText(canvas: SVGSVGElement, bounds: Box, title: string): stri
   }
 }
 
-/** Brings boxes that glide or appear to their ends, so that no moment between is copied. */
+/** Finishes all animations, so that no intermediate state is copied. */
 function finishAnimations(canvas: SVGSVGElement): void {
   for (const animation of canvas.getAnimations({ subtree: true })) {
     if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) {
@@ -91,7 +91,7 @@ function drawingText(canvas: SVGSVGElement, bounds: Box, title: string): string 
   return new XMLSerializer().serializeToString(copy).replace(IMPOSSIBLE, "\ufffd");
 }
 
-/** The same in pixels, at twice its size where that is possible. */
+/** An SVG in pixels, at twice its size if possible. */
 export async function pngOf(text: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;

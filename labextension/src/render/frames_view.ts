@@ -1,6 +1,6 @@
 /**
- * The frame microscope: the loops that lived, and of one of them the iterations as columns and the nodes as rows, at
- * one moment.  Iterations in flight are outlined; what is dead is struck through.
+ * The frame microscope: the loops that lived, and for one of them the iterations as columns and the nodes as rows, at
+ * one time.  Iterations in flight are outlined; dead nodes are struck through.
  */
 
 import { html, linkButton, setText } from "./dom.ts";

@@ -1,7 +1,7 @@
 /**
- * The interactive graph: holds what is open, selected, found and coloured, and has the painters show it.
+ * The interactive graph: keeps the open scopes, the selection, the search hits and the colouring, which painters show.
  *
- * Every change of what is open asks for an arrangement; answers that were overtaken by a newer question are dropped.
+ * Every change of the open scopes requests an arrangement; an answer to an outdated request is dropped.
  */
 
 import type { LayoutClient } from "../layout/layout_client.ts";
@@ -36,16 +36,16 @@ import { useFontOf } from "./text_measure.ts";
 import { Toolbar } from "./toolbar.ts";
 import { type Box, FIT_MARGIN, fittingScale, MIN_SCALE, Viewport } from "./viewport.ts";
 
-/** Scopes are open at first as long as the whole is seen at this scale. */
+/** Initially scopes are open as long as the whole graph can be seen at this scale. */
 const LEGIBLE_SCALE = 0.75;
-/** A graph whose whole can be read at no such scale, even with its scopes closed, first shows its beginning. */
+/** A graph that does not fit at this scale, even with its scopes closed, first shows its beginning. */
 const LEAST_LEGIBLE_SCALE = 0.62;
 const CARD_WIDTH = 300;
 const MIN_HEIGHT = 190;
 /** For a field that has no width yet. */
 const USUAL_WIDTH = 900;
 
-/** What a user chose of how the graph is drawn; kept with the view and its page. */
+/** The user's choices about the drawing; kept with the view and its page. */
 export interface Look {
   /** The scopes that are open (`openNames`). */
   open?: string[];
@@ -54,13 +54,13 @@ export interface Look {
 }
 
 export interface GraphViewOptions {
-  /** The field's height at most, in CSS pixels; the user may pull it larger. */
+  /** The field's maximum height, in CSS pixels; the user may make it larger. */
   height: number;
   colourBy: ColourBy;
   onSelect?: (name: string) => void;
   look?: Look;
   onLook?: (look: Look) => void;
-  /** The view as a page of its own; null where its code is not at hand. */
+  /** The view as a separate page; null if its code is not available. */
   page?: () => string | null;
 }
 
@@ -214,7 +214,7 @@ export class GraphView {
     return new Arranger(scene, this.layouts.layout, direction);
   }
 
-  /** As many levels of scopes as can be read. */
+  /** Opens as many levels of scopes as stay readable. */
   private async openAtFirst(scene: Scene, arranger: Arranger): Promise<Set<number>> {
     const { choices, least } = openings(scene, arranger);
     const { field, options } = this;
@@ -230,7 +230,7 @@ export class GraphView {
     return choices[least]!;
   }
 
-  /** The whole if it can be read, else its beginning. */
+  /** Shows the whole graph if it is readable, else its beginning. */
   private fitFirst(): void {
     const { viewport } = this;
     const whole = fittingScale(viewport.bounds, viewport.extent);
@@ -243,7 +243,7 @@ export class GraphView {
     viewport.zoom(factor, about);
   }
 
-  /** Lets data flow down, or to the right. */
+  /** Sets the direction of the data flow: down, or to the right. */
   private async turn(direction: Direction): Promise<void> {
     const { scene } = this;
     if (!scene || scene.isLanes) return;
@@ -256,7 +256,7 @@ export class GraphView {
     this.fitFirst();
   }
 
-  /** Keeps what the user chose. */
+  /** Stores the user's choices. */
   private note(change: Look): void {
     this.look = { ...this.look, ...change };
     this.options.onLook?.(this.look);
@@ -266,12 +266,12 @@ export class GraphView {
     if (this.scene) this.note({ open: openNames(this.scene, this.open) });
   }
 
-  /** A small graph takes little room; what opens in it makes the field grow, up to its full height. */
+  /** Makes the field as high as the graph needs, up to its full height; opened scopes make it grow. */
   private makeRoom(isNew = false): void {
     const { arrangement, field, options } = this;
     if (!arrangement) return;
     const wide = (field.clientWidth || USUAL_WIDTH) - 2 * FIT_MARGIN;
-    // What is scaled down to the width needs less height.
+    // A drawing that is scaled down to the width needs less height.
     const scale = isNew ? Math.min(1, Math.max(wide / arrangement.width, LEAST_LEGIBLE_SCALE)) : 1;
     const needed = arrangement.height * scale + 36;
     const wanted = Math.min(Math.max(needed, MIN_HEIGHT), options.height);
@@ -389,7 +389,7 @@ export class GraphView {
     const name = (this.scene?.title || "graph").replace(/[^\w-]+/g, "_").slice(0, 60);
     try {
       const page = form === "html" ? this.options.page?.() : null;
-      if (form === "html" && !page) this.say("This page cannot write another of its kind.");
+      if (form === "html" && !page) this.say("This page cannot be saved again as HTML.");
       else if (page) offer(`${name}.html`, new Blob([page], { type: "text/html" }));
       else if (form === "svg") {
         offer(`${name}.svg`, new Blob([this.picture()], { type: "image/svg+xml" }));
@@ -443,7 +443,7 @@ export class GraphView {
       this.select(item);
       return;
     }
-    // Opening is for looking inside: no card lies over what appears, unless one is there already.
+    // No card covers the contents of a scope that is opened, unless a card is shown already.
     this.select(item, this.card.isShown ? item : null);
     void this.toggle(scope);
   }
@@ -500,7 +500,7 @@ export class GraphView {
     this.options.onSelect?.(this.about);
   }
 
-  /** Shows selection, neighbours, hits and the chosen category by classes on the boxes. */
+  /** Shows selection, neighbours, hits and the chosen category by classes of the boxes. */
   private mark(): void {
     const { scene, items, edges, arrangement, colouring } = this;
     if (!scene || !items || !edges || !arrangement || !colouring) return;

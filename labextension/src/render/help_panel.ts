@@ -1,4 +1,4 @@
-/** What mouse and keyboard do here. */
+/** The list of mouse and keyboard actions. */
 
 import { html } from "./dom.ts";
 

@@ -1,4 +1,4 @@
-/** The card about one box: for a node all that is known of it, for a scope what it holds. */
+/** The card about one box: all data about a node, or the contents of a scope. */
 
 import { html, ICONS, iconButton, linkButton, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
@@ -11,7 +11,7 @@ const MAX_OPS = 10;
 export interface CardLinks {
   go: (item: ItemId) => void;
   close: () => void;
-  /** What the node is doing, "" when nothing runs. */
+  /** The state of the node, "" when nothing runs. */
   stateOf: (node: number) => string;
 }
 
@@ -173,7 +173,7 @@ export class InfoCard {
 
 function kindOfScope(scene: Scene, item: ItemId): string {
   const kind = scene.scopeKind(scene.scopeOfItem(item));
-  if (kind === "names") return "Group of like names";
+  if (kind === "names") return "Group of similar names";
   if (kind === "chunk") return "Stretch of the data flow";
   if (kind === "series") return "Alike, side by side";
   if (kind === "repeat") return "Repeated block";

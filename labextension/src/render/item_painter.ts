@@ -63,7 +63,7 @@ export class ItemPainter {
     }
     for (const [item, { group }] of this.drawn) if (!kept.has(item)) group.remove();
     this.drawn = kept;
-    // Outer boxes below inner ones, whatever the order in which they were opened.
+    // Outer boxes are drawn below inner ones, in any order of opening.
     const open = [...arrangement.items.values()].filter((placed) => placed.isOpen);
     open.sort((a, b) => a.depth - b.depth);
     this.boxes.append(...open.map((placed) => kept.get(placed.item)!.group));
@@ -98,7 +98,7 @@ export class ItemPainter {
     group.setAttribute("class", [...classes, ...keep].join(" "));
   }
 
-  /** What a box is made of; its label says it all, so its parts are not read out beside it. */
+  /** The parts of a box; its label describes all of them, so that screen readers skip them. */
   private contents(placed: PlacedItem, colouring: Colouring): SVGElement[] {
     const parts = this.parts(placed, colouring);
     for (const part of parts) part.setAttribute("aria-hidden", "true");
@@ -161,7 +161,7 @@ export class ItemPainter {
       svg(
         "text",
         { class: "tfnb-count", x: width / 2 - 9, y: 1 },
-        ` ${scene.size(item).toLocaleString("en")}`, // apart from the label for who hears it
+        ` ${scene.size(item).toLocaleString("en")}`, // apart from the label, for screen readers
       ),
       ...composition(scene, item, colouring, left + 9, 9, width - 18),
       ...["tfnb-bar-track", "tfnb-bar-dead", "tfnb-bar"].map((name) =>
@@ -191,13 +191,13 @@ export class ItemPainter {
       svg(
         "text",
         { class: "tfnb-count tfnb-count-open", x: end + 8, y: top + 17 },
-        ` ${scene.size(item).toLocaleString("en")}`, // apart from the label for who hears it
+        ` ${scene.size(item).toLocaleString("en")}`, // apart from the label, for screen readers
       ),
       title(scene, item),
     ];
   }
 
-  /** Constants with this one consumer: dots at its left side. */
+  /** The constants whose only consumer this is: dots at its left side. */
   private dots(placed: PlacedItem, left: number): SVGElement[] {
     const { scene } = this;
     const shown = placed.dots.slice(0, MAX_DOTS);
@@ -242,7 +242,7 @@ function tails(placed: PlacedItem, shift: number, direction: Direction): SVGElem
   return found;
 }
 
-/** A strip telling what a closed scope holds, by category. */
+/** A strip that shows the categories of the nodes in a closed scope. */
 function composition(
   scene: Scene,
   item: ItemId,
@@ -274,7 +274,7 @@ function composition(
   return parts;
 }
 
-/** What of the colouring shows in a box, beside how it colours: a step's liveness changes with time. */
+/** A key of the colouring of a box: with time, a step's liveness changes. */
 function lookOf(item: ItemId, scene: Scene, colouring: Colouring): string {
   if (colouring.by !== "liveness") return "";
   if (!scene.isScope(item)) return `${colouring.categories[colouring.of[item]!]!.colour}`;

@@ -1,6 +1,6 @@
 /**
  * The keyboard's way through the graph: down and up follow the data flow, left and right go to the neighbour on the
- * same level (the other way round where data flows to the right), Enter opens and closes, Backspace goes out to the scope around.
+ * same level (reversed if data flows to the right), Enter opens and closes, Backspace goes to the scope around.
  */
 
 import type { Arrangement, PlacedItem } from "./arrangement.ts";
@@ -28,7 +28,7 @@ const PANS: Record<Arrow, [number, number]> = {
   ArrowDown: [0, -PAN_STEP],
 };
 
-/** Does what a key means here, and keeps it from the notebook; other keys are left alone. */
+/** Handles a key of the graph, and hides it from the notebook; other keys are passed on. */
 export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   const { key } = event;

@@ -1,4 +1,4 @@
-/** The legend: the categories that are there, with colour, shape or pattern, and count; a click dims the others. */
+/** The legend: the present categories with colour, shape or pattern, and count; a click dims the others. */
 
 import { html, svg } from "./dom.ts";
 import { outline } from "./glyphs.ts";
@@ -8,7 +8,7 @@ import { cutMiddle } from "./text_measure.ts";
 
 export class Legend {
   readonly element = html("div", "tfnb-legend");
-  /** What is to be known of the whole. */
+  /** A note about the whole graph. */
   readonly note = html("span", "tfnb-legend-count");
   private chosen: number | null = null;
 

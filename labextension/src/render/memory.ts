@@ -1,13 +1,13 @@
-/** The memory of a recorded step: how much is held when, by which tensors, and what each node cost. */
+/** The memory of a recorded step: bytes held at each time, the tensors that hold them, and each node's cost. */
 
 import { KIND, type RunRecord } from "./run_record.ts";
 import type { Cost } from "./scene.ts";
 
-/** Moments in order and the bytes held from each on; made once per record. */
+/** Times in order and the bytes held from each on; made once per record. */
 export class MemoryCurve {
   readonly times: Float64Array;
   readonly held: Float64Array;
-  /** Where the most is held. */
+  /** The time of the peak. */
   peakNs = 0;
   peak = 0;
 
@@ -32,7 +32,7 @@ export class MemoryCurve {
     });
   }
 
-  /** The tensors held at a moment, the largest first. */
+  /** The tensors held at a time, the largest first. */
   liveAt(ns: number): number[] {
     const { made, freed, bytes } = this.record.tensors;
     const live: number[] = [];
@@ -41,7 +41,7 @@ export class MemoryCurve {
   }
 }
 
-/** What each node of a record's scene did; `live` is set by {@link markLive}. */
+/** The cost of each node of a record's scene; `live` is set by {@link markLive}. */
 export function costsOf(record: RunRecord, count: number, curve: MemoryCurve): (Cost | null)[] {
   const costs: (Cost | null)[] = new Array(count).fill(null);
   const of = (node: number): Cost => {
@@ -67,7 +67,7 @@ export function costsOf(record: RunRecord, count: number, curve: MemoryCurve): (
   return costs;
 }
 
-/** Says of each node whether what it made is held at a moment. */
+/** Sets for each node whether its outputs are held at a time. */
 export function markLive(record: RunRecord, costs: (Cost | null)[], ns: number): void {
   const { node, made, freed } = record.tensors;
   const rank = ["", "freed", "later", "live"];

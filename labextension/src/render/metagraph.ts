@@ -3,7 +3,7 @@
  *
  * Four kinds of children do not take part in the layered layout, because they would spoil it:
  * a constant with one consumer is a dot *embedded* at that consumer; a child with very many neighbours (a *hub*) and
- * one without any neighbour stand in the auxiliary area; edges of hubs are not drawn but marked as tails.
+ * one without any neighbour are in the auxiliary area; edges of hubs are not drawn but marked as tails.
  */
 
 import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
@@ -24,7 +24,7 @@ export interface Metagraph {
   auxiliary: ItemId[];
   /** Consumer -> the constants drawn as dots at it. */
   embedded: Map<ItemId, ItemId[]>;
-  /** Items with inputs from, or outputs to, what is not drawn beside them. */
+  /** Items with inputs from, or outputs to, boxes that are not drawn beside them. */
   hasInputTail: Set<ItemId>;
   hasOutputTail: Set<ItemId>;
 }
@@ -32,7 +32,7 @@ export interface Metagraph {
 const MIN_CROWD = 12;
 const MIN_HUB_DEGREE = 8;
 
-/** The child of `scope` that holds `node`, or -1 when the node lies outside. */
+/** The child of `scope` that contains `node`, or -1 if the node is outside. */
 export function childHolding(scene: Scene, scope: number, node: number): ItemId {
   let item: ItemId = node;
   let parent = scene.parentOf(item);
@@ -206,7 +206,7 @@ function soleConsumer(
   hasOutputTail: Set<ItemId>,
 ): ItemId | null {
   if (scene.isScope(item) || !["Const", "HostConst"].includes(scene.op(item))) return null;
-  if (!["", "same"].includes(scene.change(item))) return null; // what a pass changed is to be seen
+  if (!["", "same"].includes(scene.change(item))) return null; // nodes that a pass changed stay visible
   const { outputs } = neighbours.get(item)!;
   if (outputs.size !== 1 || hasOutputTail.has(item)) return null;
   const [consumer] = outputs;

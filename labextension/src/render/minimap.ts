@@ -1,4 +1,4 @@
-/** The whole drawing in small, where only a part is seen; a press or a drag goes there. */
+/** The whole drawing in small, if only a part is visible; a press or a drag moves there. */
 
 import type { Arrangement } from "./arrangement.ts";
 import { setAttributes, svg } from "./dom.ts";
@@ -6,7 +6,7 @@ import type { Viewport } from "./viewport.ts";
 
 const WIDTH = 132;
 const HEIGHT = 88;
-/** Of very many boxes only open scopes are drawn. */
+/** If there are very many boxes, only open scopes are drawn. */
 const MOST_BOXES = 600;
 
 export class Minimap {

@@ -1,4 +1,4 @@
-/** Names that stand side by side: what is cut of a long one is what it has in common with the others. */
+/** Names that stand side by side: a long one loses the parts that it shares with the others. */
 
 import { MOST_END, type Span } from "./dom.ts";
 import { cutMiddle } from "./text_measure.ts";
@@ -25,7 +25,7 @@ export function cutApart(texts: readonly string[], limit: number): string[] {
   return found;
 }
 
-/** Places of different texts that became the same one. */
+/** The indices of different texts that became equal. */
 function alike(texts: readonly string[], shown: readonly string[]): number[][] {
   const places = new Map<string, number[]>();
   shown.forEach((text, i) => {
@@ -46,7 +46,7 @@ export function difference(texts: readonly string[]): [number, number] {
   return [begin, end];
 }
 
-/** Where the word begins that holds a place of a text. */
+/** The start of the word at a position of a text. */
 export function wordStart(text: string, place: number): number {
   for (let i = place; i > Math.max(0, place - WORD); i--) {
     if (/[/_.:-]/.test(text[i - 1]!)) return i;
@@ -63,7 +63,7 @@ function cutAround(text: string, begin: number, end: number, limit: number): str
   return `${head}…${text.slice(start, start + room - tail.length - 1)}…${tail}`;
 }
 
-/** Of names in a column: where those differ that end alike; names with an end of their own are not in it. */
+/** The part where names of a column differ that end alike; names with an end of their own are left out. */
 export function cores(names: readonly string[]): Map<string, Span> {
   const byEnd = new Map<string, Set<string>>();
   for (const name of names) {
@@ -73,7 +73,7 @@ export function cores(names: readonly string[]): Map<string, Span> {
   }
   const found = new Map<string, Span>();
   let groups = [...byEnd.values()].filter((group) => group.size > 1);
-  // Names whose cores are alike differ again behind them.
+  // Names with equal cores are compared again behind them.
   for (let round = 0; groups.length > 0 && round < MAX_ROUNDS; round++) {
     const next: Set<string>[] = [];
     for (const group of groups) {

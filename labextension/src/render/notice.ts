@@ -1,4 +1,4 @@
-/** A line above a view that says what it does to steps, with a button that ends it. */
+/** A line above a view about its effect on steps, with a button that ends it. */
 
 import { html, setText } from "./dom.ts";
 

@@ -7,7 +7,7 @@ export const MAX_VISIBLE = 1500;
 /** A graph with at most this number of nodes starts with scopes open while the boxes stay few. */
 const SMALL_GRAPH = 100;
 const FEW_BOXES = 18;
-/** Up to this number of boxes, a level says too little while its scopes are closed. */
+/** Up to this number of boxes, a level shows too little while its scopes are closed. */
 const FEW_ALONE = 3;
 const MANY_BOXES = 40;
 

@@ -1,7 +1,7 @@
 /**
- * Colours of categories, each with a pattern, so that none is told by colour alone.
+ * Colours of categories, each with a pattern, so that no category depends on colour alone.
  *
- * A category is painted as class `tfnb-cat-<n>`; the stylesheet knows the colours of both themes.
+ * A category is painted as class `tfnb-cat-<n>`; the stylesheet defines the colours of both themes.
  */
 
 import { svg } from "./dom.ts";
@@ -31,7 +31,7 @@ export const COLOUR_NAMES: Record<ColourBy, string> = {
   liveness: "Liveness",
 };
 
-/** What a scene's nodes can be told apart by. */
+/** The properties by which a scene's nodes can be coloured. */
 export function colourings(scene: Scene, hasStates = false): ColourBy[] {
   const found: ColourBy[] = ["kind", "device", "partition"];
   if (hasStates) found.unshift("state");
@@ -41,7 +41,7 @@ export function colourings(scene: Scene, hasStates = false): ColourBy[] {
   return found;
 }
 
-/** Label, colour and pattern of categories that are always the same; the denser, the more. */
+/** Label, colour and pattern of fixed categories; a denser pattern stands for more. */
 type Fixed = Record<string, [string, number, number]>;
 
 const CHANGES: Fixed = {
@@ -62,7 +62,7 @@ const LIVENESS: Fixed = {
   none: ["makes none", 7, 0],
 };
 
-/** Shares of the whole, the largest first; a node takes the first that it reaches. */
+/** Shares of the whole, the largest first; a node is in the first one that it reaches. */
 const SHARES = [0.2, 0.05, 0.01, 0];
 const SHARE_LOOKS: [number, number][] = [
   [6, 5],
@@ -107,7 +107,7 @@ export const CATEGORY_COUNT = 10;
 const PATTERN_COUNT = 6;
 
 export interface Category {
-  /** What the legend says. */
+  /** The text in the legend. */
   label: string;
   /** The colour's number. */
   colour: number;
@@ -115,7 +115,7 @@ export interface Category {
   pattern: number;
 }
 
-/** Which category each node belongs to, under one way of colouring. */
+/** The category of each node, for one way of colouring. */
 export class Colouring {
   readonly categories: Category[] = [];
   readonly of: Uint16Array;
@@ -152,7 +152,7 @@ export class Colouring {
     return this.prefix.map((sums) => sums[end]! - sums[first]!);
   }
 
-  /** What else the category's measure says of a node, "" for the others. */
+  /** The value behind a node's category, "" for colourings without one. */
   note(node: number): string {
     const { by } = this;
     const cost = this.scene.costs?.[node];
@@ -224,7 +224,7 @@ function categoryOf(key: string, by: ColourBy, place: number, scene: Scene): Cat
   }
   const isNone = by === "partition" ? key === "-1" : key === "";
   if (isNone) {
-    const none = { device: "no device", group: "stands alone", partition: "not in the step" };
+    const none = { device: "no device", group: "in no group", partition: "not in the step" };
     return { label: none[by as "device"], colour: 7, pattern: 0 };
   }
   const label =

@@ -1,6 +1,6 @@
 /**
- * The graph before and after each pass: a list of passes with what each of them did, and the graph as it was and as it
- * became, its changed nodes marked.
+ * The graph before and after each pass: a list of passes with their changes, and the graph in both states, with marked
+ * nodes.
  */
 
 import { html } from "./dom.ts";
@@ -49,7 +49,7 @@ export class PassesView {
       return button;
     });
     this.actions.tabIndex = 0;
-    this.actions.setAttribute("aria-label", "What the pass did");
+    this.actions.setAttribute("aria-label", "Changes by the pass");
     const side = html("div", "tfnb-pass-side");
     side.append(this.list, this.actions);
     const main = html("div", "tfnb-pass-main");
@@ -76,7 +76,7 @@ export class PassesView {
     await this.show(0, "before");
   }
 
-  /** A node was selected: it stays so in the next picture. */
+  /** A node was selected: it stays selected in the next picture. */
   noteSelected(name: string): void {
     if (name) this.selected = name;
   }

@@ -1,4 +1,4 @@
-/** Why each node is where it is: requested and chosen device with the placer's reason, one row per node. */
+/** The reason for each node's device: requested and chosen device with the placer's reason, one row per node. */
 
 import { html, linkButton, type Span } from "./dom.ts";
 import { cores } from "./names.ts";

@@ -23,7 +23,7 @@ export interface FrameProgress {
   runs: number;
 }
 
-/** The small counters that travel beside the states (tfnb/notebook/steps/step_publisher.py). */
+/** The counters that travel beside the states (tfnb/notebook/steps/step_publisher.py). */
 export interface Counters {
   phase:
     | "waiting"
@@ -43,7 +43,7 @@ export interface Counters {
   step_ns: number;
   runs_per_second: number;
   steps_per_second?: number;
-  /** The steps are only looked at now and then. */
+  /** Whether the steps are only sampled. */
   sampled?: boolean;
   sent_bytes?: number;
   queues?: { name: string; size: number; capacity: number; isClosed: boolean }[];
@@ -52,7 +52,7 @@ export interface Counters {
   moreFrames: number;
   /** What steps in flight wait for. */
   waits?: string[];
-  /** What there is to show, by what it fetches; none where the kernel would not hear of a choice. */
+  /** The signatures to choose from, by their fetches; empty if the kernel cannot receive a choice. */
   choices?: { number: number; what: string; steps: number; ns: number }[];
   chosen?: number | null;
   dropped: number;
@@ -87,10 +87,10 @@ export class ProgressPanel {
   private readonly note = html("div", "tfnb-note");
   private readonly choice = html("select", "tfnb-select");
 
-  /** `onChoose` hears of a signature's number, or of "" for the steps that take longest. */
+  /** `onChoose` gets a signature's number, or "" for the steps that take longest. */
   constructor(onChoose: (number: string) => void = () => {}) {
     const head = html("div", "tfnb-progress-head");
-    this.choice.setAttribute("aria-label", "Step on show");
+    this.choice.setAttribute("aria-label", "Step on display");
     this.choice.hidden = true;
     this.choice.addEventListener("change", () => onChoose(this.choice.value));
     head.append(this.phase, this.figures, this.choice);
@@ -123,7 +123,7 @@ export class ProgressPanel {
     const notes = [];
     if (counters.error) notes.push(counters.error);
     if (counters.sampled) {
-      notes.push("Steps are only looked at: what runs between two looks is not seen");
+      notes.push("Steps are only sampled: nodes that run between two samples are not seen");
     }
     if (counters.moreFrames > 0) notes.push(`${counters.moreFrames} more frames`);
     if (counters.dropped > 0) {
@@ -135,7 +135,7 @@ export class ProgressPanel {
     this.note.hidden = notes.length === 0;
   }
 
-  /** The steps to choose from; a list that is being used stays as it is. */
+  /** The list of signatures; it is not changed while it has focus. */
   private showChoices({ choices = [], chosen }: Counters): void {
     this.choice.hidden = choices.length < 2;
     if (this.choice.hidden || this.choice.matches(":focus")) return;

@@ -1,7 +1,7 @@
 /**
- * A recorded step as it comes from Python (tfnb/notebook/steps/run_record.py): loops, and events as columns in order of time.
+ * A recorded step from Python (tfnb/notebook/steps/run_record.py): loops, and events as columns in order of time.
  *
- * `Replay` answers what every node was doing after any number of events, from snapshots taken on the way.
+ * `Replay` computes the state of every node after any number of events, from snapshots at intervals.
  */
 
 import { inflate } from "./inflate.ts";
@@ -56,13 +56,13 @@ export interface Frame {
   partition: number;
   /** "" for a root frame. */
   name: string;
-  /** The frame around it, -1 for a root frame; it was opened in `parentIteration` of that. */
+  /** The frame around it, -1 for a root frame; it was opened in `parentIteration` of that frame. */
   parent: number;
   parentIteration: number;
   depth: number;
 }
 
-/** One execution of a node: events `start` and `end`; `end` is -1 where it did not end. */
+/** One execution of a node: events `start` and `end`; `end` is -1 if it did not end. */
 export interface Execution {
   node: number;
   frame: number;
@@ -70,9 +70,9 @@ export interface Execution {
   start: number;
   end: number;
   isDead: boolean;
-  /** Other things happened between its start and its end: it waited, or ran elsewhere. */
+  /** Another event happened between its start and its end: it waited, or ran in another thread. */
   isAsync: boolean;
-  /** Which thread of a pool ran it, from when to when; -1: the thread that drove the step. */
+  /** The thread of a pool that ran it, with begin and end; -1: the thread that drove the step. */
   thread: number;
   ran?: [number, number];
 }
@@ -131,7 +131,7 @@ export class RunRecord {
     for (let i = 0; 4 * i < elsewhere.length; i++) {
       pooled.set(elsewhere.subarray(4 * i, 4 * i + 3).join(" "), i);
     }
-    let moves = 0; // what is sent or received is part of the node that does it
+    let moves = 0; // sending and receiving is part of the node that does it
     for (let i = 0; i < this.count; i++) {
       const kind = this.kind[i]!;
       const frame = this.frame[i]!;
@@ -177,7 +177,7 @@ export class RunRecord {
     }
   }
 
-  /** How many events had happened at a time. */
+  /** The number of events up to a time. */
   eventsAt(ns: number): number {
     let low = 0;
     let high = this.count;
@@ -208,7 +208,7 @@ export class RunRecord {
   }
 }
 
-/** Reads what RunRecord.encode() in Python wrote. */
+/** Decodes the result of RunRecord.encode() in Python. */
 export async function decodeRunRecord(bytes: Uint8Array<ArrayBuffer>): Promise<RunRecord> {
   const buffer = await inflate(bytes);
   const size = new DataView(buffer).getUint32(0, true);
@@ -253,11 +253,11 @@ export async function decodeRunRecord(bytes: Uint8Array<ArrayBuffer>): Promise<R
   );
 }
 
-/** What every node was doing after a number of events. */
+/** The state of every node after a number of events. */
 export class Replay {
   private readonly states: Uint8Array;
   private readonly runs: Uint32Array;
-  /** Of how many iterations each node runs now. */
+  /** The number of iterations in which each node runs now. */
   private readonly running: Int32Array;
   private readonly snapshots: { states: Uint8Array; runs: Uint32Array; running: Int32Array }[] = [];
   private at = 0;
@@ -307,7 +307,7 @@ export class Replay {
       }
     }
     if (this.at !== this.record.count) return;
-    // The step is over: where a node's end was not kept, that of the step tells of it.
+    // The step is over: nodes whose end was not kept ended with it.
     const left = this.record.header.error ? STATE.failed : STATE.done;
     for (let i = 0; i < this.nodeCount; i++) {
       if (this.states[i] === STATE.running) this.states[i] = left;

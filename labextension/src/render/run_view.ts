@@ -35,7 +35,7 @@ export class RunView {
   private curve: MemoryCurve | null = null;
   private lanes: Scene | null = null;
   private lanesDrawn = false;
-  /** The record's node of each node of the lanes. */
+  /** For each node of the lanes, the record's node. */
   private laneNodes = new Int32Array();
 
   constructor(
@@ -88,7 +88,7 @@ export class RunView {
     this.timeline.dispose();
   }
 
-  /** What nodes cost becomes the scene's, to be called before it is drawn. */
+  /** Stores the nodes' costs in the scene; call it before the scene is drawn. */
   prepare(record: RunRecord, scene: Scene): void {
     this.curve = new MemoryCurve(record);
     scene.costs = costsOf(record, scene.count, this.curve);
@@ -137,7 +137,7 @@ export class RunView {
     if (this.lanesDrawn && name !== this.devices.selectedName) this.devices.goToName(name);
   }
 
-  /** Shows another moment, as another view of this record does. */
+  /** Shows another time, as another view of this record does. */
   goToTime(ns: number): void {
     if (this.record) this.player.move(this.record.eventsAt(ns));
   }

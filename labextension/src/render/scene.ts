@@ -1,5 +1,5 @@
 /**
- * A scene as it comes from Python (tfnb/notebook/scenes/scene.py): nodes in drawing order, scopes as contiguous ranges
+ * A scene from Python (tfnb/notebook/scenes/scene.py): nodes in drawing order, scopes as contiguous ranges
  * of nodes, flat edges sorted by destination.  Immutable.
  *
  * An *item* is anything drawn as a box: node i is item i, scope s is item count + s.
@@ -18,16 +18,16 @@ export interface Site {
   text: string;
 }
 
-/** What a node did in one recorded step; times in nanoseconds. */
+/** The cost of a node in one recorded step; times in nanoseconds. */
 export interface Cost {
   runs: number;
   ns: number;
   bytes: number;
-  /** What of its bytes was held when the step held most. */
+  /** The bytes of its outputs that were held when the step held most. */
   peak: number;
   moved: number;
   waited: number;
-  /** "live", "freed" or "later" at a moment; "" for what made no tensor. */
+  /** "live", "freed" or "later" at a time; "" for a node without tensors. */
   live: string;
 }
 
@@ -39,7 +39,7 @@ interface Payload {
   layout?: "nested" | "lanes";
   /** Items beside the data flow: summaries, savers, initializers. */
   aside?: number[];
-  /** What is to be known of the whole. */
+  /** A note about the whole graph. */
   note?: string;
   nodes: {
     name: string[];
@@ -98,7 +98,7 @@ export class Scene {
   readonly inStart: Int32Array;
   readonly outStart: Int32Array;
   readonly outEdges: Int32Array;
-  /** By node, null for those that took no part; null where no step was recorded. */
+  /** By node, null for nodes that did not run; null as a whole if no step was recorded. */
   costs: (Cost | null)[] | null = null;
   private readonly childScopes: number[][] = [];
   private readonly childNodes: number[][] = [];
@@ -163,7 +163,7 @@ export class Scene {
     return item >= this.count;
   }
 
-  /** Whether a box stands beside the data flow, whatever it is linked to. */
+  /** Whether a box stands beside the data flow, even if it has edges. */
   isAside(item: ItemId): boolean {
     return this.aside.has(item);
   }
@@ -177,7 +177,7 @@ export class Scene {
     return item - this.count;
   }
 
-  /** The scope a box lies in, -1 for the whole graph. */
+  /** The scope that contains a box, -1 for the whole graph. */
   parentOf(item: ItemId): number {
     return this.isScope(item)
       ? this.payload.scopes.parent[item - this.count]!
@@ -221,7 +221,7 @@ export class Scene {
     return kind[scope] === "scope" ? path[scope]! || "graph" : label[scope]!;
   }
 
-  /** What the box says: the name without what its scope says already. */
+  /** The box's label: the name without the part that its scope's label has. */
   label(item: ItemId): string {
     if (this.isScope(item)) return this.payload.scopes.label[item - this.count] || '""';
     const name = this.payload.nodes.name[item]!;
@@ -231,7 +231,7 @@ export class Scene {
     return name.startsWith(`${path}/`) ? name.slice(path.length + 1) : name;
   }
 
-  /** The label as far as a box has room, cut so that it is told from its neighbours'. */
+  /** The label as far as a box has room, cut so that it differs from its neighbours'. */
   shortLabel(item: ItemId): string {
     const label = this.label(item);
     if (label.length <= MAX_LABEL) return label;
@@ -265,7 +265,7 @@ export class Scene {
     return this.text(this.payload.nodes.assigned[node]!);
   }
 
-  /** The device to show: where the node runs, else where the user asked it to run. */
+  /** The device to show: where the node runs, else the device that the user requested. */
   device(node: number): string {
     return this.assignedDevice(node) || this.requestedDevice(node);
   }
@@ -287,17 +287,17 @@ export class Scene {
     return this.extra("kernel", node);
   }
 
-  /** The first of the nodes that must stand together with this one. */
+  /** The first of the nodes that must share a device with this one. */
   colocated(node: number): string {
     return this.extra("colocated", node);
   }
 
-  /** What passes say of the node. */
+  /** The passes' reports about the node. */
   touched(node: number): string[] {
     return this.extra("touched", node).split("\n").filter(Boolean);
   }
 
-  /** What a pass made of the node. */
+  /** The change of the node by a pass. */
   change(node: number): string {
     return this.extra("change", node);
   }
@@ -356,7 +356,7 @@ function offsets(keys: Int32Array, count: number): Int32Array {
   return start;
 }
 
-/** Reads the deflated JSON that Scene.encode() in Python wrote. */
+/** Decodes the deflated JSON of Scene.encode() in Python. */
 export async function decodeScene(bytes: Uint8Array<ArrayBuffer>): Promise<Scene> {
   return new Scene(JSON.parse(new TextDecoder().decode(await inflate(bytes))) as Payload);
 }

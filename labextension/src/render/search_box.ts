@@ -25,7 +25,7 @@ export function findNodes(scene: Scene, query: string): number[] {
   return found;
 }
 
-/** `attr:strides` asks for an attribute, `attr:padding=same` for what it holds too. */
+/** `attr:strides` finds nodes with an attribute, `attr:padding=same` those with its value, too. */
 function hasAttr([name, value]: [string, string], asked: string): boolean {
   const [key, wanted] = asked.split("=", 2);
   if (wanted !== undefined && !value.toLowerCase().includes(wanted)) return false;

@@ -1,8 +1,8 @@
 /**
  * Live states: one byte per node, written by tfnb/notebook/steps/step_publisher.py.
  *
- * The low three bits say what the node is doing, bit 3 that it ran since the last message, and the high four bits are
- * the bit length of how often it ran in this step.
+ * The low three bits are the node's activity, bit 3 is set if it ran since the last message, and the high four bits are
+ * the bit length of its number of runs in this step.
  */
 
 import type { Arrangement } from "./arrangement.ts";
@@ -10,7 +10,7 @@ import type { ItemPainter } from "./item_painter.ts";
 import type { ItemId, Scene } from "./scene.ts";
 
 /**
- * `blocked`: a node that runs until another step gives it something, like an element of a queue; `stopped`: where a
+ * `blocked`: a node that runs until another step provides a value, as an element of a queue; `stopped`: where a
  * debugger holds the step.
  */
 export const STATE_NAMES = [
@@ -36,7 +36,7 @@ export const STATE = {
 const STATE_BITS = 0b111;
 const RAN_BIT = 0b1000;
 const COUNT_SHIFT = 4;
-/** Beyond this many visible boxes states are painted at every other message only. */
+/** Beyond this many visible boxes, states are painted only at every other message. */
 const MANY_BOXES = 1500;
 
 export class StatePainter {
@@ -58,7 +58,7 @@ export class StatePainter {
     return STATE_NAMES[(this.bytes[node] ?? 0) & STATE_BITS] ?? "idle";
   }
 
-  /** About how often a node ran in this step: 0, 1, or the power of two below. */
+  /** The approximate number of runs of a node in this step: 0, 1, or the power of two below. */
   timesOf(node: number): number {
     const length = (this.bytes[node] ?? 0) >> COUNT_SHIFT;
     return length === 0 ? 0 : 2 ** (length - 1);
@@ -76,7 +76,7 @@ export class StatePainter {
       const group = painter.element(item);
       if (group === undefined) continue;
       if (placed.isOpen) {
-        // What is inside shows its own state; that from before it was opened goes.
+        // The nodes inside show their own states; the state from before the scope was opened is removed.
         delete group.dataset["state"];
         group.classList.remove("tfnb-ran");
         continue;
@@ -114,7 +114,7 @@ export class StatePainter {
     else if (tally[STATE.blocked]! > 0) state = "blocked";
     else if (tally[STATE.running]! > 0) state = "running";
     else if (done + dead === taking) state = done === 0 ? "dead" : "done";
-    // Dead nodes are over, not done: they have a colour of their own in the bar.
+    // Dead nodes have ended without running: they have a colour of their own in the bar.
     const share = (part: number) => (taking === 0 ? 0 : part / taking).toFixed(3);
     const look = [state, share(done), share(done + dead), ran > 0].join();
     if (this.shown.get(item) === look) return;

@@ -12,14 +12,14 @@ export interface TableCell {
   /** Below the text, smaller. */
   note?: string;
   tone?: string;
-  /** The node that a click selects; the first cell's is the row's. */
+  /** The node that a click selects; a row selects that of its first cell. */
   node?: string;
   links?: [text: string, node: string][];
-  /** A share of the longest. */
+  /** The length of a bar, as a share of the longest. */
   bar?: number;
-  /** Paths in a box of 280 by 36. */
+  /** Paths of a line in a box of 280 by 36. */
   lines?: string[];
-  /** What a table sorts by in place of the text. */
+  /** The value by which a table sorts, in place of the text. */
   order?: number;
 }
 
@@ -31,9 +31,9 @@ export interface TableState {
   /** Views of one group select together. */
   group: string;
   columns: string[];
-  /** A text stands over the rows that follow it. */
+  /** A text is a heading for the rows that follow it. */
   rows: (TableCell[] | string)[];
-  /** Whether the heads of columns sort the rows; there are no texts over them then. */
+  /** Whether the headings of columns sort the rows; then there are no texts between rows. */
   isSortable?: boolean;
 }
 
@@ -112,7 +112,7 @@ export class TableView {
     this.select(this.selected);
   }
 
-  /** The head of a column that sorts by it, numbers from the largest; pressed again, the other way. */
+  /** The heading of a column, which sorts by it, numbers from the largest; pressed again, in reverse. */
   private sorting(name: string, column: number): HTMLElement {
     const head = heading("", "col");
     const own = this.order?.column === column ? this.order : null;
@@ -158,7 +158,7 @@ export class TableView {
     const { scroll } = this;
     const row = here[0]?.element;
     if (!row || !isNew) return;
-    // Within the table only: the notebook stays where it is.
+    // Scroll within the table only: the notebook keeps its position.
     const { offsetTop, offsetHeight } = row;
     const below = offsetTop + offsetHeight - scroll.clientHeight;
     if (offsetTop - HEAD < scroll.scrollTop || below > scroll.scrollTop) {
@@ -202,7 +202,7 @@ export class TableView {
     return linkButton(text, () => this.onPick(node), this.cores.get(text));
   }
 
-  /** The one row that Tab comes to. */
+  /** The only row that Tab reaches. */
   private turnTo(button: HTMLElement | null | undefined): void {
     for (const row of this.rows) row.button?.setAttribute("tabindex", "-1");
     button?.setAttribute("tabindex", "0");

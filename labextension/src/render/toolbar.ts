@@ -11,7 +11,7 @@ export interface ToolbarActions {
   closeAll: () => void;
   zoom: (factor: number) => void;
   fit: () => void;
-  /** Lets data flow down, or to the right. */
+  /** Sets the direction of the data flow: down, or to the right. */
   turn: () => void;
   help: () => void;
   save: (form: PictureForm) => void;
@@ -46,17 +46,17 @@ export class Toolbar {
       iconButton("Mouse and keyboard", ICONS.help, actions.help),
     );
     this.element.append(search, label, buttons);
-    // The notebook must not take what is typed or pressed here for its own shortcuts.
+    // The notebook must not use keys that are pressed here as its own shortcuts.
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  /** Shows which way data flows; lanes leave no choice. */
+  /** Shows the direction of the data flow; lanes allow only one. */
   showDirection(direction: Direction, isChoice: boolean): void {
     this.turn.hidden = !isChoice;
     this.turn.setAttribute("aria-pressed", String(direction === "right"));
   }
 
-  /** Shows which colourings there are, and which is in use. */
+  /** Shows the available colourings, and the one in use. */
   showColouring(by: ColourBy, all: ColourBy[]): void {
     this.colourSelect.replaceChildren(
       ...all.map((one) => {

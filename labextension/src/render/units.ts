@@ -1,4 +1,4 @@
-/** Numbers with their units, as a person reads them. */
+/** Numbers with their units, in a readable form. */
 
 /** `512 B`, `4.0 kB`, `1.5 MB`. */
 export function bytesText(count: number): string {
@@ -7,7 +7,7 @@ export function bytesText(count: number): string {
   return `${(count / 1000 ** power).toFixed(1)} ${"kMGT"[power - 1]}B`;
 }
 
-/** Nanoseconds as a person reads them: `850 µs`, `12.4 ms`, `3.20 s`, `2:05 min`. */
+/** Nanoseconds in a readable form: `850 µs`, `12.4 ms`, `3.20 s`, `2:05 min`. */
 export function duration(ns: number): string {
   if (ns < 1e3) return `${Math.round(ns)} ns`;
   if (ns < 1e6) return `${(ns / 1e3).toFixed(0)} µs`;

@@ -28,10 +28,10 @@ export class Viewport {
   /** What fit() shows: the whole drawing. */
   bounds: Box = { x: 0, y: 0, width: 1, height: 1 };
   private hasMoved = false;
-  /** How much of the right side a card covers; what is revealed is brought out from under it. */
+  /** The part of the right side that a card covers; revealed boxes are moved out from under it. */
   coveredRight = 0;
   startsLeft = false;
-  /** Hears of every move. */
+  /** Called on every move. */
   onMove: () => void = () => {};
 
   constructor(private readonly onResize: () => void) {
@@ -56,7 +56,7 @@ export class Viewport {
     return this.size;
   }
 
-  /** The part of the drawing that is seen. */
+  /** The visible part of the drawing. */
   get visible(): Box {
     const { x, y, scale, size } = this;
     return {
@@ -67,7 +67,7 @@ export class Viewport {
     };
   }
 
-  /** Brings a point of the drawing to the middle. */
+  /** Moves a point of the drawing to the middle. */
   centre(x: number, y: number): void {
     this.x = this.size.width / 2 - x * this.scale;
     this.y = this.size.height / 2 - y * this.scale;
@@ -75,19 +75,19 @@ export class Viewport {
     this.apply(false);
   }
 
-  /** True once the user has moved or zoomed: then a resize keeps the place instead of fitting again. */
+  /** Whether the user has moved or zoomed: then a resize keeps the place instead of fitting again. */
   get isUsersOwn(): boolean {
     return this.hasMoved;
   }
 
-  /** Shows a box, the whole drawing if none is given; at less than `minScale` only its beginning. */
+  /** Shows a box, or the whole drawing if none is given; below the scale `minScale` only its beginning. */
   fit(box: Box = this.bounds, animate = true, minScale = 0): void {
     const margin = FIT_MARGIN;
     const { width, height } = this.size;
     this.scale = Math.max(fittingScale(box, this.size), minScale);
     const [w, h] = [box.width * this.scale, box.height * this.scale];
-    // What does not fit at the smallest legible scale shows its beginning: the top, and the middle of the width, or,
-    // where there are lanes, the first.
+    // If it does not fit at the smallest legible scale, show its beginning: the top, and the middle of the width, or,
+    // with lanes, the first one.
     const left = this.startsLeft && w > width - 2 * margin ? margin : (width - w) / 2;
     this.x = left - box.x * this.scale;
     this.y = (h > height - 2 * margin ? margin : (height - h) / 2) - box.y * this.scale;
@@ -95,7 +95,7 @@ export class Viewport {
     this.apply(animate);
   }
 
-  /** Zooms around a point of the drawing, or, where that is not seen or none is given, around the middle. */
+  /** Zooms around a point of the drawing, or, if that is not visible or none is given, around the middle. */
   zoom(factor: number, about: { x: number; y: number } | null = null): void {
     const { width, height } = this.size;
     const x = about ? about.x * this.scale + this.x : -1;
@@ -111,7 +111,7 @@ export class Viewport {
     this.apply(false);
   }
 
-  /** Moves so little that a box becomes visible, zooming out only if it is larger than the view. */
+  /** Moves as little as possible to make a box visible; zooms out only if it is larger than the view. */
   reveal(box: Box): void {
     const margin = 24;
     const { height } = this.size;
@@ -132,14 +132,14 @@ export class Viewport {
     this.apply(true);
   }
 
-  /** Moves the drawing so that what was at `before` is where it was on the screen, now being at `after`. */
+  /** Moves the drawing so that the point `after` is where the point `before` was on the screen. */
   hold(before: { x: number; y: number }, after: { x: number; y: number }): void {
     this.x += (before.x - after.x) * this.scale;
     this.y += (before.y - after.y) * this.scale;
     this.apply(true);
   }
 
-  /** Takes the canvas's size as it is now. */
+  /** Reads the present size of the canvas. */
   measure(): void {
     const { clientWidth, clientHeight } = this.svg;
     if (!clientWidth || !clientHeight) return;
@@ -166,7 +166,7 @@ export class Viewport {
   }
 
   private zoomAt(x: number, y: number, factor: number, animate: boolean): void {
-    // A drawing so large that it fits at a smaller scale only can be zoomed out that far.
+    // A drawing that fits only at a smaller scale can be zoomed out to that scale.
     const smallest = Math.min(SMALLEST_SCALE, fittingScale(this.bounds, this.size));
     const scale = Math.min(MAX_SCALE, Math.max(smallest, this.scale * factor));
     this.x = x - ((x - this.x) * scale) / this.scale;
@@ -215,7 +215,7 @@ export class Viewport {
   }
 }
 
-/** The scale at which a box is seen whole. */
+/** The scale at which a whole box is visible. */
 export function fittingScale(
   box: { width: number; height: number },
   size: { width: number; height: number },

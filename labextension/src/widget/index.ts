@@ -173,7 +173,7 @@ function render({ model, el }: Context): () => void {
     model.on(event, handler);
     undo.add(() => model.off(event, handler));
   };
-  // Python asks for the picture (views/widget.py).
+  // Python requests the picture (views/widget.py).
   listen("msg:custom", (content) => {
     if ((content as { draw?: string } | undefined)?.draw !== "png") return;
     pngOf(graph.picture()).then(async (png) => {
@@ -184,7 +184,7 @@ function render({ model, el }: Context): () => void {
   listen("change:_scene", () => void showScene());
   listen("change:_states", showStates);
   if (news) {
-    // The front end marks the view when it hears of this itself.
+    // The front end marks the view when it learns of this itself.
     const check = () => void setTimeout(() => news.check());
     for (const event of ["comm_live_update", "comm:close"]) listen(event, check);
     undo.add(() => news.dispose());

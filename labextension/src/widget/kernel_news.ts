@@ -1,4 +1,4 @@
-/** Says above a live view that its kernel is gone, or has not been heard of for a while. */
+/** Shows above a live view that its kernel is gone, or has sent no message for a while. */
 
 import { html, setText } from "../render/dom.ts";
 
@@ -9,7 +9,7 @@ export class KernelNews {
   private last = 0;
   private timer: ReturnType<typeof setInterval> | undefined;
 
-  /** `el`: what the front end marks when it has lost the kernel. */
+  /** `el`: the element that the front end marks when it has lost the kernel. */
   constructor(private readonly el: HTMLElement) {
     this.element.setAttribute("role", "status");
     this.element.hidden = true;
@@ -30,8 +30,8 @@ export class KernelNews {
     setText(
       this.element,
       isGone
-        ? "The kernel of this view is gone; this is how it stood last."
-        : `Nothing was heard of the kernel for ${Math.round(silent / 1000)} s: it is busy or gone.`,
+        ? "The kernel of this view is gone; this is its last state."
+        : `No message from the kernel for ${Math.round(silent / 1000)} s: it is busy or gone.`,
     );
     if (isGone) this.stop();
   }

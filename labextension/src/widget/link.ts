@@ -1,4 +1,4 @@
-/** Views of one graph on one page select the same node, views of one recorded step the same moment. */
+/** Links views of one page: views of one graph select the same node, views of one recorded step show the same time. */
 
 interface Pick {
   group: string;
@@ -25,7 +25,7 @@ export class Link {
     document.removeEventListener(EVENT, this.hear);
   }
 
-  /** Tells the other views what is picked here. */
+  /** Sends the selection of this view to the others. */
   tell(what: Omit<Pick, "group" | "from">): void {
     const { group, root } = this;
     if (!group || this.isFollowing) return;

@@ -1,7 +1,7 @@
 /**
- * What anywidget imports: unpacks the views (index.ts) and hands over to them.
+ * The module that anywidget imports: it unpacks the views (index.ts) and calls them.
  *
- * Every saved widget carries this module, so the views travel deflated; they are unpacked once per widget.
+ * Every saved widget contains this module, so that the views are deflated; they are unpacked once per widget.
  */
 
 import packed from "app-source";

@@ -1,4 +1,4 @@
-/** What anywidget hands to a view: the traits of tfnb/notebook/views/widget.py. */
+/** The model that anywidget gives to a view: the traits of tfnb/notebook/views/widget.py. */
 
 import type { CurvesState } from "../render/curves.ts";
 import type { DebugState, Message } from "../render/debug_panel.ts";

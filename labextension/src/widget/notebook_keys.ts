@@ -1,13 +1,13 @@
 /**
- * Keys pressed in a view are the view's, not the notebook's: without this, arrows move between cells, Enter edits one and "b" adds one.
+ * Keeps keys pressed in a view from the notebook: else arrows move between cells, Enter edits one and "b" adds one.
  *
- * Shortcuts of the page (with Ctrl or Command) and Shift+Enter, which runs the cell, stay what they are.
+ * Shortcuts of the page (with Ctrl or Command) and Shift+Enter, which runs the cell, are not changed.
  */
 
-/** Lumino passes over a key whose target carries it; a listener on the window is asked before Lumino's on the document. */
+/** Lumino skips a key whose target carries it; a listener on the window runs before Lumino's on the document. */
 const SUPPRESS = "data-lm-suppress-shortcuts";
 
-/** Keeps plain keys within an element; gives what undoes that. */
+/** Keeps plain keys within an element; returns a function that undoes that. */
 export function keepKeys(root: HTMLElement): () => void {
   const decide = ({ target, ctrlKey, metaKey, shiftKey, key }: KeyboardEvent) => {
     if (!(target instanceof Element && root.contains(target))) return;

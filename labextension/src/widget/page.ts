@@ -1,4 +1,4 @@
-/** A view as a page of its own, as tfnb/notebook/views/widget_page.py makes it: nothing is loaded from outside. */
+/** A view as a separate page, as tfnb/notebook/views/widget_page.py makes it: it loads nothing from outside. */
 
 import template from "page-template";
 
@@ -14,7 +14,7 @@ const PLAIN = [
   "selected",
 ];
 
-/** `get` reads the widget's traits; null where its code is not among them. */
+/** `get` reads the widget's traits; the result is null if its code is not among them. */
 export function pageOf(get: (name: string) => unknown, title: string): string | null {
   const module = get("_esm");
   if (typeof module !== "string" || module === "") return null;
@@ -30,7 +30,7 @@ export function pageOf(get: (name: string) => unknown, title: string): string | 
   return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name]!);
 }
 
-/** JSON that cannot end the script it stands in. */
+/** JSON that cannot end the script around it. */
 function inScript(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }

@@ -1,4 +1,4 @@
-/** A view that is a table: it selects nodes as the other views do, and follows them. */
+/** A view that is a table: a row selects a node in the other views, and follows their selection. */
 
 import { Disposables, html } from "../render/dom.ts";
 import { offer } from "../render/export_picture.ts";

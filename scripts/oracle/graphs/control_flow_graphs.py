@@ -1,4 +1,4 @@
-"""Writes tests/golden/control_flow_graphs.json: what TensorFlow makes of the scenarios.
+"""Write tests/golden/control_flow_graphs.json: TensorFlow's results of the scenarios.
 
 Run with a Python that has TensorFlow: python scripts/oracle/graphs/control_flow_graphs.py
 """
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.library.control_flow import gradient_scenarios, nested_scenarios, variable_scenarios  # noqa: F401  # register programs

@@ -1,10 +1,10 @@
-"""Stores how TensorFlow takes functional nodes apart: tests/golden/functional_graphs.json.
+"""Store how TensorFlow lowers functional nodes: tests/golden/functional_graphs.json.
 
     python scripts/oracle/graphs/functional_graphs.py        needs TensorFlow
 
-A case is a GraphDef with functions, what is fetched and run, the values, and TensorFlow's partition
-graphs at level L0 (tests/graph/partition_text.py, unnumbered).  ``inline`` says whether
-``do_function_inlining`` was on; ``nodes`` holds the names of the nodes that ran and how often.
+A case is a GraphDef with functions, its fetches and targets, the values, and TensorFlow's partition
+graphs at level L0 (tests/graph/partition_text.py, unnumbered). ``inline`` says whether
+``do_function_inlining`` was on; ``nodes`` holds the names of the executed nodes and their counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUT = Path(__file__).resolve().parents[3] / "tests/golden/functional_graphs.json
 
 
 def config(inline: bool) -> Any:
-    """Two CPU devices and nothing but what is asked for."""
+    """Return a configuration with two CPU devices and only the requested optimizers."""
     found = tf.ConfigProto(device_count={"CPU": 2})
     found.operation_timeout_in_ms = 20_000
     found.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -43,12 +43,12 @@ def config(inline: bool) -> Any:
 
 
 def x() -> Any:
-    """A number that can be fed."""
+    """Return a fed number."""
     return tf.placeholder_with_default(2.0, [], name="x")
 
 
 def branch() -> list[Any]:
-    """An If with two results, both used."""
+    """Build an If with two results, both used."""
     value = x()
     with tf.control_dependencies([tf.no_op("before")]):
         first, second = tf.cond(
@@ -61,7 +61,7 @@ def branch() -> list[Any]:
 
 
 def branch_without_results() -> list[Any]:
-    """A variable changes in one branch."""
+    """Build an If of which one branch changes a variable."""
     value = x()
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
     done = tf.cond(value > 1.0, lambda: variable.assign_add(value).op, tf.no_op, name="cond")
@@ -70,7 +70,7 @@ def branch_without_results() -> list[Any]:
 
 
 def nested_branches() -> list[Any]:
-    """A cond within a cond."""
+    """Build a cond within a cond."""
     value = x()
     return [
         tf.cond(
@@ -83,7 +83,7 @@ def nested_branches() -> list[Any]:
 
 
 def cases() -> list[Any]:
-    """A Case of three."""
+    """Build a Case of three branches."""
     index = tf.placeholder_with_default(1, [], name="x")
     return [
         tf.switch_case(
@@ -93,7 +93,7 @@ def cases() -> list[Any]:
 
 
 def loop() -> list[Any]:
-    """A While with a limit from outside."""
+    """Build a While with a limit from outside."""
     limit = tf.placeholder_with_default(3, [], name="x")
     _, result = tf.while_loop(
         lambda i, y: i < limit,
@@ -106,7 +106,7 @@ def loop() -> list[Any]:
 
 
 def loop_with_variable() -> list[Any]:
-    """A resource goes through the loop."""
+    """Build a loop with a resource."""
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
 
     def body(i: Any) -> Any:
@@ -119,7 +119,7 @@ def loop_with_variable() -> list[Any]:
 
 
 def nested_loops() -> list[Any]:
-    """A While and a cond within a While."""
+    """Build a While and a cond within a While."""
 
     def body(i: Any, y: Any) -> Any:
         _, inner = tf.while_loop(
@@ -132,7 +132,7 @@ def nested_loops() -> list[Any]:
 
 
 def direct_call() -> list[Any]:
-    """A call of a function by its name, between control edges."""
+    """Build a call of a function by its name, between control edges."""
 
     @function.Defun(tf.float32, func_name="Foo")
     def foo(v: Any) -> Any:
@@ -145,7 +145,7 @@ def direct_call() -> list[Any]:
 
 
 def nested_direct_calls() -> list[Any]:
-    """Functions that call functions."""
+    """Build functions that call functions."""
 
     @function.Defun(tf.float32, func_name="Inner")
     def inner(v: Any) -> Any:
@@ -160,7 +160,7 @@ def nested_direct_calls() -> list[Any]:
 
 
 def no_inline() -> list[Any]:
-    """A function marked _noinline."""
+    """Build a call of a function marked _noinline."""
 
     @function.Defun(tf.float32, func_name="Foo", noinline=True)
     def foo(v: Any) -> Any:
@@ -170,7 +170,7 @@ def no_inline() -> list[Any]:
 
 
 def partitioned_call() -> list[Any]:
-    """A call with an effect on a variable."""
+    """Build a call with an effect on a variable."""
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
 
     @tf.function
@@ -185,7 +185,7 @@ def partitioned_call() -> list[Any]:
 
 
 def call_over_devices() -> list[Any]:
-    """A body on two devices."""
+    """Build a function with a body on two devices."""
 
     @tf.function
     def foo(v: Any) -> Any:
@@ -198,7 +198,7 @@ def call_over_devices() -> list[Any]:
 
 
 def branch_in_call() -> list[Any]:
-    """A cond within a function."""
+    """Build a cond within a function."""
 
     @tf.function
     def foo(v: Any) -> Any:
@@ -208,7 +208,7 @@ def branch_in_call() -> list[Any]:
 
 
 def calls_in_call() -> list[Any]:
-    """Functions with effects stay calls within a function, others are inlined there."""
+    """Build a function in which calls with effects stay calls, and other calls are inlined."""
     variable = tf.get_variable("v", initializer=1.0, use_resource=True)
 
     @tf.function
@@ -251,7 +251,7 @@ CASES = [
 
 
 def answer(build: Any, inline: bool) -> dict[str, Any]:
-    """Runs one case."""
+    """Run one case."""
     tf.reset_default_graph()
     fetches = build()
     graph_def = tf.get_default_graph().as_graph_def()

@@ -1,4 +1,4 @@
-"""Stores the nodes TensorFlow makes for gradients: tests/golden/gradient_graphs.json.xz.
+"""Store the nodes TensorFlow makes for gradients: tests/golden/gradient_graphs.json.xz.
 
 python scripts/oracle/graphs/gradient_graphs.py        needs TensorFlow
 """
@@ -22,7 +22,7 @@ tf.disable_v2_behavior()
 
 
 def main() -> None:
-    """Builds every scenario and writes the file."""
+    """Build every scenario and write the file."""
     found = {name: nodes(tf, name) for name in SCENARIOS}
     text = json.dumps(found, sort_keys=True, separators=(",", ":"))
     OUT.write_bytes(lzma.compress(text.encode()))

@@ -1,4 +1,4 @@
-"""Stores TensorFlow's gradients of the programs in tests/library/gradients/gradient_programs.py.
+"""Store TensorFlow's gradients of the programs in tests/ops/gradient_programs.py.
 
 python scripts/oracle/graphs/gradient_programs.py      needs TensorFlow
 """
@@ -26,7 +26,7 @@ OUT = Path(__file__).resolve().parents[3] / "tests/golden/gradient_programs.json
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     found = {name: values(tf, function, name) for name in PROGRAMS}
     for name, answer in found.items():
         words = [one for one in answer if isinstance(one, str)]

@@ -1,4 +1,4 @@
-"""Stores the nodes TensorFlow makes for tests/library/gradients/gradient_rows.txt.
+"""Store the nodes TensorFlow makes for tests/ops/gradient_rows.txt.
 
     python scripts/oracle/graphs/gradient_rows.py        needs TensorFlow
 
@@ -27,7 +27,7 @@ tf.logging.set_verbosity(tf.logging.ERROR)
 
 
 def main() -> None:
-    """Builds every row and writes the file."""
+    """Build every row and write the file."""
     found = {row: gradient_rows.nodes(tf, row) for row in gradient_rows.rows()}
     for row, nodes in found.items():
         if "error" in nodes:

@@ -1,4 +1,4 @@
-"""Writes tests/golden/meta_graphs.json: MetaGraphDefs and SavedModels as TensorFlow makes them.
+"""Write tests/golden/meta_graphs.json: MetaGraphDefs and SavedModels as TensorFlow makes them.
 
 Run with a Python that has TensorFlow: python scripts/oracle/graphs/meta_graphs.py
 """
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> None:
-    """Writes the answers."""
+    """Write the answers."""
     import tensorflow.compat.v1 as tf
 
     from tests.library.training.meta_graph_scenarios import RUNS

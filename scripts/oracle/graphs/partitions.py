@@ -1,14 +1,14 @@
-"""Stores how TensorFlow places and partitions graphs: tests/golden/partitions.json.
+"""Store how TensorFlow places and partitions graphs: tests/golden/partitions.json.
 
     python scripts/oracle/graphs/partitions.py        needs TensorFlow
 
 A case is a GraphDef with device requests, colocation, variables, conds and loops over three CPU
-devices, what is fetched and run, and TensorFlow's partitions of it (or its error) as
-tests/graph/partition_text.py puts them.  A few are written by hand, most are random, by seed.
+devices, its fetches and targets, and TensorFlow's partitions of it (or its error) in the form of
+tests/graph/partition_text.py. A few are written by hand, most are random, by seed.
 
-Constants have a hundred elements, as TensorFlow 2 copies small ones to each device that uses
-them.  Free Identity nodes are not among the random ops, as it moves those to their consumers.
-TensorFlow 1 does neither.
+Constants have a hundred elements, because TensorFlow 2 copies small ones to each device that uses
+them. Free Identity nodes are not among the random ops, because TensorFlow 2 moves those to their
+consumers. TensorFlow 1 does neither.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OUT = Path(__file__).resolve().parents[3] / "tests/golden/partitions.json"
 
 
 def config(soft: bool) -> Any:
-    """Three CPU devices and no optimisation."""
+    """Return a configuration with three CPU devices and no optimization."""
     found = tf.ConfigProto(device_count={"CPU": 3}, allow_soft_placement=soft)
     found.operation_timeout_in_ms = 10_000
     found.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -50,14 +50,14 @@ def config(soft: bool) -> Any:
 
 
 def answer(name: str, fetches: list[str], targets: list[str], soft: bool, **feeds: Any) -> Any:
-    """Runs the default graph once and records what came of it."""
+    """Run the default graph once and return the record."""
     options, metadata = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
     graph_def = tf.get_default_graph().as_graph_def()
     case: dict[str, Any] = {
         "name": name,
         "graph": base64.b85encode(zlib.compress(graph_def.SerializeToString(), 9)).decode(),
         "feeds": [f"{key}:0" for key in feeds],
-        # A direct session sorts what it is asked for before it builds.
+        # A direct session sorts the requests before it prepares them.
         "fetches": sorted(fetches),
         "targets": sorted(targets),
         "soft": soft,
@@ -81,7 +81,7 @@ def answer(name: str, fetches: list[str], targets: list[str], soft: bool, **feed
 
 
 def big(value: float) -> Any:
-    """A constant that stays one node."""
+    """Return a constant that stays one node."""
     return tf.constant([value] * 100)
 
 
@@ -89,7 +89,7 @@ def big(value: float) -> Any:
 
 
 def shared_tensor() -> list[Any]:
-    """One tensor, two consumers on another device."""
+    """Build a tensor with two consumers on another device."""
     with tf.device("/cpu:0"):
         a = tf.random.uniform([2], name="a")
     with tf.device("/cpu:1"):
@@ -97,7 +97,7 @@ def shared_tensor() -> list[Any]:
 
 
 def control_edges() -> list[Any]:
-    """Two control edges and a data edge between two devices."""
+    """Build two control edges and a data edge between two devices."""
     with tf.device("/cpu:0"):
         a, n = tf.random.uniform([2], name="a"), tf.no_op("n")
     with tf.device("/cpu:1"), tf.control_dependencies([a.op, n]):
@@ -105,7 +105,7 @@ def control_edges() -> list[Any]:
 
 
 def reference_across() -> list[Any]:
-    """A reference variable read on another device, twice."""
+    """Build a reference variable that is read twice on another device."""
     with tf.device("/cpu:1"):
         v = tf.Variable([1.0] * 100, use_resource=False, name="v")
     with tf.device("/cpu:0"):
@@ -113,7 +113,7 @@ def reference_across() -> list[Any]:
 
 
 def cond_across() -> list[Any]:
-    """The two sides of a cond on two devices."""
+    """Build a cond with its sides on two devices."""
     with tf.device("/cpu:0"):
         a, p = big(1.0), tf.reduce_sum(big(1.0)) > 0.0
     with tf.device("/cpu:1"):
@@ -132,12 +132,12 @@ def cond_across() -> list[Any]:
 
 
 def on(device: int) -> Any:
-    """A device scope."""
+    """Return a device scope."""
     return tf.device(f"/cpu:{device}")
 
 
 def nested_loops_on_three_devices() -> list[Any]:
-    """Each loop's body on another device than the loop around it."""
+    """Build nested loops whose bodies are on other devices than the loops around them."""
 
     def inner(x: Any) -> Any:
         def body(i: Any, y: Any) -> Any:
@@ -162,7 +162,7 @@ def nested_loops_on_three_devices() -> list[Any]:
 
 
 def three_loops_deep() -> list[Any]:
-    """A loop in a loop in a loop, only the innermost on another device."""
+    """Build three nested loops, only the innermost on another device."""
 
     def loop(x: Any, depth: int) -> Any:
         def body(i: Any, y: Any) -> Any:
@@ -179,7 +179,7 @@ def three_loops_deep() -> list[Any]:
 
 
 def two_loops_in_a_row() -> list[Any]:
-    """Two frames side by side; both send to two other devices."""
+    """Build two frames side by side that both send to two other devices."""
     with on(0):
         x, start = big(1.0), tf.reduce_sum(big(0.0))
 
@@ -200,7 +200,7 @@ def two_loops_in_a_row() -> list[Any]:
 
 
 def two_loops_in_a_loop() -> list[Any]:
-    """Two frames inside one, on two devices, sharing what comes from outside."""
+    """Build two frames inside one, on two devices, that share captured tensors."""
     with on(2):
         c = big(3.0)
     with on(0):
@@ -224,7 +224,7 @@ def two_loops_in_a_loop() -> list[Any]:
 
 
 def loop_carried_to_three_devices() -> list[Any]:
-    """One tensor of an iteration goes to two other devices, used twice on each."""
+    """Build a loop in which two other devices use a tensor twice each."""
     with on(0):
         x, start = big(1.0), tf.reduce_sum(big(0.0))
 
@@ -243,7 +243,7 @@ def loop_carried_to_three_devices() -> list[Any]:
 
 
 def cond_in_a_loop() -> list[Any]:
-    """The two sides of a cond on two devices, inside a loop on a third."""
+    """Build a cond with its sides on two devices, inside a loop on a third."""
     with on(0):
         x, start = big(1.0), tf.reduce_sum(big(0.0))
 
@@ -297,7 +297,7 @@ class FlatGraph:
             self.add_any()
 
     def add(self, op: str, inputs: tuple[str, ...] = (), **types: int) -> Any:
-        """Adds a node with a random device, colocation and control input."""
+        """Add a node with a random device, colocation and control input."""
         rng = self.rng
         device = rng.choice(FLAT_DEVICES) if rng.random() < 0.4 else ""
         node = self.graph_def.node.add(name=f"n{len(self.names)}", op=op, device=device)
@@ -312,7 +312,7 @@ class FlatGraph:
         return node
 
     def add_any(self) -> None:
-        """Adds a node of a random op that can be added now."""
+        """Add a node of a random op that can be added now."""
         choice, values, refs, handles = self.rng.random(), self.values, self.refs, self.handles
         pick = self.rng.choice
         if choice < 0.2 or not values:
@@ -350,7 +350,7 @@ class FlatGraph:
 
 
 def flat_case(seed: int) -> Any:
-    """One random flat graph and TensorFlow's answer."""
+    """Return a random flat graph and TensorFlow's answer."""
     rng = random.Random(seed)
     graph = FlatGraph(rng)
     soft = rng.random() < 0.5
@@ -373,18 +373,18 @@ class LoopGraph:
         self.values = [*values, self.loop(values, 1)]
 
     def device(self) -> Any:
-        """A random device scope."""
+        """Return a random device scope."""
         return tf.device(self.rng.choice(DEVICES))
 
     def op(self, values: list[Any]) -> Any:
-        """A random op."""
+        """Add a random op."""
         pick = self.rng.choice
         with self.device():
             kind = self.rng.randrange(2)
             return pick(values) + pick(values) if kind else -pick(values)
 
     def block(self, values: list[Any], depth: int) -> list[Any]:
-        """A few ops, loops or conds after each other."""
+        """Add a few ops, loops or conds in sequence."""
         for _ in range(self.rng.randint(1, 3)):
             choice = self.rng.random()
             if choice < 0.25 and depth < 2:
@@ -396,7 +396,7 @@ class LoopGraph:
         return values
 
     def loop(self, values: list[Any], depth: int) -> Any:
-        """A loop of two iterations."""
+        """Add a loop of two iterations."""
         rng = self.rng
         with self.device():
             start = tf.reduce_sum(big(0.0))
@@ -412,7 +412,7 @@ class LoopGraph:
         return result[1]
 
     def cond(self, values: list[Any], depth: int) -> Any:
-        """A cond with a block on each side."""
+        """Add a cond with a block on each side."""
         with self.device():
             pred = tf.reduce_sum(self.rng.choice(values)) > 0.0
         with self.device():
@@ -424,13 +424,13 @@ class LoopGraph:
 
 
 def loops_case(seed: int) -> Any:
-    """One random graph of loops and TensorFlow's answer."""
+    """Return a random graph of loops and TensorFlow's answer."""
     values = LoopGraph(random.Random(seed)).values
     return answer(f"loops {seed}", [value.name for value in values[-3:]], [], True)
 
 
 def main() -> None:
-    """Asks TensorFlow about every case and writes the file."""
+    """Run every case with TensorFlow and write the file."""
     cases = []
     for build in BY_HAND:
         tf.reset_default_graph()

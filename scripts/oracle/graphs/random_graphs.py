@@ -1,10 +1,10 @@
-"""Stores what TensorFlow answers to random graphs: tests/golden/random_graphs.json.xz.
+"""Store TensorFlow's answers to random graphs: tests/golden/random_graphs.json.xz.
 
     python scripts/oracle/graphs/random_graphs.py [--count N] [--seed S]        needs TensorFlow
 
-The graphs and the format of the answers are those of tests/random_graphs.  Every fourth graph runs
-with grappler and all passes on, and without counts of executions then.  A graph where TensorFlow
-crashes, stands still or gives two answers is not stored.
+The graphs and the format of the answers are those of tests/random_graphs. Every fourth graph runs
+with grappler and all passes on, and then without counts of executions. A graph for which TensorFlow
+crashes, hangs or gives varying answers is not stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_NODES = 150
 
 
 def main() -> None:
-    """Asks TensorFlow about every seed and writes the file."""
+    """Run every seed with TensorFlow and write the file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=100_000)

@@ -1,4 +1,4 @@
-"""Stores which optimizers TensorFlow runs for which switches: tests/golden/rewriter_switches.json.
+"""Store TensorFlow's optimizers by switches: tests/golden/rewriter_switches.json.
 
     python scripts/oracle/graphs/rewriter_switches.py        needs TensorFlow
 
@@ -26,11 +26,11 @@ OUT = Path(__file__).resolve().parents[3] / "tests/golden/rewriter_switches.json
 
 
 def main() -> None:
-    """Asks TensorFlow about every configuration and writes the file."""
+    """Run every configuration with TensorFlow and write the file."""
     answers = {}
     for name, fields in CONFIGS.items():
         proto = config(tf, fields)
-        # The executors' own optimiser would join and fold the rest.
+        # The executors' own optimizer would join and fold the remaining nodes.
         proto.graph_options.optimizer_options.opt_level = -1
         metadata = tf.RunMetadata()
         with tf.Graph().as_default(), tf.Session(config=proto) as session:

@@ -1,12 +1,12 @@
-"""Stores what TensorFlow tells of its steps: tests/golden/step_stats.json.
+"""Store the RunMetadata of TensorFlow's steps: tests/golden/step_stats.json.
 
     python scripts/oracle/graphs/step_stats.py        needs TensorFlow
 
-A case is a GraphDef, how it is run, and what came back in RunMetadata, as
-tests/common_runtime/metadata_text.py puts it. Every value is fetched besides being used, since
-TensorFlow's kernels otherwise write into the buffers of their inputs, which NumPy's do not.
-It must be a TensorFlow with oneDNN, and the first session must build a cost model: only then does
-the allocator of the CPU keep sizes and ids.
+A case is a GraphDef, how it is run, and its RunMetadata in the form of
+tests/common_runtime/metadata_text.py. Every used value is fetched as well, because TensorFlow's
+kernels otherwise write into the buffers of their inputs, which NumPy's do not.
+TensorFlow must have oneDNN, and the first session must build a cost model: only then does the
+allocator of the CPU keep sizes and ids.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LEVELS = ("NO_TRACE", "SOFTWARE_TRACE", "HARDWARE_TRACE", "FULL_TRACE")
 
 
 def plain() -> Any:
-    """Constants, a feed, arithmetic, and ops that hand their input on."""
+    """Build constants, a feed, arithmetic, and ops that pass their input on."""
     x = tf.placeholder(tf.float32, [2, 3], name="x")
     y = tf.matmul(x, tf.constant(np.ones((3, 4), np.float32), name="w"), name="y")
     row = tf.reshape(y, [8], name="row")
@@ -55,7 +55,7 @@ def plain() -> Any:
 
 
 def variables() -> Any:
-    """A reference variable, a resource variable, and what changes them."""
+    """Build a reference variable, a resource variable, and ops that change them."""
     old = tf.Variable(np.ones((3, 4), np.float32), name="old", use_resource=False)
     new = tf.Variable(np.ones((3, 4), np.float32), name="new", use_resource=True)
     read = tf.add(old, 1.0, name="sum_of_old")
@@ -66,7 +66,7 @@ def variables() -> Any:
 
 
 def two_devices() -> Any:
-    """Values and order cross from one device to another."""
+    """Build values and control edges between two devices."""
     x = tf.placeholder(tf.float32, [2, 2], name="x")
     with tf.device("/cpu:1"):
         y = tf.matmul(x, x, name="y")
@@ -76,13 +76,13 @@ def two_devices() -> Any:
 
 
 def loop() -> Any:
-    """Four rounds."""
+    """Build a loop of four iterations."""
     out = tf.while_loop(lambda i: i < 4, lambda i: i + 1, [tf.constant(0, name="zero")], name="w")
     return [out], {}
 
 
 def branches() -> Any:
-    """The side not taken leaves no trace."""
+    """Build a cond, whose untaken side leaves no record."""
     go = tf.placeholder(tf.bool, [], name="go")
     x = tf.constant([1.0, 2.0], name="x")
     out = tf.cond(go, lambda: tf.exp(x, name="e"), lambda: tf.negative(x, name="n"), name="c")
@@ -90,13 +90,13 @@ def branches() -> Any:
 
 
 def large() -> Any:
-    """An output of a megabyte shows in its label."""
+    """Build an output of a megabyte, whose size is in its label."""
     x = tf.placeholder(tf.float32, [512, 512], name="x")
     return [tf.matmul(x, x, name="y"), tf.exp(x, name="e")], {"x:0": np.zeros((512, 512)).tolist()}
 
 
 def answer(build: Callable[[], Any], level: str, every: int) -> dict[str, Any]:
-    """Runs a graph twice and records what the second run told."""
+    """Run a graph twice and return the record of the second run."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = -1
@@ -129,7 +129,7 @@ def answer(build: Callable[[], Any], level: str, every: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Asks and stores."""
+    """Run and store all cases."""
     cases = [answer(plain, level, every) for level in LEVELS for every in (1, 0)]
     cases += [
         answer(build, "FULL_TRACE", 1) for build in (variables, two_devices, loop, branches, large)

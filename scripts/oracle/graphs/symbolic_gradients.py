@@ -1,11 +1,10 @@
-"""Stores what SymbolicGradient runs in TensorFlow: tests/golden/symbolic_gradients.json.xz.
+"""Store what SymbolicGradient runs in TensorFlow: tests/golden/symbolic_gradients.json.xz.
 
     python scripts/oracle/graphs/symbolic_gradients.py        needs TensorFlow
 
-Three parts: of which ops there is a gradient at all; for each of these the nodes that ran, as
+Three parts: which ops have a gradient; for each of these the executed nodes, as
 ``name = Op(inputs)``, with their inputs and the values; and the same for functions, in a session
-that leaves graphs alone and in a default one. Where TensorFlow refuses, the class of its error is
-stored.
+without optimizers and in a default one. If TensorFlow refuses, the class of its error is stored.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ INDEX = np.array(0, "i")
 
 
 def ints(*values: int, dtype: str = "i") -> Any:
-    """A vector."""
+    """Return a vector."""
     return np.array(values, dtype)
 
 
 def samples() -> Iterator[tuple[str, list[Any], list[Any], dict[str, Any]]]:
-    """Each (op, its inputs and the gradients of its outputs, arrays like the results, attrs)."""
+    """Yield (op, its inputs and the gradients of its outputs, arrays like the results, attrs)."""
     f, d, c, i, j = tf.float32, tf.float64, tf.complex64, tf.int32, tf.int64
     unary = (
         "Abs Neg Inv Reciprocal Square Sqrt Rsqrt Exp Expm1 Log Log1p Sinh Cosh Tanh Asinh Atanh "
@@ -95,7 +94,7 @@ def samples() -> Iterator[tuple[str, list[Any], list[Any], dict[str, Any]]]:
 
 
 def products() -> Iterator[Any]:
-    """Products of matrices, transposed in all ways."""
+    """Yield products of matrices, transposed in all ways."""
     f, c = tf.float32, tf.complex64
     ones = np.ones((2, 2), "f")
     for first in (False, True):
@@ -114,7 +113,7 @@ def products() -> Iterator[Any]:
 
 
 def images() -> Iterator[Any]:
-    """Convolutions and what goes with them."""
+    """Yield convolutions and related ops."""
     f = tf.float32
     for form, image in (("NHWC", IMAGE), ("NCHW", IMAGE.transpose(0, 3, 1, 2))):
         yield "BiasAdd", [image, ROW[:2], image], [image, ROW], {"T": f, "data_format": form}
@@ -131,7 +130,7 @@ def images() -> Iterator[Any]:
 
 
 def shapes() -> Iterator[Any]:
-    """What moves elements, and what chooses among them."""
+    """Yield ops that move elements, and ops that select elements."""
     f, i, j = tf.float32, tf.int32, tf.int64
     yield "Squeeze", [X[:, None], D], [X], {"T": f, "squeeze_dims": [1]}
     yield "Select", [X > 0.4, X, Y, D], [X > 0.4, X, X], {"T": f}
@@ -179,7 +178,7 @@ def shapes() -> Iterator[Any]:
 
 
 def attr_value(value: Any) -> Any:
-    """The message for an attribute."""
+    """Return the message for an attribute."""
     message = tf.AttrValue()
     if isinstance(value, tf.DType):
         message.type = value.as_datatype_enum
@@ -195,13 +194,13 @@ def attr_value(value: Any) -> Any:
 
 
 def array(value: Any) -> list[Any]:
-    """An array as JSON."""
+    """Return an array as JSON."""
     value = np.array(value, order="C")
     return [value.dtype.str, list(np.shape(value)), base64.b85encode(value.tobytes()).decode()]
 
 
 def leave_alone() -> Any:
-    """A session that runs every node as it stands."""
+    """Return a configuration in which every node runs unchanged."""
     config = tf.ConfigProto()
     config.graph_options.optimizer_options.opt_level = -1
     config.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -209,7 +208,7 @@ def leave_alone() -> Any:
 
 
 def answer(graph_def: Any, fetches: list[str], feeds: dict[str, Any], config: Any) -> Any:
-    """Values and what ran; or an error's class."""
+    """Return the values and executed nodes, or an error's class."""
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(graph_def, name="")
     metadata, options = tf.RunMetadata(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -224,7 +223,7 @@ def answer(graph_def: Any, fetches: list[str], feeds: dict[str, Any], config: An
 
 
 def op_gradient(op: str, inputs: list[Any], results: list[Any], attrs: dict[str, Any]) -> Any:
-    """A graph with the gradient of one op, and its feeds."""
+    """Return a graph with the gradient of one op, and its feeds."""
     graph_def, feeds = tf.GraphDef(), {}
     node = graph_def.node.add(name="gradient", op="SymbolicGradient")
     for number, value in enumerate(inputs):
@@ -243,12 +242,12 @@ def op_gradient(op: str, inputs: list[Any], results: list[Any], attrs: dict[str,
 
 
 def packed(graph_def: Any) -> str:
-    """A graph as text."""
+    """Return a graph as text."""
     return base64.b85encode(zlib.compress(graph_def.SerializeToString(), 9)).decode()
 
 
 def ops() -> list[Any]:
-    """The gradient of every op that has one."""
+    """Return the gradient of every op that has one."""
     rows = []
     for op, inputs, results, attrs in samples():
         graph_def, feeds = op_gradient(op, inputs, results, attrs)
@@ -261,7 +260,7 @@ def ops() -> list[Any]:
 
 
 def known() -> dict[str, list[str]]:
-    """Ops that have a gradient, and those through which nothing flows back."""
+    """Return the ops with a gradient, and those that stop gradients."""
     listed = op_def_pb2.OpList.FromString(
         pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList())
     )
@@ -285,14 +284,14 @@ def known() -> dict[str, list[str]]:
 
 
 def defined(body: Callable[..., Any], types: list[Any], name: str = "body") -> Any:
-    """A function of the graph."""
+    """Return a function of the graph."""
     made = function.Defun(*types, func_name=name)(body)
     made.add_to_graph(tf.get_default_graph())
     return made
 
 
 def gradient(body: Callable[..., Any], num_args: int = 1, num_results: int = 1) -> Any:
-    """Its gradient at some place."""
+    """Return the SymbolicGradient of a function."""
     made = defined(body, [tf.float32] * num_args)
     args = [tf.constant([1.0, 2.0 + number]) for number in range(num_args)]
     grads = [tf.constant([1.0, 0.5 + number]) for number in range(num_results)]
@@ -374,7 +373,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
 
 
 def functions() -> list[Any]:
-    """Gradients of functions, in two sessions."""
+    """Return gradients of functions, in two sessions."""
     rows = []
     for name, make in FUNCTIONS.items():
         with tf.Graph().as_default() as graph:
@@ -397,7 +396,7 @@ def functions() -> list[Any]:
 
 
 def main() -> None:
-    """Asks for all three."""
+    """Store all three parts."""
     found = {"known": known(), "ops": ops(), "functions": functions()}
     OUT.write_bytes(lzma.compress(json.dumps(found).encode(), preset=9))
     print({name: len(part) for name, part in found["known"].items()}, OUT.stat().st_size)

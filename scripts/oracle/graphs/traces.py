@@ -1,12 +1,12 @@
-"""Stores how often every node of the cases ran, function bodies included: tests/golden/traces.json.
+"""Store how often nodes of cases ran, with function bodies: tests/golden/traces.json.
 
     python scripts/oracle/graphs/traces.py [CASES]     needs TensorFlow; CASES is ../shared/cases
 
 A ``trace.json`` beside a case was made with Grappler off in the session. That switch does not reach
-into functions: every ``PartitionedCall`` optimizes its body as its own ``config_proto`` says, and
-the default is to fuse, fold and inline. Here all of them are told to leave bodies alone, so that
-what a node of a body does is there to be counted. Stored are all cases with such calls, and a
-small function under several switches of ``config_proto``.
+functions: every ``PartitionedCall`` optimizes its body by its own ``config_proto``, and the default
+is to fuse, fold and inline. Here Grappler is turned off in all calls, so that all nodes of bodies
+are counted. All cases with these calls are stored, and a small function under several switches of
+``config_proto``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 def runner_of(folder: Path) -> Any:
-    """The module that replays the cases of a folder."""
+    """Return the module that replays the cases of a folder."""
     spec = importlib.util.spec_from_file_location("run_cases", folder / "run_cases.py")
     assert spec is not None
     assert spec.loader is not None
@@ -46,7 +46,7 @@ def runner_of(folder: Path) -> Any:
 
 
 def leave_bodies_alone(graph_def: Any) -> int:
-    """Turns Grappler off in all calls of a graph and its functions; how many there are."""
+    """Turn Grappler off in all calls of a graph and its functions; return their number."""
     inner = [node for function in graph_def.library.function for node in function.node_def]
     calls = [node for node in [*graph_def.node, *inner] if node.op in _CALLS]
     for node in calls:
@@ -57,7 +57,7 @@ def leave_bodies_alone(graph_def: Any) -> int:
 
 
 def trace(runner: Any, folder: Path) -> list[dict[str, Any]] | None:
-    """What ran in each step; None for a case without such calls."""
+    """Return the executed nodes of each step; None for a case without these calls."""
     case = json.loads((folder / "case.json").read_text())
     if case.get("expect_import_error"):
         return None
@@ -108,7 +108,7 @@ SWITCHES = (
 
 
 def nested_calls() -> Any:
-    """A function that calls another, with nodes between that do nothing."""
+    """Build a function that calls another, with no-op nodes in between."""
     with tf.Graph().as_default() as graph:
 
         @function.Defun(tf.float32, func_name="inner")
@@ -127,7 +127,7 @@ def nested_calls() -> Any:
 
 
 def bodies() -> list[dict[str, Any]]:
-    """What of two small functions runs, under several switches."""
+    """Return the executed nodes of two small functions, under several switches."""
     rows = []
     session_config = tf.ConfigProto()
     session_config.graph_options.optimizer_options.opt_level = -1
@@ -151,7 +151,7 @@ def bodies() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Traces every case that calls functions, and what switches do."""
+    """Trace every case that calls functions, and the effects of switches."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else _ROOT.parent / "shared" / "cases"
     runner, found = runner_of(folder), {}
     for path in sorted(folder.glob("**/case.json"), key=lambda path: path.parent.name):

@@ -1,8 +1,8 @@
-"""What strangers and mistakes put into a graph: one function a case, for tfnb and for TensorFlow.
+"""Invalid graphs from mistakes or attackers: one function a case, for tfnb and for TensorFlow.
 
-A case gets the module (``tf``) and a session on the default graph, and does one wrong thing; its
-name says which.  ``scripts/oracle/bad_input.py`` asks TensorFlow for each, test_bad_input.py asks
-tfnb.
+A case gets the module (``tf``) and a session on the default graph, and makes one mistake, which its
+name states. ``scripts/oracle/bad_input.py`` stores TensorFlow's answers, test_bad_input.py compares
+tfnb's.
 """
 
 from __future__ import annotations

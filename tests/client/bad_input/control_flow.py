@@ -1,4 +1,4 @@
-"""Loops and branches that are none."""
+"""Loops and branches that are malformed."""
 
 from __future__ import annotations
 

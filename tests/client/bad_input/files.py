@@ -1,4 +1,4 @@
-"""Files that are damaged or something else, and texts that are made to hurt.
+"""Files that are damaged or of another kind, and texts made to cause harm.
 
 The path is fed, so that a loaded graph may read it.
 """

@@ -1,4 +1,4 @@
-"""GraphDefs that are no graphs, or ask for what is not there."""
+"""GraphDefs that are malformed, or name things that do not exist."""
 
 from __future__ import annotations
 

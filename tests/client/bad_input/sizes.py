@@ -1,4 +1,4 @@
-"""Results that do not fit into any memory, or have no size at all."""
+"""Results that exceed any memory, or whose size is invalid."""
 
 from __future__ import annotations
 

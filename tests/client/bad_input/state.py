@@ -1,4 +1,4 @@
-"""State that nobody made, and functions that cannot be called."""
+"""State that was never made, and functions that cannot be called."""
 
 from __future__ import annotations
 

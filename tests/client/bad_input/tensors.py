@@ -1,4 +1,4 @@
-"""Tensors that are not what they say, in messages and as feeds."""
+"""Tensors whose content contradicts their description, in messages and as feeds."""
 
 from __future__ import annotations
 

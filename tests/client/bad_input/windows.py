@@ -1,4 +1,4 @@
-"""Windows, strides and filters that fit nothing."""
+"""Windows, strides and filters that do not fit their inputs."""
 
 from __future__ import annotations
 

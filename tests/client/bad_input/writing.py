@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """One wrong thing, and the node that its error must name."""
+    """One mistake, and the node that its error must name."""
 
     do: Callable[[Any, Any], Any]
     node: str
@@ -89,7 +89,7 @@ _KERNEL_INPUTS = "abcdefgh"
 
 
 def run_kernel(tf: Any, sess: Any, op: str, values: Sequence[Any], **attrs: str) -> Any:
-    """Runs one op named ``bad`` on values that nobody could check before the step."""
+    """Run one op named ``bad`` on values that cannot be checked before the step."""
     arrays = [np.asarray(value) for value in values]
     feeds = {f"{name}:0": array for name, array in zip(_KERNEL_INPUTS, arrays)}
     nodes = [placeholder(n, _DTYPES[a.dtype]) for n, a in zip(_KERNEL_INPUTS, arrays)]

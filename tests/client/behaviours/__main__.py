@@ -9,7 +9,7 @@ from tests.client.test_behaviours_table import reasons, rows
 
 
 def main() -> None:
-    """Prints the rows with a test, those TensorFlow was asked about, and the others one by one."""
+    """Print how many rows have a test, how many TensorFlow answered, and the other rows."""
     table, without = rows(), reasons()
     asked = {one.row for one in BEHAVIOURS.values()}
     sys.stdout.write(

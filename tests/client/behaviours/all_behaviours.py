@@ -1,6 +1,6 @@
-"""Behaviours that TensorFlow can be asked about from Python: one function each, for both.
+"""Behaviours that Python code can observe in TensorFlow: one function each, for both libraries.
 
-``scripts/oracle/behaviours.py`` asks TensorFlow, test_behaviours.py asks tfnb.
+``scripts/oracle/behaviours.py`` stores TensorFlow's results, test_behaviours.py compares tfnb's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops, dead tensors, and what is no control flow."""
+"""Loops, dead tensors, and malformed control flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors that stay in the session."""
+"""Tensors that stay in the session, behind handles."""
 
 from __future__ import annotations
 

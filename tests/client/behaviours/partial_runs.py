@@ -1,4 +1,4 @@
-"""Partial runs: what they answer, and what they refuse."""
+"""Partial runs: their results and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches, feeds, callables and what state a step sees."""
+"""Fetches, feeds, callables, and the state that a step reads."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def close_again(tf: Any) -> Any:
 
 
 def _ends_with(tf: Any, wait: Any, started: threading.Event, sess: Any) -> list[str]:
-    """Class and text of what a blocked run ends with when the session is closed."""
+    """Return class and text of the error of a blocked run when its session is closed."""
     found: list[str] = []
 
     def run() -> None:

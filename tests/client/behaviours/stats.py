@@ -1,4 +1,4 @@
-"""What a run tells about itself."""
+"""Metadata that a run returns."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def a_loop_across_devices(tf: Any) -> Any:
         start = tf.constant(0)
     metadata = traced(tf, tf.while_loop(lambda i: i < 3, body, [start]))
     return [
-        # Which memory of a CPU a transfer starts and ends in is no difference.
+        # Which memory of a CPU a transfer starts and ends in is not compared.
         sorted(
             [node.op.replace("_Host", "_"), node.name.startswith("_cloop")] for node in graph.node
         )

@@ -1,4 +1,4 @@
-"""How a behaviour is written down: a function of the module, its row, and what its error says."""
+"""The form of a behaviour: a function of the module, its row, and the text of its error."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Behaviour(NamedTuple):
 
     Attributes:
       row: its row in docs/behaviours.md.
-      do: takes ``tf``, a graph of its own being the default; returns what is seen, or raises.
-      match: what its error says; empty where it does not fail.
+      do: takes ``tf``, with an own graph as the default; returns the observed value, or raises.
+      match: a part of its error's text; empty where it does not fail.
     """
 
     row: int
@@ -39,9 +39,9 @@ def behaviour(row: int, match: str = "") -> Callable[[Callable[[Any], Any]], Cal
 
 
 def answer(tf: Any, one: Behaviour) -> list[Any]:
-    """``["value", what was seen]`` or ``[class of the error, what it says]``.
+    """``["value", the observed value]`` or ``[class of the error, its text]``.
 
-    Of an error's text only ``match`` is kept; a text without it is given whole.
+    If an error's text contains ``match``, only ``match`` is kept, else the whole text.
     """
     with tf.Graph().as_default():
         try:
@@ -53,7 +53,10 @@ def answer(tf: Any, one: Behaviour) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: dtypes, bytes and types spelt out, so that a change of them shows."""
+    """Return a value as JSON has it.
+
+    Dtypes, bytes and types are spelt out, so that changes show.
+    """
     if isinstance(value, np.ndarray):
         return {"dtype": str(value.dtype), "values": plain(value.tolist())}
     if isinstance(value, np.generic):

@@ -47,7 +47,7 @@ def saved_model(tmp_path: Path) -> Path:
 def test_a_summary_says_what_a_graph_takes_and_gives(
     graph_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Inputs with types and shapes, outputs, how many ops of each kind."""
+    """A summary lists inputs with types and shapes, outputs, and the number of ops of each kind."""
     assert main(["summary", str(graph_file)]) == 0
     text = capsys.readouterr().out
     assert "GraphDef, 5 nodes" in text
@@ -57,7 +57,7 @@ def test_a_summary_says_what_a_graph_takes_and_gives(
 
 
 def test_a_summary_as_json(saved_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With signatures, tags, variables."""
+    """``--json`` includes signatures, tags and variables."""
     assert main(["summary", str(saved_model), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["kind"] == "SavedModel"
@@ -70,7 +70,7 @@ def test_a_summary_as_json(saved_model: Path, capsys: pytest.CaptureFixture[str]
 
 
 def _run_as_told(text: str) -> int:
-    """Runs the line that a summary ends with."""
+    """Run the line with which a summary ends."""
     words = shlex.split(text.splitlines()[-1])
     assert words[:2] == ["tfnb", "run"]
     return main(words[1:])
@@ -79,7 +79,7 @@ def _run_as_told(text: str) -> int:
 def test_the_line_that_a_summary_proposes_runs(
     graph_file: Path, saved_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With every feed that the output needs, and the checkpoint beside the file."""
+    """The line has every feed that the output needs, and the checkpoint beside the file."""
     with tf.Graph().as_default() as graph:
         inputs = [tf.placeholder(tf.float32, [None, 2], name=f"in{i}") for i in range(6)]
         text = tf.placeholder(tf.string, [2], name="text")
@@ -106,7 +106,7 @@ def test_the_line_that_a_summary_proposes_runs(
 def test_a_checkpoint_is_summed_up_and_no_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By its prefix, one of its files, or its folder; of either format."""
+    """A checkpoint is found by its prefix, one of its files or its folder, in either format."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.get_variable("v", initializer=[4.0, 5.0])
         sess.run(v.initializer)
@@ -127,7 +127,7 @@ def test_a_checkpoint_is_summed_up_and_no_model(
 def test_an_empty_file_is_no_model(
     name: str, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is said, and not that it has 0 nodes."""
+    """The error says that the file is empty, and not that it has 0 nodes."""
     path = tmp_path / name
     path.write_text(content)
     for arguments in (["summary"], ["run", "--fetch", "y"]):
@@ -136,7 +136,7 @@ def test_an_empty_file_is_no_model(
 
 
 def _bash_completes(*words: str) -> list[str]:
-    """What bash would offer for the last word."""
+    """Return what bash would offer for the last word."""
     script = completion_script(parser(), "bash")
     call = (
         f"{script}\nCOMP_WORDS=(tfnb {shlex.join(words)}); COMP_CWORD={len(words)}; _tfnb; "
@@ -152,7 +152,7 @@ def _bash_completes(*words: str) -> list[str]:
 def test_bash_completes_commands_options_values_and_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the parser knows."""
+    """The completions are those of the parser."""
     if shutil.which("bash") is None:
         pytest.skip("bash is not installed")
     (tmp_path / "model.pb").touch()
@@ -169,7 +169,7 @@ def test_bash_completes_commands_options_values_and_files(
 def test_completion_names_every_command_and_option(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And a shell that is installed can read it."""
+    """The text names all commands and options, and an installed shell can read it."""
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     for word in ("summary", "run", "convert", "completion", "allow", "checkpoint", "json"):
@@ -181,7 +181,7 @@ def test_completion_names_every_command_and_option(
 def test_ops_that_are_not_known_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Though such a graph cannot be run."""
+    """A summary names unregistered ops, although the graph cannot run."""
     path = tmp_path / "strange.pbtxt"
     path.write_text('node { name: "a" op: "NobodyKnowsThis" }')
     assert main(["summary", str(path)]) == 0
@@ -191,7 +191,7 @@ def test_ops_that_are_not_known_are_named(
 
 
 def test_a_run_takes_and_gives_arrays(graph_file: Path, tmp_path: Path) -> None:
-    """From .npy, from .npz, to .npz."""
+    """Inputs come from .npy and .npz files, outputs go into .npz files."""
     x = np.array([[1, 2]], np.float32)
     np.save(tmp_path / "x.npy", x)
     np.savez(tmp_path / "all.npz", x=x, other=x)
@@ -207,7 +207,7 @@ def test_a_run_takes_and_gives_arrays(graph_file: Path, tmp_path: Path) -> None:
 def test_a_run_prints_what_has_no_file(
     graph_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And takes JSON."""
+    """Without an output file results are printed; feeds may be JSON."""
     assert main(["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y"]) == 0
     assert capsys.readouterr().out == "y = [[3. 5.]]\n"
 
@@ -215,7 +215,7 @@ def test_a_run_prints_what_has_no_file(
 def test_a_run_says_what_took_how_long(
     graph_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By type of op, on standard error: results stay alone on standard output."""
+    """Times by type of op go to standard error; standard output has only results."""
     arguments = ["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y", "--times"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
@@ -232,14 +232,14 @@ def test_a_run_says_what_took_how_long(
 def test_a_saved_model_runs_by_the_names_of_its_signature(
     saved_model: Path, tmp_path: Path
 ) -> None:
-    """Without fetches: all its outputs."""
+    """Without ``--fetch`` all outputs of the signature are fetched."""
     out = tmp_path / "out.npy"
     assert main(["run", str(saved_model), "--feed", "input=[2]", "-o", str(out)]) == 0
     assert np.load(out).tolist() == [6]
 
 
 def test_a_meta_graph_runs_with_its_checkpoint(tmp_path: Path) -> None:
-    """Which has the values of the variables."""
+    """The checkpoint beside a MetaGraphDef gives the variables their values."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.get_variable("v", initializer=[4.0])
         tf.identity(v, name="y")
@@ -252,7 +252,7 @@ def test_a_meta_graph_runs_with_its_checkpoint(tmp_path: Path) -> None:
 
 
 def _checkpoint_of_graph(folder: Path, use_resource: bool, with_saver: bool) -> Path:
-    """A GraphDef with a plain, a partitioned and a local variable, and a checkpoint."""
+    """Make a GraphDef with a plain, a partitioned and a local variable, and a checkpoint."""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         v = tf.get_variable("v", initializer=[4.0, 5.0], use_resource=use_resource)
         w = tf.get_variable(
@@ -280,7 +280,10 @@ def _checkpoint_of_graph(folder: Path, use_resource: bool, with_saver: bool) -> 
 def test_a_graph_runs_and_is_frozen_with_the_checkpoint_beside_it(
     tmp_path: Path, use_resource: bool, with_saver: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By its saver's nodes, else by the names of its variables; a folder means its last one."""
+    """Values are restored by the saver's nodes, else by variable names.
+
+    A folder means its latest checkpoint.
+    """
     path = str(_checkpoint_of_graph(tmp_path, use_resource, with_saver))
     out = str(tmp_path / "out.npy")
     for checkpoint in (str(tmp_path / "model"), str(tmp_path)):
@@ -297,7 +300,7 @@ def test_a_graph_runs_and_is_frozen_with_the_checkpoint_beside_it(
 def test_a_checkpoint_that_does_not_fit_a_graph_says_so(
     tmp_path: Path, graph_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No variable in the graph, none of them in the checkpoint, or another shape."""
+    """The error names missing variables of the graph or checkpoint, or the other shape."""
     _checkpoint_of_graph(tmp_path, False, False)
     prefix = str(tmp_path / "model")
 
@@ -321,7 +324,7 @@ def test_a_checkpoint_that_does_not_fit_a_graph_says_so(
 
 
 def test_strings_come_as_bytes(tmp_path: Path) -> None:
-    """Without pickling."""
+    """String results are stored as bytes, without pickling."""
     with tf.Graph().as_default() as graph:
         tf.constant(["one", "three"], name="s")
     path = tmp_path / "g.pb"
@@ -331,7 +334,7 @@ def test_strings_come_as_bytes(tmp_path: Path) -> None:
 
 
 def test_effects_need_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A graph from a file reads files only with --allow read."""
+    """A graph from a file reads files only with ``--allow read``."""
     secret = tmp_path / "secret"
     secret.write_text("s")
     with tf.Graph().as_default() as graph:
@@ -344,7 +347,7 @@ def test_effects_need_leave(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_binary_and_text_are_converted_both_ways(graph_file: Path, tmp_path: Path) -> None:
-    """And are the same graph afterwards."""
+    """A graph converted to text and back is the same graph."""
     text, binary = tmp_path / "g.pbtxt", tmp_path / "back.pb"
     assert main(["convert", str(graph_file), str(text)]) == 0
     assert 'name: "y"' in text.read_text()
@@ -354,7 +357,7 @@ def test_binary_and_text_are_converted_both_ways(graph_file: Path, tmp_path: Pat
 
 
 def test_a_saved_model_is_frozen(saved_model: Path, tmp_path: Path) -> None:
-    """The result has no variable, and gives the same."""
+    """The frozen graph has no variable and gives the same results."""
     frozen = tmp_path / "frozen.pb"
     assert main(["convert", str(saved_model), str(frozen)]) == 0
     graph_def = tf.GraphDef.FromString(frozen.read_bytes())
@@ -401,7 +404,7 @@ def test_mistakes_have_exit_codes_and_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A script sees what kind of mistake it is, a person which."""
+    """The exit code tells scripts the kind of mistake; one line tells users the details."""
     monkeypatch.chdir(tmp_path)
     junk = tmp_path / "junk.pb"
     junk.write_bytes(b"\x00\x01\xff junk \x00")
@@ -417,7 +420,7 @@ def test_mistakes_have_exit_codes_and_one_line(
 
 
 def test_a_failed_run_leaves_the_output_as_it_was(graph_file: Path, tmp_path: Path) -> None:
-    """Files are written as a whole or not at all."""
+    """Output files are written completely or not at all."""
     out = tmp_path / "out.npz"
     out.write_bytes(b"before")
     assert main(["run", str(graph_file), "--fetch", "y", "-o", str(out)]) == 1
@@ -427,7 +430,7 @@ def test_a_failed_run_leaves_the_output_as_it_was(graph_file: Path, tmp_path: Pa
 def test_progress_goes_to_standard_error(
     graph_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """When it takes long, and not with --quiet."""
+    """Progress is printed when a run takes long, but not with ``--quiet``."""
     arguments = ["run", str(graph_file), "--feed", "x=[[1, 2]]", "--fetch", "y"]
     main([*arguments, "--progress-after", "0"])
     captured = capsys.readouterr()
@@ -439,7 +442,7 @@ def test_progress_goes_to_standard_error(
 
 @pytest.mark.slow
 def test_it_is_a_program(graph_file: Path, tmp_path: Path) -> None:
-    """As a subprocess, with exit codes a script can use."""
+    """``tfnb`` runs as a subprocess, with exit codes for scripts."""
 
     def call(*arguments: str) -> Any:
         return subprocess.run(

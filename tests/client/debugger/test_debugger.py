@@ -15,7 +15,7 @@ from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 
 
 class Script:
-    """Plays the user: one function per stop, then resumes; keeps where the step stood."""
+    """A scripted user: one function per stop, then resume; records where the step stood."""
 
     def __init__(self, *actions):
         self.actions = list(actions)
@@ -68,7 +68,7 @@ def _loop(limit=5, parallel_iterations=10):
 
 
 def test_a_breakpoint_stops_before_its_node_with_its_inputs(session):
-    """The inputs lie there, by name, and the step goes on to its end."""
+    """The stop shows the node's inputs by name, and the step then runs to its end."""
     x = tf.constant([1.0, 2.0], name="x")
     y = tf.add(x, tf.constant(3.0, name="three"), name="y")
     script = Script(lambda debugger, stop: (stop.inputs, debugger.resume()))
@@ -95,7 +95,7 @@ def test_stepping_visits_every_node_that_runs_in_its_order(session):
 
 
 def test_a_breakpoint_in_one_iteration_of_a_frame(session):
-    """Node, frame and iteration together name one moment."""
+    """A breakpoint with node, frame and iteration stops at exactly that point."""
     found = _loop()
     script = Script(lambda debugger, stop: (stop.loops, debugger.value("loop/Identity_1:0")))
     script.actions[0] = lambda debugger, stop: (
@@ -113,7 +113,7 @@ def test_a_breakpoint_in_one_iteration_of_a_frame(session):
 
 
 def test_stepping_by_iteration_stops_once_in_each(session):
-    """From one iteration to the next, then behind the loop."""
+    """Stepping goes from one iteration to the next, then to the first node behind the loop."""
     found = _loop(limit=3, parallel_iterations=1)
 
     def go(debugger, stop):
@@ -143,7 +143,7 @@ def test_stepping_out_of_a_frame_stops_behind_the_loop(session):
 
 
 def test_a_changed_input_changes_the_result(session):
-    """The step goes on with the new value."""
+    """The nodes that follow compute with the new value."""
     x = tf.constant(2.0, name="x")
     y = tf.square(x, name="y")
     script = Script(
@@ -172,7 +172,7 @@ def test_a_changed_loop_variable_ends_the_loop_earlier(session):
 
 
 def test_a_value_of_another_type_is_refused_and_the_step_goes_on(session):
-    """The error names the tensor and its type; nothing was changed."""
+    """The error names the tensor and its type, and nothing was changed."""
     x = tf.constant(2, name="x")
     y = tf.square(x, name="y")
     caught = []
@@ -195,7 +195,7 @@ def test_a_value_of_another_type_is_refused_and_the_step_goes_on(session):
     [("nan", "root"), ("nan or inf", "root"), ("max > 8", "big"), ("== 10", "big")],
 )
 def test_a_condition_on_values_stops_behind_the_node_that_gave_it(session, condition, node):
-    """Words and comparisons; outputs are there to look at."""
+    """Conditions are words or comparisons; the outputs are visible at the stop."""
     x = tf.constant([-1.0, 10.0], name="x")
     big = tf.maximum(x, -1.0, name="big")
     found = tf.sqrt(big, name="root")
@@ -208,7 +208,7 @@ def test_a_condition_on_values_stops_behind_the_node_that_gave_it(session, condi
 
 
 def test_a_python_condition_sees_the_stop(session):
-    """Any function will do."""
+    """Any Python function of a stop may be a condition."""
     found = _loop()
     script = Script(_resume)
     with script.attach(session) as debugger:
@@ -220,7 +220,7 @@ def test_a_python_condition_sees_the_stop(session):
 
 
 def test_a_condition_that_raises_is_switched_off_and_the_step_goes_on(session, caplog):
-    """The breakpoint says what happened."""
+    """The breakpoint reports the exception."""
     y = tf.square(tf.constant(2.0), name="y")
     with Script().attach(session) as debugger:
         one = debugger.break_at("y", condition=lambda stop: 1 / 0)
@@ -232,13 +232,13 @@ def test_a_condition_that_raises_is_switched_off_and_the_step_goes_on(session, c
 
 @pytest.mark.parametrize("condition", ["often", "max >", "__import__('os')", "max > x"])
 def test_a_condition_that_is_none_is_refused_at_once(session, condition):
-    """Nothing is evaluated."""
+    """An invalid condition is refused when it is set."""
     with pytest.raises(ValueError, match="is no condition"):
         Debugger(session).break_at(condition=condition)
 
 
 def test_a_dead_node_stops_where_deadness_is_asked_for(session):
-    """And the why leads to the Switch."""
+    """A breakpoint on dead nodes stops there, and ``why`` names the Switch."""
     x = tf.placeholder(tf.float32, name="x")
     found = tf.cond(x > 0, lambda: tf.negative(x, name="n"), lambda: tf.square(x), name="c")
     script = Script(lambda debugger, stop: (stop.is_dead, stop.why("c/n").render()))
@@ -256,7 +256,7 @@ def test_a_dead_node_stops_where_deadness_is_asked_for(session):
 
 
 def test_a_step_is_cancelled_and_the_session_is_usable(session):
-    """A CancelledError that says by whom."""
+    """The step ends with a CancelledError that names the debugger."""
     y = tf.square(tf.constant(2.0), name="y")
     with Script(lambda debugger, stop: debugger.cancel()).attach(session) as debugger:
         debugger.break_at("y")
@@ -266,7 +266,7 @@ def test_a_step_is_cancelled_and_the_session_is_usable(session):
 
 
 def test_another_thread_pauses_an_endless_loop_looks_and_cancels_it(session):
-    """What a notebook's buttons do."""
+    """Another thread can pause, inspect and cancel, as buttons of a notebook do."""
     found = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 1000, [0], name="forever")
     debugger = Debugger(session).attach()
     errors = []
@@ -294,7 +294,7 @@ def test_another_thread_pauses_an_endless_loop_looks_and_cancels_it(session):
 
 
 def test_frames_iterations_and_entries_are_told(session):
-    """What lies in a loop: counts, deferred iterations, values and their states."""
+    """A stop shows counts, deferred iterations, values and their states in a loop."""
     found = _loop(limit=50, parallel_iterations=2)
     seen = []
 
@@ -323,7 +323,10 @@ def test_frames_iterations_and_entries_are_told(session):
 
 
 def test_a_ready_node_is_run_first_if_the_user_says_so(session):
-    """Order among ready nodes is free; one that is not ready is refused."""
+    """A ready node may be run first, because their order is free.
+
+    A node that is not ready is refused.
+    """
     a = tf.constant(1.0, name="a")
     b = tf.constant(2.0, name="b")
     c = tf.add(a, b, name="c")
@@ -341,7 +344,7 @@ def test_a_ready_node_is_run_first_if_the_user_says_so(session):
 
 
 def test_a_function_is_entered_by_step_and_passed_by_step_over():
-    """The body's nodes are stops of their own, and know their function."""
+    """The body's nodes are separate stops, which name their function."""
 
     @function.Defun(tf.float32, func_name="body", noinline=True)
     def body(x):
@@ -362,7 +365,7 @@ def test_a_function_is_entered_by_step_and_passed_by_step_over():
 
 
 def test_a_tensor_is_evaluated_in_a_step_of_its_own_while_another_stands(session):
-    """The debugger leaves that one alone."""
+    """An evaluation runs in a step of its own, without stops."""
     x = tf.constant(2.0, name="x")
     y = tf.square(x, name="y")
     script = Script(lambda debugger, stop: (debugger.evaluate(y + 1.0), debugger.resume()))
@@ -374,7 +377,7 @@ def test_a_tensor_is_evaluated_in_a_step_of_its_own_while_another_stands(session
 
 
 def test_a_watched_tensor_keeps_its_values_of_every_iteration(session):
-    """Also where it could not be fetched; dead ones are not among the stacked."""
+    """Watched tensors need not be fetchable; dead values are left out of the stack."""
     found = _loop(limit=4)
     with Debugger(session) as debugger:
         watched = debugger.watch("loop/twice")
@@ -386,7 +389,7 @@ def test_a_watched_tensor_keeps_its_values_of_every_iteration(session):
 
 
 def test_a_listener_that_raises_is_dropped_and_the_step_goes_on(session, caplog):
-    """Who looks can not make a step fail."""
+    """An exception in a listener does not end the step."""
 
     def bad(stop):
         raise OSError("no screen")
@@ -399,7 +402,7 @@ def test_a_listener_that_raises_is_dropped_and_the_step_goes_on(session, caplog)
 
 
 def test_a_closed_session_ends_a_step_that_stands(session):
-    """Whoever waits in the debugger hears of it."""
+    """Closing the session wakes the thread that waits in the debugger."""
     y = tf.square(tf.constant(2.0), name="y")
     errors = []
     debugger = Debugger(session).attach()
@@ -421,7 +424,7 @@ def test_a_closed_session_ends_a_step_that_stands(session):
 
 
 def test_a_stop_that_is_over_says_so(session):
-    """It keeps names and has no values."""
+    """A stop that has ended keeps names, but no values."""
     kept = []
     y = tf.square(tf.constant(2.0), name="y")
     with Script(lambda debugger, stop: (kept.append(stop), debugger.resume())).attach(
@@ -438,13 +441,13 @@ def test_a_stop_that_is_over_says_so(session):
 
 
 def test_two_debuggers_of_one_session_are_refused(session):
-    """The second one hears why."""
+    """The error of the second debugger names the first."""
     with Debugger(session), pytest.raises(RuntimeError, match="Another debugger"):
         Debugger(session).attach()
 
 
 def test_writers_wait_for_readers_as_they_do_undebugged(session):
-    """A read that nothing orders comes before the assignment, stepped through or not."""
+    """A read without an order relative to an assignment runs first, with or without a debugger."""
     v = tf.Variable(1.0, name="v", use_resource=False)
     seen = tf.add(v, 0.0, name="seen")
     write = tf.assign_add(v, 1.0, name="write")
@@ -470,7 +473,7 @@ def test_results_are_those_of_an_undebugged_step(session):
 
 
 def test_states_around_are_those_of_the_iteration_where_the_step_stands(session):
-    """Of nested loops, too: an inner one that this iteration has not entered is not ready."""
+    """States refer to the current iteration: an inner loop that it has not entered is not ready."""
     x = tf.placeholder(tf.float32, [], name="x")
 
     def body(i, y):
@@ -504,8 +507,8 @@ def test_states_around_are_those_of_the_iteration_where_the_step_stands(session)
     assert second["outer/behind"] == second["outer/inner/in"] == NodeState.UNREADY
 
 
-def test_a_pause_reaches_a_loop_without_end_that_somebody_else_watches() -> None:
-    """As the cells of a notebook do: its breakpoint is nowhere, so that nothing else stops it."""
+def test_a_pause_stops_an_endless_loop_that_is_watched() -> None:
+    """A pause stops an endless loop that another observer watches and no breakpoint can stop."""
     is_running = threading.Event()
     with tf.Graph().as_default(), tf.Session() as session:
 

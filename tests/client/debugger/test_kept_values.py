@@ -1,4 +1,4 @@
-"""Emitted functions keep the same values of watched tensors that a debugger sees go by."""
+"""Emitted functions record the same values of watched tensors that a debugger sees."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def nested() -> tuple[Any, dict[Any, Any]]:
 
 
 def graph_of(build: Callable[[], Any]) -> tuple[tf.Graph, Any, dict[Any, Any], Any]:
-    """The graph, what is fetched and fed, and what initializes."""
+    """Return the graph, its fetches and feeds, and the initializer."""
     with tf.Graph().as_default() as graph:
         fetch, feeds = build()
         init = tf.global_variables_initializer()
@@ -73,7 +73,7 @@ def rows_of(watched: WatchedTensor) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("build", [choices, nested])
 def test_an_emitted_function_keeps_what_goes_by(build: Callable[[], Any]) -> None:
-    """Of every output of every node, dead ones and variables among them."""
+    """All outputs of all nodes are compared, also dead ones and variables."""
     graph, fetch, feeds, init = graph_of(build)
     with tf.Session(graph=graph) as session:
         for op in graph.get_operations():
@@ -92,7 +92,7 @@ def test_an_emitted_function_keeps_what_goes_by(build: Callable[[], Any]) -> Non
 
 
 def test_of_many_values_the_latest_are_kept() -> None:
-    """What an endless loop wrote down first is dropped."""
+    """An endless loop drops its oldest recorded values."""
     with tf.Graph().as_default() as graph:
         fetch = tf.while_loop(lambda i: i < 5000, lambda i: tf.add(i, 1, name="next"), [0])
     with tf.Session(graph=graph) as session:
@@ -110,7 +110,7 @@ def test_of_many_values_the_latest_are_kept() -> None:
 
 
 def test_of_many_steps_only_those_are_read_that_have_the_latest_values() -> None:
-    """What lies there meanwhile does not grow, and nothing is worked out."""
+    """Journals of older steps are dropped, and no values are computed before they are read."""
     graph, fetch, feeds, init = graph_of(choices)
     with tf.Session(graph=graph) as session:
         session.run(init)
@@ -129,7 +129,7 @@ def test_of_many_steps_only_those_are_read_that_have_the_latest_values() -> None
 
 
 def test_two_tensors_of_a_loop_have_all_their_values_and_share_a_function() -> None:
-    """Both at once, in several steps."""
+    """Both tensors are recorded by one function, over several steps."""
     graph, fetch, feeds, init = graph_of(choices)
     with tf.Session(graph=graph) as session:
         session.run(init)
@@ -146,7 +146,7 @@ def test_two_tensors_of_a_loop_have_all_their_values_and_share_a_function() -> N
 
 
 def test_tensors_of_a_loop_in_the_others_loop_are_seen_node_by_node() -> None:
-    """The latest of both are wanted, however often the inner loop runs."""
+    """The latest values of both tensors are kept, however often the inner loop runs."""
     graph, fetch, feeds, _ = graph_of(nested)
     with tf.Session(graph=graph) as session:
         debugger = Debugger(session, only_watches=True)
@@ -158,14 +158,14 @@ def test_tensors_of_a_loop_in_the_others_loop_are_seen_node_by_node() -> None:
         assert len(inner.values) > 5
 
 
-def test_who_hears_of_nodes_has_the_values_too() -> None:
-    """Then the step runs node by node."""
+def test_with_an_observer_of_nodes_the_values_are_kept_too() -> None:
+    """An observer of nodes makes the step run node by node, and the values are kept as well."""
 
     class Plain(StepObserver):
         num_nodes = 0
 
         def node_done(self, *_: Any) -> None:  # type: ignore[override]
-            """Counts."""
+            """Count."""
             self.num_nodes += 1
 
     graph, fetch, feeds, init = graph_of(choices)
@@ -181,7 +181,7 @@ def test_who_hears_of_nodes_has_the_values_too() -> None:
 
 
 def test_a_step_that_fails_leaves_its_values() -> None:
-    """Until the node that failed."""
+    """Values up to the failing node are kept."""
     with tf.Graph().as_default() as graph:
         fetch = tf.while_loop(
             lambda i, _: i < 9,
@@ -199,7 +199,7 @@ def test_a_step_that_fails_leaves_its_values() -> None:
 def _kept(
     case: Case, names: list[str], only_watches: bool, events: Events | None = None
 ) -> dict[str, Any]:
-    """The values of tensors in a script of a random graph, or the error of its first step."""
+    """Return values of tensors in a script of a random graph, or the error of its first step."""
     found: dict[str, Any] = {}
     for name in names:
         native = new_session(SessionOptions("", plain_config()))
@@ -225,7 +225,7 @@ def _kept(
 
 @pytest.mark.parametrize("seed", range(100_200, 100_206))
 def test_emitted_functions_of_random_graphs_keep_what_goes_by(seed: int) -> None:
-    """A few outputs of each."""
+    """Some outputs of each random graph are compared."""
     case = _on_one_device(case_of_seed(seed))
     names = [f"{node.name}:0" for node in case.nodes if node.op not in ("NoOp", "Assert")][::9]
     assert _kept(case, names, True) == _kept(case, names, False)
@@ -233,7 +233,7 @@ def test_emitted_functions_of_random_graphs_keep_what_goes_by(seed: int) -> None
 
 @pytest.mark.parametrize("seed", range(100_200, 100_206))
 def test_a_step_is_recorded_while_its_values_are_kept(seed: int) -> None:
-    """Of random graphs: the same events and the same values as node by node."""
+    """On random graphs, events and values are those of a step that runs node by node."""
     case = _on_one_device(case_of_seed(seed))
     names = [f"{node.name}:0" for node in case.nodes if node.op not in ("NoOp", "Assert")][::17]
     written, told = Events(True), Events(False)
@@ -242,17 +242,17 @@ def test_a_step_is_recorded_while_its_values_are_kept(seed: int) -> None:
 
 
 def test_the_latest_values_are_kept_of_a_step_whose_record_is_full() -> None:
-    """What is written down of the step and the values do not take each other's room."""
+    """The step's record and the watched values have separate limits."""
 
     class Recorded(StepObserver):
         takes_journals = True
         journals: ClassVar[list[Any]] = []
 
         def node_done(self, *_: Any) -> None:  # type: ignore[override]
-            """Says that nodes are listened to."""
+            """Declare that this observer takes nodes."""
 
         def journal_began(self, step_id: int, journal: Any) -> None:
-            """Makes it short."""
+            """Shorten the journal."""
             journal.most = 50
             self.journals.append(journal)
 

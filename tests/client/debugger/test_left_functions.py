@@ -1,4 +1,4 @@
-"""A debugged step is an emitted function until a breakpoint is near; then it goes on by node."""
+"""A debugged step is an emitted function until a breakpoint is near; then it runs node by node."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def nested() -> Any:
 
 @pytest.fixture
 def session() -> Any:
-    """A session of that loop; its function was made."""
+    """A session on that loop, whose function has been emitted."""
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(3)
         nested()
@@ -53,7 +53,7 @@ def session() -> Any:
 
 
 def left_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Where functions are left, as a list that grows."""
+    """A growing list of the places where functions were left."""
     from tfnb.common_runtime.lowering.run import lowered_step
 
     found: list[int] = []
@@ -72,7 +72,7 @@ PLACED = pytest.mark.parametrize("is_spread", [False, True], ids=["one device", 
 
 
 def _cases(seeds: range, *, is_spread: bool) -> Iterator[tuple[int, Case]]:
-    """Graphs by their seeds; devices refuse some odd ones."""
+    """The graphs of these seeds; the spread ones without those that devices refuse."""
     for seed in seeds:
         case = case_of_seed(seed)
         if not is_spread:
@@ -84,7 +84,7 @@ def _cases(seeds: range, *, is_spread: bool) -> Iterator[tuple[int, Case]]:
 def test_a_loop_is_left_when_its_iteration_comes(
     session: tf.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The debugger stops there, looks and changes; the end is as it should be."""
+    """The debugger stops in that iteration, reads and changes values; the result is right."""
     places, seen = left_at(monkeypatch), list[Any]()
 
     def look(stop: Any) -> None:
@@ -98,14 +98,14 @@ def test_a_loop_is_left_when_its_iteration_comes(
         found = session.run("outer/Exit_1:0")
     assert places == [37]
     assert seen == [("outer/NextIteration_1", 37, (2,))]
-    # Zero, then 38 rounds of the inner loop that add two, then half of that.
+    # Zero, then 38 iterations of the inner loop that add two, then half of that.
     assert found.tolist() == [38.0, 38.0]
 
 
 def test_steps_without_a_breakpoint_s_node_are_not_left(
     session: tf.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They give what they always give."""
+    """Steps without the node of a breakpoint stay emitted functions with the same results."""
     places = left_at(monkeypatch)
     want = session.run("outer/Exit:0")
     debugger = Debugger(session)
@@ -121,9 +121,9 @@ def test_steps_without_a_breakpoint_s_node_are_not_left(
 def test_a_pause_leaves_a_function(
     session: tf.Session, monkeypatch: pytest.MonkeyPatch, num_before: int
 ) -> None:
-    """In whatever iteration it is, also where steps of this signature have run before."""
+    """A pause stops in the current iteration, also if steps of this signature ran before."""
     with session.graph.as_default():
-        # Each iteration waits for the other thread, which so knows that the loop runs.
+        # Each iteration waits for the other thread, which thereby detects that the loop runs.
         runs = threading.Event()
         may_go = threading.Event()
 
@@ -161,7 +161,7 @@ def test_a_pause_leaves_a_function(
 
 
 def test_a_pause_that_comes_too_late_ends_nothing(session: tf.Session) -> None:
-    """A step that runs node by node, or has ended, is not told to leave."""
+    """A step that runs node by node, or has ended, ignores the request to leave."""
     run_states: list[Any] = []
 
     def remember(stop: Any) -> None:
@@ -197,7 +197,7 @@ def _differences(seeds: range, *, is_spread: bool) -> list[Any]:
 
 @PLACED
 def test_random_graphs_that_are_left_give_what_they_give(is_spread: bool) -> None:
-    """Values, dead fetches and states, wherever the function is left."""
+    """Values, dead fetches and states are equal, wherever the function is left."""
     assert _differences(range(100_100, 100_106), is_spread=is_spread) == []
 
 
@@ -205,7 +205,7 @@ def test_random_graphs_that_are_left_give_what_they_give(is_spread: bool) -> Non
 @PLACED
 @pytest.mark.parametrize("block", few(range(20), 1))
 def test_many_random_graphs_that_are_left_give_what_they_give(block: int, is_spread: bool) -> None:
-    """The same for two hundred."""
+    """Two hundred random graphs are compared in the same way."""
     assert _differences(range(10 * block, 10 * block + 10), is_spread=is_spread) == []
 
 
@@ -215,7 +215,7 @@ _CONDITIONS = (
 
 
 def _breakpoint(rng: random.Random, names: list[str], ops: list[str]) -> dict[str, Any]:
-    """One on a node, an op, or everything; at a place, on values, or both."""
+    """Return a breakpoint on a node, an op, or everything; at a place, on values, or both."""
     found: dict[str, Any] = rng.choice(
         [{"node": rng.choice(names)}, {"node": rng.choice(names)}, {"op": rng.choice(ops)}, {}]
     )
@@ -255,7 +255,7 @@ def _stops_that_differ(seeds: range, sets: int = 3, *, is_spread: bool) -> tuple
 
 @PLACED
 def test_breakpoints_in_random_graphs_stop_where_the_reference_does(is_spread: bool) -> None:
-    """The same stops with the same values, whether the steps began as emitted functions or not."""
+    """Steps that begin as emitted functions stop at the same nodes with the same values."""
     found, num_stops = _stops_that_differ(range(100_200, 100_206), is_spread=is_spread)
     assert found == []
     assert num_stops > 20
@@ -267,7 +267,7 @@ def test_breakpoints_in_random_graphs_stop_where_the_reference_does(is_spread: b
 def test_breakpoints_in_many_random_graphs_stop_where_the_reference_does(
     block: int, is_spread: bool
 ) -> None:
-    """The same for two hundred."""
+    """Two hundred random graphs are compared in the same way."""
     seeds = range(500 + 10 * block, 510 + 10 * block)
     found, _ = _stops_that_differ(seeds, is_spread=is_spread)
     assert found == []
@@ -277,8 +277,8 @@ def test_breakpoints_in_many_random_graphs_stop_where_the_reference_does(
     "text",
     ["nan", "inf", "nan or inf", "max > 2", "min<= -1", "mean < 0.1", "abs max >= 3", "== 0.1"],
 )
-def test_quick_looks_at_values_answer_as_conditions_do(text: str) -> None:
-    """Whatever the value's class, dtype and shape."""
+def test_quick_checks_of_values_agree_with_conditions(text: str) -> None:
+    """The quick check of a value agrees with the condition, for all classes, dtypes and shapes."""
     found = value_test(text)
     assert found is not None
     test, quick = found
@@ -296,7 +296,7 @@ def test_quick_looks_at_values_answer_as_conditions_do(text: str) -> None:
 
 
 def _asked_of(case: Any, node: str, when: Lowering) -> Counter[str]:
-    """What a condition that never holds is asked of a node."""
+    """Return the arguments that a condition receives for a node."""
     found: Counter[str] = Counter()
 
     def condition(stop: Any) -> bool:
@@ -329,7 +329,7 @@ def _asked_differently(seeds: range, *, is_spread: bool) -> tuple[list[Any], int
 
 @PLACED
 def test_conditions_in_python_are_asked_what_the_reference_asks(is_spread: bool) -> None:
-    """Of live and of dead nodes, in each iteration, with what lies around."""
+    """A Python condition receives the same nodes, live and dead, in each iteration."""
     found, num_asked = _asked_differently(range(100_200, 100_206), is_spread=is_spread)
     assert found == []
     assert num_asked > 10
@@ -341,7 +341,7 @@ def test_conditions_in_python_are_asked_what_the_reference_asks(is_spread: bool)
 def test_conditions_in_python_are_asked_the_same_of_many_graphs(
     block: int, is_spread: bool
 ) -> None:
-    """The same for two hundred."""
+    """Two hundred random graphs are compared in the same way."""
     seeds = range(800 + 10 * block, 810 + 10 * block)
     found, _ = _asked_differently(seeds, is_spread=is_spread)
     assert found == []

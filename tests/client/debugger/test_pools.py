@@ -60,7 +60,7 @@ def _session(num_devices: int) -> tf.Session:
 
 @DEVICES
 def test_breakpoints_stop_with_the_values_of_each_iteration(num_devices: int) -> None:
-    """In the calling thread, in order; the result is that of the pool."""
+    """Breakpoints stop in the calling thread, in order; the result is that of the pool."""
     found = branches()
     seen: list[Any] = []
     with _session(num_devices) as session:
@@ -81,7 +81,7 @@ def test_breakpoints_stop_with_the_values_of_each_iteration(num_devices: int) ->
 
 @DEVICES
 def test_stepping_through_gives_the_result_of_the_pool(num_devices: int) -> None:
-    """Node by node, from the start."""
+    """Stepping node by node from the start gives the same result."""
     found = branches()
     stops: list[str] = []
     with _session(num_devices) as session:
@@ -100,7 +100,7 @@ def test_stepping_through_gives_the_result_of_the_pool(num_devices: int) -> None
 
 @DEVICES
 def test_a_changed_value_is_what_the_later_nodes_get(num_devices: int) -> None:
-    """And the next step is as it was."""
+    """Later nodes use the changed value; the next step is not affected."""
     found = branches()
     with _session(num_devices) as session:
         plain = session.run(found)
@@ -119,7 +119,7 @@ def test_a_changed_value_is_what_the_later_nodes_get(num_devices: int) -> None:
 
 @DEVICES
 def test_a_pause_holds_the_step_that_runs(num_devices: int) -> None:
-    """The pool of the session does not hide the loop from it."""
+    """A pause stops the loop although the session has a pool."""
     runs, may_go = threading.Event(), threading.Event()
 
     def wait(i: Any) -> Any:
@@ -149,7 +149,7 @@ def test_a_pause_holds_the_step_that_runs(num_devices: int) -> None:
 
 @DEVICES
 def test_closing_and_cancelling_end_a_step_that_is_held(num_devices: int) -> None:
-    """The pool goes with the session; no thread is left in it."""
+    """After the session is closed, no thread is left in the pool."""
     found = branches()
     session = _session(num_devices)
     plain = session.run(found)
@@ -174,7 +174,7 @@ def _step_through(session: tf.Session, fetch: Any) -> None:
 
 @DEVICES
 def test_a_recorded_step_is_debugged_with_all_its_nodes_told(num_devices: int) -> None:
-    """As many as the pool runs."""
+    """The record has as many nodes as the pool ran."""
     found = branches()
     told = []
     for is_debugged in (False, True):
@@ -191,7 +191,7 @@ def test_a_recorded_step_is_debugged_with_all_its_nodes_told(num_devices: int) -
 
 @pytest.mark.parametrize("way", ["far", "step", "partial"])
 def test_python_functions_that_wait_for_each_other_go_on_under_a_debugger(way: str) -> None:
-    """In threads of their own, as without one: far from a breakpoint, and stepped through."""
+    """They run in threads of their own, far from a breakpoint and when stepped through."""
     first, second = threading.Event(), threading.Event()
 
     def one() -> np.float32:

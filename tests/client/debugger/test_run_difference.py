@@ -1,4 +1,4 @@
-"""Two runs side by side: what is said of what differs, and nothing where nothing does."""
+"""Comparing two runs: what the difference reports, and that equal runs have none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _run(graph, value=(1.0, 2.0), fetch="result:0"):
 
 
 def test_the_same_run_twice_is_the_same():
-    """Bit for bit, and it says so."""
+    """Two equal runs are reported as equal to the bit."""
     graph = _model()
     first, second = _run(graph), _run(graph)
     assert_same_run(first, second)
@@ -43,7 +43,7 @@ def test_the_same_run_twice_is_the_same():
 
 
 def test_the_first_other_value_is_named_with_its_place():
-    """Not the ones that follow from it."""
+    """The first different value is reported, not those that follow from it."""
     found = compare_runs(_run(_model()), _run(_model(factor=3.0)))
     assert found.value.startswith("'y/y' (Const): output 0 is 2.0, then 3.0")
     assert found.num_values > 4
@@ -52,14 +52,14 @@ def test_the_first_other_value_is_named_with_its_place():
 
 
 def test_a_tolerance_lets_small_differences_pass():
-    """Where one is given."""
+    """Differences within a given tolerance are not reported."""
     first, second = _run(_model()), _run(_model(factor=2.0 + 1e-6))
     assert compare_runs(first, second)
     assert_same_run(first, second, rtol=1e-5)
 
 
 def test_nodes_devices_and_iterations_are_compared():
-    """What ran on one side only, elsewhere, or another number of times."""
+    """The report has nodes that ran on one side only, on another device, or more often."""
     found = compare_runs(_run(_model()), _run(_model(extra=True)))
     assert found.only_in_second == ("extra",)
     moved = compare_runs(_run(_model()), _run(_model(device="/cpu:1"))).moved
@@ -69,7 +69,7 @@ def test_nodes_devices_and_iterations_are_compared():
 
 
 def test_another_branch_is_told():
-    """Dead on one side, live on the other."""
+    """A node that is dead on one side and live on the other is reported."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
         tf.cond(
@@ -83,7 +83,7 @@ def test_another_branch_is_told():
 
 
 def test_nan_is_equal_to_nan_and_strings_are_compared():
-    """As one compares by eye."""
+    """NaN equals NaN, and strings are compared by content."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
         tf.log(x, name="log")
@@ -95,7 +95,7 @@ def test_nan_is_equal_to_nan_and_strings_are_compared():
 
 
 def test_a_session_with_a_debugger_is_refused():
-    """One of them at a time."""
+    """A session accepts one debugger at a time."""
     with tf.Graph().as_default(), tf.Session() as session:
         y = tf.constant(1.0)
         with tf.debugger.Debugger(session), pytest.raises(RuntimeError, match="attached"):

@@ -1,4 +1,4 @@
-"""The debugger where a step runs on two devices: as two partitions, or left as one function."""
+"""The debugger in a step on two devices: run as two partitions, or left as one function."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def two_devices(**fields: Any) -> tf.ConfigProto:
 
 
 class Script:
-    """Notes each stop, does what it is told to there, and goes on."""
+    """A scripted user: records each stop, does what is set for it, and resumes."""
 
     def __init__(self, session: tf.Session, act: Callable[[Any, Stop], object] | None = None):
         self.debugger = Debugger(session, on_stop=self._note)
@@ -117,7 +117,10 @@ def graph() -> Iterator[tf.Graph]:
 def test_steps_stop_where_the_partitions_do_that_run_apart(
     build: Callable[[], Any], options: dict[str, Any]
 ) -> None:
-    """With the same values on the same devices, and the result is the one without a debugger."""
+    """Stops have the same values on the same devices as with separate partitions.
+
+    The result is unchanged.
+    """
     found = build()
     seen = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
@@ -139,7 +142,7 @@ def test_steps_stop_where_the_partitions_do_that_run_apart(
 def test_stepping_through_both_devices_changes_nothing(
     build: Callable[[], Any], when: Lowering
 ) -> None:
-    """From the first node behind the breakpoint to the last."""
+    """Stepping from the first node behind the breakpoint to the last does not change the result."""
     found = build()
     with tf.Session(config=two_devices()) as session, lowering(when):
         plain = session.run(found, {"x:0": X})
@@ -158,7 +161,7 @@ def test_stepping_through_both_devices_changes_nothing(
     ids=["before it is sent", "before it is received", "where it is used"],
 )
 def test_a_changed_value_is_changed_on_both_devices(node: str, when: Lowering) -> None:
-    """Every node that has not used it yet gets the new one, wherever it lies."""
+    """Every node that has not used the value yet gets the new one, on each device."""
     found = chain()
     with tf.Session(config=two_devices()) as session, lowering(when):
         script = Script(session, lambda debugger, _: debugger.set_value("a", [5.0, 6.0]))
@@ -171,7 +174,10 @@ def test_a_changed_value_is_changed_on_both_devices(node: str, when: Lowering) -
 
 @WAYS
 def test_a_value_is_changed_that_has_arrived_and_was_not_taken_yet(when: Lowering) -> None:
-    """Its Recv waited for it; while the first device runs on, nothing takes it."""
+    """A value that arrived at its Recv and was not taken yet is changed.
+
+    It is not taken meanwhile.
+    """
     with tf.device(SECOND):
         early = tf.square(tf.placeholder(tf.float32, [2], name="x"), name="early")
     with tf.device(FIRST):
@@ -195,7 +201,7 @@ def test_a_value_is_changed_that_has_arrived_and_was_not_taken_yet(when: Lowerin
 
 @WAYS
 def test_all_nodes_are_told_of_from_either_device(when: Lowering) -> None:
-    """What runs, what has run and what waits, in the iteration where the step stands."""
+    """The stop lists running, finished and waiting nodes of the iteration, from either device."""
     found = loop()
     states: list[Any] = []
     with tf.Session(config=two_devices()) as session, lowering(when):
@@ -211,7 +217,7 @@ def test_all_nodes_are_told_of_from_either_device(when: Lowering) -> None:
 
 @WAYS
 def test_a_loop_is_left_by_iteration_and_as_a_whole(when: Lowering) -> None:
-    """Behind the loop is behind it on both devices."""
+    """After leaving the loop, both devices are behind it."""
     with tf.device(SECOND):
         found = tf.negative(loop(), name="behind")
     with tf.Session(config=two_devices()) as session, lowering(when):
@@ -235,7 +241,7 @@ def test_a_loop_is_left_by_iteration_and_as_a_whole(when: Lowering) -> None:
 
 
 class Turning:
-    """A loop on both devices whose iterations each wait until they may go."""
+    """A loop on both devices whose iterations each wait for permission to continue."""
 
     def __init__(self, limit: int = 6) -> None:
         self.runs, self.may_go = threading.Event(), threading.Event()
@@ -257,7 +263,10 @@ class Turning:
 
 @pytest.mark.parametrize("num_before", [0, 2])
 def test_a_pause_holds_the_step_that_runs(num_before: int) -> None:
-    """Not only the next one: the function is left at once, and its loop goes on from there."""
+    """The running step stops, not only the next one.
+
+    The function is left and the loop continues there.
+    """
     turning = Turning()
     with tf.Session(config=two_devices()) as session, Debugger(session) as debugger:
         turning.may_go.set()
@@ -284,7 +293,7 @@ def test_a_pause_holds_the_step_that_runs(num_before: int) -> None:
 
 
 def _held(session: tf.Session, fetch: Any) -> tuple[Debugger, Running]:
-    """A step that stands at a breakpoint on the second device, in another thread."""
+    """Return a step that stands at a breakpoint on the second device, in another thread."""
     debugger = Debugger(session).attach()
     debugger.break_at("*b")
     running = Running(session, fetch, {"x:0": X})
@@ -299,7 +308,7 @@ def _held(session: tf.Session, fetch: Any) -> tuple[Debugger, Running]:
 def test_closing_the_session_ends_a_step_that_is_held(
     build: Callable[[], Any], when: Lowering
 ) -> None:
-    """The step hears of it, and nothing is left of it."""
+    """The step ends, and nothing of it is left in the session."""
     found = build()
     with lowering(when):
         session = tf.Session(config=two_devices())
@@ -315,7 +324,7 @@ def test_closing_the_session_ends_a_step_that_is_held(
 @WAYS
 @GRAPHS
 def test_cancelling_ends_a_step_that_is_held(build: Callable[[], Any], when: Lowering) -> None:
-    """And the next one runs."""
+    """The step ends, and the next one runs."""
     found = build()
     with lowering(when), tf.Session(config=two_devices()) as session:
         plain = session.run(found, {"x:0": X})
@@ -330,7 +339,7 @@ def test_cancelling_ends_a_step_that_is_held(build: Callable[[], Any], when: Low
 @WAYS
 @GRAPHS
 def test_an_interrupt_ends_a_step_that_is_held(build: Callable[[], Any], when: Lowering) -> None:
-    """It comes to the thread that stands in the debugger; the session is usable."""
+    """The interrupt reaches the thread that stands in the debugger; the session is usable."""
     found = build()
     main = threading.main_thread().ident
     assert main is not None
@@ -361,7 +370,7 @@ def test_an_interrupt_ends_a_step_that_is_held(build: Callable[[], Any], when: L
 
 @WAYS
 def test_a_time_out_ends_a_step_that_is_held(when: Lowering) -> None:
-    """The deadline goes on while the step stands."""
+    """The deadline continues while the step stands."""
     found = loop()
     with lowering(when), tf.Session(config=two_devices()) as session:
         plain = session.run(found, {"x:0": X})
@@ -385,7 +394,7 @@ def test_a_time_out_ends_a_step_that_is_held(when: Lowering) -> None:
 def test_a_recorded_step_tells_the_same_whether_it_is_debugged_or_not(
     build: Callable[[], Any],
 ) -> None:
-    """Every node, in its partition; also while it stops and is stepped through."""
+    """The record has every node in its partition, also when it is stopped and stepped through."""
     found = build()
     told = []
     for is_debugged in (False, True):
@@ -410,7 +419,7 @@ def test_a_recorded_step_tells_the_same_whether_it_is_debugged_or_not(
 def test_a_trace_of_a_debugged_step_has_all_its_nodes(
     build: Callable[[], Any], when: Lowering
 ) -> None:
-    """Those of both devices, as often as without a debugger."""
+    """The trace has all nodes of both devices, as often as without a debugger."""
     found = build()
     traced = []
     for is_debugged in (False, True):

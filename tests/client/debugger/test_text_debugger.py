@@ -1,4 +1,4 @@
-"""The debugger in a terminal: what one types, and what one reads."""
+"""The debugger in a terminal: commands and output."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _square(limit=4):
     )
 
 
-def test_one_looks_changes_and_goes_on(session):
-    """A conversation from the first node to the result."""
+def test_a_dialogue_inspects_changes_and_continues(session):
+    """A dialogue inspects, changes a value and runs to the result."""
     x = tf.constant(2.0, name="x")
     y = tf.square(x, name="y")
     terminal = Terminal("", "inputs", "set x 3", "print x", "continue")
@@ -59,7 +59,7 @@ def test_one_looks_changes_and_goes_on(session):
 
 
 def test_loops_are_told_by_frame_and_iteration(session):
-    """Frames, nodes, what is ready, and why a node has not run."""
+    """The output shows frames, nodes, ready nodes, and why a node has not run."""
     found = _square()
     terminal = Terminal(
         "break loop/next iteration 2", "c", "frames", "nodes", "why loop/Exit", "ready", "f", "c"
@@ -75,7 +75,7 @@ def test_loops_are_told_by_frame_and_iteration(session):
 
 
 def test_a_condition_is_typed(session):
-    """The breakpoint is read back, hit, listed and cleared."""
+    """The typed breakpoint is confirmed, hit, listed and cleared."""
     found = _square(9)
     terminal = Terminal("b loop/next if max >= 7", "c", "breaks", "clear", "breaks", "c")
     with terminal.debug(session):
@@ -105,7 +105,7 @@ def test_a_condition_is_typed(session):
     ],
 )
 def test_what_can_not_be_done_is_said_and_the_step_stands_still(session, line, says):
-    """No command ends the conversation by failing."""
+    """A command that fails prints its error and does not end the dialogue."""
     y = tf.square(tf.constant(2.0, name="x"), name="y")
     terminal = Terminal("u y", line, "c")
     with terminal.debug(session):
@@ -114,7 +114,7 @@ def test_what_can_not_be_done_is_said_and_the_step_stands_still(session, line, s
 
 
 def test_the_end_of_the_input_cancels_the_step(session):
-    """As ``quit`` does."""
+    """The end of the input acts like ``quit``."""
     y = tf.square(tf.constant(2.0), name="y")
     with Terminal().debug(session), pytest.raises(tf.errors.CancelledError):
         session.run(y)

@@ -1,4 +1,7 @@
-"""The door to files: what a node from a file really opens decides, not the text of a path."""
+"""File access of loaded graphs.
+
+The file that is really opened decides, not the text of its path.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file outside of every folder that a test allows."""
+    """A file outside of all allowed folders."""
     path = tmp_path / "outside" / "secret.txt"
     path.parent.mkdir()
     path.write_text("secret")
@@ -31,14 +34,14 @@ def secret(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def inside(tmp_path: Path) -> Path:
-    """A folder that a test allows."""
+    """An allowed folder."""
     path = tmp_path / "inside"
     path.mkdir()
     return path
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """What a folder holds, with the contents."""
+    """Return the paths and contents of a folder."""
     return {
         str(path.relative_to(folder)): os.readlink(path)
         if path.is_symlink()
@@ -72,13 +75,13 @@ def save_model_with_asset(folder: Path, build: Callable[[Any], Any]) -> Path:
 
 
 def keep_contents(path: Any) -> Any:
-    """Reads the asset into the variable."""
+    """Read the asset into the variable."""
     (contents,) = tf.global_variables()
     return contents.assign(tf.read_file(path))
 
 
 def rename_asset(model: Path, name: str) -> None:
-    """Has a model name its asset otherwise, as a stranger would."""
+    """Rename the asset in the model, as an attacker could."""
     message = saved_model_pb2.SavedModel()
     message.ParseFromString((model / "saved_model.pb").read_bytes())
     for graph in message.meta_graphs:
@@ -91,7 +94,7 @@ def rename_asset(model: Path, name: str) -> None:
 
 
 def load_model(model: Path) -> bytes:
-    """What the model's initializer read."""
+    """Return what the model's initializer reads."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.saved_model.load(session, ["serve"], str(model))
         found: bytes = session.run("found:0")
@@ -99,7 +102,7 @@ def load_model(model: Path) -> bytes:
 
 
 def test_a_models_own_assets_are_read(tmp_path: Path) -> None:
-    """Without ceremony; also where the model's folder is itself reached through a link."""
+    """A model's own assets need no permission, also if a link leads to the model's folder."""
     model = save_model_with_asset(tmp_path, keep_contents)
     assert load_model(model) == b"one\ntwo"
     (tmp_path / "link").symlink_to(model)
@@ -112,7 +115,7 @@ def test_a_models_own_assets_are_read(tmp_path: Path) -> None:
 def test_an_asset_with_a_name_outside_of_the_model_is_refused(
     tmp_path: Path, secret: Path, name: str
 ) -> None:
-    """Absolute, with ``..``, or none: nothing is read."""
+    """An absolute name, ``..``, or an empty name is refused, and nothing is read."""
     model = save_model_with_asset(tmp_path, keep_contents)
     rename_asset(model, name.format(secret=secret))
     with pytest.raises(tf.errors.InvalidArgumentError, match="no file in its folder"):
@@ -120,7 +123,7 @@ def test_an_asset_with_a_name_outside_of_the_model_is_refused(
 
 
 def test_an_asset_that_is_a_link_out_of_the_model_is_refused(tmp_path: Path, secret: Path) -> None:
-    """A link of the file, or of the folder of assets."""
+    """A file or a folder of assets that is a link out of the model is refused."""
     model = save_model_with_asset(tmp_path, keep_contents)
     asset = model / "assets" / "words.txt"
     asset.unlink()
@@ -137,7 +140,7 @@ def test_an_asset_that_is_a_link_out_of_the_model_is_refused(tmp_path: Path, sec
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_an_asset_is_read_and_never_written(tmp_path: Path, exists: bool) -> None:
-    """The initializer may not make the file, and not put another in its place."""
+    """The initializer may neither make nor replace the file."""
     model = save_model_with_asset(tmp_path, lambda path: tf.write_file(path, "import os"))
     if not exists:
         (model / "assets" / "words.txt").unlink()
@@ -162,19 +165,19 @@ def database(inside: Path) -> Path:
 
 
 def rows_of(source: str, query: str) -> Any:
-    """The first row of a query, as a tensor."""
+    """Return the first row of a query, as a tensor."""
     dataset = tf.data.experimental.SqlDataset("sqlite", source, query, (tf.string,))
     return tf.data.make_one_shot_iterator(dataset).get_next()[0]
 
 
 def run_stranger(build: Callable[[], Any]) -> Any:
-    """What a graph of somebody else gives."""
+    """Run a loaded graph and return its result."""
     with load(lambda: tf.identity(build(), name="out")) as session:
         return session.run("out:0")
 
 
 def first_row(source: str, query: str, is_stranger: bool) -> Any:
-    """What a query gives first, in the user's graph or in one of somebody else."""
+    """Return the first row of a query, in the user's graph or in a loaded one."""
     if is_stranger:
         return run_stranger(lambda: rows_of(source, query))
     with tf.Graph().as_default(), tf.Session() as session:
@@ -183,7 +186,10 @@ def first_row(source: str, query: str, is_stranger: bool) -> Any:
 
 @pytest.mark.parametrize("is_stranger", [False, True])
 def test_a_query_reads(database: Path, inside: Path, is_stranger: bool) -> None:
-    """Tables, functions, recursion and views of the schema; the name is taken as it stands."""
+    """Queries may use tables, functions, recursion and views of the schema.
+
+    The name is used literally.
+    """
     queries = {
         "SELECT name FROM t ORDER BY name DESC": b"two",
         "SELECT upper(group_concat(name, '+')) FROM t": b"ONE+TWO",
@@ -218,7 +224,7 @@ def test_a_query_reads(database: Path, inside: Path, is_stranger: bool) -> None:
 def test_a_query_that_does_more_than_read_is_refused(
     database: Path, tmp_path: Path, inside: Path, query: str, is_stranger: bool
 ) -> None:
-    """Nothing is written, neither in the allowed folder nor outside; with no file open, too."""
+    """Nothing is written, neither in the allowed folder nor outside, also without a file."""
     for target in (inside / "new", tmp_path / "new"):
         for source in (str(database), ""):
             text = query.format(target=target)
@@ -235,7 +241,7 @@ def test_a_query_that_does_more_than_read_is_refused(
 def test_a_database_that_is_not_there_is_not_made(
     tmp_path: Path, inside: Path, name: str, is_stranger: bool
 ) -> None:
-    """Parameters of the address are part of the name."""
+    """No database is created; parameters of the address are part of the name."""
     before = tree(tmp_path)
     with tf.safety.allow("file", under=inside), pytest.raises(errors.OpError):
         first_row(f"{inside}/{name}", "SELECT 1", is_stranger)
@@ -243,7 +249,7 @@ def test_a_database_that_is_not_there_is_not_made(
 
 
 def test_a_database_outside_is_not_read(tmp_path: Path, inside: Path, database: Path) -> None:
-    """Not through a link, not by escapes, not while a write to a log beside it is open."""
+    """Links, escapes, and an open write-ahead log do not give access to a database outside."""
     outside = tmp_path / "outside.db"
     database.rename(outside)
     (inside / "link.db").symlink_to(outside)
@@ -253,7 +259,7 @@ def test_a_database_outside_is_not_read(tmp_path: Path, inside: Path, database: 
 
 
 def test_a_query_without_end_ends_with_the_step(database: Path) -> None:
-    """A time-out reaches into SQLite."""
+    """A time-out interrupts SQLite."""
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c"
     with tf.Graph().as_default(), tf.Session() as session:
         row = rows_of(str(database), endless)
@@ -262,7 +268,7 @@ def test_a_query_without_end_ends_with_the_step(database: Path) -> None:
 
 
 def test_databases_are_listed_among_the_effects(database: Path) -> None:
-    """With an empty name, too."""
+    """The list has databases, also one with an empty name."""
 
     def build() -> None:
         for number, source in enumerate((str(database), "")):
@@ -288,7 +294,7 @@ def test_databases_are_listed_among_the_effects(database: Path) -> None:
 def test_gradients_of_loaded_branches_keep_the_mark(
     tmp_path: Path, secret: Path, kind: str, effect: str
 ) -> None:
-    """tf.gradients rewrites the functions of If, While and Case."""
+    """The functions that tf.gradients makes of loaded If, While and Case stay marked as loaded."""
     target, calls = tmp_path / "target", []
 
     def call(x: Any) -> Any:
@@ -339,7 +345,7 @@ def test_gradients_of_loaded_branches_keep_the_mark(
 
 
 def test_a_copy_of_a_loaded_node_in_a_function_keeps_the_mark(secret: Path) -> None:
-    """Defun(capture_by_value) copies what it captures into its body."""
+    """Defun(capture_by_value) copies a captured node into its body with its mark."""
     message = strangers(lambda: tf.identity(tf.read_file(str(secret)), name="out"))
     with tf.Graph().as_default(), tf.Session() as session:
         (found,) = tf.import_graph_def(message, name="", return_elements=["out:0"])
@@ -353,7 +359,7 @@ def test_a_copy_of_a_loaded_node_in_a_function_keeps_the_mark(secret: Path) -> N
 
 
 def test_the_users_own_branches_stay_free_beside_loaded_ones(secret: Path) -> None:
-    """And so do their gradients."""
+    """The user's own branches and their gradients need no permission."""
     message = strangers(lambda: tf.placeholder_with_default(2.0, [], name="x"))
     tf.enable_control_flow_v2()
     try:
@@ -374,7 +380,7 @@ def test_the_users_own_branches_stay_free_beside_loaded_ones(secret: Path) -> No
 
 
 def test_links_out_of_an_allowed_folder_are_not_followed(secret: Path, inside: Path) -> None:
-    """Neither by reading, writing nor by patterns."""
+    """Reading, writing and patterns do not follow links out of an allowed folder."""
     (inside / "file").symlink_to(secret)
     (inside / "folder").symlink_to(secret.parent)
     (inside / "own").write_text("own")
@@ -388,7 +394,7 @@ def test_links_out_of_an_allowed_folder_are_not_followed(secret: Path, inside: P
             with load(lambda path=path: tf.write_file(f"{inside}/{path}", "x", name="w")) as other:
                 with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
                     other.run("w")
-        # A link of that name is replaced, what it leads to is not.
+        # A link of that name is replaced, its target is not.
         with load(lambda: tf.write_file(f"{inside}/file", "x", name="w")) as other:
             with pytest.raises(tf.errors.PermissionDeniedError, match=REFUSED):
                 other.run("w")
@@ -397,7 +403,7 @@ def test_links_out_of_an_allowed_folder_are_not_followed(secret: Path, inside: P
 
 
 def test_patterns_stay_in_an_allowed_folder(secret: Path, inside: Path) -> None:
-    """What is behind a link that leads out is not listed, nor whether it is there."""
+    """Patterns do not reveal files behind a link that leads out of the folder."""
     (inside / "folder").symlink_to(secret.parent)
     (inside / "sub").mkdir()
     (inside / "sub" / "own").write_text("own")
@@ -419,7 +425,7 @@ def test_patterns_stay_in_an_allowed_folder(secret: Path, inside: Path) -> None:
 def test_hard_names_are_errors_and_open_nothing(
     tmp_path: Path, inside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Empty, NUL, a trailing slash, a home folder, pipes and devices: an error, never a hang."""
+    """Empty names, NUL, a trailing slash, a home folder, pipes and devices raise errors at once."""
     (inside / "own").write_text("own")
     os.mkfifo(inside / "pipe")
     monkeypatch.chdir(inside)
@@ -452,7 +458,7 @@ def save_meta_graph(prefix: Path) -> None:
 
 @pytest.mark.parametrize("sly", ["SaveV2", "Save", "WriteFile", "MergeV2Checkpoints"])
 def test_restoring_gives_no_leave_to_write(tmp_path: Path, sly: str) -> None:
-    """A stranger's .meta cannot put something in the place of the user's checkpoint."""
+    """A loaded .meta cannot replace the checkpoint that the user restored."""
     save_meta_graph(tmp_path / "model")
     with tf.Graph().as_default():
         saver = tf.train.import_meta_graph(str(tmp_path / "model.meta"))
@@ -483,7 +489,7 @@ def test_restoring_gives_no_leave_to_write(tmp_path: Path, sly: str) -> None:
 
 
 def test_a_path_that_was_saved_to_is_written_in_that_step_only(tmp_path: Path) -> None:
-    """Later steps of the stranger's graph leave the checkpoint alone."""
+    """A path fed in an earlier step cannot be written by later steps of the loaded graph."""
     save_meta_graph(tmp_path / "model")
     with tf.Graph().as_default(), tf.Session() as session:
         saver = tf.train.import_meta_graph(str(tmp_path / "model.meta"))
@@ -506,7 +512,7 @@ def test_a_path_that_was_saved_to_is_written_in_that_step_only(tmp_path: Path) -
 
 
 def test_a_saver_that_names_another_checkpoint_deletes_nothing(tmp_path: Path) -> None:
-    """What the save node says was saved would be deleted once it is old."""
+    """The saver deletes no old checkpoint whose name comes from the loaded save node."""
     precious = tmp_path / "precious"
     precious.write_text("precious")
     save_meta_graph(tmp_path / "model")
@@ -526,7 +532,10 @@ def test_a_saver_that_names_another_checkpoint_deletes_nothing(tmp_path: Path) -
 
 
 def test_parts_of_a_checkpoint_are_not_links_to_other_files(tmp_path: Path, secret: Path) -> None:
-    """The user named the checkpoint, not what a stranger's link beside it leads to."""
+    """A part of a checkpoint may not be a link.
+
+    The user named the checkpoint, not the link's target.
+    """
     save_meta_graph(tmp_path / "model")
     data = tmp_path / "model.data-00000-of-00001"
     data.rename(secret.parent / "data")

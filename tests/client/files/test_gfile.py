@@ -25,7 +25,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_text_is_read_as_a_whole_and_by_lines(tree: Path) -> None:
-    """``r`` gives text, ``rb`` bytes."""
+    """Mode ``r`` gives text, ``rb`` bytes."""
     path = tree / "txt"
     assert gfile.GFile(path).read() == "a\nbb\nccc"
     assert gfile.GFile(str(path)).readline() == "a\n"
@@ -37,7 +37,7 @@ def test_text_is_read_as_a_whole_and_by_lines(tree: Path) -> None:
 
 
 def test_places_are_counted_in_bytes(tree: Path) -> None:
-    """From the beginning, from here, from the end."""
+    """Positions count bytes from the beginning, from here, or from the end."""
     file = gfile.GFile(tree / "txt")
     file.seek(2)
     assert (file.tell(), file.read(2)) == (2, "bb")
@@ -56,7 +56,7 @@ def test_places_are_counted_in_bytes(tree: Path) -> None:
 
 
 def test_text_is_written_and_added_to(tree: Path) -> None:
-    """As UTF-8; what was flushed is there."""
+    """Text is written as UTF-8, and visible after flush."""
     path = tree / "new"
     file = gfile.GFile(path, "w")
     file.write("hé")
@@ -69,7 +69,7 @@ def test_text_is_written_and_added_to(tree: Path) -> None:
 
 
 def test_files_are_opened_when_they_are_used(tree: Path) -> None:
-    """So a missing one is an error of the first read, and the wrong mode of the call."""
+    """A missing file is an error of the first read, a wrong mode an error of the call."""
     file = gfile.GFile(tree / "none")
     with pytest.raises(tf.errors.NotFoundError, match="none; No such file or directory"):
         file.read()
@@ -82,7 +82,7 @@ def test_files_are_opened_when_they_are_used(tree: Path) -> None:
 
 
 def test_directories_are_made(tree: Path) -> None:
-    """They may be there already; something else on the way is refused."""
+    """Existing directories are accepted; another file on the path is refused."""
     gfile.MakeDirs(tree / "a" / "b")
     gfile.MakeDirs(tree / "a" / "b")
     gfile.MkDir(tree / "a")
@@ -94,7 +94,7 @@ def test_directories_are_made(tree: Path) -> None:
 
 
 def test_files_and_trees_are_removed(tree: Path) -> None:
-    """A directory is no file; what is not there is not found."""
+    """A directory cannot be removed as a file; a missing one raises NotFoundError."""
     with pytest.raises(tf.errors.FailedPreconditionError, match="Is a directory"):
         gfile.Remove(tree / "d")
     with pytest.raises(tf.errors.NotFoundError, match="none"):
@@ -107,7 +107,7 @@ def test_files_and_trees_are_removed(tree: Path) -> None:
 
 
 def test_listing_and_walking(tree: Path) -> None:
-    """Names; and with walk the whole tree, either way round."""
+    """Listing gives names; walk gives the whole tree, from the top or from the bottom."""
     top = str(tree / "d")
     assert sorted(gfile.ListDirectory(tree)) == ["d", "txt"]
     with pytest.raises(tf.errors.NotFoundError, match="Could not find directory"):
@@ -123,7 +123,7 @@ def test_listing_and_walking(tree: Path) -> None:
 
 
 def test_copies_and_renames_spare_what_is_there(tree: Path) -> None:
-    """Unless they are told otherwise."""
+    """Existing files are not replaced without overwrite=True."""
     source, target = tree / "txt", tree / "d" / "f"
     with pytest.raises(tf.errors.AlreadyExistsError, match="file already exists"):
         gfile.Copy(source, target)
@@ -141,7 +141,7 @@ def test_copies_and_renames_spare_what_is_there(tree: Path) -> None:
 
 
 def test_what_stat_says(tree: Path) -> None:
-    """Size, time, kind."""
+    """stat returns size, time and kind."""
     assert gfile.Stat(tree / "txt").length == 8
     assert gfile.Stat(tree / "txt").mtime_nsec == (tree / "txt").stat().st_mtime_ns
     assert gfile.Stat(tree / "d").is_directory
@@ -151,7 +151,7 @@ def test_what_stat_says(tree: Path) -> None:
 
 
 def test_patterns(tree: Path) -> None:
-    """One or several; nothing found is an empty list."""
+    """One pattern or several; no match gives an empty list."""
     found = gfile.Glob(str(tree / "*"))
     assert found == [str(tree / "d"), str(tree / "txt")]
     assert gfile.Glob([str(tree / "t*"), str(tree / "d" / "*")]) == [
@@ -161,7 +161,7 @@ def test_patterns(tree: Path) -> None:
 
 
 def test_schemes(tree: Path) -> None:
-    """file:// is understood, others are named."""
+    """file:// is accepted; the error names other schemes."""
     assert gfile.Exists(f"file://{tree}")
     with pytest.raises(tf.errors.UnimplementedError, match="scheme 'zz' not implemented"):
         gfile.Exists("zz://a")

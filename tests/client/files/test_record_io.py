@@ -17,7 +17,7 @@ KINDS = ("", "ZLIB", "GZIP")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_records_of_tensorflow_are_read(tmp_path: Path, kind: str) -> None:
-    """A file that TensorFlow wrote has the records that were put into it."""
+    """The records of a file of TensorFlow are read."""
     path = tmp_path / "records"
     path.write_bytes(base64.b64decode(GOLDEN[f"records{kind}"]))
     found = list(tf.io.tf_record_iterator(path, tf.io.TFRecordOptions(kind)))
@@ -26,7 +26,7 @@ def test_records_of_tensorflow_are_read(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_records_come_back(tmp_path: Path, kind: str) -> None:
-    """What was written is read, flushed or not."""
+    """Written records are read, whether flushed or not."""
     path = tmp_path / "records"
     options = tf.python_io.TFRecordOptions(kind, compression_level=9, window_bits=12)
     with tf.python_io.TFRecordWriter(path, options) as writer:
@@ -37,7 +37,7 @@ def test_records_come_back(tmp_path: Path, kind: str) -> None:
 
 
 def test_uncompressed_files_are_tensorflows_to_the_byte(tmp_path: Path) -> None:
-    """Without compression there is one way to write records."""
+    """The bytes of an uncompressed file equal TensorFlow's."""
     path = tmp_path / "records"
     with tf.io.TFRecordWriter(path) as writer:
         for record in RECORDS:
@@ -46,7 +46,7 @@ def test_uncompressed_files_are_tensorflows_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_a_flushed_record_is_seen_before_the_end(tmp_path: Path) -> None:
-    """Who reads while another writes sees what was flushed."""
+    """A reader sees flushed records while the file is still being written."""
     path = tmp_path / "records"
     with tf.io.TFRecordWriter(path) as writer:
         writer.write(b"first")
@@ -55,7 +55,7 @@ def test_a_flushed_record_is_seen_before_the_end(tmp_path: Path) -> None:
 
 
 def damaged(tmp_path: Path, change: str) -> Path:
-    """A file of three records with something wrong."""
+    """Return a file of three records with a defect."""
     path = tmp_path / "records"
     with tf.io.TFRecordWriter(path) as writer:
         for index in range(3):
@@ -84,7 +84,7 @@ def damaged(tmp_path: Path, change: str) -> Path:
 def test_damage_is_noticed_where_it_is(
     tmp_path: Path, change: str, message: str, whole: int
 ) -> None:
-    """A wrong checksum or a missing end is an error after the records before it."""
+    """A wrong checksum or a missing end raises an error after the records before it."""
     records = tf.io.tf_record_iterator(damaged(tmp_path, change))
     assert [next(records) for _ in range(whole)] == [b"rec0", b"rec1"][:whole]
     with pytest.raises(tf.errors.DataLossError, match=message):
@@ -92,12 +92,12 @@ def test_damage_is_noticed_where_it_is(
 
 
 def test_a_header_that_is_not_whole_is_the_end(tmp_path: Path) -> None:
-    """A file that is being written may end in the middle of a header."""
+    """An incomplete header ends the file, because a file being written may end there."""
     assert len(list(tf.io.tf_record_iterator(damaged(tmp_path, "header")))) == 2
 
 
 def test_missing_files_and_directories_are_not_found(tmp_path: Path) -> None:
-    """Reading and writing both name the path."""
+    """Reading and writing raise NotFoundError with the path."""
     with pytest.raises(tf.errors.NotFoundError, match="none"):
         list(tf.io.tf_record_iterator(tmp_path / "none"))
     with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
@@ -105,7 +105,7 @@ def test_missing_files_and_directories_are_not_found(tmp_path: Path) -> None:
 
 
 def test_a_closed_writer_refuses(tmp_path: Path) -> None:
-    """Closing twice is harmless, writing afterwards is not."""
+    """Closing twice is harmless, writing afterwards is refused."""
     writer = tf.io.TFRecordWriter(tmp_path / "file")
     writer.close()
     writer.close()
@@ -116,7 +116,7 @@ def test_a_closed_writer_refuses(tmp_path: Path) -> None:
 
 
 def test_kinds_of_compression_have_numbers_and_names() -> None:
-    """Both mean the same; others are refused."""
+    """Numbers and names of compression kinds are equivalent; others are refused."""
     options = tf.io.TFRecordOptions
     assert options.get_compression_type_string(tf.io.TFRecordCompressionType.GZIP) == "GZIP"
     assert options.get_compression_type_string(options("ZLIB")) == "ZLIB"

@@ -1,4 +1,4 @@
-"""``tf.summary.FileWriter``: what is in its files, and when."""
+"""``tf.summary.FileWriter``: contents of its files, and when they are written."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def number(tag: str, value: float) -> tf.Summary:
 
 
 def test_events_of_tensorflow_are_read(tmp_path: Path) -> None:
-    """A file that TensorFlow wrote has the steps and kinds of events that were added."""
+    """Events in a file of TensorFlow have the steps and kinds that were added."""
     (tmp_path / "file").write_bytes(base64.b64decode(GOLDEN["events"]))
     assert kinds(tmp_path) == [(entry[0], entry[1]) for entry in GOLDEN["outline"]]
 
 
 def test_the_file_begins_with_its_version(tmp_path: Path) -> None:
-    """The name and the first event are what TensorBoard looks for."""
+    """The file name and the first event are those that TensorBoard expects."""
     with tf.summary.FileWriter(tmp_path, filename_suffix=".end") as writer:
         writer.add_summary(number("a", 1), 1)
     (path,) = tmp_path.iterdir()
@@ -53,7 +53,7 @@ def test_the_file_begins_with_its_version(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_before_the_first_event(tmp_path: Path) -> None:
-    """A writer that is never used makes a directory, no file."""
+    """An unused writer makes a directory and no file."""
     writer = tf.summary.FileWriter(tmp_path / "new" / "deep")
     writer.flush()
     writer.close()
@@ -61,7 +61,7 @@ def test_nothing_is_written_before_the_first_event(tmp_path: Path) -> None:
 
 
 def test_flushed_events_are_seen(tmp_path: Path) -> None:
-    """After flush a reader finds them, while the writer is open."""
+    """After flush a reader sees the events, while the writer is open."""
     writer = tf.summary.FileWriter(tmp_path)
     writer.add_summary(number("a", 1), 1)
     writer.add_summary(number("a", 2).SerializeToString(), 2)
@@ -71,7 +71,7 @@ def test_flushed_events_are_seen(tmp_path: Path) -> None:
 
 
 def test_more_events_than_the_queue_holds_all_arrive_in_order(tmp_path: Path) -> None:
-    """Who adds waits for room; nothing is lost."""
+    """Adding to a full queue waits; no event is lost."""
     with tf.summary.FileWriter(tmp_path, max_queue=2) as writer:
         for step in range(200):
             writer.add_summary(number("a", step), step)
@@ -79,7 +79,7 @@ def test_more_events_than_the_queue_holds_all_arrive_in_order(tmp_path: Path) ->
 
 
 def test_a_graph_comes_as_graph_and_meta_graph(tmp_path: Path) -> None:
-    """With shapes, so that the viewer shows them."""
+    """The graphs contain shapes, so that viewers show them."""
     with tf.Graph().as_default() as graph:
         tf.placeholder(tf.float32, [2, 3], name="x")
     with tf.summary.FileWriter(tmp_path, graph):
@@ -93,7 +93,7 @@ def test_a_graph_comes_as_graph_and_meta_graph(tmp_path: Path) -> None:
 
 
 def test_what_describes_a_tag_is_stored_once(tmp_path: Path) -> None:
-    """The second value of a tag has no metadata, and the caller's message keeps its own."""
+    """Only the first value of a tag has metadata; the caller's message is not changed."""
     summary = number("a", 1)
     summary.value[0].metadata.display_name = "A"
     with tf.summary.FileWriter(tmp_path) as writer:
@@ -121,7 +121,7 @@ def test_a_closed_writer_warns_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_other_kinds_of_events(tmp_path: Path) -> None:
-    """Session logs, run metadata, meta graphs, and events as they are."""
+    """Session logs, run metadata, meta graphs and raw events are written."""
     with tf.summary.FileWriter(tmp_path) as writer:
         writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 1)
         writer.add_run_metadata(tf.RunMetadata(), "run", 2)
@@ -138,7 +138,7 @@ def test_other_kinds_of_events(tmp_path: Path) -> None:
 
 
 def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
-    """The message says what was given."""
+    """The message names the type of the argument."""
     with tf.summary.FileWriter(tmp_path) as writer:
         with pytest.raises(TypeError, match=r"must be an instance of `Graph`.*not str"):
             writer.add_graph("graph")
@@ -147,7 +147,7 @@ def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_forgotten_writer_writes_its_events(tmp_path: Path) -> None:
-    """Whoever drops a writer loses nothing."""
+    """A collected writer writes its remaining events."""
     writer = tf.summary.FileWriter(tmp_path)
     writer.add_summary(number("a", 1), 1)
     del writer
@@ -157,7 +157,7 @@ def test_a_forgotten_writer_writes_its_events(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_end_of_the_program_writes_the_events(tmp_path: Path) -> None:
-    """A script need not close its writer."""
+    """Events are written at exit without close."""
     program = (
         "import sys, tfnb as tf\n"
         "writer = tf.summary.FileWriter(sys.argv[1])\n"
@@ -168,7 +168,7 @@ def test_the_end_of_the_program_writes_the_events(tmp_path: Path) -> None:
 
 
 def test_a_failure_of_the_thread_reaches_the_caller(tmp_path: Path) -> None:
-    """A directory that went away is an error at the next flush, not silence."""
+    """If the directory vanishes, the next flush raises an error."""
     directory = tmp_path / "gone"
     writer = tf.summary.FileWriter(directory)
     directory.rmdir()
@@ -180,7 +180,7 @@ def test_a_failure_of_the_thread_reaches_the_caller(tmp_path: Path) -> None:
 
 
 def test_the_cache_keeps_one_writer_for_each_directory(tmp_path: Path) -> None:
-    """Until it is cleared."""
+    """The cache keeps a writer until it is cleared."""
     with tf.Graph().as_default():
         one = tf.summary.FileWriterCache.get(str(tmp_path / "one"))
         assert tf.summary.FileWriterCache.get(str(tmp_path / "one")) is one
@@ -191,6 +191,6 @@ def test_the_cache_keeps_one_writer_for_each_directory(tmp_path: Path) -> None:
 
 
 def test_initialize_says_that_there_is_nothing_to_do() -> None:
-    """As in TensorFlow where no such writer was made."""
+    """The message is TensorFlow's for a graph without such a writer."""
     with pytest.raises(RuntimeError, match=r"No default .*SummaryWriter found"):
         tf.summary.initialize()

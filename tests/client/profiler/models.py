@@ -1,4 +1,4 @@
-"""Graphs to be profiled, built alike with TensorFlow and with tfnb (``tf``), and what is asked."""
+"""Graphs to profile, built in the same way with TensorFlow and tfnb (``tf``), and the options."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def loop(tf: Any) -> Any:
 
 
 def open_batch(tf: Any) -> Any:
-    """Of images nobody knows how many, so that only a run tells what they take."""
+    """Images in a batch of unknown size: only a run determines the figures."""
     images = tf.placeholder(tf.float32, [None, 5], name="images")
     with tf.name_scope("scaled"):
         scaled = tf.multiply(images, 2.0, name="product")
@@ -53,7 +53,7 @@ def open_batch(tf: Any) -> Any:
 
 
 def every_figure(tf: Any) -> Any:
-    """Each op that says how many float operations it takes, and some that cannot."""
+    """Build each op that has float operations, and some whose number is unknown."""
     raw = tf.raw_ops
     x = tf.placeholder(tf.float32, [3, 4], name="x")
     y = tf.placeholder(tf.float32, [5, 3, 4], name="y")
@@ -160,7 +160,10 @@ def build(tf: Any, name: str) -> Any:
 
 
 def told_by_gpu(tf: Any) -> Any:
-    """What a run on a GPU may tell of ``open_batch``: times of kernels, memory of both sides."""
+    """Metadata as a run on a GPU may give for ``open_batch``.
+
+    Kernel times, memory of both sides.
+    """
     metadata = tf.RunMetadata()
     gpu, cpu = "/job:localhost/replica:0/task:0/device:GPU:0", "/device:CPU:0"
     for device, start, nodes in (
@@ -189,7 +192,7 @@ def told_by_gpu(tf: Any) -> Any:
 
 
 def log_of(tf: Any) -> Any:
-    """What a user may say of ``open_batch``."""
+    """An op log that a user may write for ``open_batch``."""
     log = tf.profiler.OpLogProto()
     log.log_entries.add(name="total", types=["mine", "its"], float_ops=5_000_000_000)
     log.log_entries.add(name="result", types=["mine"])
@@ -204,7 +207,7 @@ EVERYTHING = [
 
 
 def wishes(tf: Any) -> dict[str, dict[str, Any]]:
-    """Options by what they are about."""
+    """Options by topic."""
     builder = tf.profiler.ProfileOptionBuilder
     every = builder(builder.time_and_memory(0, 0)).select(EVERYTHING).build()
 
@@ -251,12 +254,12 @@ def wishes(tf: Any) -> dict[str, dict[str, Any]]:
 
 
 def text_of(message: Any) -> str:
-    """A message as text, the same for all that are equal."""
+    """Return a message as text, equal for equal messages."""
     return json.dumps(MessageToDict(message, preserving_proto_field_name=True), sort_keys=True)
 
 
 def lines_of_models(message: Any) -> Any:
-    """The sums of a view of code at the lines of this file; TensorFlow has its own below them."""
+    """Return the sums of a code view at lines of this file; TensorFlow has its own lines below."""
     found = MessageToDict(message, preserving_proto_field_name=True)
 
     def sums(node: dict[str, Any]) -> dict[str, Any]:
@@ -268,12 +271,12 @@ def lines_of_models(message: Any) -> Any:
 
 
 def without_own(text: str) -> str:
-    """The printed view of code without what belongs to a line itself."""
+    """Return the printed code view without figures of single lines."""
     return re.sub(r"(--|[\d.]+[A-Za-z]*)/", "", text)
 
 
 class Question(NamedTuple):
-    """What is asked of one graph: the run it is told of, the view, the options."""
+    """One request about a graph: the run it is based on, the view, the options."""
 
     model: str
     run: str
@@ -284,12 +287,15 @@ class Question(NamedTuple):
 
     @property
     def name(self) -> str:
-        """All of it."""
+        """All parts in one name."""
         return f"{self.model}, {self.run or 'not run'}, {self.command}, {self.wish}"
 
 
 def questions(tf: Any, model: str) -> Iterator[Question]:
-    """All that is asked of a graph; without a run first, for a run completes its shapes."""
+    """Return all requests about a graph.
+
+    Those without a run come first, because a run completes shapes.
+    """
     for run in ("", "run", "gpu"):
         if (run and not MODELS[model][1]) or (run == "gpu" and model != "open_batch"):
             continue
@@ -301,7 +307,7 @@ def questions(tf: Any, model: str) -> Iterator[Question]:
             if wish.startswith(
                 ("everything", "float", "param", "ordered by bytes", "often", "a dev")
             ):
-                # These are of the innermost lines.
+                # These fields belong to the innermost lines.
                 options["select"] = [
                     s for s in options["select"] if s not in ("device", "op_types")
                 ]
@@ -333,7 +339,7 @@ BAD = [
 
 
 def refusal(tf: Any, wrong: dict[str, Any], command: str) -> Any:
-    """What comes of options that are wrong: an error, or a message."""
+    """Return the error or message that wrong options cause."""
     options = {**wishes(tf)["plain"], "output": "none", **wrong}
     try:
         return text_of(tf.profiler.profile(cmd=command, options=options))
@@ -342,24 +348,24 @@ def refusal(tf: Any, wrong: dict[str, Any], command: str) -> Any:
 
 
 def said(error: str) -> list[str]:
-    """What was written to the standard error, without TensorFlow's logs."""
+    """Return the text on standard error, without TensorFlow's logs."""
     logs = re.compile(r"WARNING|[IWE]\d{4} |external/|\d{4}-|Instructions|non-resource")
     return [line for line in error.split("\n") if line and not logs.match(line)]
 
 
 def ask(tf: Any, question: Question, run: Any) -> Any:
-    """What the profiler returns; it prints, too."""
+    """Return the profiler's result; it prints, too."""
     log = log_of(tf) if question.has_log else None
     return tf.profiler.profile(None, run, log, question.command, question.options)
 
 
 def without_about(out: str) -> str:
-    """What is printed, without what explains the view: those are our own words."""
+    """Return the printed text without the explanation of the view, which is in our own words."""
     return re.sub(r"(?s)(Report=+\n).*?(?=Profile:\n)", r"\1", out)
 
 
 def answer(question: Question, message: Any, out: str, error: str) -> list[Any]:
-    """What is compared of an answer."""
+    """Return the compared parts of an answer."""
     out = without_about(out)
     notes = [
         line for line in error.split("\n") if re.match(r"Options|Available|\d+ ops|Note", line)
@@ -370,7 +376,7 @@ def answer(question: Question, message: Any, out: str, error: str) -> list[Any]:
 
 
 def known(profile: Any) -> str:
-    """A ProfileProto as text, without where nodes were made."""
+    """Return a ProfileProto as text, without the places where nodes were made."""
     profile.ClearField("id_to_string")
     for node in profile.nodes.values():
         node.ClearField("trace")

@@ -1,4 +1,4 @@
-"""What people count with the profiler: parameters, float operations, time, memory."""
+"""Figures of the profiler: parameters, float operations, time, memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def quiet(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def traced(fetch: Any, feeds: dict[str, Any]) -> Any:
-    """What a run tells."""
+    """Return the metadata of a run."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with tf.Session() as session:
@@ -32,7 +32,7 @@ def traced(fetch: Any, feeds: dict[str, Any]) -> Any:
 
 
 def test_float_operations_of_a_small_network() -> None:
-    """Convolution, bias, pooling and product, each by its formula."""
+    """Convolution, bias, pooling and product are each counted by their formula."""
     with tf.Graph().as_default() as graph:
         images = tf.placeholder(tf.float32, [2, 8, 8, 3])
         hidden = tf.nn.conv2d(images, tf.ones([3, 3, 3, 4]), [1, 1, 1, 1], "SAME")
@@ -52,7 +52,7 @@ def test_float_operations_of_a_small_network() -> None:
 
 
 def test_a_run_tells_how_often_a_loop_went_round() -> None:
-    """Without a run, the body of a loop counts once."""
+    """Without the metadata of a run, the body of a loop counts once."""
     with tf.Graph().as_default():
         fetch = models.loop(tf)
         options = quiet(BUILDER.float_operation())
@@ -65,7 +65,7 @@ def test_a_run_tells_how_often_a_loop_went_round() -> None:
 
 
 def test_a_run_tells_the_shapes_that_the_graph_lacks(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of an open batch there are no figures before."""
+    """With a batch of unknown size, figures need the metadata of a run."""
     with tf.Graph().as_default():
         fetch = models.open_batch(tf)
         metadata = traced(fetch, {"images:0": np.ones((3, 5))})
@@ -80,7 +80,7 @@ def test_a_run_tells_the_shapes_that_the_graph_lacks(capsys: pytest.CaptureFixtu
 
 
 def test_trainable_parameters_are_counted_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The default; a step counter is none of them."""
+    """The default counts trainable parameters; a step counter is not among them."""
     with tf.Graph().as_default() as graph:
         models.convolutional(tf)
         counted = tf.profiler.profile(graph)
@@ -91,7 +91,7 @@ def test_trainable_parameters_are_counted_and_printed(capsys: pytest.CaptureFixt
 
 
 def test_time_and_memory_are_those_of_the_run() -> None:
-    """What nodes took, and what all took that are below a scope."""
+    """Figures are the time and memory of nodes, and the sums below a scope."""
     with tf.Graph().as_default():
         metadata = traced(models.open_batch(tf), {"images:0": np.ones((3, 5))})
         view = tf.profiler.profile(
@@ -113,7 +113,7 @@ def test_time_and_memory_are_those_of_the_run() -> None:
 
 
 def test_code_is_summed_up_by_the_lines_that_made_it() -> None:
-    """The user's own lines."""
+    """The code view sums up by lines of the user's code."""
     with tf.Graph().as_default():
         models.loop(tf)
         options = BUILDER(quiet(BUILDER.float_operation())).with_min_float_operations(432)
@@ -131,7 +131,7 @@ def test_code_is_summed_up_by_the_lines_that_made_it() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["scope", "graph", "op", "code"])
 def test_graphs_may_be_deep(command: str) -> None:
-    """Deeper than Python calls functions."""
+    """A chain deeper than Python's recursion limit is profiled."""
     with tf.Graph().as_default():
         x = tf.ones([2])
         for _ in range(1500):
@@ -142,7 +142,7 @@ def test_graphs_may_be_deep(command: str) -> None:
 
 
 def test_the_text_goes_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same text as printed, between what is said of options and the end."""
+    """The file has the text that would be printed, between the options and the end."""
     path = str(tmp_path / "view")
     with tf.Graph().as_default():
         models.loop(tf)
@@ -159,14 +159,14 @@ def test_the_text_goes_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("kind", ["timeline", "pprof"])
 def test_outputs_that_are_not_there_are_refused(kind: str, tmp_path: Path) -> None:
-    """With what to use instead."""
+    """The error names the supported outputs."""
     options = {**BUILDER().build(), "output": f"{kind}:outfile={tmp_path / 'x'}"}
     with tf.Graph().as_default(), pytest.raises(errors.UnimplementedError, match=kind):
         tf.profiler.profile(options=options)
 
 
 def test_a_step_of_a_profiler_that_has_no_run_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing was traced, so there is nothing to add."""
+    """The error names the step for which no run was traced."""
     with tf.Graph().as_default():
         models.loop(tf)
         tf.profiler.Profiler().add_step(4, tf.RunMetadata())
@@ -178,7 +178,7 @@ def test_a_step_of_a_profiler_that_has_no_run_is_named(capsys: pytest.CaptureFix
 def test_a_view_explains_itself_and_its_columns(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line for each, above the profile."""
+    """Above the profile a line explains the view and each column."""
     with tf.Graph().as_default():
         models.loop(tf)
         columns = ["bytes", "device", "float_ops", "micros", "occurrence", "params"]

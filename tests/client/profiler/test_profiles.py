@@ -36,13 +36,13 @@ ASKED = [
 
 @cache
 def golden() -> dict[str, Any]:
-    """TensorFlow's answers, and what its runs told."""
+    """TensorFlow's answers, and the metadata of its runs."""
     stored: dict[str, Any] = json.loads(lzma.decompress(GOLDEN.read_bytes()))
     return stored
 
 
 def told(model: str, run: str) -> Any:
-    """What a run told: TensorFlow's, or one made up."""
+    """The metadata of a run: TensorFlow's, or constructed."""
     if run == "gpu":
         return models.told_by_gpu(tf)
     data = zlib.decompress(base64.b85decode(golden()["runs"][model]))
@@ -54,7 +54,7 @@ def told(model: str, run: str) -> Any:
 def test_views_are_those_of_tensorflow(
     model: str, run: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Messages and texts, for each set of options."""
+    """Messages and texts are equal for each set of options."""
     with tf.Graph().as_default():
         models.build(tf, model)
         if run == "gpu":  # the shapes that it lacks came from a real one
@@ -70,7 +70,7 @@ def test_views_are_those_of_tensorflow(
 
 
 def test_every_stored_answer_is_compared() -> None:
-    """No view is left out above."""
+    """The tests above use every stored answer."""
     compared = {
         question.name
         for model in models.MODELS
@@ -82,7 +82,7 @@ def test_every_stored_answer_is_compared() -> None:
 
 
 def test_a_profiler_knows_its_steps() -> None:
-    """One step, their average, and all that is known as a message."""
+    """A profiler gives one step, the average, and everything as a message."""
     stored = golden()["cases"]["steps"]
     with tf.Graph().as_default():
         models.build(tf, "open_batch")
@@ -120,7 +120,7 @@ def open_batch() -> Iterator[tf.Graph]:
 def test_wrong_options_are_refused_as_in_tensorflow(
     open_batch: tf.Graph, index: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Errors, or an empty message and a line on the standard error."""
+    """Wrong options raise TensorFlow's error, or give an empty message and a logged line."""
     wrong, command = (*((bad, "scope") for bad in models.BAD), ({}, "nothing"))[index]
     capsys.readouterr()
     answer = models.refusal(tf, wrong, command)
@@ -130,7 +130,7 @@ def test_wrong_options_are_refused_as_in_tensorflow(
 
 
 def test_the_log_of_a_graph_is_that_of_tensorflow(open_batch: tf.Graph, tmp_path: Path) -> None:
-    """Float operations and types, of the graph and of what the user says."""
+    """The log has float operations and types, of the graph and of the user's entries."""
     tf.profiler.write_op_log(
         None, str(tmp_path), models.log_of(tf), told("open_batch", "run"), add_trace=False
     )
@@ -142,7 +142,10 @@ def test_the_log_of_a_graph_is_that_of_tensorflow(open_batch: tf.Graph, tmp_path
 def test_advice_is_that_of_tensorflow(
     open_batch: tf.Graph, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Use of the GPU, slow settings, what takes most; lines of code are TensorFlow's own."""
+    """Advice covers use of the GPU, slow settings and the most expensive parts.
+
+    Code lines are TensorFlow's.
+    """
     stored = golden()["cases"]["advice"]
     capsys.readouterr()
     told = tf.profiler.advise(run_meta=models.told_by_gpu(tf))

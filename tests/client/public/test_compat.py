@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_text_and_bytes_are_converted_where_needed() -> None:
-    """What is right already stays."""
+    """Values that have the right type already are returned unchanged."""
     assert tf.compat.as_bytes("é") == "é".encode()
     assert tf.compat.as_bytes(bytearray(b"x")) == b"x"
     assert tf.compat.as_bytes(b"x") == b"x"
@@ -28,14 +28,14 @@ def test_text_and_bytes_are_converted_where_needed() -> None:
 
 
 def test_other_types_are_no_text() -> None:
-    """A number is neither."""
+    """A number is refused as text and as bytes."""
     for convert in (tf.compat.as_bytes, tf.compat.as_text):
         with pytest.raises(TypeError, match="Expected binary or unicode string, got 3"):
             convert(3)
 
 
 def test_number_types_include_numpy_s() -> None:
-    """For isinstance."""
+    """The number types are for isinstance and include NumPy's."""
     assert isinstance(np.int8(1), tf.compat.integral_types)
     assert isinstance(np.float32(1), tf.compat.real_types)
     assert isinstance(np.complex64(1), tf.compat.complex_types)
@@ -43,14 +43,14 @@ def test_number_types_include_numpy_s() -> None:
 
 
 def test_forward_compatibility_is_a_date() -> None:
-    """Long ago yes, far ahead no."""
+    """A past date is compatible, a date far in the future is not."""
     assert tf.compat.forward_compatible(2019, 1, 1)
     assert not tf.compat.forward_compatible(9999, 1, 1)
 
 
 @pytest.fixture
 def records() -> Iterator[list[logging.LogRecord]]:
-    """What is logged during the test."""
+    """The records logged during the test."""
     found: list[logging.LogRecord] = []
 
     class Recorder(logging.Handler):
@@ -68,7 +68,7 @@ def records() -> Iterator[list[logging.LogRecord]]:
 
 
 def test_verbosity_decides_what_is_logged(records: list[logging.LogRecord]) -> None:
-    """Warnings by default, as set from then on."""
+    """The default level is WARN; a new level applies from then on."""
     tf.logging.info("not this")
     tf.logging.warning("this %d", 1)
     tf.logging.set_verbosity(tf.logging.INFO)
@@ -81,7 +81,7 @@ def test_verbosity_decides_what_is_logged(records: list[logging.LogRecord]) -> N
 
 
 def test_repeated_messages_can_be_thinned_out(records: list[logging.LogRecord]) -> None:
-    """The first few, or every n-th."""
+    """log_first_n and log_every_n limit repeated messages."""
     for _ in range(5):
         tf.logging.log_first_n(tf.logging.WARN, "first", 2)
         tf.logging.log_every_n(tf.logging.WARN, "every", 3)

@@ -1,4 +1,4 @@
-"""The names of ``tfnb``: complete, lazy, and helpful where one is missing."""
+"""The public names of ``tfnb``: complete, lazy, with advice for missing ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_every_listed_name_can_be_had() -> None:
-    """No name in the table leads nowhere."""
+    """Every name in the table can be imported."""
     broken = []
     for namespace, names in public.names().items():
         for name in names:
@@ -30,21 +30,21 @@ def test_every_listed_name_can_be_had() -> None:
 
 
 def test_dir_lists_names_before_they_are_used() -> None:
-    """Completion sees everything."""
+    """dir() lists all names before they are used."""
     assert {"Session", "Graph", "float32", "placeholder", "nn", "errors"} <= set(dir(tf))
     assert {"relu", "softmax"} <= set(dir(tf.nn))
     assert {"Switch", "MatMul"} <= set(dir(tf.raw_ops))
 
 
 def test_namespaces_can_be_imported_as_modules() -> None:
-    """Both ways of writing it give one object."""
+    """``import tfnb.nn`` and ``tfnb.nn`` are the same object."""
     nn = importlib.import_module("tfnb.nn")
     assert nn is tf.nn
     assert importlib.import_module("tfnb.compat.v1") is tf
 
 
 def test_raw_ops_take_keywords() -> None:
-    """As in TensorFlow."""
+    """raw_ops accept keywords only, as in TensorFlow."""
     with tf.Graph().as_default():
         false_side, true_side = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
         assert false_side.op is true_side.op
@@ -67,14 +67,14 @@ def test_raw_ops_take_keywords() -> None:
     ],
 )
 def test_missing_names_say_what_to_do(namespace: object, name: str, match: str) -> None:
-    """What replaces it, what is spelled like it, or that it is not there."""
+    """The error names a replacement or similar names, or says that there is none."""
     with pytest.raises(AttributeError, match=match):
         getattr(namespace, name)
 
 
 @pytest.mark.parametrize("name", ["__versions__", "_placeholder"])
 def test_private_names_are_missing_without_advice(name: str) -> None:
-    """Tools ask for some all the time, and want to know only that there is none."""
+    """The error for private names has no advice, because tools probe them often."""
     with pytest.raises(AttributeError) as caught:
         getattr(tf, name)
     assert str(caught.value) == f"module 'tfnb' has no attribute {name!r}"
@@ -82,7 +82,7 @@ def test_private_names_are_missing_without_advice(name: str) -> None:
 
 @pytest.mark.slow
 def test_every_missing_name_of_tensorflow_says_what_replaces_it() -> None:
-    """No program that asks for one is left without advice."""
+    """Each missing public name of TensorFlow has advice."""
 
     def is_there(full: str) -> bool:
         found: object = tf
@@ -101,13 +101,13 @@ def test_every_missing_name_of_tensorflow_says_what_replaces_it() -> None:
 
 
 def test_versions_are_those_of_the_last_tensorflow_1() -> None:
-    """For programs that ask before they go on."""
+    """The versions are those that programs of TensorFlow 1 check."""
     assert tf.VERSION.startswith("1.15")
     assert tf.version.GRAPH_DEF_VERSION == tf.GRAPH_DEF_VERSION > 1000
 
 
 def test_switches_to_tensorflow_1_are_accepted() -> None:
-    """The head of many programs."""
+    """Calls at the beginning of many programs are accepted."""
     tf.disable_v2_behavior()
     tf.disable_eager_execution()
     tf.disable_resource_variables()
@@ -117,14 +117,14 @@ def test_switches_to_tensorflow_1_are_accepted() -> None:
 
 @pytest.mark.parametrize("name", ["enable_eager_execution", "enable_v2_behavior"])
 def test_switches_to_tensorflow_2_are_refused(name: str) -> None:
-    """With the reason."""
+    """The error gives the reason."""
     with pytest.raises(ValueError, match="tfnb runs TensorFlow 1 graphs"):
         getattr(tf, name)()
 
 
 @pytest.mark.slow
 def test_table_and_stubs_are_up_to_date() -> None:
-    """`make tables` was run after the last change."""
+    """`make tables` was run after the last change of public names."""
     script = ROOT / "scripts" / "generate_public_names.py"
     check = subprocess.run(
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False
@@ -134,7 +134,7 @@ def test_table_and_stubs_are_up_to_date() -> None:
 
 @pytest.mark.slow
 def test_importing_the_package_imports_no_family() -> None:
-    """Neither ops nor the runtime, until something is used."""
+    """Neither ops nor the runtime are imported before they are used."""
     code = (
         "import sys, tfnb; print([m for m in sys.modules if m.startswith(('tfnb.ops.', "
         "'tfnb.library.', 'tfnb.framework.', 'tfnb.common_runtime.', 'tfnb.graph.'))])"
@@ -156,7 +156,7 @@ def test_importing_the_package_imports_no_family() -> None:
     ],
 )
 def test_tensors_have_operators_from_the_start(statement: str) -> None:
-    """Whatever made the first tensor."""
+    """Operators work on the first tensor, whichever function made it."""
     code = f"import tfnb as tf\nwith tf.Graph().as_default(): {statement}"
     if "Graph().create_op" in statement:
         code = code.replace("tf.Graph().create_op", "tf.get_default_graph().create_op")
@@ -168,7 +168,7 @@ def test_tensors_have_operators_from_the_start(statement: str) -> None:
 
 @pytest.mark.slow
 def test_the_table_of_names_is_up_to_date() -> None:
-    """`make tables` was run after the last change."""
+    """`make tables` was run after the last change of public names."""
     script = ROOT / "scripts" / "generate_names_table.py"
     check = subprocess.run(
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False
@@ -177,7 +177,7 @@ def test_the_table_of_names_is_up_to_date() -> None:
 
 
 def test_a_name_that_the_table_lacks_imports_no_family() -> None:
-    """The table is generated; nothing is searched for at run time."""
+    """The table is complete: a missing name does not cause a search in the modules."""
     code = (
         "import sys, tfnb\nbefore = set(sys.modules)\n"
         "print(hasattr(tfnb.nn, 'no_such_name'), hasattr(tfnb, 'no_such_name'))\n"

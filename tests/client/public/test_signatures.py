@@ -1,4 +1,4 @@
-"""What functions, classes and methods take: TensorFlow's names, order and defaults."""
+"""Parameters of functions, classes and methods: TensorFlow's names, order and defaults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfnb.core.op_registry import OpDefinition
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "signatures.txt"
 
-# What is made here by other means than a call of its class, or by a call of its own.
+# Made here by other means than a call of the class, or by a call with other parameters.
 _NOT_COMPARED = {
     "tf.DType": "dtypes are there already",
     "tf.Operation": "Graph.create_op makes them",
@@ -26,7 +26,7 @@ _NOT_COMPARED = {
     "tf.data.Iterator": "make_one_shot_iterator and its like make them",
     "tf.dtypes.DType": "dtypes are there already",
 }
-# Methods that absl's or unittest's TestCase has with other names of arguments.
+# Methods of TestCase whose parameters have other names in absl or unittest.
 _OF_UNITTEST = (
     "tf.test.TestCase.assertMultiLineEqual",
     "tf.test.TestCase.assertRaisesRegexp",
@@ -43,7 +43,7 @@ def _golden() -> dict[str, str]:
 
 
 def _resolved(full: str) -> Any:
-    """What a name means; None where there is none."""
+    """Return the object of a name, or None."""
     found: Any = tf
     for name in full.split(".")[1:]:
         try:
@@ -54,8 +54,8 @@ def _resolved(full: str) -> Any:
 
 
 def _split(text: str) -> list[str]:
-    """The parameters, without those that take the rest."""
-    # Decorated class methods of TensorFlow show their class.
+    """Return the parameters without *args and **kwargs."""
+    # Signatures of decorated class methods of TensorFlow include the class.
     return [part for part in text.removeprefix("cls, ").split(", ") if part and part[0] != "*"]
 
 
@@ -84,7 +84,7 @@ def _problem(theirs: str, ours: str) -> str | None:
 
 @pytest.mark.slow
 def test_public_functions_take_what_tensorflows_take() -> None:
-    """Names, order and defaults; more arguments may follow."""
+    """Names, order and defaults are equal; tfnb may have more parameters at the end."""
     problems, compared = [], 0
     for full, theirs in _golden().items():
         value = None if full in _NOT_COMPARED or full in _OF_UNITTEST else _resolved(full)
@@ -102,7 +102,7 @@ def test_public_functions_take_what_tensorflows_take() -> None:
 
 
 def _arguments(text: str) -> tuple[list[str], list[str]]:
-    """The names of what may be given by position, and of what only by keyword."""
+    """Return the names of positional parameters, and of keyword-only ones."""
     before, star, after = text.removeprefix("cls, ").partition("*")
     if star and not after.startswith(("*", ",")):
         after = after.partition(", ")[2]
@@ -116,9 +116,9 @@ def _arguments(text: str) -> tuple[list[str], list[str]]:
 
 
 def _refusal(value: Any, args: list[Any], kwargs: dict[str, Any]) -> str | None:
-    """What is said against the number and the names of arguments; None if nothing."""
+    """Return the error about number and names of arguments, or None."""
     if isinstance(value, OpDefinition):
-        # Its signature is made for help: what counts is what a call says.
+        # Its signature is only for help: the test checks real calls.
         nothing_that_an_op_takes = object()
         args = [nothing_that_an_op_takes] * (len(args) - 1) + args[-1:]
         with tf.Graph().as_default():
@@ -129,7 +129,7 @@ def _refusal(value: Any, args: list[Any], kwargs: dict[str, Any]) -> str | None:
                 return str(error) if found else None
         return None
     while True:
-        # Each layer of what is decorated takes the arguments.
+        # Each layer of a decorated function accepts the arguments.
         is_written_in_python = not hasattr(value, "cache_info")
         signature = inspect.signature(value, follow_wrapped=not is_written_in_python)
         try:
@@ -143,7 +143,7 @@ def _refusal(value: Any, args: list[Any], kwargs: dict[str, Any]) -> str | None:
 
 @pytest.mark.slow
 def test_public_functions_are_called_as_tensorflows_are() -> None:
-    """With all of their positional parameters by position, and with all of them by name."""
+    """All positional parameters are accepted by position, and by name."""
     problems, called = [], 0
     for full, text in _golden().items():
         value = None if full in _NOT_COMPARED or full in _OF_UNITTEST else _resolved(full)
@@ -165,7 +165,7 @@ def test_public_functions_are_called_as_tensorflows_are() -> None:
 
 
 def test_bare_ops_take_their_name_by_position() -> None:
-    """None is the op's own; twice is an error as it is in Python."""
+    """None means the op's own name; giving the name twice is an error."""
     with tf.Graph().as_default():
         x = tf.constant([1.0, -1.0])
         assert tf.nn.relu(x, None).op.name == "Relu"
@@ -178,6 +178,6 @@ def test_bare_ops_take_their_name_by_position() -> None:
 
 
 def test_ops_say_what_they_take() -> None:
-    """For help and completion, without a node being built."""
+    """Signatures of ops are available to help and completion, without building a node."""
     assert str(inspect.signature(tf.bitcast)) == "(input, type, name=None)"
     assert "num_bits=8" in str(inspect.signature(tf.fake_quant_with_min_max_args))

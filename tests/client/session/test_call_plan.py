@@ -1,4 +1,4 @@
-"""What a session keeps of a run."""
+"""Call plans: what a session keeps for calls with the same fetches and feed keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_the_same_question_is_planned_once(sess: tf.Session) -> None:
-    """Whatever the values fed."""
+    """Other fed values use the same plan."""
     x = tf.placeholder(tf.float32)
     fetches = {"a": x + 1.0, "b": [x * 2.0]}
     for k in range(5):
@@ -29,7 +29,7 @@ def test_the_same_question_is_planned_once(sess: tf.Session) -> None:
 
 
 def test_equal_structures_share_a_plan(sess: tf.Session) -> None:
-    """A list written anew is the same question."""
+    """An equal list that is another object uses the same plan."""
     a = tf.constant(1)
     for _ in range(3):
         sess.run([a, (a,)])
@@ -37,7 +37,7 @@ def test_equal_structures_share_a_plan(sess: tf.Session) -> None:
 
 
 def test_the_order_of_feeds_makes_no_other_executors(sess: tf.Session) -> None:
-    """Two plans, one set of executors."""
+    """Two orders of feeds have two plans and one set of executors."""
     x, y = tf.placeholder(tf.float32, name="x"), tf.placeholder(tf.float32, name="y")
     z = x - y
     assert sess.run(z, {x: 3.0, y: 2.0}) == 1.0
@@ -48,14 +48,14 @@ def test_the_order_of_feeds_makes_no_other_executors(sess: tf.Session) -> None:
 
 
 def test_dicts_with_other_keys_are_other_questions(sess: tf.Session) -> None:
-    """The keys belong to the structure."""
+    """Keys of a dict are part of the structure, so other keys have another plan."""
     a, b = tf.constant(1), tf.constant(2)
     assert sess.run({"x": a, "y": b}) == {"x": 1, "y": 2}
     assert sess.run({"p": a, "q": b}) == {"p": 1, "q": 2}
 
 
 def test_objects_that_may_change_are_not_kept(sess: tf.Session) -> None:
-    """An object with ``_as_graph_element`` is asked every time."""
+    """An object with ``_as_graph_element`` is converted in every run."""
 
     class Pointer:
         def __init__(self, target: tf.Tensor) -> None:
@@ -72,7 +72,7 @@ def test_objects_that_may_change_are_not_kept(sess: tf.Session) -> None:
 
 
 def test_closing_forgets_all_plans(sess: tf.Session) -> None:
-    """They hold on to executors."""
+    """Closing a session drops its plans, which hold executors."""
     sess.run(tf.constant(1))
     sess.close()
     assert len(sess.plans) == 0
@@ -80,7 +80,7 @@ def test_closing_forgets_all_plans(sess: tf.Session) -> None:
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_feeds_are_converted_in_order(sess: tf.Session, count: int) -> None:
-    """Each value goes to its own tensor."""
+    """Each value goes to its own tensor, in any order of the dict."""
     xs = [tf.placeholder(tf.float32) for _ in range(count)]
     total = tf.constant(0.5)
     for k, x in enumerate(xs):

@@ -23,7 +23,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_callable_of_a_tensor_gives_its_value(sess: tf.Session) -> None:
-    """Every time anew."""
+    """Each call computes the value again."""
     v = tf.Variable(1.0)
     sess.run(v.initializer)
     bump = sess.make_callable(tf.assign_add(v, 1.0))
@@ -31,7 +31,7 @@ def test_callable_of_a_tensor_gives_its_value(sess: tf.Session) -> None:
 
 
 def test_callable_keeps_its_session_alive() -> None:
-    """Nobody else may hold it."""
+    """A callable holds the only reference to its session, and still runs."""
     with tf.Graph().as_default():
         call = tf.Session().make_callable(tf.constant(3))
         gc.collect()
@@ -39,21 +39,21 @@ def test_callable_keeps_its_session_alive() -> None:
 
 
 def test_callable_mirrors_structures(sess: tf.Session) -> None:
-    """As run does; an operation gives None."""
+    """Results have the structure of the fetches; an operation gives None."""
     a, op = tf.constant(1), tf.no_op()
     assert sess.make_callable(op)() is None
     assert sess.make_callable([a, {"a": (a, op)}])() == [1, {"a": (1, None)}]
 
 
 def test_callable_takes_feeds_in_order(sess: tf.Session) -> None:
-    """Tensors or names in the list, values as arguments."""
+    """The feed list has tensors or names; the values are arguments in its order."""
     a, b = (tf.placeholder(tf.float32, name=n) for n in "ab")
     assert sess.make_callable(a - b, [a, b])(10.0, 3.0) == 7.0
     assert sess.make_callable(a - b, ("b:0", a))(10.0, 3.0) == -7.0
 
 
 def test_callable_feeds_only_what_it_gets(sess: tf.Session) -> None:
-    """Fewer values leave the other tensors alone, more are dropped, as in TensorFlow."""
+    """Missing values leave the other tensors unfed, extra values are dropped, as in TensorFlow."""
     a = tf.placeholder_with_default(3.0, [])
     b = tf.placeholder_with_default(4.0, [])
     call = sess.make_callable(a + b, [a, b])
@@ -62,7 +62,7 @@ def test_callable_feeds_only_what_it_gets(sess: tf.Session) -> None:
 
 
 def test_callable_checks_fed_shapes(sess: tf.Session) -> None:
-    """As run does."""
+    """Fed shapes are checked as in run."""
     a = tf.placeholder(tf.float32, [2], name="a")
     call = sess.make_callable(a + 1.0, [a])
     with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\) for Tensor a:0"):
@@ -70,21 +70,21 @@ def test_callable_checks_fed_shapes(sess: tf.Session) -> None:
 
 
 def test_feed_list_must_be_a_list(sess: tf.Session) -> None:
-    """A tensor alone is a slip."""
+    """A single tensor as feed list is refused."""
     a = tf.placeholder(tf.float32)
     with pytest.raises(TypeError, match="Argument `feed_list` must be a list or tuple"):
         sess.make_callable(a + 1.0, feed_list=a)
 
 
 def test_unfetchable_things_are_refused_when_made(sess: tf.Session) -> None:
-    """Not when called."""
+    """Fetches are checked when the callable is made, not when it is called."""
     tf.constant(1)
     with pytest.raises(TypeError, match='has invalid type "NoneType"'):
         sess.make_callable(None)
 
 
 def test_options_only_where_accepted(sess: tf.Session) -> None:
-    """accept_options opens the two arguments."""
+    """With accept_options a callable takes options and run_metadata."""
     c = tf.constant(1.0) + 1.0
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -96,7 +96,7 @@ def test_options_only_where_accepted(sess: tf.Session) -> None:
 
 
 def test_callable_outlives_close_with_a_cancelled_error(sess: tf.Session) -> None:
-    """It goes to the runtime directly, which says so in its own way."""
+    """The call reaches the runtime, which raises CancelledError, unlike run."""
     a = tf.placeholder(tf.float32)
     plain = sess.make_callable(tf.constant(1))
     fed = sess.make_callable(a + 1.0, [a])
@@ -113,7 +113,7 @@ def test_callable_outlives_close_with_a_cancelled_error(sess: tf.Session) -> Non
 
 
 def test_callable_from_options_takes_and_gives_flat_lists(sess: tf.Session) -> None:
-    """One value per feed, a list with one per fetch."""
+    """It takes one value per feed and returns a list with one value per fetch."""
     a, b = (tf.placeholder(tf.float32, name=n) for n in "ab")
     tf.subtract(a, b, name="difference")
     call = sess._make_callable_from_options(
@@ -124,7 +124,7 @@ def test_callable_from_options_takes_and_gives_flat_lists(sess: tf.Session) -> N
 
 
 def test_callable_from_serialized_options(sess: tf.Session) -> None:
-    """The message may come as bytes."""
+    """The options may be given as serialized bytes."""
     tf.constant(3, name="c")
     assert sess._make_callable_from_options(
         CallableOptions(fetch=["c:0"]).SerializeToString()
@@ -132,7 +132,7 @@ def test_callable_from_serialized_options(sess: tf.Session) -> None:
 
 
 def test_callable_from_options_runs_targets(sess: tf.Session) -> None:
-    """Operations run for their effect."""
+    """Targets run, and have no place in the results."""
     v = tf.Variable(1.0, name="v")
     sess.run(v.initializer)
     op = tf.assign_add(v, 1.0).op
@@ -151,7 +151,7 @@ def test_callable_from_options_splices_tensors(sess: tf.Session) -> None:
 
 
 def test_callable_from_options_counts_its_feeds(sess: tf.Session) -> None:
-    """The message says how many are wanted."""
+    """The message has the expected number of feeds."""
     tf.identity(tf.placeholder(tf.float32, name="a"), name="same")
     call = sess._make_callable_from_options(CallableOptions(feed=["a:0"], fetch=["same:0"]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="Expected 1 feed tensors, but got 0"):
@@ -161,7 +161,7 @@ def test_callable_from_options_counts_its_feeds(sess: tf.Session) -> None:
 
 
 def test_forgotten_callable_is_released(sess: tf.Session) -> None:
-    """Its handle means nothing afterwards."""
+    """The handle of a collected callable is invalid."""
     tf.constant(3, name="c")
     call = sess._make_callable_from_options(CallableOptions(fetch=["c:0"]))
     handle = call._handle

@@ -1,7 +1,7 @@
-"""A hundred threads, interrupts at any moment: nothing hangs, nothing is mixed up, nothing is left.
+"""A hundred threads, interrupted at any moment: no hang, no mixed results, no leftovers.
 
-Every thread makes runs of all kinds in an order of its own, drawn from a seed.  The main thread
-interrupts threads at moments nobody chose.  Afterwards everything that a step could leave behind is
+Every thread makes runs of all kinds in an order of its own, drawn from a seed. The main thread
+interrupts threads at arbitrary moments. Afterwards everything that a step could leave behind is
 counted.
 """
 
@@ -37,7 +37,7 @@ ENDS = (KeyboardInterrupt, tf.errors.DeadlineExceededError, tf.errors.CancelledE
 
 
 class Model:
-    """A graph with a bit of everything; ``x`` is fed four ones, so that all values are known."""
+    """A graph with all kinds of nodes; ``x`` is fed four ones, so that all values are known."""
 
     def __init__(self) -> None:
         self.graph = tf.Graph()
@@ -75,12 +75,12 @@ class Worker:
         self.callable = sess.make_callable(model.y, [model.x])
 
     def one(self) -> None:
-        """A run of any kind, to whatever known end."""
+        """Make a run of a random kind; its end is a value or an expected error."""
         with contextlib.suppress(*ENDS):
             self.random.choice(self.kinds)()
 
     def plain(self) -> None:
-        """Values that are known."""
+        """Run nodes with known values."""
         model = self.model
         fetch, value = self.random.choice(
             [(model.y, 8), (model.loop, 88), (model.branch, 9), (model.near, -7), (model.python, 4)]
@@ -88,7 +88,7 @@ class Worker:
         assert self.sess.run(fetch, model.feed) == value
 
     def waits(self) -> None:
-        """Steps that somebody has to end."""
+        """Run steps that wait until another thread ends them."""
         model = self.model
         fetch = self.random.choice([model.enqueue, model.dequeue, model.never, model.endless])
         options = tf.RunOptions(timeout_in_ms=self.random.choice([1, 5, 20]))
@@ -97,7 +97,7 @@ class Worker:
         self.sess.run(model.count)
 
     def partial(self) -> None:
-        """A handle that is used up, or left in the middle."""
+        """Make a partial run, and finish it or leave it."""
         model = self.model
         handle = self.sess.partial_run_setup([model.y, model.branch], [model.x])
         if self.random.random() < 0.8:
@@ -108,17 +108,17 @@ class Worker:
                 assert self.sess.partial_run(handle, model.branch) == 9
 
     def called(self) -> None:
-        """A prepared call."""
+        """Call a prepared callable."""
         assert self.callable(self.model.feed[self.model.x]) == 8
 
     def grows(self) -> None:
-        """A new op, and a run of it."""
+        """Add an op and run it."""
         with self.model.graph.as_default():
             y = tf.negative(self.model.y)
         assert self.sess.run(y, self.model.feed) == -8
 
     def traced(self) -> None:
-        """A run that is watched."""
+        """Run with a trace."""
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
         metadata = tf.RunMetadata()
         self.sess.run(self.model.near, self.model.feed, options=options, run_metadata=metadata)
@@ -127,7 +127,7 @@ class Worker:
 
 @contextlib.contextmanager
 def often_switching() -> Iterator[None]:
-    """Threads take turns after a few instructions."""
+    """Let threads switch after a few instructions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(5e-5)
     try:
@@ -137,7 +137,7 @@ def often_switching() -> Iterator[None]:
 
 
 def interrupt(thread: threading.Thread) -> None:
-    """Raises KeyboardInterrupt in a thread, wherever it is."""
+    """Raise KeyboardInterrupt in a thread, at whatever instruction it is."""
     assert thread.ident is not None
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
@@ -147,11 +147,12 @@ def interrupt(thread: threading.Thread) -> None:
 def run_all(
     workers: list[Worker], num_runs: int, in_between: Callable[[list[threading.Thread]], None]
 ) -> list[BaseException]:
-    """Lets the workers run; calls ``in_between`` as often as they begin a run.
+    """Run the workers; call ``in_between`` as often as they begin a run.
 
-    A thread stays until all are done, so that whoever interrupts it meets no other one.
+    Threads stay until all are done, so that an interrupt never reaches another thread of the same
+    number.
     """
-    # Locks of Python code could be left held by whoever is interrupted; these queues cannot.
+    # An interrupt could leave locks of Python code held; these queues have none.
     begun: SimpleQueue[None] = SimpleQueue()
     ready: set[Worker] = set()  # those that catch interrupts by now
     over: SimpleQueue[None] = SimpleQueue()
@@ -177,7 +178,7 @@ def run_all(
         left = list(range(num_runs))
 
         def shielded(depth: int) -> None:
-            """Works on after an interrupt, also one that comes while another is being caught."""
+            """Continue after an interrupt, also after one that arrives while another is handled."""
             try:
                 if depth == 0:
                     work(worker, left)
@@ -199,7 +200,7 @@ def run_all(
     for _ in workers:
         go.put(None)
     for _ in range(num_runs * len(workers)):
-        # An interrupt may have swallowed the news.
+        # An interrupt may have swallowed the message.
         with contextlib.suppress(Empty):
             begun.get(timeout=0.01)
         if len(done) == len(workers):
@@ -211,7 +212,7 @@ def run_all(
         with contextlib.suppress(Empty):
             begun.get(timeout=0.01)
     assert len(done) == len(workers), workers[0].sess.waiting()
-    # Many, because an interrupt may come just after one was taken.
+    # Several attempts, because an interrupt may arrive just after one was handled.
     for _ in range(10 * len(threads)):
         over.put(None)
     for thread in threads:
@@ -221,7 +222,7 @@ def run_all(
 
 
 def leftovers(runtime: Any) -> dict[str, int]:
-    """What steps could leave behind in a session and in the process."""
+    """Return everything that steps could leave behind in a session and in the process."""
     waiting = 0
     for device in runtime.device_mgr.devices:
         resources = device.resource_manager
@@ -236,7 +237,7 @@ def leftovers(runtime: Any) -> dict[str, int]:
 
 
 def live_states() -> dict[str, int]:
-    """The states of steps that the process holds; other tests may have left some."""
+    """Return the step states that the process holds; other tests may have left some."""
     gc.collect()
     live = [type(found) for found in gc.get_objects() if type(found) in (RunState, ExecutorState)]
     return {"steps": live.count(RunState), "partitions": live.count(ExecutorState)}
@@ -244,7 +245,7 @@ def live_states() -> dict[str, int]:
 
 @pytest.fixture
 def interrupts_may_strike_in_finalizers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python itself loses those, and reports them with the frames that they hold."""
+    """Accept interrupts that Python loses in finalizers and reports with the frames they hold."""
     report = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
@@ -255,10 +256,10 @@ def interrupts_may_strike_in_finalizers(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def read_sources(worker: Worker) -> None:
-    """Has Python import what runs of all kinds import, and read the sources that errors quote.
+    """Import what runs of all kinds import, and read the sources that errors quote.
 
-    An interrupt while it opens one leaves the file to the collector, whose warning of it holds the
-    frames above.
+    An interrupt while linecache opens a file leaves the file to the collector, whose warning holds
+    the frames above.
     """
     for kind in worker.kinds * 10:
         with contextlib.suppress(*ENDS):
@@ -270,7 +271,7 @@ def read_sources(worker: Worker) -> None:
 
 
 def interrupting(seed: int) -> Callable[[list[threading.Thread]], None]:
-    """What interrupts a thread now and then."""
+    """Interrupt a thread now and then."""
     chance = random.Random(seed)
 
     def in_between(threads: list[threading.Thread]) -> None:
@@ -281,7 +282,7 @@ def interrupting(seed: int) -> Callable[[list[threading.Thread]], None]:
 
 
 def first_steps(seed: int) -> None:
-    """The first steps of a process, in many threads with interrupts; then one without."""
+    """Make the first steps of a process in many threads with interrupts; then one without."""
     sys.unraisablehook = lambda unraisable: None
     model = Model()
     sess = tf.Session(graph=model.graph, config=tf.ConfigProto(device_count={"CPU": 2}))
@@ -297,7 +298,7 @@ def first_steps(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(4), 1))
 def test_interrupts_of_first_steps_leave_nothing_locked(seed: int) -> None:
-    """What the first steps import is there for all, whoever is interrupted meanwhile."""
+    """The modules that first steps import are usable afterwards in every thread."""
     program = f"from {__name__} import first_steps; first_steps({seed})"
     root = Path(__file__).parents[3]
     found = subprocess.run(
@@ -310,7 +311,7 @@ def test_interrupts_of_first_steps_leave_nothing_locked(seed: int) -> None:
 @pytest.mark.usefixtures("interrupts_may_strike_in_finalizers")
 @pytest.mark.parametrize("seed", few((2, 1, 3), 1))
 def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
-    """All values right, all threads back, all that steps own gone."""
+    """All values are right, all threads end, and everything that steps own is freed."""
     num_threads = threading.active_count()
     before = live_states()
     model = Model()
@@ -322,7 +323,7 @@ def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
     with often_switching():
         failures = run_all(workers, 5, interrupting(seed))
     assert failures == []
-    # All works as before.
+    # The session works as before.
     for fetch, value in ((model.y, 8), (model.loop, 88), (model.branch, 9), (model.near, -7)):
         assert sess.run(fetch, model.feed) == value
     sess.runtime._partial_runs.close(tf.errors.CancelledError(None, None, "given up"))
@@ -339,7 +340,7 @@ def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["close", "reset"])
 def test_the_end_of_a_session_ends_every_run_of_it(end: str) -> None:
-    """Each gives its value, or an error that says why; a new run is refused."""
+    """Each run gives its value or an error that says why it ended; new runs are refused."""
     model = Model()
     sess = tf.Session(graph=model.graph, config=tf.ConfigProto(device_count={"CPU": 2}))
     sess.run(model.init)
@@ -372,7 +373,7 @@ def test_the_end_of_a_session_ends_every_run_of_it(end: str) -> None:
 
 @pytest.mark.slow
 def test_sessions_of_one_graph_do_not_know_of_each_other() -> None:
-    """One is closed while the others go on."""
+    """Closing one session does not affect the others."""
     model = Model()
     config = tf.ConfigProto(device_count={"CPU": 2})
     sessions = [tf.Session(graph=model.graph, config=config) for _ in range(5)]

@@ -1,4 +1,4 @@
-"""What may be fed, how values are converted, and what is refused."""
+"""Which tensors may be fed, how values are converted, and what is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Arraylike:
-    """Something NumPy can make an array of."""
+    """An object that NumPy converts to an array."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Give the array."""
@@ -29,7 +29,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def fed(sess: tf.Session, dtype: Any, value: Any, shape: Any = None) -> Any:
-    """The value that a placeholder passes on, with a new plan and with the kept one."""
+    """Return the value that a placeholder passes on, with a new and with a kept call plan."""
     x = tf.placeholder(dtype, shape)
     y = tf.identity(x)
     first, second = sess.run(y, {x: value}), sess.run(y, {x: value})
@@ -41,7 +41,7 @@ def fed(sess: tf.Session, dtype: Any, value: Any, shape: Any = None) -> Any:
 
 
 def test_tensors_and_their_names_are_keys(sess: tf.Session) -> None:
-    """``x`` and ``'x:0'`` mean the same."""
+    """A tensor and its name are the same key."""
     x = tf.placeholder(tf.float32, name="x")
     y = x + 1.0
     for key in (x, "x:0", x.name):
@@ -50,7 +50,7 @@ def test_tensors_and_their_names_are_keys(sess: tf.Session) -> None:
 
 
 def test_a_name_without_port_is_no_key(sess: tf.Session) -> None:
-    """It names the operation."""
+    """A name without port means an operation, which cannot be fed."""
     x = tf.placeholder(tf.float32, name="x")
     with pytest.raises(
         TypeError, match=r"Cannot interpret feed_dict key as Tensor.*Operation, not a"
@@ -62,7 +62,7 @@ def test_a_name_without_port_is_no_key(sess: tf.Session) -> None:
 
 @pytest.mark.parametrize("key", ["zz:0", None, 3])
 def test_unknown_keys_are_refused(sess: tf.Session, key: Any) -> None:
-    """Whatever is no tensor of this graph."""
+    """Keys that are not tensors of this graph are refused."""
     with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor"):
         sess.run(tf.constant(1.0), {key: 2.0})
 
@@ -76,14 +76,14 @@ def test_key_of_another_graph_is_refused(sess: tf.Session) -> None:
 
 
 def test_feed_dict_must_be_a_mapping(sess: tf.Session) -> None:
-    """A list of pairs is not taken."""
+    """A list of pairs is refused."""
     x = tf.placeholder(tf.float32)
     with pytest.raises(TypeError, match=r"`feed_dict` must be a dictionary.*list"):
         sess.run(x + 1.0, [(x, 2.0)])
 
 
 def test_any_tensor_may_be_fed(sess: tf.Session) -> None:
-    """Feeding cuts the graph there: what lies above needs no value."""
+    """The inputs of a fed tensor need no values."""
     x = tf.placeholder(tf.float32)
     doubled = x * 2.0
     y = doubled + 1.0
@@ -93,7 +93,7 @@ def test_any_tensor_may_be_fed(sess: tf.Session) -> None:
 
 
 def test_variables_may_be_fed(sess: tf.Session) -> None:
-    """The value counts for this run only, and the variable needs none of its own."""
+    """The fed value applies to this run only, and the variable need not be initialized."""
     v = tf.Variable(3.0, use_resource=False)
     y = v * 2.0
     assert sess.run(y, {v: 10.0}) == 20.0
@@ -102,7 +102,7 @@ def test_variables_may_be_fed(sess: tf.Session) -> None:
 
 
 def test_nested_tuples_are_keys(sess: tf.Session) -> None:
-    """Keys and values are matched part by part."""
+    """Nested keys and values are matched part by part."""
     a, b, c = (tf.placeholder(tf.float32) for _ in range(3))
     total = a + 10.0 * b + 100.0 * c
     assert sess.run(total, {(a, (b, c)): (1.0, [2.0, 3.0])}) == 321.0
@@ -110,7 +110,7 @@ def test_nested_tuples_are_keys(sess: tf.Session) -> None:
 
 
 def test_nested_key_and_value_must_match(sess: tf.Session) -> None:
-    """The message counts both."""
+    """The message has both counts."""
     a, b = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
     with pytest.raises(ValueError, match="Key had 2 elements, but value had 3 elements"):
         sess.run(a + b, {(a, b): (1.0, 2.0, 3.0)})
@@ -119,7 +119,7 @@ def test_nested_key_and_value_must_match(sess: tf.Session) -> None:
 
 
 def test_sparse_tensors_are_keys(sess: tf.Session) -> None:
-    """Fed by a SparseTensorValue or a triple."""
+    """A SparseTensorValue or a triple feeds a sparse tensor."""
     sparse = tf.sparse_placeholder(tf.float32)
     parts = [sparse.indices, sparse.values]
     for value in (tf.SparseTensorValue([[0, 1]], [5.0], [1, 3]), ([[0, 1]], [5.0], [1, 3])):
@@ -128,14 +128,14 @@ def test_sparse_tensors_are_keys(sess: tf.Session) -> None:
 
 
 def test_indexed_slices_are_keys(sess: tf.Session) -> None:
-    """Fed by values and indices."""
+    """Values and indices feed IndexedSlices."""
     slices = tf.IndexedSlices(tf.placeholder(tf.float32), tf.placeholder(tf.int32))
     values = sess.run(slices, {slices: ([7.0], [2])})
     assert (values.values.tolist(), values.indices.tolist()) == ([7.0], [2])
 
 
 def test_what_may_not_be_fed_is_refused(sess: tf.Session) -> None:
-    """Also after it was fed: the mark counts from when it is made."""
+    """A tensor is refused from the moment it is marked, also if it was fed before."""
     x = tf.placeholder(tf.float32, name="x")
     y = x + 1.0
     assert sess.run(y, {x: 1.0}) == 2.0
@@ -163,14 +163,14 @@ def test_what_may_not_be_fed_is_refused(sess: tf.Session) -> None:
     ],
 )
 def test_scalars_are_converted(sess: tf.Session, dtype: Any, value: Any, expected: Any) -> None:
-    """To the dtype of the tensor, with or without a known shape."""
+    """A scalar is converted to the dtype of the tensor, whether its shape is known or not."""
     for shape in (None, []):
         got = fed(sess, dtype, value, shape)
         assert (type(expected), expected) == (type(got), got)
 
 
 def test_bfloat16_is_converted(sess: tf.Session) -> None:
-    """A dtype NumPy has from elsewhere works like its own."""
+    """Values for bfloat16, which ml_dtypes defines, are converted like NumPy's own dtypes."""
     assert isinstance(fed(sess, tf.bfloat16, 1.5), tf.bfloat16.as_numpy_dtype)
 
 
@@ -178,7 +178,7 @@ def test_bfloat16_is_converted(sess: tf.Session) -> None:
     "value", [[[1.0, 2.0]], ((1, 2),), np.array([[1, 2]]), [np.float32([1, 2])], Arraylike()]
 )
 def test_arrays_and_lists_are_converted(sess: tf.Session, value: Any) -> None:
-    """Whatever NumPy takes for an array of the right shape."""
+    """Arrays, lists and array-like objects of a matching shape are accepted."""
     for shape in (None, [None, 2], [1, 2]):
         got = fed(sess, tf.float32, value, shape)
         assert np.float32 == got.dtype
@@ -209,19 +209,19 @@ def test_int_that_does_not_fit_is_refused(sess: tf.Session, dtype: Any, value: i
 
 
 def test_numbers_of_a_list_wrap_around(sess: tf.Session) -> None:
-    """Only a single int is checked, as in TensorFlow."""
+    """Only a single int is checked, numbers in a list wrap around, as in TensorFlow."""
     assert fed(sess, tf.int8, [1000]).tolist() == [-24]
 
 
 def test_a_tensor_is_no_value(sess: tf.Session) -> None:
-    """It has to be run first."""
+    """A tensor as a value is refused; the message says to run it first."""
     x = tf.placeholder(tf.float32)
     with pytest.raises(TypeError, match=r"The value of a feed cannot be a tf\.Tensor object"):
         sess.run(x + 1.0, {x: tf.constant(1.0)})
 
 
 def test_text_is_no_number(sess: tf.Session) -> None:
-    """NumPy's own error comes through."""
+    """Text for a number raises NumPy's error."""
     with pytest.raises(ValueError, match="could not convert string to float"):
         fed(sess, tf.float32, "abc")
 
@@ -240,7 +240,7 @@ def test_text_is_no_number(sess: tf.Session) -> None:
     ],
 )
 def test_wrong_shapes_are_refused(sess: tf.Session, shape: Any, value: Any, match: str) -> None:
-    """Before running, with a remedy where there is a plain one; every time."""
+    """A wrong shape is refused in every run before the step, with a remedy where one is known."""
     x = tf.placeholder(tf.float32, shape, name="x")
     y = tf.identity(x)
     for _ in range(2):
@@ -249,7 +249,7 @@ def test_wrong_shapes_are_refused(sess: tf.Session, shape: Any, value: Any, matc
 
 
 def test_a_shape_set_later_counts(sess: tf.Session) -> None:
-    """Also for a run that is known already."""
+    """A static shape set later applies also to kept call plans."""
     x = tf.placeholder(tf.float32, name="x")
     y = tf.identity(x)
     assert sess.run(y, {x: [1.0]}).tolist() == [1.0]
@@ -273,7 +273,7 @@ def test_fetched_values_do_not_share_memory_with_feeds(sess: tf.Session) -> None
 
 
 def test_fed_array_may_be_refilled_after_the_run(sess: tf.Session) -> None:
-    """What a variable got from a feed does not change with the user's buffer."""
+    """A variable keeps the fed value when the user changes the array."""
     x = tf.placeholder(tf.float32, [2])
     for use_resource in (False, True):
         v = tf.Variable(tf.zeros([2]), use_resource=use_resource)
@@ -285,7 +285,7 @@ def test_fed_array_may_be_refilled_after_the_run(sess: tf.Session) -> None:
 
 
 def test_queued_array_may_be_refilled_after_the_run(sess: tf.Session) -> None:
-    """Neither does what a queue got."""
+    """A queue keeps the fed value when the user changes the array."""
     x = tf.placeholder(tf.float32, [2])
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[2]])
     buffer = np.float32([1, 2])
@@ -307,7 +307,7 @@ def test_fed_array_stays_writable_for_the_user(sess: tf.Session) -> None:
 
 
 def test_fed_tensor_is_answered_from_the_feed(sess: tf.Session) -> None:
-    """As a 0-d array of the tensor's dtype; the runtime is not asked for it."""
+    """The result is a 0-d array of the tensor's dtype; the runtime does not run."""
     x = tf.placeholder(tf.float32)
     for _ in range(2):
         value, plus = sess.run([x, x + 1.0], {x: 5})
@@ -317,18 +317,18 @@ def test_fed_tensor_is_answered_from_the_feed(sess: tf.Session) -> None:
 
 
 def test_fed_text_is_answered_as_text(sess: tf.Session) -> None:
-    """It has not been through an op."""
+    """A fed and fetched text is returned as text, because no op has converted it."""
     x = tf.placeholder(tf.string)
     assert sess.run(x, {x: "é"})[()] == "é"
 
 
 def test_feeds_without_fetches_run_nothing(sess: tf.Session) -> None:
-    """There is nothing to compute."""
+    """A run with feeds and without fetches does not reach the runtime."""
     assert sess.run([], {tf.placeholder(tf.float32): 1.0}) == []
 
 
 def test_two_spellings_of_one_tensor_count_as_one(sess: tf.Session) -> None:
-    """The later one holds."""
+    """If a tensor and its name are both keys, the later one applies."""
     x = tf.placeholder(tf.float32, name="x")
     y = x + 1.0
     for _ in range(2):

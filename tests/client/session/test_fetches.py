@@ -1,4 +1,4 @@
-"""What may be fetched, and in which form it comes back."""
+"""What may be fetched, and the form of the results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Pair(NamedTuple):
-    """Two things under names."""
+    """Two named values."""
 
     x: Any
     y: Any
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 @dataclasses.dataclass
 class Record:
-    """Two things in a dataclass."""
+    """Two values in a dataclass."""
 
     x: Any
     y: Any
@@ -34,7 +34,7 @@ class Record:
 
 @attr.s
 class Attrs:
-    """Two things in an attrs class."""
+    """Two values in an attrs class."""
 
     x = attr.ib()
     _y = attr.ib()
@@ -48,7 +48,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def run_twice(sess: tf.Session, fetches: Any, **arguments: Any) -> Any:
-    """Run with a new plan, then with the kept one; both must agree."""
+    """Run with a new and with a kept call plan, which must agree."""
     first = sess.run(fetches, **arguments)
     second = sess.run(fetches, **arguments)
     assert repr(first) == repr(second)
@@ -59,7 +59,7 @@ def run_twice(sess: tf.Session, fetches: Any, **arguments: Any) -> Any:
 
 
 def test_scalars_come_as_numpy_scalars(sess: tf.Session) -> None:
-    """The type tells the dtype."""
+    """The type of the scalar shows the dtype."""
     assert type(run_twice(sess, tf.constant(1))) is np.int32
     assert type(run_twice(sess, tf.constant(1.5))) is np.float32
     assert type(run_twice(sess, tf.constant(True))) is np.bool_
@@ -73,7 +73,7 @@ def test_arrays_come_as_ndarrays(sess: tf.Session) -> None:
 
 
 def test_strings_come_as_bytes(sess: tf.Session) -> None:
-    """A scalar as bytes, an array with dtype object."""
+    """A scalar string is bytes, an array of strings has dtype object."""
     assert run_twice(sess, tf.constant("a")) == b"a"
     value = run_twice(sess, tf.constant(["a", "é"]))
     assert object == value.dtype
@@ -94,14 +94,14 @@ def test_fetched_arrays_belong_to_the_caller(sess: tf.Session) -> None:
 
 
 def test_operations_give_none(sess: tf.Session) -> None:
-    """Their place is kept."""
+    """An operation gives None in its place."""
     a, op = tf.constant(1), tf.no_op()
     assert run_twice(sess, op) is None
     assert run_twice(sess, [a, op, a]) == [1, None, 1]
 
 
 def test_names_work_as_well_as_objects(sess: tf.Session) -> None:
-    """With a port a tensor, without one an operation."""
+    """A name with a port is a tensor, without one an operation."""
     tf.constant(3, name="n/a")
     assert run_twice(sess, "n/a:0") == 3
     assert run_twice(sess, "n/a") is None
@@ -109,7 +109,7 @@ def test_names_work_as_well_as_objects(sess: tf.Session) -> None:
 
 @pytest.mark.parametrize("empty", [[], (), {}, [[]], {"a": []}, [(), {}]])
 def test_empty_structures_stay_as_they_are(sess: tf.Session, empty: Any) -> None:
-    """Nothing asked, nothing answered, in the same shape."""
+    """An empty structure gives an equal empty structure."""
     tf.constant(1)
     assert empty == run_twice(sess, empty)
 
@@ -143,14 +143,14 @@ def test_nested_structures_are_mirrored(sess: tf.Session) -> None:
 
 
 def test_defaultdict_keeps_its_factory(sess: tf.Session) -> None:
-    """The answer is a defaultdict too."""
+    """A defaultdict gives a defaultdict with the same factory."""
     fetches = collections.defaultdict(list, a=tf.constant(1))
     result = run_twice(sess, fetches)
     assert (collections.defaultdict, list) == (type(result), result.default_factory)
 
 
 def test_a_list_and_a_tuple_of_the_same_are_two_questions(sess: tf.Session) -> None:
-    """A kept plan never answers in the shape of another question."""
+    """The structure is part of the key of a call plan."""
     a, b = tf.constant(1), tf.constant(2)
     assert run_twice(sess, [a, b]) == [1, 2]
     assert run_twice(sess, (a, b)) == (1, 2)
@@ -162,7 +162,7 @@ def test_a_list_and_a_tuple_of_the_same_are_two_questions(sess: tf.Session) -> N
 
 
 def test_the_same_fetch_several_times_is_computed_once(sess: tf.Session) -> None:
-    """A random number fetched twice is one number."""
+    """A random number fetched twice is computed once."""
     r = tf.random_uniform([])
     first, second = sess.run([r, {"again": r}])
     assert first == second["again"]
@@ -170,7 +170,7 @@ def test_the_same_fetch_several_times_is_computed_once(sess: tf.Session) -> None
 
 
 def test_sparse_tensor_gives_a_sparse_tensor_value(sess: tf.Session) -> None:
-    """Three arrays under names."""
+    """The value has three named arrays."""
     sparse = tf.SparseTensor([[0, 1]], [5.0], [1, 3])
     value = run_twice(sess, sparse)
     assert type(value) is tf.SparseTensorValue
@@ -180,7 +180,7 @@ def test_sparse_tensor_gives_a_sparse_tensor_value(sess: tf.Session) -> None:
 
 
 def test_indexed_slices_give_an_indexed_slices_value(sess: tf.Session) -> None:
-    """Without a dense shape there is None in its place."""
+    """A missing dense shape is None."""
     slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([3]))
     values, indices, dense_shape = run_twice(sess, slices)
     assert (values.tolist(), indices.tolist(), dense_shape) == ([1.0], [3], None)
@@ -189,7 +189,7 @@ def test_indexed_slices_give_an_indexed_slices_value(sess: tf.Session) -> None:
 
 
 def test_variables_can_be_fetched(sess: tf.Session) -> None:
-    """Both kinds give their value."""
+    """Reference and resource variables give their values."""
     ref, resource = tf.Variable(1.5, use_resource=False), tf.Variable(2.5, use_resource=True)
     sess.run([ref.initializer, resource.initializer])
     assert run_twice(sess, [ref, resource]) == [1.5, 2.5]
@@ -200,7 +200,7 @@ def test_variables_can_be_fetched(sess: tf.Session) -> None:
 
 @pytest.mark.parametrize("fetches", [None, [None], {"a": None}])
 def test_none_is_refused(sess: tf.Session, fetches: Any) -> None:
-    """None is most likely a function that forgot to return."""
+    """None is refused, because it is often the result of a function without return."""
     tf.constant(1)
     with pytest.raises(TypeError, match='has invalid type "NoneType"'):
         sess.run(fetches)
@@ -208,14 +208,14 @@ def test_none_is_refused(sess: tf.Session, fetches: Any) -> None:
 
 @pytest.mark.parametrize("fetches", [37, 1.5, {1, 2}, [object()]])
 def test_other_types_are_refused(sess: tf.Session, fetches: Any) -> None:
-    """The message says what may be fetched."""
+    """The message lists what may be fetched."""
     tf.constant(1)
     with pytest.raises(TypeError, match="must be a string or Tensor"):
         sess.run(fetches)
 
 
 def test_tensor_of_another_graph_is_refused(sess: tf.Session) -> None:
-    """Both graphs would have to be one."""
+    """The error says that the tensor belongs to another graph."""
     with tf.Graph().as_default():
         other = tf.constant(1)
     tf.constant(1)
@@ -224,7 +224,7 @@ def test_tensor_of_another_graph_is_refused(sess: tf.Session) -> None:
 
 
 def test_unknown_names_say_what_is_unknown(sess: tf.Session) -> None:
-    """The operation, or only its output."""
+    """The error names the operation, or only its output."""
     tf.constant(1, name="a")
     with pytest.raises(ValueError, match="'nope', does not exist in the graph"):
         sess.run("nope:0")
@@ -233,7 +233,7 @@ def test_unknown_names_say_what_is_unknown(sess: tf.Session) -> None:
 
 
 def test_what_is_marked_as_not_fetchable_is_refused(sess: tf.Session) -> None:
-    """Also after it was fetched in the same session under another question."""
+    """A marked tensor is refused also after it was fetched in the same session."""
     c = tf.constant(1.0)
     tf.get_default_graph().prevent_fetching(c.op)
     with pytest.raises(tf.errors.InaccessibleTensorError, match="marked as not fetchable"):
@@ -244,7 +244,7 @@ def test_what_is_marked_as_not_fetchable_is_refused(sess: tf.Session) -> None:
 
 
 class Squared:
-    """A thing that is fetched as the square of a tensor and fed by its root."""
+    """A registered type that is fetched as the square of a tensor and fed by its root."""
 
     def __init__(self, root: tf.Tensor) -> None:
         self.root = root
@@ -252,7 +252,7 @@ class Squared:
 
 
 def test_a_type_can_be_taught(sess: tf.Session) -> None:
-    """Fetching, feeding and partial runs of a registered type work; registering twice does not."""
+    """A registered type is fetched, fed and used in partial runs; registering twice is refused."""
     register_session_run_conversion_functions(
         Squared,
         fetch_function=lambda squared: ([squared.square], lambda values: values[0] + 0.5),

@@ -1,9 +1,9 @@
-"""What nobody holds any more may die in the middle of anything, also where a lock is held.
+"""Objects without references may be collected at any moment, also while a lock is held.
 
-Garbage is collected in whichever thread makes objects just then.  A forgotten session, callable or
-handle then gives back what it has, and must not wait for the thread that it interrupts.  The
-scenes forget one of each at every line of the package that stands under a lock; they are processes
-of their own, because what they would find stands still.
+Garbage is collected in any thread that makes objects. A collected session, callable or handle then
+releases its resources, and must not wait for the thread that it interrupts. Each scene drops one
+object at every line of the package that runs under a lock; scenes are processes of their own,
+because a failure is a deadlock.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NUM_FORGOTTEN = 400
 
 
 def lines_under_locks(path: str) -> set[int]:
-    """The lines of a file that stand in a ``with`` of a lock, or of anything like it."""
+    """Return the lines of a file inside a ``with`` of a lock or a similar object."""
     found: set[int] = set()
     for node in ast.walk(ast.parse(Path(path).read_text("utf-8"))):
         if isinstance(node, ast.With) and any(
@@ -44,7 +44,7 @@ def lines_under_locks(path: str) -> set[int]:
 
 
 class Shared:
-    """A session that goes on, with a callable and a handle to forget."""
+    """A session that stays open, with a callable and a handle to drop."""
 
     def __init__(self) -> None:
         with tf.Graph().as_default() as graph:
@@ -53,11 +53,11 @@ class Shared:
         self.session = tf.Session(graph=graph)
 
     def forgotten_handle(self) -> Any:
-        """A value that is kept in the session."""
+        """Return the handle of a value in the session."""
         return self.session.run(self.handle)
 
     def forgotten_callable(self) -> Any:
-        """A callable of the runtime."""
+        """Return a callable of the runtime."""
         options = config_pb2.CallableOptions(fetch=[self.y.name])
         found = self.session._make_callable_from_options(options)
         found()
@@ -65,7 +65,7 @@ class Shared:
 
 
 def forgotten_session() -> Any:
-    """An open session that ran, with a partial run that waits, deadlines and limits."""
+    """Return an open session that ran, with a waiting partial run, deadlines and limits."""
     with tf.Graph().as_default() as graph:
         tf.safety.limits(graph, max_tensor_bytes=1_000_000)
         x = tf.placeholder(tf.float32, [])
@@ -81,7 +81,7 @@ def forgotten_session() -> Any:
 
 
 class Forgetting:
-    """Forgets one thing after the other, each at another line."""
+    """Drops one object after the other, each at another line."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.stock = [make() for _ in range(NUM_FORGOTTEN)]
@@ -104,7 +104,7 @@ class Forgetting:
 
 
 def use(shared: Shared) -> None:
-    """What a session can do, most of it."""
+    """Use most features of a session."""
     session = shared.session
     with session.graph.as_default():
         x = tf.placeholder(tf.float32, [])
@@ -144,7 +144,7 @@ def use(shared: Shared) -> None:
 
 
 def forgetting(kind: str) -> None:
-    """A scene: says how much was forgotten."""
+    """Play a scene and print how many objects were dropped."""
     shared = Shared()
     makers: dict[str, Callable[[], Any]] = {
         "session": forgotten_session,
@@ -164,8 +164,8 @@ def forgetting(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["session", "callable", "handle"])
-def test_what_is_forgotten_stops_nobody(kind: str) -> None:
-    """The scene plays to its end, with something left to forget, and nobody complains."""
+def test_dropped_objects_block_no_thread(kind: str) -> None:
+    """The scene ends, with an object left to drop, and prints no error."""
     found = subprocess.run(
         [sys.executable, "-c", f"from {__name__} import forgetting; forgetting({kind!r})"],
         cwd=Path(__file__).parents[3],
@@ -178,7 +178,7 @@ def test_what_is_forgotten_stops_nobody(kind: str) -> None:
 
 
 def test_a_copy_that_is_forgotten_leaves_the_session_open() -> None:
-    """`copy.copy` gives another object for the same session, whichever is forgotten first."""
+    """`copy.copy` gives another object for the same session; either may be collected first."""
     for forgets_copy in (True, False):
         with tf.Graph().as_default():
             one = tf.constant(1.0)
@@ -198,7 +198,7 @@ def test_a_copy_that_is_forgotten_leaves_the_session_open() -> None:
 
 
 def test_a_copy_that_is_closed_closes_the_session() -> None:
-    """It says so itself."""
+    """Closing a copy closes the session."""
     with tf.Graph().as_default():
         one = tf.constant(1.0)
         session = tf.Session()

@@ -1,4 +1,4 @@
-"""A forked child uses what its parent has made: sessions, pools, deadlines, event writers."""
+"""A forked child uses objects of its parent: sessions, pools, deadlines, event writers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_a_step_with_a_time_out_ends_in_a_child(sess: tf.Session) -> None:
-    """The thread that looks at deadlines is made anew, though one ran in the parent just now."""
+    """The child starts a new thread for deadlines, although one ran in the parent."""
     dequeue = tf.FIFOQueue(1, tf.float32).dequeue()
     options = tf.RunOptions(timeout_in_ms=20)
 
@@ -45,7 +45,7 @@ def test_a_step_with_a_time_out_ends_in_a_child(sess: tf.Session) -> None:
 
 
 def test_a_deadline_of_the_step_that_forks_holds_in_the_child(sess: tf.Session) -> None:
-    """It may fork inside of a Python function, and wait behind it."""
+    """A Python function may fork in a step; the deadline also applies behind it in the child."""
     pids: list[int] = []
 
     def fork() -> Any:
@@ -87,7 +87,7 @@ def test_a_deadline_of_the_step_that_forks_holds_in_the_child(sess: tf.Session) 
     ids=["of the session", "of the process"],
 )
 def test_a_session_with_a_pool_runs_in_a_child(config: tf.ConfigProto) -> None:
-    """Its threads are made anew; in the parent they go on."""
+    """The child starts new threads for the pool; those of the parent continue."""
     with tf.Graph().as_default(), tf.Session(config=config) as session:
         x = tf.placeholder(tf.float32, [2])
         parts = [tf.py_func(lambda v, i=i: v + np.float32(i), [x], tf.float32) for i in range(4)]
@@ -101,7 +101,7 @@ def test_a_session_with_a_pool_runs_in_a_child(config: tf.ConfigProto) -> None:
 
 
 def test_threads_inside_kernels_work_in_a_child() -> None:
-    """The helpers of large kernels."""
+    """The helper threads of large kernels are started anew."""
     before = work_sharder.num_threads()
     work_sharder.set_num_threads(2)
     try:
@@ -122,7 +122,7 @@ def test_threads_inside_kernels_work_in_a_child() -> None:
 
 
 def test_steps_of_other_threads_are_not_in_the_child(sess: tf.Session) -> None:
-    """Closing the session there waits for none of them."""
+    """Closing the session in the child waits for no step of the parent's threads."""
     queue = tf.FIFOQueue(1, tf.float32)
     dequeue, enqueue, y = queue.dequeue(), queue.enqueue(2.0), tf.constant(1.0) + 1.0
     sess.run(y)
@@ -145,7 +145,7 @@ def test_steps_of_other_threads_are_not_in_the_child(sess: tf.Session) -> None:
 
 @pytest.mark.slow
 def test_a_lock_that_another_thread_holds_is_free_in_the_child(sess: tf.Session) -> None:
-    """The fork waits for it a moment, and the child has a new one."""
+    """The fork waits for the lock for a moment, and the child has a new one."""
     y = tf.constant(1.0) + 1.0
     holds, may_go = threading.Event(), threading.Event()
     cell = sess.run(tf.constant(0))
@@ -166,10 +166,10 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(sess: tf.Session)
 
 
 def test_a_lock_given_back_in_time_is_waited_for() -> None:
-    """What it guards is whole in the child."""
+    """Data behind the lock is consistent in the child."""
 
     class Owner:
-        """Has a lock, and two numbers that are equal whenever it is free."""
+        """A lock, and two numbers that are equal whenever the lock is free."""
 
         def __init__(self) -> None:
             self.lock = threading.Lock()
@@ -200,7 +200,7 @@ def test_a_lock_given_back_in_time_is_waited_for() -> None:
 
 
 def test_the_lock_of_a_variable_is_free_in_the_child(sess: tf.Session) -> None:
-    """A thread may be in the middle of an assignment."""
+    """Another thread may be assigning the variable at the time of the fork."""
     variable = tf.get_variable("v", [], initializer=tf.zeros_initializer(), use_resource=False)
     add = tf.assign_add(variable, 1.0)
     sess.run(variable.initializer)
@@ -229,7 +229,7 @@ def _tags(path: Path) -> list[str]:
 
 
 def test_an_event_writer_begins_another_file_in_a_child(tmp_path: Path) -> None:
-    """What the parent has not written yet stays the parent's."""
+    """Events that the parent has not written yet are written by the parent only."""
 
     def summary(tag: str) -> tf.Summary:
         return tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=1.0)])

@@ -1,4 +1,4 @@
-"""Operations that are made again take the place of those made before."""
+"""Operations that are made again replace the earlier ones."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def sess() -> Iterator[tf.Session]:
 
 
 class Cell:
-    """What runs again and again, as a cell does."""
+    """Code that runs repeatedly, like a cell."""
 
     def __init__(self) -> None:
         self.last: Making | None = None
 
     def run(self, build: Callable[[], Any]) -> Any:
-        """Runs it, in place of its run before."""
+        """Run the code in place of its earlier run."""
         self.last = Making(tf.get_default_graph(), self.last)
         with self.last:
             return build()
 
     @property
     def made(self) -> Making:
-        """The last run."""
+        """The object of the last run."""
         assert self.last is not None
         return self.last
 
 
 def names() -> list[str]:
-    """Of all operations of the default graph."""
+    """Return the names of all operations of the default graph."""
     return [op.name for op in tf.get_default_graph().get_operations()]
 
 
@@ -52,7 +52,7 @@ def line(slope: float, offset: float = 1.0) -> Any:
 
 
 def test_what_is_made_as_before_is_what_it_was(sess: tf.Session) -> None:
-    """Nothing is added, no run is prepared anew, the cell and line are those of the last run."""
+    """Nothing is added, no signature is prepared again; cell and line are those of the last run."""
     cell = Cell()
     first = cell.run(lambda: line(3.0))
     assert sess.run(first) == 7.0
@@ -66,7 +66,7 @@ def test_what_is_made_as_before_is_what_it_was(sess: tf.Session) -> None:
 
 
 def test_what_comes_out_differently_takes_the_name(sess: tf.Session) -> None:
-    """What does not depend on it stays; a name asks for what is there now."""
+    """A changed operation takes the name, the others stay; the name finds the new operation."""
     cell = Cell()
     first = cell.run(lambda: line(3.0))
     assert sess.run("y:0") == 7.0
@@ -79,7 +79,7 @@ def test_what_comes_out_differently_takes_the_name(sess: tf.Session) -> None:
 
 
 def test_what_left_the_graph_is_not_an_element_of_it(sess: tf.Session) -> None:
-    """It would otherwise run what has its name now."""
+    """An operation that was replaced is refused: its name means another operation now."""
     cell = Cell()
     first = cell.run(lambda: line(3.0))
     cell.run(lambda: line(5.0))
@@ -92,7 +92,10 @@ def test_what_left_the_graph_is_not_an_element_of_it(sess: tf.Session) -> None:
 
 
 def test_what_others_stand_on_stays_under_another_name(sess: tf.Session) -> None:
-    """And who they are is told; they compute what they did."""
+    """Operations that others use stay under another name, which is reported.
+
+    Results do not change.
+    """
     cell = Cell()
     first = cell.run(lambda: line(3.0))
     user = tf.negative(first, name="user")
@@ -103,7 +106,7 @@ def test_what_others_stand_on_stays_under_another_name(sess: tf.Session) -> None
     used = {op.name: [u.name for u in users] for op, users in cell.made.still_used}
     assert used["former/y"] == ["user"]
     assert used["former/product"] == []
-    # When the user is gone, so are they, with the next run.
+    # When the consumers are gone, the next run removes these operations.
     user.op._update_input(0, sess.graph.get_tensor_by_name("x:0"))
     third = cell.run(lambda: line(6.0))
     assert sess.run(third) == 13.0
@@ -112,7 +115,7 @@ def test_what_others_stand_on_stays_under_another_name(sess: tf.Session) -> None
 
 
 def test_variables_keep_their_values(sess: tf.Session) -> None:
-    """Of the same name, dtype and shape, whatever else of the cell is different."""
+    """A variable of the same name, dtype and shape keeps its value, whatever else changed."""
 
     def build(start: float) -> tuple[Any, Any]:
         with tf.variable_scope("layer"):
@@ -137,7 +140,7 @@ def test_variables_keep_their_values(sess: tf.Session) -> None:
 def test_a_variable_of_another_shape_begins_without_a_value(
     sess: tf.Session, use_resource: bool
 ) -> None:
-    """The session drops the former value."""
+    """The session drops the value of a variable whose shape changed."""
 
     def build(size: int) -> Any:
         return tf.Variable(tf.zeros([size]), use_resource=use_resource, name="v")
@@ -153,7 +156,7 @@ def test_a_variable_of_another_shape_begins_without_a_value(
 
 
 def test_collections_hold_what_is_there_now(sess: tf.Session) -> None:
-    """In the places where it was."""
+    """A replaced object takes the same place in collections."""
 
     def build(number: int) -> None:
         for index in range(number):
@@ -169,7 +172,7 @@ def test_collections_hold_what_is_there_now(sess: tf.Session) -> None:
 
 
 def test_others_names_are_not_given_away(sess: tf.Session) -> None:
-    """A cell that grew goes around the names that came after its first run."""
+    """Names that were taken after the first run are not reused."""
     cell = Cell()
     cell.run(lambda: tf.constant(1.0, name="x"))
     tf.constant(2.0, name="x")
@@ -185,7 +188,7 @@ def test_others_names_are_not_given_away(sess: tf.Session) -> None:
 
 
 def test_layers_scopes_and_seeds_are_counted_as_in_the_first_run(sess: tf.Session) -> None:
-    """So that all names come out the same."""
+    """Counters restart with the cell, so that all names are the same."""
     tf.set_random_seed(3)
     x = tf.placeholder_with_default(tf.ones([1, 2]), [None, 2])
 
@@ -205,7 +208,7 @@ def test_layers_scopes_and_seeds_are_counted_as_in_the_first_run(sess: tf.Sessio
 
 
 def test_loops_are_made_anew(sess: tf.Session) -> None:
-    """Their operations know each other, so none of the former is mixed in."""
+    """Operations of a loop refer to each other, so the whole loop is made again."""
 
     def build() -> Any:
         _, total = tf.while_loop(lambda i, _: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
@@ -222,7 +225,7 @@ def test_loops_are_made_anew(sess: tf.Session) -> None:
 
 
 def test_a_training_step_goes_on_after_its_cell_ran_again(sess: tf.Session) -> None:
-    """With another rate, from the weights that were reached; nothing piles up."""
+    """Training continues from the current weights with another rate; nothing accumulates."""
 
     def build(rate: float) -> Any:
         w = tf.get_variable("w", [], initializer=tf.zeros_initializer())
@@ -242,7 +245,7 @@ def test_a_training_step_goes_on_after_its_cell_ran_again(sess: tf.Session) -> N
 
 
 def test_imported_nodes_are_replaced(sess: tf.Session) -> None:
-    """Under the same prefix."""
+    """Imported nodes are replaced under the same prefix."""
     with tf.Graph().as_default() as other:
         tf.constant(1.0, name="a")
     graph_def = other.as_graph_def()
@@ -258,7 +261,7 @@ def test_imported_nodes_are_replaced(sess: tf.Session) -> None:
 
 
 def test_a_cell_that_fails_loses_nothing(sess: tf.Session) -> None:
-    """What it made again counts, the rest stays; the next run puts all in order."""
+    """Operations made before the failure count, the rest stays; the next run repairs the graph."""
     cell = Cell()
     first = cell.run(lambda: line(3.0))
 
@@ -277,7 +280,7 @@ def test_a_cell_that_fails_loses_nothing(sess: tf.Session) -> None:
 
 
 def test_a_refused_operation_leaves_the_former_in_place(sess: tf.Session) -> None:
-    """The name is free only for an operation that is made."""
+    """A refused operation does not free the name of the earlier one."""
     cell = Cell()
     cell.run(lambda: tf.matmul(tf.ones([1, 2]), tf.ones([2, 1]), name="m"))
     with pytest.raises(ValueError, match="Dimensions must be equal"):
@@ -286,7 +289,7 @@ def test_a_refused_operation_leaves_the_former_in_place(sess: tf.Session) -> Non
 
 
 def test_sessions_of_all_kinds_go_on(sess: tf.Session) -> None:
-    """A second session, one that never ran, callables and partial runs."""
+    """A second session, a new one, callables and partial runs continue."""
     cell = Cell()
     first = cell.run(lambda: line(3.0))
     x = sess.graph.get_tensor_by_name("x:0")
@@ -305,7 +308,7 @@ def test_sessions_of_all_kinds_go_on(sess: tf.Session) -> None:
 
 
 def test_runs_inside_the_cell_see_what_is_there_so_far(sess: tf.Session) -> None:
-    """New operations, former ones, and both at once."""
+    """A run inside the cell uses new operations, earlier ones, or both."""
     cell = Cell()
     former = cell.run(lambda: line(3.0))
 
@@ -317,7 +320,7 @@ def test_runs_inside_the_cell_see_what_is_there_so_far(sess: tf.Session) -> None
 
 
 def test_a_queue_of_another_capacity_is_another_queue(sess: tf.Session) -> None:
-    """One that stayed the same keeps its elements."""
+    """A queue of another capacity replaces the old one; an unchanged queue keeps its elements."""
 
     def build(capacity: int) -> Any:
         return tf.FIFOQueue(3, tf.float32, [[]], name="kept"), tf.FIFOQueue(
@@ -332,7 +335,7 @@ def test_a_queue_of_another_capacity_is_another_queue(sess: tf.Session) -> None:
 
 
 def test_only_one_block_at_a_time(sess: tf.Session) -> None:
-    """Which of two an operation belongs to could not be said."""
+    """Nested blocks are refused, because the owner of an operation would be ambiguous."""
     with (
         Making(sess.graph),
         pytest.raises(RuntimeError, match="replaced already"),
@@ -345,7 +348,7 @@ def test_only_one_block_at_a_time(sess: tf.Session) -> None:
 
 
 def test_a_static_session_says_that_it_cannot() -> None:
-    """Its graph does not change; another session runs it."""
+    """A session with a static graph raises an error; another session runs the new graph."""
     config = tf.ConfigProto()
     config.experimental.optimize_for_static_graph = True
     with tf.Graph().as_default():

@@ -21,7 +21,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def test_it_is_the_default_session_until_closed() -> None:
-    """Tensors can be evaluated at once; close takes it off."""
+    """Tensors can be evaluated at once, until the session is closed."""
     sess = tf.InteractiveSession()
     assert tf.get_default_session() is sess
     assert tf.constant(3).eval() == 3
@@ -30,7 +30,7 @@ def test_it_is_the_default_session_until_closed() -> None:
 
 
 def test_its_graph_becomes_the_default_graph() -> None:
-    """A graph given is the default until close."""
+    """A given graph is the default graph until close."""
     own = tf.Graph()
     sess = tf.InteractiveSession(graph=own)
     assert tf.get_default_graph() is own
@@ -39,7 +39,7 @@ def test_its_graph_becomes_the_default_graph() -> None:
 
 
 def test_second_one_warns_with_the_cell_of_the_first() -> None:
-    """The warning says where the open one came from and how to close it."""
+    """The warning says where the open session was made and how to close it."""
     traceback_of_user.register_cell(__file__, 4, "")
     first = tf.InteractiveSession()
     traceback_of_user.forget_cells()
@@ -52,7 +52,7 @@ def test_second_one_warns_with_the_cell_of_the_first() -> None:
 
 
 def test_sessions_may_close_in_any_order() -> None:
-    """Cells are run in any order, so nesting is not enforced."""
+    """Nesting is not enforced, because cells run in any order."""
     first = tf.InteractiveSession()
     with pytest.warns(UserWarning, match="already active"):
         second = tf.InteractiveSession()
@@ -71,7 +71,7 @@ def test_close_twice_is_harmless() -> None:
 
 
 def test_a_bad_node_does_not_stop_what_does_not_need_it() -> None:
-    """Only what a run needs is placed."""
+    """Only the nodes that a run needs are placed."""
     good = tf.constant(1)
     with tf.device("/device:GPU:99"):
         tf.constant(2)
@@ -81,7 +81,7 @@ def test_a_bad_node_does_not_stop_what_does_not_need_it() -> None:
 
 
 def test_the_given_config_is_not_changed() -> None:
-    """Its own settings go into a copy."""
+    """The session's own settings go into a copy of the config."""
     config = tf.ConfigProto()
     tf.InteractiveSession(config=config).close()
     assert config.ByteSize() == 0

@@ -15,7 +15,7 @@ from tfnb.core.step_events import StepObserver
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# It takes milliseconds, which benchmarks/interrupts.py measures; a busy machine may take its time.
+# An interrupt takes milliseconds (benchmarks/interrupts.py); a busy machine may take longer.
 GENEROUS_S = 90.0
 
 
@@ -27,9 +27,9 @@ def sess() -> Iterator[tf.Session]:
 
 
 class Interrupter(StepObserver):
-    """Sends this process the signal of Ctrl-C as soon as a step runs, and notes when.
+    """Sends SIGINT to this process as soon as a step runs, and records when.
 
-    Python loses an interrupt that strikes a finalizer; as a person would, it is sent again then.
+    Python loses an interrupt that arrives in a finalizer; it is then sent again.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Interrupter(StepObserver):
         self._thread.start()
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """The step to be interrupted begins."""
+        """Start interrupting."""
         self._is_running.set()
 
     def _send(self) -> None:
@@ -54,7 +54,7 @@ class Interrupter(StepObserver):
                     break
 
     def has_stopped(self) -> None:
-        """The interrupt was heard."""
+        """Stop interrupting."""
         self._has_stopped.set()
 
     def join(self) -> None:
@@ -65,7 +65,7 @@ class Interrupter(StepObserver):
 
 
 def seconds_to_stop(sess: tf.Session, run: Callable[[], object]) -> float:
-    """How long a run goes on after Ctrl-C."""
+    """Return how long a run continues after Ctrl-C."""
     interrupter = Interrupter()
     sess.runtime.step_events.add(interrupter)
     try:
@@ -80,14 +80,14 @@ def seconds_to_stop(sess: tf.Session, run: Callable[[], object]) -> float:
 
 
 def test_a_loop_without_end_is_stopped(sess: tf.Session) -> None:
-    """Between two nodes; the next run works."""
+    """A loop stops between two nodes; the next run works."""
     i = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
     assert seconds_to_stop(sess, lambda: sess.run(i)) < GENEROUS_S
     assert sess.run(tf.constant(3)) == 3
 
 
 def test_waiting_for_a_queue_is_stopped(sess: tf.Session) -> None:
-    """What the queue holds is not lost to the step that was stopped."""
+    """The queue keeps its elements."""
     queue = tf.FIFOQueue(1, tf.float32)
     dequeue = queue.dequeue()
     assert seconds_to_stop(sess, lambda: sess.run(dequeue)) < GENEROUS_S
@@ -96,14 +96,14 @@ def test_waiting_for_a_queue_is_stopped(sess: tf.Session) -> None:
 
 
 def test_waiting_in_a_callable_is_stopped(sess: tf.Session) -> None:
-    """Prepared calls too."""
+    """Prepared callables are interrupted as well."""
     dequeue = sess.make_callable(tf.FIFOQueue(1, tf.float32).dequeue())
     assert seconds_to_stop(sess, dequeue) < GENEROUS_S
     assert sess.run(tf.constant(3)) == 3
 
 
 def test_waiting_in_a_partial_run_is_stopped(sess: tf.Session) -> None:
-    """The handle may be lost, the session is not."""
+    """The session stays usable; the handle may be lost."""
     interrupter = Interrupter()
 
     def go(value: float) -> float:
@@ -122,7 +122,7 @@ def test_waiting_in_a_partial_run_is_stopped(sess: tf.Session) -> None:
 
 
 def test_waiting_for_a_sender_that_does_not_come_is_stopped(sess: tf.Session) -> None:
-    """A Recv of a file that was cut wrongly waits for ever, until somebody has had enough."""
+    """A Recv without its Send, in a file that was cut wrongly, waits until it is interrupted."""
     cpu = "/job:localhost/replica:0/task:0/device:CPU:0"
     graph_def = tf.GraphDef()
     node = graph_def.node.add(name="orphan", op="_Recv")
@@ -136,7 +136,7 @@ def test_waiting_for_a_sender_that_does_not_come_is_stopped(sess: tf.Session) ->
 
 
 def test_a_long_chain_is_stopped_between_two_nodes(sess: tf.Session) -> None:
-    """Without control flow and without anything to wait for."""
+    """A chain without control flow and waiting kernels stops between two nodes."""
     x = tf.placeholder(tf.float32, [300, 300])
     y = x
     for _ in range(400):
@@ -148,7 +148,7 @@ def test_a_long_chain_is_stopped_between_two_nodes(sess: tf.Session) -> None:
 
 
 def test_two_devices_that_wait_for_each_other_are_stopped() -> None:
-    """A loop without end whose condition travels between devices."""
+    """An endless loop whose condition is sent between devices stops."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
 
@@ -163,7 +163,7 @@ def test_two_devices_that_wait_for_each_other_are_stopped() -> None:
 
 
 def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
-    """The kernel there ends by itself; nobody waits for it."""
+    """The step stops at once; the kernel in the pool ends later."""
     interrupter = Interrupter()
     may_go, ended = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""An interrupt may come between any two calls inside a run; what was half made is undone."""
+"""An interrupt at any call inside a run undoes what was only partly made."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# Not everything below a directory of that name: the environment may lie in it, too.
+# Compare the whole folder: the environment may lie in a directory of the same name.
 _OURS = str(Path(tf.__file__).parent)
 
 
 def is_finalizing(frame: Any) -> bool:
-    """Whether a collected object is being torn down, where Python ignores what is raised."""
+    """Return whether a finalizer runs, where Python ignores exceptions."""
     while frame is not None:
         if frame.f_code.co_name == "__del__":
             return True
@@ -36,12 +36,13 @@ def is_finalizing(frame: Any) -> bool:
 
 
 def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
-    """Whether ``run`` was still going on at its so-many-th call, where Ctrl-C is pressed."""
+    """Return whether ``run`` had not ended at call number n, where SIGINT is raised."""
     left = number
 
     def count(frame: Any, event: str, argument: Any) -> None:
         nonlocal left
-        # Closing a generator that was left counts as a call, where nobody could catch anything.
+        # Closing an abandoned generator counts as a call, but no caller could catch an exception
+        # there.
         if event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR:
             left -= 1
             if (
@@ -67,7 +68,7 @@ def interrupted_at(number: int, run: Callable[[], Any]) -> bool:
 def check_everywhere(
     make: Callable[[], tuple[tf.Session, Callable[[], Any]]], expected: Any, step: int
 ) -> int:
-    """Interrupts fresh runs at call 1, 1 + step, ...; each must succeed when tried again."""
+    """Interrupt fresh runs at call 1, 1 + step, ...; each must succeed when it is repeated."""
     number = 1
     while True:
         with tf.Graph().as_default():
@@ -82,7 +83,7 @@ def check_everywhere(
 
 
 def first_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Nothing was sent, placed or compiled yet."""
+    """Prepare a run before which nothing was sent, placed or compiled."""
     x = tf.placeholder(tf.float32, [2])
     y = tf.multiply(x, 2.0) + 1.0
     sess = tf.Session()
@@ -90,14 +91,14 @@ def first_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def second_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """All is prepared."""
+    """Prepare a run whose signature is prepared."""
     sess, run = first_run()
     run()
     return sess, run
 
 
 def extending_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """New nodes join those that were sent, with a function among them."""
+    """Prepare a run that sends new nodes and a function."""
     sess, _ = first_run()
     x = tf.constant([1.0, 2.0])
     sess.run(x)
@@ -106,14 +107,14 @@ def extending_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def loop_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Frames and iterations."""
+    """Prepare a run with frames and iterations."""
     out = tf.while_loop(lambda i: i < 4, lambda i: i + 1, [tf.constant(0)])
     sess = tf.Session()
     return sess, lambda: sess.run(out)
 
 
 def two_devices_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Transfers between partitions."""
+    """Prepare a run with transfers between partitions."""
     x = tf.constant(3.0)
     with tf.device("/cpu:1"):
         y = tf.negative(tf.identity(x))
@@ -124,7 +125,7 @@ def two_devices_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def queue_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Asynchronous kernels."""
+    """Prepare a run with asynchronous kernels."""
     queue = tf.FIFOQueue(100, tf.float32)
     fill, dequeue = queue.enqueue_many([tf.constant([5.0] * 10)]), queue.dequeue()
     sess = tf.Session()
@@ -133,7 +134,7 @@ def queue_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def stage_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Who waits at a staging area is served by whoever puts something in."""
+    """Prepare a run that waits at a staging area until another thread puts an element in."""
     area = StagingArea([tf.float32], shapes=[[]], capacity=1)
     put, got = area.put([tf.constant(5.0)]), area.get()
     sess = tf.Session()
@@ -141,7 +142,7 @@ def stage_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def ordered_map_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Tuples by key, in parts."""
+    """Prepare a run on an ordered map with partial tuples."""
     area = MapStagingArea(
         [tf.float32, tf.float32], shapes=[[], []], names=["a", "b"], capacity=2, ordered=True
     )
@@ -161,7 +162,7 @@ def ordered_map_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def mutex_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """A critical section: whoever is interrupted inside leaves it."""
+    """Prepare a run of a critical section; an interrupted run leaves it."""
     section = tf.CriticalSection(shared_name="section")
     one = tf.constant(1.0)
     outs = [section.execute(lambda: one + 1.0) for _ in range(2)]
@@ -170,7 +171,7 @@ def mutex_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def barrier_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Elements come together from two components."""
+    """Prepare a run in which elements are completed from two components."""
     barrier = Barrier((tf.float32, tf.float32), shapes=((), ()))
     keys = tf.placeholder(tf.string, [1])
     halves = [barrier.insert_many(i, keys, tf.constant([5.0])) for i in (0, 1)]
@@ -187,7 +188,7 @@ def barrier_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def accumulator_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Gradients are counted once or not at all: the mean says so."""
+    """Prepare a run that counts gradients; the mean shows that each counts once or not at all."""
     gathered = tf.ConditionalAccumulator(tf.float32, shape=[])
     apply = gathered.apply_grad(tf.constant(5.0), local_step=tf.constant(1 << 40, tf.int64))
     take = gathered.take_grad(1)
@@ -196,7 +197,7 @@ def accumulator_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """Kernels on threads of a pool."""
+    """Prepare a run with kernels on threads of a pool."""
     x = tf.placeholder(tf.float32, [2])
     y = tf.multiply(x, 2.0) + tf.exp(x - x)
     sess = tf.Session(config=tf.ConfigProto(use_per_session_threads=True))
@@ -204,7 +205,7 @@ def pool_run() -> tuple[tf.Session, Callable[[], Any]]:
 
 
 def left_run() -> tuple[tf.Session, Callable[[], Any]]:
-    """A function of two partitions that a debugger has left in the middle of a loop."""
+    """Prepare a run that a debugger has left in a loop of a function of two partitions."""
     limit = tf.placeholder(tf.int32, [])
 
     def body(i: Any, v: Any) -> Any:
@@ -244,17 +245,17 @@ def left_run() -> tuple[tf.Session, Callable[[], Any]]:
 def test_an_interrupt_at_any_call_leaves_the_session_usable(
     make: Callable[[], tuple[tf.Session, Callable[[], Any]]], expected: Any, step: int, stride: int
 ) -> None:
-    """The same run, asked for again, gives its value."""
+    """The repeated run gives its value."""
     assert check_everywhere(make, expected, step * stride) > 1
 
 
 def test_an_interrupt_while_nodes_are_sent_leaves_none_behind() -> None:
-    """They are sent again, whole."""
+    """The nodes are sent again completely."""
     check_everywhere(extending_run, [3.0, 6.0], 331)
 
 
 def test_threads_of_other_runs_are_not_disturbed() -> None:
-    """Only the thread that was interrupted stops."""
+    """Only the interrupted thread stops."""
     with tf.Graph().as_default(), tf.Session() as sess:
         queue = tf.FIFOQueue(1, tf.float32)
         dequeue = queue.dequeue()

@@ -1,4 +1,4 @@
-"""What a step holds is freed when the step ends or earlier, without the help of the collector."""
+"""Memory of a step is freed at its end or earlier, without the garbage collector."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Watched(np.ndarray):
-    """An array that can be watched as it goes."""
+    """An array that accepts weak references."""
 
 
 @pytest.fixture(autouse=True)
 def no_collector() -> Iterator[None]:
-    """Reference counts alone have to do."""
+    """Turn the garbage collector off."""
     gc.collect()
     gc.disable()
     yield
@@ -31,24 +31,24 @@ def no_collector() -> Iterator[None]:
 
 
 class Maker:
-    """Makes arrays inside a graph and counts how many of them live."""
+    """Makes arrays inside a graph and counts those that are alive."""
 
     def __init__(self) -> None:
         self.made: list[weakref.ref[np.ndarray]] = []
 
     def __call__(self, *_: object) -> np.ndarray:
-        """A new array."""
+        """Make a new array."""
         array = np.zeros(8, np.float32).view(Watched)
         self.made.append(weakref.ref(array))
         return array
 
     @property
     def num_alive(self) -> int:
-        """How many of them somebody still holds."""
+        """How many arrays are alive."""
         return sum(found() is not None for found in self.made)
 
     def op(self, x: tf.Tensor) -> tf.Tensor:
-        """One array of the graph."""
+        """Return an op that makes an array."""
         y = tf.py_func(self, [x], tf.float32)
         y.set_shape([8])
         return y
@@ -56,7 +56,10 @@ class Maker:
 
 @pytest.mark.parametrize("num_runs", [1, 4])
 def test_a_step_leaves_no_tensor_behind(num_runs: int) -> None:
-    """In order, lowered, with branches and loops, on two devices."""
+    """No array is alive after a step.
+
+    A schedule, emitted, with branches and loops, on two devices.
+    """
     maker = Maker()
     config = tf.ConfigProto(device_count={"CPU": 2})
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
@@ -78,7 +81,7 @@ def test_a_step_leaves_no_tensor_behind(num_runs: int) -> None:
 
 
 def test_a_step_that_fails_leaves_no_tensor_behind() -> None:
-    """Once its error is gone."""
+    """No array is alive once the error of the step is gone."""
     maker = Maker()
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder_with_default(1.0, [])
@@ -91,7 +94,7 @@ def test_a_step_that_fails_leaves_no_tensor_behind() -> None:
 
 
 def test_a_step_that_stood_still_leaves_no_tensor_behind() -> None:
-    """Neither what had been computed nor who waited."""
+    """No computed value and no waiting kernel is kept."""
     maker = Maker()
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder_with_default(1.0, [])
@@ -106,7 +109,7 @@ def test_a_step_that_stood_still_leaves_no_tensor_behind() -> None:
 
 
 def test_a_value_is_freed_at_its_last_use() -> None:
-    """A chain of a hundred arrays needs two at a time, in order and lowered."""
+    """A chain of a hundred arrays needs two at a time, by schedule and as emitted function."""
     maker, most = Maker(), []
 
     def count(_: np.ndarray) -> np.ndarray:
@@ -123,7 +126,7 @@ def test_a_value_is_freed_at_its_last_use() -> None:
 
 
 def test_a_loop_holds_no_more_than_its_iterations_in_flight() -> None:
-    """A thousand iterations, each with an array of its own."""
+    """A loop of a thousand iterations, each with its own array, keeps only iterations in flight."""
     maker, most = Maker(), []
 
     def body(i: tf.Tensor, a: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -142,7 +145,7 @@ def test_a_loop_holds_no_more_than_its_iterations_in_flight() -> None:
 
 
 def test_a_closed_session_drops_its_executors() -> None:
-    """Also while somebody holds on to the session."""
+    """The executors are freed although the session object is alive."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [2])
         y = tf.py_func(np.negative, [tf.random_uniform([2]) + x], tf.float32)
@@ -156,7 +159,7 @@ def test_a_closed_session_drops_its_executors() -> None:
 
 
 def test_a_session_that_is_forgotten_goes() -> None:
-    """With all it ran."""
+    """An unreferenced session is freed with everything it ran."""
     with tf.Graph().as_default():
         y = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
         sess = tf.Session()
@@ -168,7 +171,7 @@ def test_a_session_that_is_forgotten_goes() -> None:
 
 
 def test_threads_that_end_leave_nothing() -> None:
-    """What a thread ran goes with it."""
+    """Data of a thread is freed when the thread ends."""
     maker = Maker()
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder_with_default(1.0, [])

@@ -22,12 +22,12 @@ def sess() -> Iterator[tf.Session]:
 
 
 def placeholders(*names: str) -> list[tf.Tensor]:
-    """Scalar placeholders under these names."""
+    """Return scalar placeholders with these names."""
     return [tf.placeholder(tf.float32, [], name=name) for name in names]
 
 
 def test_values_are_fed_and_fetched_piece_by_piece(sess: tf.Session) -> None:
-    """Each call gives what can be computed by then."""
+    """Each call returns what can be computed from the feeds so far."""
     a, b, c = placeholders("a", "b", "c")
     r1 = a + b
     r2 = r1 * c
@@ -55,7 +55,7 @@ def test_each_op_runs_once(sess: tf.Session) -> None:
 
 
 def test_a_fed_array_may_be_refilled_before_the_next_call(sess: tf.Session) -> None:
-    """The step works with what was fed."""
+    """The step uses a copy of the fed value."""
     a, b = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
     first, total = a * 2.0, a + b
     handle = sess.partial_run_setup([first, total], [a, b])
@@ -66,7 +66,7 @@ def test_a_fed_array_may_be_refilled_before_the_next_call(sess: tf.Session) -> N
 
 
 def test_calls_may_only_feed_or_only_fetch(sess: tf.Session) -> None:
-    """In any order that can be computed."""
+    """Calls may only feed or only fetch, in any order that can be computed."""
     a, b = placeholders("a", "b")
     c = tf.constant(2.0)
     r = a + b
@@ -77,14 +77,14 @@ def test_calls_may_only_feed_or_only_fetch(sess: tf.Session) -> None:
 
 
 def test_setup_without_feeds_is_fine(sess: tf.Session) -> None:
-    """A step that needs nothing."""
+    """A partial run without feeds works."""
     r = tf.constant(1.0) + 1.0
     handle = sess.partial_run_setup([r])
     assert sess.partial_run(handle, r) == 2.0
 
 
 def test_setup_takes_a_single_feed_and_names(sess: tf.Session) -> None:
-    """A feed need not stand in a list."""
+    """A single feed need not be in a list; names are accepted."""
     (a,) = placeholders("a")
     r = a + 1.0
     handle = sess.partial_run_setup(r, "a:0")
@@ -92,14 +92,14 @@ def test_setup_takes_a_single_feed_and_names(sess: tf.Session) -> None:
 
 
 def test_setup_needs_something_to_compute(sess: tf.Session) -> None:
-    """Nothing to fetch or run is a mistake."""
+    """A setup with nothing to fetch or run is refused."""
     (a,) = placeholders("a")
     with pytest.raises(tf.errors.InvalidArgumentError, match="at least one target"):
         sess.partial_run_setup([], [a])
 
 
 def test_targets_of_setup_run(sess: tf.Session) -> None:
-    """An operation named at setup runs when its inputs are there."""
+    """A target runs when its inputs are available."""
     v = tf.Variable(0.0, use_resource=False)
     sess.run(v.initializer)
     (a,) = placeholders("a")
@@ -112,7 +112,7 @@ def test_targets_of_setup_run(sess: tf.Session) -> None:
 
 
 def test_what_was_not_declared_is_refused(sess: tf.Session) -> None:
-    """Feeds and fetches alike, and the handle stays usable."""
+    """Undeclared feeds and fetches are refused, and the handle stays usable."""
     a, b = placeholders("a", "b")
     r, other = a + 1.0, a * 2.0
     handle = sess.partial_run_setup([r], [a])
@@ -124,7 +124,7 @@ def test_what_was_not_declared_is_refused(sess: tf.Session) -> None:
 
 
 def test_feeding_or_fetching_twice_is_refused(sess: tf.Session) -> None:
-    """Each belongs to one call."""
+    """Each declared tensor may be used in one call only."""
     a, b = placeholders("a", "b")
     r1, r2 = a + 1.0, a + b
     handle = sess.partial_run_setup([r1, r2], [a, b])
@@ -136,7 +136,7 @@ def test_feeding_or_fetching_twice_is_refused(sess: tf.Session) -> None:
 
 
 def test_fetch_that_lacks_a_feed_is_refused_at_once(sess: tf.Session) -> None:
-    """It does not block, and the feed may still come."""
+    """The call does not block, and the feed may follow."""
     a, b = placeholders("a", "b")
     r = a + b
     handle = sess.partial_run_setup([r], [a, b])
@@ -145,7 +145,7 @@ def test_fetch_that_lacks_a_feed_is_refused_at_once(sess: tf.Session) -> None:
 
 
 def test_fetch_that_waits_for_an_unfed_placeholder_is_refused(sess: tf.Session) -> None:
-    """A control edge from it counts, and the fetch comes when it was fed."""
+    """A control edge from the placeholder counts; after the feed the fetch works."""
     (a,) = placeholders("a")
     with tf.control_dependencies([a.op]):
         r = tf.constant(3.0)
@@ -158,7 +158,7 @@ def test_fetch_that_waits_for_an_unfed_placeholder_is_refused(sess: tf.Session) 
 
 
 def test_fetch_behind_a_fed_tensor_waits_for_all_feeds_before_it(sess: tf.Session) -> None:
-    """TensorFlow looks through what was fed."""
+    """The fetch waits for feeds before the fed tensor as well, as in TensorFlow."""
     (a,) = placeholders("a")
     b = a + 1.0
     r = b * 2.0
@@ -169,7 +169,7 @@ def test_fetch_behind_a_fed_tensor_waits_for_all_feeds_before_it(sess: tf.Sessio
 
 
 def test_handle_ends_when_everything_was_used(sess: tf.Session) -> None:
-    """Then it is as unknown as one made up."""
+    """The handle is then as invalid as an invented one."""
     (a,) = placeholders("a")
     r = a + 1.0
     handle = sess.partial_run_setup([r], [a])
@@ -180,7 +180,7 @@ def test_handle_ends_when_everything_was_used(sess: tf.Session) -> None:
 
 
 def test_what_fails_without_any_feed_is_told_by_the_first_call(sess: tf.Session) -> None:
-    """The setup gives a handle; the call tells the error and ends it."""
+    """The setup returns a handle; the first call raises the error and ends the handle."""
     a, b = placeholders("a", "b")
     r = tf.stack([a, b])
     handle = sess.partial_run_setup([r], [a])
@@ -192,7 +192,7 @@ def test_what_fails_without_any_feed_is_told_by_the_first_call(sess: tf.Session)
 
 
 def test_partial_run_takes_no_operations(sess: tf.Session) -> None:
-    """They belong to the setup."""
+    """Operations may only be given to the setup."""
     (a,) = placeholders("a")
     r = a + 1.0
     handle = sess.partial_run_setup([r, r.op], [a])
@@ -201,7 +201,7 @@ def test_partial_run_takes_no_operations(sess: tf.Session) -> None:
 
 
 def test_handles_and_plain_runs_are_independent(sess: tf.Session) -> None:
-    """Several steps may be open at once."""
+    """Several partial runs and plain runs may be open at once."""
     a, b = placeholders("a", "b")
     r1, r2 = a + 1.0, a + b
     handles = [sess.partial_run_setup([r1, r2], [a, b]) for _ in range(5)]
@@ -213,7 +213,7 @@ def test_handles_and_plain_runs_are_independent(sess: tf.Session) -> None:
 
 
 def test_handles_may_be_used_by_several_threads(sess: tf.Session) -> None:
-    """One handle per thread, all in one session."""
+    """Threads use one handle each, all in one session."""
     a, b = placeholders("a", "b")
     r1, r2 = a + 1.0, a * b
     wrong: list[object] = []
@@ -235,7 +235,7 @@ def test_handles_may_be_used_by_several_threads(sess: tf.Session) -> None:
 
 
 def test_closed_session_takes_no_partial_run(sess: tf.Session) -> None:
-    """Python says so before the runtime is asked; an open handle does not hinder closing."""
+    """The check is in Python, before the runtime; an open handle does not prevent closing."""
     (a,) = placeholders("a")
     r = a + 1.0
     handle = sess.partial_run_setup([r], [a])
@@ -247,14 +247,14 @@ def test_closed_session_takes_no_partial_run(sess: tf.Session) -> None:
 
 
 def test_setup_on_an_empty_graph_is_refused() -> None:
-    """As run refuses it."""
+    """The error is that of run."""
     with tf.Session(graph=tf.Graph()) as sess:
         with pytest.raises(RuntimeError, match="The Session graph is empty"):
             sess.partial_run_setup([], [])
 
 
 def test_fed_tensor_can_be_fetched(sess: tf.Session) -> None:
-    """It is answered from the feed of the same call."""
+    """The result is the feed of the same call."""
     (a,) = placeholders("a")
     r = a + 1.0
     handle = sess.partial_run_setup([r], [a])
@@ -263,7 +263,7 @@ def test_fed_tensor_can_be_fetched(sess: tf.Session) -> None:
 
 
 def test_a_loop_that_lacks_the_feed_of_another_variable_says_so(sess: tf.Session) -> None:
-    """It goes on for as many iterations as may be in flight; TensorFlow then waits for ever."""
+    """Iterations in flight run, then an error names the feed; TensorFlow waits forever."""
     x, z = tf.placeholder(tf.int32, [], name="x"), tf.placeholder(tf.int32, [], name="z")
     found = {}
     for limit in (3, 50):
@@ -279,7 +279,7 @@ def test_a_loop_that_lacks_the_feed_of_another_variable_says_so(sess: tf.Session
 
 
 def test_what_was_computed_before_is_refused_where_a_feed_is_missing(sess: tf.Session) -> None:
-    """A later run of the same signature is asked anew what its own calls fed."""
+    """A later partial run of the same signature checks its own feeds."""
     a, b = placeholders("a", "b")
     first = a + 1.0
     second = first * b

@@ -1,4 +1,4 @@
-"""``tf.config``: what is said there holds for sessions that are given no configuration."""
+"""``tf.config``: settings for sessions that are opened without a configuration."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from tfnb.core import array_module
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test begins, and leaves the process, without settings."""
+    """Clear the settings before and after each test."""
     monkeypatch.setattr(process_config, "_config", tf.ConfigProto())
     monkeypatch.setattr(process_config, "_devices", process_config._Devices())
 
 
 def config_of_a_session(**options: Any) -> tf.ConfigProto:
-    """What a new session is given."""
+    """Return the configuration of a new session."""
     with tf.Session(graph=tf.Graph(), **options) as sess:
         return sess._config
 
 
 def test_a_session_has_the_settings_as_it_is_opened() -> None:
-    """Later ones are for later sessions; a configuration of its own is the whole of it."""
+    """Later settings apply to later sessions.
+
+    A session's own configuration replaces all of them.
+    """
     assert config_of_a_session() == tf.ConfigProto()
     tf.config.threading.set_inter_op_parallelism_threads(3)
     tf.config.threading.set_intra_op_parallelism_threads(2)
@@ -46,7 +49,7 @@ def test_a_session_has_the_settings_as_it_is_opened() -> None:
 
 
 def test_one_cpu_is_used_as_several_devices() -> None:
-    """As TensorFlow lists and configures them."""
+    """Logical CPU devices are listed and configured as in TensorFlow."""
     (cpu,) = tf.config.list_physical_devices("CPU")
     assert cpu == tf.config.PhysicalDevice("/physical_device:CPU:0", "CPU")
     one = tf.config.LogicalDeviceConfiguration()
@@ -62,7 +65,7 @@ def test_one_cpu_is_used_as_several_devices() -> None:
 
 
 def test_placements_are_told_where_they_are_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    """On stderr, a line for each node."""
+    """The placement is logged to stderr, one line per node."""
     tf.debugging.set_log_device_placement(True)
     assert tf.debugging.get_log_device_placement()
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -72,13 +75,13 @@ def test_placements_are_told_where_they_are_asked_for(capfd: pytest.CaptureFixtu
 
 @pytest.fixture
 def two_gpus(monkeypatch: pytest.MonkeyPatch) -> list[tf.config.PhysicalDevice]:
-    """A machine where two CUDA devices are listed; no session is opened on it."""
+    """A machine that lists two CUDA devices; no session is opened on it."""
     monkeypatch.setattr(array_module, "gpu_count", lambda: 2)
     return tf.config.list_physical_devices("GPU")
 
 
 def test_gpus_grow_are_chosen_and_divided(two_gpus: list[Any]) -> None:
-    """In the words of ``ConfigProto.gpu_options``; growth may be said one after the other."""
+    """Settings become ``ConfigProto.gpu_options``; memory growth may be set device by device."""
     first, second = two_gpus
     assert second.name == "/physical_device:GPU:1"
     assert tf.config.experimental.get_memory_growth(first) is None
@@ -102,7 +105,7 @@ def test_gpus_grow_are_chosen_and_divided(two_gpus: list[Any]) -> None:
 
 
 def test_devices_that_are_not_there_are_refused(two_gpus: list[Any]) -> None:
-    """With TensorFlow's words; nothing is changed then."""
+    """The message is TensorFlow's, and no setting changes."""
     (cpu,), gpu = tf.config.list_physical_devices("CPU"), two_gpus[0]
     limited = tf.config.LogicalDeviceConfiguration(memory_limit=1)
     other = tf.config.PhysicalDevice("/physical_device:GPU:7", "GPU")
@@ -132,7 +135,7 @@ def test_devices_that_are_not_there_are_refused(two_gpus: list[Any]) -> None:
 
 
 def test_optimizers_of_graphs_are_switched_by_name() -> None:
-    """Booleans become ON and OFF; other names are passed over, wrong types change nothing."""
+    """Booleans become ON and OFF; other names are ignored, wrong types change nothing."""
     options = tf.config.optimizer
     assert options.get_experimental_options() == {
         "disable_model_pruning": False,
@@ -155,7 +158,7 @@ def test_optimizers_of_graphs_are_switched_by_name() -> None:
 
 
 def test_asking_for_xla_is_remembered() -> None:
-    """And changes nothing else."""
+    """The setting is stored and has no effect."""
     assert tf.config.optimizer.get_jit() == ""
     tf.config.optimizer.set_jit(True)
     assert tf.config.optimizer.get_jit() == "autoclustering"

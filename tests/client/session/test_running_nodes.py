@@ -1,4 +1,4 @@
-"""Who asks a step from outside hears which node runs, whatever the step runs as."""
+"""A step in any form tells observers from outside which node runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def graph():
 
 
 class Slow:
-    """A node that waits: until somebody has looked, in the turn that is asked for."""
+    """A node that waits in a chosen call until the test has looked."""
 
     def __init__(self, turn=0):
         self.turn = turn
@@ -35,7 +35,7 @@ class Slow:
         self.may_go = threading.Event()
 
     def wait(self, value):
-        """The Python function of the node."""
+        """Wait; this is the Python function of the node."""
         number, self.num_calls = self.num_calls, self.num_calls + 1
         if number == self.turn:
             self.is_there.set()
@@ -43,14 +43,14 @@ class Slow:
         return value
 
     def node(self, x, name="slow"):
-        """The node, with the static shape of its input."""
+        """Return the node, with the static shape of its input."""
         found = tf.py_func(self.wait, [x], x.dtype, name=name)
         found.set_shape(x.shape)
         return found
 
 
 def look(slow, session, fetch, feeds=None, ask=None):
-    """What is running while the slow node waits, and the result of the step."""
+    """Return the running nodes while the slow node waits, and the result of the step."""
     results = []
     thread = threading.Thread(target=lambda: results.append(session.run(fetch, feeds)))
     thread.start()
@@ -66,7 +66,7 @@ def look(slow, session, fetch, feeds=None, ask=None):
 
 @ALL_WAYS
 def test_the_slow_one_of_many_nodes_is_named(graph, when):
-    """Straight code: nodes before and behind it are not."""
+    """In straight-line code the slow node is named, not those before and behind it."""
     slow, other = Slow(), Slow(turn=-1)
     x = tf.placeholder(tf.float32, [], name="x")
     y = other.node(tf.negative(slow.node(other.node(x + 1.0, "before"))), "behind")
@@ -79,7 +79,7 @@ def test_the_slow_one_of_many_nodes_is_named(graph, when):
 
 
 def test_a_step_on_its_shortest_way_is_told_too(graph):
-    """A signature that ran a few times needs neither options nor a frame."""
+    """A step of a prepared signature, which has neither options nor a frame, is sampled too."""
     slow = Slow(turn=6)
     x = tf.placeholder(tf.float32, [])
     y = slow.node(x * 2.0) + 1.0
@@ -94,7 +94,7 @@ def test_a_step_on_its_shortest_way_is_told_too(graph):
 
 @ALL_WAYS
 def test_a_loop_says_its_iteration(graph, when):
-    """A node of the inner of two loops."""
+    """The node of the inner of two loops is named with its iteration."""
     slow = Slow(turn=5)
 
     def inner(i):
@@ -111,7 +111,7 @@ def test_a_loop_says_its_iteration(graph, when):
 
 @ALL_WAYS
 def test_a_function_names_its_caller(graph, when):
-    """A function that is called by a function, in a loop."""
+    """A node of a function in a function in a loop is named with its callers."""
     slow = Slow(turn=1)
 
     @function.Defun(tf.float32, func_name="inner", noinline=True)
@@ -141,7 +141,7 @@ def test_a_function_names_its_caller(graph, when):
 
 @ALL_WAYS
 def test_a_node_of_another_device_is_named_with_it(graph, when):
-    """Two partitions: run as one function, and one after the other."""
+    """Two partitions run as one function or one after the other."""
     slow = Slow(turn=2)
     x = tf.placeholder(tf.float32, [])
     with tf.device("/cpu:1"):
@@ -159,7 +159,7 @@ def test_a_node_of_another_device_is_named_with_it(graph, when):
 
 
 def test_a_node_of_a_cond_is_named(graph):
-    """The side that was taken."""
+    """The node on the taken side is named."""
     slow = Slow()
     x = tf.placeholder(tf.float32, [])
     y = tf.cond(x > 0.0, lambda: slow.node(x), lambda: slow.node(-x, "other"))
@@ -170,7 +170,7 @@ def test_a_node_of_a_cond_is_named(graph):
 
 
 def test_a_call_that_runs_along_with_the_step_names_its_caller(graph):
-    """The function takes from a queue, so that it is driven with the caller's nodes."""
+    """A function that dequeues is driven with the caller's nodes, and its node names the caller."""
     slow = Slow()
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
 
@@ -190,7 +190,7 @@ def test_a_call_that_runs_along_with_the_step_names_its_caller(graph):
 
 
 def test_a_watched_step_is_told_alike(graph):
-    """With a trace the reference executor runs a fixed order."""
+    """A traced step, which runs as a schedule, is sampled in the same way."""
     slow = Slow()
     y = tf.negative(slow.node(tf.constant(1.0)))
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -209,7 +209,7 @@ def test_a_watched_step_is_told_alike(graph):
 
 
 def test_each_step_in_flight_has_a_node(graph):
-    """Two threads in one session, and a third session that is left out."""
+    """Two threads of one session have a node each; a third session is left out."""
     slows = [Slow(), Slow(), Slow()]
     fetches = [slow.node(tf.constant(1.0), f"slow{i}") for i, slow in enumerate(slows)]
     with tf.Session() as session, tf.Session() as other:
@@ -232,7 +232,7 @@ def test_each_step_in_flight_has_a_node(graph):
 
 
 def test_a_step_inside_a_step_is_told_apart(graph):
-    """A Python function that runs another session names itself, and the other its own node."""
+    """A Python function that runs another session is named, and so is the node in that session."""
     seen = []
     inside = tf.Graph()
     with inside.as_default():
@@ -253,7 +253,7 @@ def test_a_step_inside_a_step_is_told_apart(graph):
 
 
 def test_threads_of_a_pool_are_told_too(graph):
-    """Both kernels run at once."""
+    """Both kernels that run in threads of a pool are named."""
     slows = [Slow(), Slow()]
     y = tf.add(*[slow.node(tf.constant(1.0), f"slow{i}") for i, slow in enumerate(slows)])
     with tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=3)) as session:
@@ -270,7 +270,7 @@ def test_threads_of_a_pool_are_told_too(graph):
 
 @ALL_WAYS
 def test_a_step_that_is_held_says_what_ran_last(graph, when):
-    """Between two iterations of a loop."""
+    """A step held between two iterations of a loop names its last node."""
     slow = Slow(turn=1)
     loop = tf.while_loop(lambda i: i < 3, lambda i: slow.node(i) + 1, [0], parallel_iterations=1)
     with lowering(when), tf.Session() as session:
@@ -294,7 +294,7 @@ def test_a_step_that_is_held_says_what_ran_last(graph, when):
 
 
 def test_waiting_says_what_runs_and_where_it_was_made(graph):
-    """The text for people."""
+    """The text of Session.waiting names the running node and the line that made it."""
     slow = Slow(turn=1)
     loop = tf.while_loop(lambda i: i < 2, lambda i: slow.node(i) + 1, [0], parallel_iterations=1)
     with tf.Session() as session:
@@ -306,10 +306,10 @@ def test_waiting_says_what_runs_and_where_it_was_made(graph):
 
 @ALL_WAYS
 def test_a_time_out_names_the_node_that_ran(graph, when):
-    """The deadline passes while a kernel computes; the error comes when it is done."""
+    """The deadline passes while a kernel computes; the error comes when the kernel is done."""
 
     def wait(value):
-        """Until the step is asked to end."""
+        """Wait until the step is asked to end."""
         (state,) = session.runtime.active_steps()
         while state.stop is None:
             threading.Event().wait(0.001)
@@ -331,7 +331,7 @@ def test_a_time_out_names_the_node_that_ran(graph, when):
 
 @ALL_WAYS
 def test_an_interrupt_names_the_node_it_struck(graph, when):
-    """In straight code and in a function that a loop calls."""
+    """The error names a node in straight-line code or in a function that a loop calls."""
 
     def strike(value):
         if value >= 2:
@@ -362,7 +362,7 @@ def test_an_interrupt_names_the_node_it_struck(graph, when):
 
 
 def test_looking_keeps_no_tensor_alive(graph):
-    """What a loop is done with is gone, although somebody saw its variables."""
+    """Arrays of finished iterations are freed, although variables of the loop were read."""
     import gc
     import weakref
 
@@ -392,7 +392,7 @@ def test_looking_keeps_no_tensor_alive(graph):
 
 
 def test_a_sampler_counts_the_slow_node(graph):
-    """Nodes beside it are not seen; the text says where it was made."""
+    """Only the slow node is counted; the text has the line that made it."""
     slow, seen = Slow(), threading.Event()
     y = tf.negative(slow.node(tf.constant(1.0)))
 
@@ -415,7 +415,7 @@ def test_a_sampler_counts_the_slow_node(graph):
 
 
 def test_a_sampler_tells_callers_apart_and_leaves_out_the_rest(graph):
-    """A node of a function is counted for each of its callers."""
+    """A node of a function is counted for each caller, and nodes with few samples are summed up."""
     slows = [Slow(), Slow()]
 
     def wait(number, value):

@@ -1,4 +1,4 @@
-"""What of its graph a session gives the runtime: all, or what a run needs."""
+"""Which part of its graph a session sends to the runtime: all of it, or what a run needs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def sess() -> Iterator[tf.Session]:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions take ten operations for many."""
+    """Lower the limit for large graphs to ten operations."""
     monkeypatch.setattr(sent_graph, "MANY", 10)
 
 
 def has(sess: tf.Session, *names: str) -> list[bool]:
-    """Whether the runtime has nodes of these names."""
+    """Return whether the runtime has nodes of these names."""
     return [sess.runtime.has_node(name) for name in names]
 
 
@@ -69,7 +69,7 @@ versions { producer: 24 }
 def test_a_bad_import_fails_only_what_needs_it(
     sess: tf.Session, text: str, ran_before: bool
 ) -> None:
-    """A function that cannot be read, a call of none: other runs go on, old nodes and new."""
+    """A malformed function or a call of a missing one does not affect other runs."""
     x = tf.placeholder(tf.float32, [], name="x")
     y = x + 1.0
     if ran_before:
@@ -91,7 +91,7 @@ def test_a_bad_import_fails_only_what_needs_it(
 
 
 def test_a_bad_device_fails_only_what_needs_it(sess: tf.Session) -> None:
-    """A session that has run places what a run needs where a later node fits nowhere."""
+    """In a session that has run, only runs that need the node fail."""
     v = tf.Variable(3.0)
     sess.run(v.initializer)
     with tf.device("/device:GPU:77"):
@@ -106,7 +106,7 @@ def test_a_bad_device_fails_only_what_needs_it(sess: tf.Session) -> None:
 
 
 def test_a_bad_device_fails_a_first_run(sess: tf.Session) -> None:
-    """TensorFlow places the whole graph then."""
+    """The first run places the whole graph, as in TensorFlow."""
     good = tf.constant(1.0)
     with tf.device("/device:GPU:77"):
         tf.constant(1.0, name="bad")
@@ -116,7 +116,7 @@ def test_a_bad_device_fails_a_first_run(sess: tf.Session) -> None:
 
 
 def test_a_variable_stays_where_it_is_beside_a_bad_device() -> None:
-    """It was placed with the whole graph, later runs with what they need."""
+    """The variable keeps its device from the placement of the whole graph."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         with tf.device("/cpu:1"):
@@ -140,7 +140,7 @@ def test_a_variable_stays_where_it_is_beside_a_bad_device() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_of_a_large_graph_goes_what_a_run_needs(sess: tf.Session) -> None:
-    """The rest goes as runs ask for it, each node once."""
+    """Other nodes are sent when runs need them, each once."""
     with tf.control_dependencies([tf.no_op("before")]):
         x = tf.placeholder(tf.float32, [], name="x")
     a = tf.identity(x, "a")
@@ -160,7 +160,7 @@ def test_of_a_large_graph_goes_what_a_run_needs(sess: tf.Session) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_loops_functions_and_variables_of_a_large_graph_run(sess: tf.Session) -> None:
-    """Back edges, called functions with their gradients, groups of one device."""
+    """Back edges, called functions with their gradients, and colocation groups are sent as well."""
 
     @Defun(tf.float32)
     def inner(x: Any) -> Any:
@@ -185,7 +185,7 @@ def test_loops_functions_and_variables_of_a_large_graph_run(sess: tf.Session) ->
 
 @pytest.mark.usefixtures("few")
 def test_what_shares_a_device_goes_along() -> None:
-    """Of several devices: a colocation group and the update of a reference decide together."""
+    """With several devices, a colocation group and updates of a reference are sent together."""
     config = tf.ConfigProto(device_count={"CPU": 2}, log_device_placement=False)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         for number in range(30):
@@ -202,7 +202,7 @@ def test_what_shares_a_device_goes_along() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_a_static_graph_goes_as_a_whole() -> None:
-    """It cannot grow later."""
+    """A static graph cannot be extended later."""
     config = tf.ConfigProto()
     config.experimental.optimize_for_static_graph = True
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
@@ -217,7 +217,7 @@ def test_a_static_graph_goes_as_a_whole() -> None:
 def test_a_constant_that_no_message_holds_is_refused_at_once(
     sess: tf.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The graph has no node of it and stays usable."""
+    """A constant that no message can hold is refused, and the graph stays usable."""
     monkeypatch.setattr(tensor_proto, "MAX_CONTENT_BYTES", 1000)
     large = np.zeros(250, np.float32)
     for make in (tf.constant, tf.identity, tf.convert_to_tensor):
@@ -233,7 +233,10 @@ def test_a_constant_that_no_message_holds_is_refused_at_once(
 def test_constants_of_more_than_a_file_holds_run(
     sess: tf.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Inside a process nothing has to become bytes; what is written says which are too large."""
+    """Constants beyond 2 GB run in one process.
+
+    Writing the graph names those that are too large.
+    """
     monkeypatch.setattr(exporter, "MAX_GRAPH_DEF_BYTES", 1000)
     one, two = (
         tf.constant(np.ones(150, np.float32)),

@@ -27,7 +27,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def test_session_takes_the_default_graph(graph: tf.Graph) -> None:
-    """Without an argument a session runs the graph that is the default when it is made."""
+    """Without an argument a session runs the current default graph."""
     assert tf.Session().graph is graph
 
 
@@ -41,7 +41,7 @@ def test_session_takes_a_given_graph() -> None:
 
 
 def test_config_as_target_is_refused_with_a_hint() -> None:
-    """Session(config) is a common slip."""
+    """The error for Session(config) suggests Session(config=config)."""
     with pytest.raises(TypeError, match=r"Argument `target` must be a string.*config=config"):
         tf.Session(tf.ConfigProto())
 
@@ -67,7 +67,7 @@ def test_config_must_be_a_config() -> None:
 
 
 def test_unknown_target_names_the_target() -> None:
-    """No engine accepts a made-up target."""
+    """The error names the unknown target."""
     with pytest.raises(
         tf.errors.NotFoundError,
         match=r"No session factory registered for the given session options.*zzz://x",
@@ -76,14 +76,14 @@ def test_unknown_target_names_the_target() -> None:
 
 
 def test_a_session_that_could_not_be_made_can_be_collected() -> None:
-    """The half-built object must not fail when it dies."""
+    """A session whose constructor failed raises no error when it is collected."""
     with pytest.raises(tf.errors.NotFoundError):
         tf.Session("zzz://x")
     gc.collect()
 
 
 def test_list_devices_follows_device_count() -> None:
-    """Each CPU device asked for is there, with a limit and an incarnation."""
+    """Each requested CPU device is listed, with a memory limit and an incarnation."""
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as sess:
         devices = [d for d in sess.list_devices() if d.device_type == "CPU"]
     assert [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3)] == [
@@ -98,13 +98,13 @@ def test_list_devices_follows_device_count() -> None:
 
 
 def test_empty_graph_is_refused() -> None:
-    """A graph without ops is most likely the wrong graph."""
+    """A graph without ops is refused, because it is most likely the wrong graph."""
     with tf.Session() as sess, pytest.raises(RuntimeError, match="The Session graph is empty"):
         sess.run([])
 
 
 def test_running_nothing_does_not_touch_the_runtime() -> None:
-    """Not even an impossible placement shows when nothing is asked for."""
+    """A run without fetches does not report an impossible placement either."""
     with tf.device("/device:GPU:99"):
         tf.constant(1)
     with tf.Session() as sess:
@@ -114,7 +114,7 @@ def test_running_nothing_does_not_touch_the_runtime() -> None:
 
 
 def test_ops_added_after_a_run_can_be_run() -> None:
-    """The runtime gets what is new."""
+    """New ops are sent to the runtime."""
     a = tf.constant(1)
     with tf.Session() as sess:
         assert sess.run(a) == 1
@@ -124,7 +124,7 @@ def test_ops_added_after_a_run_can_be_run() -> None:
 
 
 def test_only_new_ops_are_sent() -> None:
-    """The second message holds the nodes made since the first, and no others."""
+    """The second message contains only the nodes made since the first."""
     a = tf.constant(1, name="a")
     with tf.Session() as sess:
         sent = []
@@ -138,7 +138,7 @@ def test_only_new_ops_are_sent() -> None:
 
 
 def test_a_failed_extension_can_be_repeated() -> None:
-    """What the runtime refused is sent again with the next run, and nothing is lost."""
+    """Nodes that the runtime refused are sent again with the next run."""
     a = tf.constant(1.0)
     with tf.Session() as sess:
         assert sess.run(a) == 1.0
@@ -157,7 +157,7 @@ def test_a_failed_extension_can_be_repeated() -> None:
 
 
 def test_changing_an_op_that_ran_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
-    """The session goes on with what it took and says so; a new session sees the change."""
+    """The session warns and keeps the node as it was sent; a new session has the change."""
     a = tf.constant(1.0, name="a")
     b = a + 1.0
     with tf.Session() as sess:
@@ -199,7 +199,7 @@ def test_graph_def_carries_shapes_if_asked() -> None:
 
 
 def test_many_threads_run_one_session() -> None:
-    """Results of concurrent runs never mix."""
+    """Results of concurrent runs belong to their callers."""
     x = tf.placeholder(tf.float32, [])
     y = x * 2.0
     wrong: list[float] = []
@@ -261,7 +261,7 @@ def test_close_twice_is_harmless() -> None:
 
 
 def test_close_while_others_run_ends_each_run_in_a_known_way() -> None:
-    """Every run ends well or says that the session is closed; nothing hangs."""
+    """Each run gives a result or an error that says that the session is closed; none hangs."""
     c = tf.constant(1) + tf.constant(2)
     sess = tf.Session()
     sess.run(c)
@@ -307,7 +307,7 @@ def test_a_forgotten_session_is_closed() -> None:
 
 
 def test_reset_closes_live_sessions() -> None:
-    """After reset an old session has nothing left to run on."""
+    """A session from before the reset is closed."""
     v = tf.Variable(1.0)
     sess = tf.Session()
     sess.run(v.initializer)
@@ -349,7 +349,7 @@ def test_with_session_sets_default_session_and_graph() -> None:
 
 
 def test_as_default_sets_only_the_session() -> None:
-    """as_default leaves the default graph alone and does not close."""
+    """as_default sets no default graph, and its end does not close the session."""
     with tf.Graph().as_default() as other:
         c = tf.constant(4)
     sess = tf.Session(graph=other)
@@ -362,7 +362,7 @@ def test_as_default_sets_only_the_session() -> None:
 
 
 def test_entering_a_session_twice_is_refused() -> None:
-    """A session is one context, not two."""
+    """A session that was entered cannot be entered again."""
     with tf.Session() as sess:
         with pytest.raises(RuntimeError, match="Session context managers are not re-entrant"):
             with sess:
@@ -372,7 +372,7 @@ def test_entering_a_session_twice_is_refused() -> None:
 
 
 def test_leaving_in_the_wrong_order_is_noticed() -> None:
-    """Blocks must nest."""
+    """Leaving blocks in the wrong order is refused."""
     one, other = tf.Session(), tf.Session()
     first, second = one.as_default(), other.as_default()
     first.__enter__()
@@ -405,14 +405,14 @@ def test_eval_and_run_use_the_default_session() -> None:
 
 
 def test_eval_without_a_session_names_the_remedy() -> None:
-    """The message says what to write."""
+    """The message suggests a with block or a session argument."""
     c = tf.constant(1)
     with pytest.raises(ValueError, match=r"No default session is registered. Use `with sess"):
         c.eval()
 
 
 def test_eval_in_a_session_of_another_graph_is_refused() -> None:
-    """The default session must run the tensor's graph."""
+    """The default session must belong to the tensor's graph."""
     with tf.Graph().as_default():
         c = tf.constant(1)
     with tf.Session().as_default():
@@ -424,21 +424,21 @@ def test_eval_in_a_session_of_another_graph_is_refused() -> None:
 
 
 def test_options_must_be_run_options() -> None:
-    """A number is no options."""
+    """An argument that is not a RunOptions is refused."""
     c = tf.constant(1)
     with tf.Session() as sess, pytest.raises(TypeError, match=r"must be a tf.RunOptions.*int"):
         sess.run(c, options=3)
 
 
 def test_metadata_must_be_run_metadata() -> None:
-    """A dict is no metadata."""
+    """An argument that is not a RunMetadata is refused."""
     c = tf.constant(1)
     with tf.Session() as sess, pytest.raises(TypeError, match=r"must be a tf.RunMetadata.*dict"):
         sess.run(c, run_metadata={})
 
 
 def test_metadata_without_options_stays_empty() -> None:
-    """What nobody asked for is not recorded."""
+    """Without options nothing is recorded."""
     c = tf.constant(1)
     metadata = tf.RunMetadata()
     with tf.Session() as sess:
@@ -459,7 +459,7 @@ def test_metadata_is_overwritten_by_each_run() -> None:
 
 
 def test_timeout_of_a_run_leaves_the_session_usable() -> None:
-    """A queue that stays empty ends the run; then the queue works."""
+    """An empty queue ends the run at the time-out; afterwards the queue works."""
     queue = tf.FIFOQueue(1, tf.float32)
     dequeue, enqueue = queue.dequeue(), queue.enqueue(3.0)
     with tf.Session() as sess:
@@ -470,7 +470,7 @@ def test_timeout_of_a_run_leaves_the_session_usable() -> None:
 
 
 def test_numpy_warns_again_after_a_step() -> None:
-    """A step ignores overflow, prepared or not; what the user set is back when it ends or fails."""
+    """A step ignores overflow; the user's NumPy settings are restored when it ends or fails."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [])
         square, shape = x * x, tf.placeholder(tf.int32, [None])

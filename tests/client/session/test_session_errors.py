@@ -25,7 +25,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_error_carries_the_operation(sess: tf.Session) -> None:
-    """The user's own object, its NodeDef and the code."""
+    """The error has the graph's Operation, its NodeDef and the code."""
     p = tf.placeholder(tf.float32, name="p")
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         sess.run(p + 1.0)
@@ -36,7 +36,7 @@ def test_error_carries_the_operation(sess: tf.Session) -> None:
 
 
 def test_error_names_the_line_that_made_the_op(sess: tf.Session) -> None:
-    """A file and line, with the text of the line."""
+    """The message has file, line and the text of the line."""
     p = tf.placeholder(tf.float32, name="p")  # the line meant
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         sess.run(p + 1.0)
@@ -46,7 +46,7 @@ def test_error_names_the_line_that_made_the_op(sess: tf.Session) -> None:
 
 
 def test_error_names_the_cell_that_made_the_op(sess: tf.Session) -> None:
-    """In a notebook the cell's number and line."""
+    """In a notebook the message has the cell's number and line."""
     source = "\np = tf.placeholder(tf.float32, name='p')"
     traceback_of_user.register_cell("<cell of a test>", 7, source)
     namespace = {"tf": tf}
@@ -75,7 +75,7 @@ def test_missing_feed_says_what_tensorflow_says_first(sess: tf.Session) -> None:
 
 
 def test_all_missing_feeds_are_named_at_once(sess: tf.Session) -> None:
-    """Each with its path, and a feed_dict to paste."""
+    """Each missing feed is listed with its path, and a feed_dict to paste."""
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     rate = tf.placeholder(tf.float32, [], name="rate")
     text = tf.placeholder(tf.string, [2], name="text")
@@ -94,7 +94,7 @@ def test_all_missing_feeds_are_named_at_once(sess: tf.Session) -> None:
 
 
 def test_the_suggested_feed_dict_can_be_pasted(sess: tf.Session) -> None:
-    """Running with it works."""
+    """A run with the suggested feed_dict works."""
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     n = tf.placeholder(tf.int32, [], name="n")
     flag = tf.placeholder(tf.bool, name="flag")
@@ -109,7 +109,7 @@ def test_the_suggested_feed_dict_can_be_pasted(sess: tf.Session) -> None:
 
 
 def test_placeholders_behind_a_fed_tensor_are_not_missing(sess: tf.Session) -> None:
-    """Feeding cuts the graph, also for the explanation."""
+    """Placeholders before a fed tensor are not reported, because the feed cuts the graph."""
     a, b = tf.placeholder(tf.float32, name="a"), tf.placeholder(tf.float32, name="b")
     middle = tf.negative(a, name="middle")
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
@@ -119,7 +119,7 @@ def test_placeholders_behind_a_fed_tensor_are_not_missing(sess: tf.Session) -> N
 
 
 def test_long_paths_are_cut_in_the_middle(sess: tf.Session) -> None:
-    """The beginning and the end say enough."""
+    """A long path keeps its beginning and end."""
     y = tf.placeholder(tf.float32, name="p")
     for _ in range(30):
         y = tf.negative(y)
@@ -128,7 +128,7 @@ def test_long_paths_are_cut_in_the_middle(sess: tf.Session) -> None:
 
 
 def test_uninitialized_variable_is_named(sess: tf.Session) -> None:
-    """Both kinds, with class and fragment of TensorFlow."""
+    """Class and text are TensorFlow's for reference and resource variables."""
     ref = tf.Variable(1.0, use_resource=False, name="ref")
     resource = tf.Variable(1.0, use_resource=True, name="resource")
     with pytest.raises(
@@ -140,7 +140,7 @@ def test_uninitialized_variable_is_named(sess: tf.Session) -> None:
 
 
 def test_all_uninitialized_variables_are_named(sess: tf.Session) -> None:
-    """Those that the run needs and that have no value in this session."""
+    """The message lists the variables that the run needs and that have no value."""
     a, b = (tf.Variable(1.0, use_resource=False, name=n) for n in "ab")
     c = tf.Variable(1.0, use_resource=True, name="c")
     other = tf.Variable(1.0, name="other")
@@ -162,7 +162,7 @@ def test_all_uninitialized_variables_are_named(sess: tf.Session) -> None:
 
 
 def test_error_of_a_node_the_user_did_not_make(sess: tf.Session) -> None:
-    """Then there is no operation."""
+    """The error of a node that the user's graph does not have has no operation."""
     v = tf.Variable(3.0, use_resource=False)
     with pytest.raises(
         tf.errors.InvalidArgumentError, match="incompatible with expected float_ref"
@@ -193,7 +193,7 @@ def test_a_message_that_names_an_inner_node_is_not_given_another_one(sess: tf.Se
 
 
 def test_dead_fetch_is_an_invalid_argument(sess: tf.Session) -> None:
-    """The branch not taken has no value."""
+    """The error says that the branch was not taken."""
     false_side, _ = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"Retval\[0\] does not have value"):
         sess.run(false_side)
@@ -203,7 +203,7 @@ def test_dead_fetch_is_an_invalid_argument(sess: tf.Session) -> None:
 
 
 def test_failed_run_leaves_the_session_usable(sess: tf.Session) -> None:
-    """The next one works."""
+    """The next run works."""
     p = tf.placeholder(tf.float32)
     y = p + 1.0
     for _ in range(2):
@@ -213,7 +213,7 @@ def test_failed_run_leaves_the_session_usable(sess: tf.Session) -> None:
 
 
 def test_errors_can_be_pickled(sess: tf.Session) -> None:
-    """What several processes exchange."""
+    """An error survives pickling, for programs of several processes."""
     p = tf.placeholder(tf.float32, name="p")
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         sess.run(p + 1.0)
@@ -223,7 +223,7 @@ def test_errors_can_be_pickled(sess: tf.Session) -> None:
 
 
 def test_errors_are_raised_without_the_runtime_s_own(sess: tf.Session) -> None:
-    """One traceback, not two."""
+    """The traceback has no internal exception as its cause."""
     p = tf.placeholder(tf.float32, name="p")
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         sess.run(p + 1.0)
@@ -232,7 +232,7 @@ def test_errors_are_raised_without_the_runtime_s_own(sess: tf.Session) -> None:
 
 
 def test_a_python_function_s_exception_is_the_cause(sess: tf.Session) -> None:
-    """Its own traceback leads to the user's line."""
+    """The traceback of the cause leads to the user's line."""
 
     def divide(x: float) -> float:
         raise ZeroDivisionError(x)
@@ -244,7 +244,7 @@ def test_a_python_function_s_exception_is_the_cause(sess: tf.Session) -> None:
 
 
 def test_placement_error_names_the_op(sess: tf.Session) -> None:
-    """A device that is not there shows at the first run."""
+    """A missing device is an error of the first run."""
     with tf.device("/device:GPU:99"):
         c = tf.constant(1, name="far")
     with pytest.raises(
@@ -256,7 +256,7 @@ def test_placement_error_names_the_op(sess: tf.Session) -> None:
 
 
 def test_close_cancels_a_blocked_run() -> None:
-    """The queue op ends with words of its own."""
+    """The error of the queue op has TensorFlow's own text."""
     with tf.Graph().as_default():
         queue = tf.FIFOQueue(1, tf.float32)
         dequeue = queue.dequeue()

@@ -22,7 +22,7 @@ def sess() -> Iterator[tf.Session]:
 
 
 def test_fetching_a_handle_keeps_the_value(sess: tf.Session) -> None:
-    """It can be read by feeding the handle to get_session_tensor."""
+    """get_session_tensor reads the value when the handle is fed."""
     kept = sess.run(tf.get_session_handle(tf.constant(3.0) * 2.0))
     holder, x = tf.get_session_tensor(kept.handle, tf.float32)
     assert sess.run(x + 1.0, {holder: kept.handle}) == 7.0
@@ -33,14 +33,14 @@ def test_fetching_a_handle_keeps_the_value(sess: tf.Session) -> None:
 
 
 def test_handle_can_be_fed_to_an_ordinary_tensor(sess: tf.Session) -> None:
-    """The runtime takes the value from its store."""
+    """A fed handle is replaced by its value."""
     kept = sess.run([tf.get_session_handle(tf.constant([1.0, 2.0]))])[0]
     x = tf.placeholder(tf.float32, [2])
     assert sess.run(x * 2.0, {x: kept}).tolist() == [2.0, 4.0]
 
 
 def test_handle_can_be_evaluated(sess: tf.Session) -> None:
-    """The value belongs to the caller."""
+    """The evaluated value belongs to the caller."""
     kept = sess.run(tf.get_session_handle(tf.constant([1.0, 2.0])))
     value = kept.eval()
     value[...] = 77
@@ -49,7 +49,7 @@ def test_handle_can_be_evaluated(sess: tf.Session) -> None:
 
 
 def test_handle_is_unknown_to_other_sessions(sess: tf.Session) -> None:
-    """Each session has a store of its own."""
+    """Handles belong to one session."""
     kept = sess.run(tf.get_session_handle(tf.constant(3.0)))
     x = tf.placeholder(tf.float32)
     with tf.Session() as other:
@@ -58,7 +58,7 @@ def test_handle_is_unknown_to_other_sessions(sess: tf.Session) -> None:
 
 
 def test_deleted_value_is_gone(sess: tf.Session) -> None:
-    """By the object, or by the op."""
+    """A value is deleted by its handle, or by the op."""
     handle = tf.get_session_handle(tf.constant(3.0))
     kept = sess.run(handle)
     holder, x = tf.get_session_tensor(kept.handle, tf.float32)
@@ -73,7 +73,7 @@ def test_deleted_value_is_gone(sess: tf.Session) -> None:
 
 
 def test_value_dies_with_its_handle(sess: tf.Session) -> None:
-    """Unless the raw handle was asked for."""
+    """A value is deleted with its handle, except for raw handles."""
     handle = tf.get_session_handle(tf.constant(3.0))
     kept = sess.run(handle)
     name = kept.handle
@@ -88,7 +88,7 @@ def test_value_dies_with_its_handle(sess: tf.Session) -> None:
 
 
 def test_only_fetched_handles_are_kept(sess: tf.Session) -> None:
-    """A handle that is computed and not fetched leaves nothing behind."""
+    """A handle that is computed and not fetched keeps no value."""
     handle = tf.get_session_handle(tf.constant(3.0))
     sess.run(handle.op)
     sess.run(tf.identity(handle))
@@ -96,7 +96,7 @@ def test_only_fetched_handles_are_kept(sess: tf.Session) -> None:
 
 
 def test_handle_of_a_closed_session_may_die(sess: tf.Session) -> None:
-    """There is nothing left to delete."""
+    """A handle of a closed session may be collected."""
     kept = sess.run(tf.get_session_handle(tf.constant(3.0)))
     sess.close()
     del kept

@@ -1,4 +1,4 @@
-"""Steps on pools of threads: who runs what, and that errors, time-outs and closing hold there."""
+"""Steps on pools of threads: which thread runs a kernel; errors, time-outs, closing."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def with_pools(*sizes: int, **fields: Any) -> tf.Session:
-    """A session on the default graph with pools of its own of these sizes."""
+    """Open a session on the default graph with own pools of these sizes."""
     pools = [ThreadPoolOptionProto(num_threads=size) for size in sizes]
     return tf.Session(config=tf.ConfigProto(session_inter_op_thread_pool=pools, **fields))
 
 
 def on_pool(index: int, **fields: Any) -> tf.RunOptions:
-    """Options that choose a pool."""
+    """Return options that choose a pool."""
     return tf.RunOptions(inter_op_thread_pool=index, **fields)
 
 
 def thread_name() -> Any:
-    """A tensor that is the name of the thread which computes it."""
+    """Return a tensor with the name of the thread that computes it."""
     return tf.py_func(lambda: threading.current_thread().name.encode(), [], tf.string)
 
 
 def here() -> bytes:
-    """The name of the calling thread."""
+    """Return the name of the calling thread."""
     return threading.current_thread().name.encode()
 
 
 class Gate:
-    """A Python function that tells when it has begun and goes on when it may."""
+    """A Python function that reports its begin and waits for permission to end."""
 
     def __init__(self) -> None:
         self.begun, self.may_go, self.ended = (threading.Event() for _ in range(3))
@@ -65,12 +65,12 @@ class Gate:
         return np.float32(1)
 
     def op(self) -> Any:
-        """A node that calls it."""
+        """Return a node that calls the function."""
         return tf.py_func(self, [], tf.float32)
 
 
 class Background:
-    """A call in another thread and how it ended."""
+    """A call in another thread, and its result."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.result: Any = None
@@ -86,7 +86,7 @@ class Background:
 
     @property
     def is_running(self) -> bool:
-        """Whether the call has not come back."""
+        """Whether the call has not returned."""
         return self._thread.is_alive()
 
     def join(self) -> None:
@@ -96,7 +96,7 @@ class Background:
 
 
 def wait_until_asked_to_end(sess: tf.Session) -> None:
-    """Returns when the one step in flight was asked to end, and its thread has noticed."""
+    """Return when the one running step was asked to end and its thread has noticed."""
     (step,) = sess.runtime.active_steps()
     cancellation, pause = step.cancellation_manager, threading.Event()
     for _ in range(3000):
@@ -110,7 +110,7 @@ def wait_until_asked_to_end(sess: tf.Session) -> None:
 
 
 def test_without_a_pool_the_caller_runs_everything() -> None:
-    """One device, with a time-out or without: no hand-over to another thread."""
+    """Without a pool all kernels run in the calling thread, with and without a time-out."""
     name = thread_name()
     with tf.Session() as sess:
         assert sess.run(name) == here()
@@ -121,7 +121,7 @@ def test_without_a_pool_the_caller_runs_everything() -> None:
 
 
 def test_a_declared_pool_runs_python_functions() -> None:
-    """Its threads, not the caller's; -1 asks for the caller's."""
+    """A pool's threads run the function; with -1 the calling thread does."""
     name = thread_name()
     with with_pools(2) as sess:
         assert sess.run(name).startswith(b"Compute0_")
@@ -133,14 +133,14 @@ def test_a_declared_pool_runs_python_functions() -> None:
     "fields", [{"use_per_session_threads": True}, {"inter_op_parallelism_threads": 2}]
 )
 def test_the_older_ways_to_ask_for_threads(fields: dict[str, Any]) -> None:
-    """A pool of the session's own, or the one of the process."""
+    """Functions run in a pool of the session, or in that of the process."""
     name = thread_name()
     with tf.Session(config=tf.ConfigProto(**fields)) as sess:
         assert sess.run(name).startswith(b"Compute_")
 
 
 def test_two_devices_keep_the_pool_although_the_caller_was_asked_for() -> None:
-    """-1 holds for one device only."""
+    """Index -1 applies only to a session with one device."""
     with tf.device("/cpu:1"):
         away = tf.identity(thread_name())
     with tf.device("/cpu:0"):
@@ -150,7 +150,7 @@ def test_two_devices_keep_the_pool_although_the_caller_was_asked_for() -> None:
 
 
 def test_the_index_chooses_among_the_pools() -> None:
-    """In the order of the configuration; others are out of range."""
+    """Pools are numbered in the order of the configuration; other numbers are refused."""
     name = thread_name()
     with with_pools(1, 1) as sess:
         assert sess.run(name, options=on_pool(0)) == b"Compute0_0"
@@ -162,7 +162,7 @@ def test_the_index_chooses_among_the_pools() -> None:
 
 
 def test_sessions_share_a_global_pool() -> None:
-    """The thread is the same one."""
+    """Sessions with the same global pool use the same thread."""
     ident = tf.py_func(lambda: np.int64(threading.get_ident()), [], tf.int64)
     pools = [ThreadPoolOptionProto(global_name="shared by sessions", num_threads=1)]
     found = set()
@@ -174,7 +174,7 @@ def test_sessions_share_a_global_pool() -> None:
 
 
 def test_independent_branches_run_at_the_same_time() -> None:
-    """Two functions that wait for each other."""
+    """Two functions that wait for each other both end."""
     barrier = threading.Barrier(2)
 
     def meet() -> np.int64:
@@ -188,7 +188,7 @@ def test_independent_branches_run_at_the_same_time() -> None:
 
 
 def test_a_blocked_pool_blocks_no_other() -> None:
-    """And the pool itself goes on when its thread is free."""
+    """Other pools run meanwhile; the blocked pool continues when its thread is free."""
     gate, name = Gate(), thread_name()
     blocking = gate.op()
     with with_pools(1, 1) as sess:
@@ -203,7 +203,7 @@ def test_a_blocked_pool_blocks_no_other() -> None:
 
 
 def test_a_waiting_dequeue_holds_no_thread_of_a_pool() -> None:
-    """Dequeue and enqueue of one step with one thread."""
+    """Dequeue and enqueue of one step run in a pool with one thread."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     dequeue = queue.dequeue()
     enqueue = queue.enqueue(tf.py_func(lambda: np.float32(4), [], tf.float32))
@@ -212,7 +212,7 @@ def test_a_waiting_dequeue_holds_no_thread_of_a_pool() -> None:
 
 
 def test_a_partial_run_uses_the_first_pool() -> None:
-    """It takes no options of its own."""
+    """A partial run takes no options."""
     x = tf.placeholder(tf.float32, [])
     with tf.control_dependencies([x]):
         name = tf.identity(thread_name())
@@ -222,7 +222,7 @@ def test_a_partial_run_uses_the_first_pool() -> None:
 
 
 def test_functions_of_the_graph_use_the_pool_of_their_step(graph: tf.Graph) -> None:
-    """The body's kernels are handed over, the call is not."""
+    """Kernels of the body run in the pool, the call does not."""
 
     def name_of_thread(xp: Any, x: Any) -> Any:
         return np.array(here(), dtype=object)
@@ -246,7 +246,7 @@ def test_functions_of_the_graph_use_the_pool_of_their_step(graph: tf.Graph) -> N
 
 
 def test_run_handlers_are_accepted() -> None:
-    """use_run_handler_pool, with a pool and without."""
+    """use_run_handler_pool is accepted, with a pool and without."""
     options = tf.RunOptions()
     options.experimental.use_run_handler_pool = True
     y = tf.constant(2.0) * 3.0
@@ -256,7 +256,7 @@ def test_run_handlers_are_accepted() -> None:
 
 
 def test_a_training_step_is_the_same_with_a_pool() -> None:
-    """Variables of both kinds, a loop and a gradient."""
+    """Results are equal with variables of both kinds, a loop and a gradient."""
     with tf.variable_scope("s", initializer=tf.ones_initializer()):
         ref = tf.get_variable("ref", [4], use_resource=False)
         res = tf.get_variable("res", [4], use_resource=True)
@@ -278,7 +278,7 @@ def test_a_training_step_is_the_same_with_a_pool() -> None:
 
 
 def test_a_trace_of_a_step_in_a_pool_has_every_node() -> None:
-    """Asked for as ever."""
+    """The trace has every node."""
     x = tf.placeholder(tf.float32, [2])
     y = tf.exp(x, name="y")
     metadata = tf.RunMetadata()
@@ -294,7 +294,7 @@ def test_a_trace_of_a_step_in_a_pool_has_every_node() -> None:
 
 
 def test_an_error_on_a_thread_of_a_pool_is_the_step_s() -> None:
-    """With its node and class; the session works on."""
+    """The error has node and class; the session stays usable."""
 
     def fail() -> np.float32:
         raise ValueError("boom")
@@ -309,7 +309,7 @@ def test_an_error_on_a_thread_of_a_pool_is_the_step_s() -> None:
 
 
 def test_the_first_error_of_a_pool_wins() -> None:
-    """What fails because the step ends does not replace it."""
+    """Errors caused by the end of the step do not replace the first one."""
     gate = Gate()
 
     def fail() -> np.float32:
@@ -326,7 +326,7 @@ def test_the_first_error_of_a_pool_wins() -> None:
 
 
 def test_a_time_out_comes_back_when_every_kernel_has_ended() -> None:
-    """The step is asked to end, its kernel goes on, run waits for it."""
+    """The step is asked to end; run returns when its kernel has ended."""
     gate = Gate()
     blocking = gate.op()
     with with_pools(1) as sess:
@@ -349,7 +349,7 @@ def test_a_time_out_comes_back_when_every_kernel_has_ended() -> None:
 
 
 def test_a_time_out_takes_back_what_no_thread_has_begun() -> None:
-    """The pool is busy with another step, which goes on."""
+    """Queued kernels are removed; the other step that occupies the pool continues."""
     gate, ran = Gate(), []
     blocking = gate.op()
     queued = tf.py_func(lambda: np.float32(ran.append(1) or 2), [], tf.float32, name="queued")
@@ -369,7 +369,7 @@ def test_a_time_out_takes_back_what_no_thread_has_begun() -> None:
 
 
 def test_an_endless_loop_in_a_pool_is_ended_by_a_time_out() -> None:
-    """Its nodes are handed over, then measured as cheap."""
+    """Nodes of the loop run in the pool first, and in the calling thread once measured as cheap."""
     i = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
     with with_pools(1) as sess:
         with pytest.raises(tf.errors.DeadlineExceededError):
@@ -378,7 +378,7 @@ def test_an_endless_loop_in_a_pool_is_ended_by_a_time_out() -> None:
 
 
 def test_closing_ends_a_step_in_a_pool_and_its_threads() -> None:
-    """The runner hears that the session was closed; no thread is left."""
+    """The running step raises the error of close; no thread is left."""
     gate = Gate()
     blocking = gate.op()
     sess = with_pools(2)
@@ -396,7 +396,7 @@ def test_closing_ends_a_step_in_a_pool_and_its_threads() -> None:
 
 
 def test_an_idle_session_leaves_no_thread() -> None:
-    """Close comes back when they have ended."""
+    """close returns when the threads have ended."""
     before = set(threading.enumerate())
     with with_pools(3, 2) as sess:
         sess.run(thread_name(), options=on_pool(1))

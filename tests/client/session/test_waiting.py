@@ -1,4 +1,4 @@
-"""A step that stands still says who waits for what when its time is up."""
+"""The error of a step that waits says which nodes wait, and for what."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def graph():
 
 
 def message_of(fetch, config=None, words="waits"):
-    """What the time-out of a run says."""
+    """Return the message of a run's time-out."""
     with tf.Session(config=config) as sess:
         return message_of_time_out(
             lambda limit: sess.run(fetch, options=tf.RunOptions(timeout_in_ms=limit)), words
@@ -30,7 +30,7 @@ def message_of(fetch, config=None, words="waits"):
 
 @pytest.mark.usefixtures("graph")
 def test_an_empty_queue_is_named_with_its_size():
-    """The dequeue, its op, the queue and how much is inside."""
+    """The message has the dequeue, its op, the queue and its size."""
     queue = tf.FIFOQueue(3, tf.float32, name="q")
     text = message_of(queue.dequeue())
     assert text.startswith("Timed out waiting for notification")
@@ -40,7 +40,7 @@ def test_an_empty_queue_is_named_with_its_size():
 
 @pytest.mark.usefixtures("graph")
 def test_a_full_queue_waits_for_room():
-    """Two elements into a queue of one."""
+    """An enqueue into a full queue is named."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
     text = message_of(queue.enqueue_many([[1.0, 2.0]]))
     assert "'q_EnqueueMany' (QueueEnqueueManyV2) waits for room of queue" in text
@@ -50,7 +50,7 @@ def test_a_full_queue_waits_for_room():
 @pytest.mark.usefixtures("graph")
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_an_accumulator_names_the_op_that_applies_gradients(kind):
-    """Accumulators of both kinds wait for gradients, and know the node that applies them."""
+    """Both kinds of accumulators name the node that applies gradients."""
     if kind == "dense":
         dense = tf.ConditionalAccumulator(tf.float32, shape=[3])
         apply, take = dense.apply_grad([1.0, 2.0, 3.0]), dense.take_grad(2)
@@ -64,7 +64,7 @@ def test_an_accumulator_names_the_op_that_applies_gradients(kind):
 
 @pytest.mark.usefixtures("graph")
 def test_a_receiver_names_the_tensor_and_where_it_comes_from():
-    """The other device waits for an element, this one for the tensor."""
+    """A Recv names its tensor, and the other device's node that waits."""
     with tf.device("/cpu:1"):
         item = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q").dequeue()
     with tf.device("/cpu:0"):
@@ -77,7 +77,7 @@ def test_a_receiver_names_the_tensor_and_where_it_comes_from():
 
 @pytest.mark.usefixtures("graph")
 def test_a_loop_says_which_iteration_waits_and_which_is_held_back():
-    """A dequeue inside a loop with one iteration at a time."""
+    """With one iteration at a time, the waiting iteration and the deferred one are named."""
     queue = tf.FIFOQueue(1, tf.int32, shapes=[[]], name="q")
     _, total = tf.while_loop(
         lambda i, t: i < 3,
@@ -92,7 +92,7 @@ def test_a_loop_says_which_iteration_waits_and_which_is_held_back():
 
 @pytest.mark.usefixtures("graph")
 def test_a_partial_run_names_the_feed_it_waits_for():
-    """operation_timeout_in_ms while a fetch waits behind a queue."""
+    """operation_timeout_in_ms ends a fetch that waits behind a queue; the feed is named."""
     a = tf.placeholder(tf.float32, [], name="a")
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
     y = queue.dequeue() + 1.0
@@ -107,14 +107,14 @@ def test_a_partial_run_names_the_feed_it_waits_for():
 
 
 @pytest.mark.usefixtures("graph")
-def test_a_busy_step_names_nobody():
-    """An endless loop is not stuck."""
+def test_a_busy_step_is_not_reported_as_waiting():
+    """An endless loop is not reported as waiting."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
     assert "Nothing can run" not in message_of(loop, words="running")
 
 
 def line_of_this_test(marker):
-    """Where the calling test says ``marker`` in a comment: file and line as messages spell it."""
+    """Return file and line of ``marker`` in a comment of the calling test, as messages have it."""
     frame = inspect.currentframe().f_back
     lines, first = inspect.getsourcelines(frame.f_code)
     number = next(i for i, line in enumerate(lines) if line.rstrip().endswith(f"# {marker}"))
@@ -122,8 +122,8 @@ def line_of_this_test(marker):
 
 
 @pytest.mark.usefixtures("graph")
-def test_a_queue_that_nobody_fills_is_told_with_its_place():
-    """No op of the graph could put anything in."""
+def test_a_queue_without_an_enqueue_is_named_with_its_place():
+    """The message says that no op of the graph enqueues, and where the queue was made."""
     queue = tf.FIFOQueue(3, tf.float32, name="q")
     item = queue.dequeue()  # here
     text = message_of(item)
@@ -134,7 +134,7 @@ def test_a_queue_that_nobody_fills_is_told_with_its_place():
 
 @pytest.mark.usefixtures("graph")
 def test_ops_that_could_help_are_named_with_their_place():
-    """An enqueue that nobody runs."""
+    """The message names an enqueue that the step does not run."""
     queue = tf.FIFOQueue(3, tf.float32, name="q")
     queue.enqueue(1.0)  # here
     text = message_of(queue.dequeue())
@@ -146,7 +146,7 @@ def test_ops_that_could_help_are_named_with_their_place():
 
 @pytest.mark.usefixtures("graph")
 def test_queues_of_one_shared_name_are_one():
-    """The enqueue goes through another op for the same queue."""
+    """An enqueue through another op with the same shared name is found."""
     first = tf.FIFOQueue(3, tf.float32, shared_name="both", name="first")
     second = tf.FIFOQueue(3, tf.float32, shared_name="both", name="second")
     second.enqueue(1.0)
@@ -155,7 +155,7 @@ def test_queues_of_one_shared_name_are_one():
 
 @pytest.mark.usefixtures("graph")
 def test_a_step_that_waits_for_itself_says_so():
-    """The enqueue comes after the dequeue it would feed."""
+    """The enqueue follows the dequeue that needs it, which the message says."""
     queue = tf.FIFOQueue(3, tf.float32, name="q")
     with tf.control_dependencies([queue.dequeue()]):
         fill = queue.enqueue(1.0)
@@ -164,7 +164,7 @@ def test_a_step_that_waits_for_itself_says_so():
 
 @pytest.mark.usefixtures("graph")
 def test_a_receiver_says_what_its_sender_comes_after():
-    """The queue stands on the other device, behind two more nodes."""
+    """The message follows a Recv to the queue on the other device, over two more nodes."""
     with tf.device("/cpu:1"):
         item = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q").dequeue()
         far = tf.negative(tf.negative(item))
@@ -177,7 +177,7 @@ def test_a_receiver_says_what_its_sender_comes_after():
 
 @pytest.mark.usefixtures("graph")
 def test_an_endless_loop_says_which_one_and_how_far():
-    """It is not stuck; the time-out says what it was doing."""
+    """The time-out names the loop and its iteration."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])  # here
     text = message_of(loop, words="running")
     assert "Still running:\n  frame 'while/while_context' is in iteration " in text
@@ -186,7 +186,7 @@ def test_an_endless_loop_says_which_one_and_how_far():
 
 @pytest.mark.usefixtures("graph")
 def test_many_that_wait_fit_into_twelve_lines():
-    """The rest is counted."""
+    """Further waiting nodes are counted."""
     items = [tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue() for _ in range(20)]
     lines = message_of(tf.add_n(items)).splitlines()
     assert len(lines) <= 12
@@ -195,7 +195,7 @@ def test_many_that_wait_fit_into_twelve_lines():
 
 @pytest.mark.usefixtures("graph")
 def test_a_function_that_waits_is_told_from_inside():
-    """The error of the call has the text of the step inside."""
+    """The error of the call contains the text of the inner step."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
     x = tf.placeholder_with_default(1.0, [])
     y = tf.cond(x > 0, queue.dequeue, lambda: x)
@@ -204,7 +204,7 @@ def test_a_function_that_waits_is_told_from_inside():
 
 @pytest.mark.usefixtures("graph")
 def test_a_fetch_without_a_value_names_the_switch_and_its_place():
-    """TensorFlow's words first."""
+    """The message begins with TensorFlow's words."""
     switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))  # here
     y = tf.negative(switch[0])
     with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError) as caught:
@@ -217,7 +217,7 @@ def test_a_fetch_without_a_value_names_the_switch_and_its_place():
 
 @pytest.mark.usefixtures("graph")
 def test_deadness_is_followed_to_another_device():
-    """The Switch stands where the value came from."""
+    """The Switch on the device where the value came from is named."""
     with tf.device("/cpu:1"):
         switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
     with tf.device("/cpu:0"):
@@ -230,7 +230,7 @@ def test_deadness_is_followed_to_another_device():
 
 
 def wait_until_still(sess):
-    """Looks until a step of the session stands still."""
+    """Return when a step of the session waits."""
     text = sess.waiting()
     while "stands still" not in text:
         text = sess.waiting()
@@ -238,7 +238,7 @@ def wait_until_still(sess):
 
 
 def run_in_thread(sess, fetch):
-    """A thread that runs it, whatever the end."""
+    """Run a call in a thread and ignore its end."""
 
     def run():
         with contextlib.suppress(tf.errors.CancelledError):
@@ -251,7 +251,7 @@ def run_in_thread(sess, fetch):
 
 @pytest.mark.usefixtures("graph")
 def test_another_thread_may_ask_while_steps_run():
-    """Nothing is disturbed; an element lets the step end as ever."""
+    """Session.waiting in another thread does not disturb steps; an element ends the wait."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
     item, fill = queue.dequeue(), queue.enqueue(1.0)  # here
     with tf.Session() as sess:
@@ -268,7 +268,7 @@ def test_another_thread_may_ask_while_steps_run():
 
 @pytest.mark.usefixtures("graph")
 def test_a_partial_run_that_waits_for_its_feed_can_be_asked_about():
-    """Between two calls nobody drives it; it is in flight all the same."""
+    """A partial run between two calls is reported, although no thread drives it."""
     x = tf.placeholder(tf.float32, [], name="x")
     with tf.Session() as sess:
         handle = sess.partial_run_setup([x + 1.0], [x])
@@ -280,7 +280,7 @@ def test_a_partial_run_that_waits_for_its_feed_can_be_asked_about():
 
 @pytest.mark.usefixtures("graph")
 def test_an_interrupt_of_a_step_that_stood_still_says_for_what_it_waited():
-    """In a note, below the traceback."""
+    """A note below the traceback says what the step waited for."""
     item = tf.FIFOQueue(1, tf.float32, name="q").dequeue()  # here
     with tf.Session() as sess:
 

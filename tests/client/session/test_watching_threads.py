@@ -1,7 +1,7 @@
-"""Who looks at the threads of a process, or at its memory, neither stops nor ends it.
+"""Reading the threads of a process, or its memory, neither blocks nor crashes it.
 
-Both ask the interpreter for what other threads may be changing at that moment.  Each scene is a
-process of its own, because what it would find ends the process or stands still.
+Both read data of the interpreter that other threads may be changing. Each scene is a process of its
+own, because a failure is a crash or a deadlock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def alongside(work: Callable[[], object]) -> threading.Thread:
-    """Repeats something in a thread, for as long as the process lives."""
+    """Repeat a call in a thread for as long as the process lives."""
 
     def repeat() -> None:
         while True:
@@ -36,20 +36,20 @@ def alongside(work: Callable[[], object]) -> threading.Thread:
 
 
 def a_short_thread() -> None:
-    """A thread that begins and ends."""
+    """Run a thread that ends at once."""
     thread = threading.Thread(target=int)
     thread.start()
     thread.join()
 
 
 def collected(phase: str, info: object) -> None:
-    """What somebody does at each collection of garbage; other threads go on meanwhile."""
+    """A callback for garbage collections, during which other threads continue."""
     for _ in range(200):
         pass
 
 
 def looking() -> None:
-    """Steps, threads that come and go, garbage, and somebody who asks what runs."""
+    """Run steps, short threads, garbage, and a thread that reads the running nodes."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [])
         loop = tf.while_loop(lambda i, _: i < 20, lambda i, t: (i + 1, tf.sin(t) + x), [0, x])[1]
@@ -68,7 +68,7 @@ def looking() -> None:
 
 
 def looking_together() -> None:
-    """Several who look at once leave the collector as they found it."""
+    """Several readers at once leave the collector's setting as it was."""
     is_there, may_go = threading.Event(), threading.Event()
 
     def wait(value: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ def looking_together() -> None:
 
 
 def measuring() -> None:
-    """Arrays that are cast in other threads, threads that come and go, and a kernel's memory."""
+    """Cast arrays in other threads, run short threads, and measure a kernel's memory."""
     few, many = np.ones(40_000, np.float32), np.ones(40_000)
     for _ in range(2):
         alongside(lambda: few + many)
@@ -108,7 +108,7 @@ def measuring() -> None:
         measured = TemporaryMemory()
         measured.begin((0, 0, 1))
         np.empty(1 << 24, np.int8)
-        # Of others something may go meanwhile.
+        # Memory of other threads may be freed meanwhile.
         is_seen &= measured.end((0, 0, 1), 0) > 1 << 23
         measured.close()
     print(is_seen)

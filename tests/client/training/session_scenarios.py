@@ -69,7 +69,7 @@ def graph_of(tf: Any, name: str) -> list[str]:
 
 
 def files_of(tf: Any) -> dict[str, Any]:
-    """What a training of four steps writes: names of files, steps and kinds of events."""
+    """Return what a training of four steps writes: names of files, steps and kinds of events."""
     with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default() as graph:
         with _everything(tf, folder) as sess:
             op = graph.get_operation_by_name("train")

@@ -27,7 +27,7 @@ def graph() -> Iterator[tf.Graph]:
 
 @pytest.fixture
 def logged() -> Iterator[list[str]]:
-    """What is logged, from INFO on."""
+    """The log records from INFO on."""
     texts: list[str] = []
 
     class Handler(logging.Handler):
@@ -60,14 +60,14 @@ def train(hooks: list[Any], op: Any, runs: int) -> None:
 
 
 def events(directory: Path) -> list[Any]:
-    """The events that were written, but for the version."""
+    """Return the written events without the version."""
     tf.summary.FileWriterCache.clear()
     paths = sorted(directory.glob("events*"))
     return [e for path in paths for e in tf.train.summary_iterator(path)][1:]
 
 
 def test_a_timer_of_steps() -> None:
-    """Due at once, not twice at a step, again after so many."""
+    """The timer triggers at once, not twice at a step, and again after n steps."""
     timer = tf.train.SecondOrStepTimer(every_steps=3)
     assert timer.should_trigger_for_step(5)
     assert timer.update_last_triggered_step(5) == (None, None)
@@ -81,7 +81,7 @@ def test_a_timer_of_steps() -> None:
 
 
 def test_a_timer_of_seconds() -> None:
-    """Not before the time, at once where the time is none."""
+    """The timer triggers after n seconds; with no time, at once."""
     timer = tf.train.SecondOrStepTimer(every_secs=1e6)
     timer.update_last_triggered_step(1)
     assert not timer.should_trigger_for_step(100)
@@ -108,7 +108,7 @@ def test_a_timer_of_seconds() -> None:
     ],
 )
 def test_arguments_that_say_too_much_or_too_little_are_refused(make: Any, message: str) -> None:
-    """Each with words of its own."""
+    """Each error has its own message."""
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -131,7 +131,7 @@ def test_hooks_that_count_need_a_global_step(hook: Any, tmp_path: Path) -> None:
 
 
 def test_a_number_of_steps_counts_from_where_the_session_begins() -> None:
-    """Also where a run takes several steps."""
+    """Steps count from the beginning of the session, also if a run takes several."""
     op = increment(2)
     hook = tf.train.StopAtStepHook(num_steps=5)
     with tf.train.MonitoredSession(hooks=[hook]) as sess:
@@ -143,7 +143,7 @@ def test_a_number_of_steps_counts_from_where_the_session_begins() -> None:
 
 
 def test_values_are_logged_every_so_many_runs(logged: list[str]) -> None:
-    """The first time without seconds; with the tags given, or the names."""
+    """The first run logs without the elapsed seconds; values have given tags or names."""
     x = tf.constant(2.0, name="x")
     hook = tf.train.LoggingTensorHook({"b": x, "a": "x"}, every_n_iter=2)
     train([hook, tf.train.LoggingTensorHook(["x:0"], at_end=True)], x, 4)
@@ -154,7 +154,7 @@ def test_values_are_logged_every_so_many_runs(logged: list[str]) -> None:
 
 
 def test_a_formatter_makes_the_line(logged: list[str]) -> None:
-    """Of the values by tag."""
+    """The formatter gets the values by tag."""
     x = tf.constant(2)
     hook = tf.train.LoggingTensorHook(
         {"x": x}, every_n_iter=1, formatter=lambda values: f"<{values['x']}>"
@@ -164,7 +164,7 @@ def test_a_formatter_makes_the_line(logged: list[str]) -> None:
 
 
 def test_what_is_logged_must_be_in_the_graph_and_clear() -> None:
-    """Ops with several outputs need a number."""
+    """Unknown and ambiguous tensors are refused; ops with several outputs need an index."""
     with tf.Graph().as_default():
         other = tf.constant(1)
     tf.split(tf.zeros([2]), 2, name="halves")
@@ -175,7 +175,7 @@ def test_what_is_logged_must_be_in_the_graph_and_clear() -> None:
 
 
 def test_nan_ends_the_training(logged: list[str]) -> None:
-    """As an error, or quietly."""
+    """NaN raises an error, or requests a stop."""
     loss = tf.placeholder(tf.float32, [])
     with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(loss)]) as sess:
         sess.run(loss, {loss: 1.0})
@@ -188,7 +188,7 @@ def test_nan_ends_the_training(logged: list[str]) -> None:
 
 
 def test_checkpoints_are_saved_and_listeners_told(tmp_path: Path) -> None:
-    """At the beginning, every two steps, at the end."""
+    """Checkpoints are saved at the beginning, every two steps and at the end."""
     calls: list[Any] = []
 
     class Listener(tf.train.CheckpointSaverListener):
@@ -223,7 +223,7 @@ def test_checkpoints_are_saved_and_listeners_told(tmp_path: Path) -> None:
 
 
 def test_a_listener_may_stop_the_training(tmp_path: Path) -> None:
-    """By answering that it wants to."""
+    """A listener that returns True stops the training."""
 
     class Listener(tf.train.CheckpointSaverListener):
         def after_save(self, session: Any, global_step_value: int) -> bool:
@@ -243,7 +243,7 @@ def test_a_listener_may_stop_the_training(tmp_path: Path) -> None:
 
 
 def test_summaries_are_written_every_so_many_steps(tmp_path: Path) -> None:
-    """After a note that the session began."""
+    """A session log comes first."""
     step = tf.train.get_or_create_global_step()
     summary = tf.summary.scalar("value", tf.cast(step, tf.float32) * 0 + 3)
     op = increment()
@@ -257,7 +257,7 @@ def test_summaries_are_written_every_so_many_steps(tmp_path: Path) -> None:
 
 
 def test_steps_per_second_are_logged_and_written(tmp_path: Path, logged: list[str]) -> None:
-    """Under the name of the global step."""
+    """The rate is named after the global step."""
     op = increment()
     train([tf.train.StepCounterHook(2, output_dir=str(tmp_path))], op, 6)
     tags = [value.tag for event in events(tmp_path) for value in event.summary.value]
@@ -266,14 +266,14 @@ def test_steps_per_second_are_logged_and_written(tmp_path: Path, logged: list[st
 
 
 def test_a_global_step_that_stands_still_is_noticed(logged: list[str]) -> None:
-    """A training that forgot to give it to the optimizer."""
+    """A training whose optimizer has no global step is warned about."""
     step = tf.train.get_or_create_global_step()
     train([tf.train.StepCounterHook(2)], step, 3)
     assert any("has not been increased" in line for line in logged)
 
 
 def test_a_trace_is_written_every_so_many_steps(tmp_path: Path) -> None:
-    """As a timeline, and as an event."""
+    """A trace is a timeline file and an event."""
     op = increment()
     train([tf.train.ProfilerHook(2, output_dir=str(tmp_path))], op, 5)
     steps = sorted(int(path.stem.split("-")[1]) for path in tmp_path.glob("timeline-*.json"))
@@ -286,7 +286,7 @@ def test_a_trace_is_written_every_so_many_steps(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_worker_waits_for_a_step() -> None:
-    """Until somebody else has taken it."""
+    """A worker waits until another one has reached the step."""
     op = increment()
     x = tf.constant(1)
     raw: list[Any] = []
@@ -311,7 +311,7 @@ def test_a_worker_waits_for_a_step() -> None:
 
 
 def test_final_ops_are_fetched_at_the_end() -> None:
-    """With what is fed to them."""
+    """Final ops are fetched with their feeds."""
     x = tf.placeholder(tf.int32, [])
     hook = tf.train.FinalOpsHook({"twice": x * 2}, {x: 4})
     train([hook], tf.constant(1), 1)
@@ -319,7 +319,7 @@ def test_final_ops_are_fetched_at_the_end() -> None:
 
 
 def test_final_ops_that_read_an_ended_input_fail(logged: list[str]) -> None:
-    """With a hint."""
+    """The error hints at the ended input."""
     queue = tf.FIFOQueue(1, tf.int32, [])
     close = queue.close()
     hook = tf.train.FinalOpsHook(queue.dequeue())

@@ -22,44 +22,44 @@ def graph() -> Iterator[tf.Graph]:
 
 
 class Recorder(tf.train.SessionRunHook):
-    """Writes down what it is told."""
+    """Records its calls."""
 
     def __init__(self, request: Any = None) -> None:
         self.calls: list[Any] = []
         self.request = request
 
     def begin(self) -> None:
-        """Before the session."""
+        """Record."""
         self.calls.append("begin")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """A session was made."""
+        """Record."""
         assert isinstance(session, tf.Session)
         assert isinstance(coord, tf.train.Coordinator)
         self.calls.append("created")
 
     def before_run(self, run_context: Any) -> Any:
-        """Before a run."""
+        """Record, and request fetches."""
         self.calls.append(("before", run_context.original_args.fetches))
         return self.request
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """After a run."""
+        """Record."""
         self.calls.append(("after", run_values.results))
 
     def end(self, session: Any) -> None:
-        """At the end."""
+        """Record."""
         self.calls.append("end")
 
 
 def counting_step() -> tuple[Any, Any]:
-    """The global step, and an op that increments it."""
+    """Return the global step, and an op that increments it."""
     step = tf.train.get_or_create_global_step()
     return step, tf.assign_add(step, 1)
 
 
 def test_hooks_are_called_in_order() -> None:
-    """Begin, created, around the run, end; with what they asked for."""
+    """The order is begin, after_create_session, around each run, end; hooks get their fetches."""
     x = tf.constant(3)
     hook = Recorder(tf.train.SessionRunArgs({"twice": x * 2}))
     with tf.train.MonitoredSession(hooks=[hook]) as sess:
@@ -68,7 +68,7 @@ def test_hooks_are_called_in_order() -> None:
 
 
 def test_the_graph_is_finalized_while_the_session_is_open(graph: tf.Graph) -> None:
-    """Hooks may add to it in ``begin``; afterwards nobody may, until the end."""
+    """Hooks may change the graph in ``begin``, and nothing may until the session ends."""
     with tf.train.MonitoredSession() as sess:
         assert sess.graph is graph
         with pytest.raises(RuntimeError, match="finalized"):
@@ -78,7 +78,7 @@ def test_the_graph_is_finalized_while_the_session_is_open(graph: tf.Graph) -> No
 
 
 def test_the_end_of_the_input_is_a_quiet_end() -> None:
-    """OutOfRangeError and StopIteration leave the block, and ``end`` is called."""
+    """OutOfRangeError and StopIteration end the block, and ``end`` is called."""
     for error in (tf.errors.OutOfRangeError(None, None, "over"), StopIteration()):
         hook = Recorder()
         with tf.train.MonitoredSession(hooks=[hook]):
@@ -87,7 +87,7 @@ def test_the_end_of_the_input_is_a_quiet_end() -> None:
 
 
 def test_another_error_skips_the_end_of_hooks() -> None:
-    """It reaches the program."""
+    """Other errors leave the block, and ``end`` is not called."""
     hook = Recorder()
     with pytest.raises(KeyError), tf.train.MonitoredSession(hooks=[hook]):
         raise KeyError
@@ -95,7 +95,7 @@ def test_another_error_skips_the_end_of_hooks() -> None:
 
 
 def test_a_closed_session_refuses() -> None:
-    """To run, and to be closed again; it should stop."""
+    """run and close are refused, and should_stop is true."""
     x = tf.constant(1)
     sess = tf.train.MonitoredSession()
     sess.close()
@@ -107,7 +107,7 @@ def test_a_closed_session_refuses() -> None:
 
 
 def test_a_stop_that_a_hook_asks_for_comes_after_the_run() -> None:
-    """Then ``should_stop`` is true, and a further run is refused."""
+    """The requested stop follows the run: should_stop is true, and a further run is refused."""
     step, increment = counting_step()
     with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(last_step=3)]) as sess:
         while not sess.should_stop():
@@ -118,7 +118,7 @@ def test_a_stop_that_a_hook_asks_for_comes_after_the_run() -> None:
 
 
 def test_feeds_of_hooks_and_program_come_together() -> None:
-    """A tensor that two feed is an error."""
+    """A tensor with two feeds is an error."""
     x, y = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
     total = x + y
     hook = tf.train.FeedFnHook(lambda: {x: 1})
@@ -132,7 +132,7 @@ def test_feeds_of_hooks_and_program_come_together() -> None:
 
 
 def test_options_of_hooks_are_merged() -> None:
-    """A hook that wants a trace gets one, and so does everybody."""
+    """If a hook requests a trace, all hooks get it."""
     x = tf.constant(1) + 1
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     hook = Recorder(tf.train.SessionRunArgs(None, options=options))
@@ -143,7 +143,7 @@ def test_options_of_hooks_are_merged() -> None:
 
 
 def test_a_step_function_has_the_session_and_the_hooks() -> None:
-    """Its own runs are not seen by hooks, others are."""
+    """Hooks do not see runs of step_context.session, but those of step_context.run_with_hooks."""
     x = tf.constant(1)
     hook = Recorder()
 
@@ -159,7 +159,7 @@ def test_a_step_function_has_the_session_and_the_hooks() -> None:
 
 
 def test_a_step_function_may_stop() -> None:
-    """As the end of the input does."""
+    """request_stop acts like the end of the input."""
     hook = Recorder()
     with tf.train.MonitoredSession(hooks=[hook]) as sess:
         sess.run_step_fn(lambda step_context: step_context.request_stop())
@@ -167,7 +167,7 @@ def test_a_step_function_may_stop() -> None:
 
 
 class Failing(tf.train.SessionRunHook):
-    """Fails in some of the runs."""
+    """Raises an error in chosen runs."""
 
     def __init__(self, error: Exception, *when: int) -> None:
         self.error, self.when, self.count, self.sessions = error, when, 0, 0
@@ -185,7 +185,7 @@ class Failing(tf.train.SessionRunHook):
 
 @pytest.mark.parametrize("kind", [tf.errors.AbortedError, tf.errors.UnavailableError])
 def test_a_lost_session_is_made_anew(kind: Any, tmp_path: Path) -> None:
-    """The run is taken again, from the last checkpoint."""
+    """The run is repeated after restoring the last checkpoint."""
     _, increment = counting_step()
     hook = Failing(kind(None, None, "lost"), 3, 4)
     with tf.train.MonitoredTrainingSession(
@@ -197,7 +197,7 @@ def test_a_lost_session_is_made_anew(kind: Any, tmp_path: Path) -> None:
 
 
 def test_a_lost_session_without_checkpoint_begins_anew() -> None:
-    """The variables are initialized again."""
+    """Without a checkpoint the variables are initialized again."""
     _, increment = counting_step()
     hook = Failing(tf.errors.AbortedError(None, None, "lost"), 3)
     with tf.train.MonitoredSession(hooks=[hook]) as sess:
@@ -205,7 +205,7 @@ def test_a_lost_session_without_checkpoint_begins_anew() -> None:
 
 
 def test_a_step_function_is_called_again_in_the_new_session() -> None:
-    """With the new session in its hands."""
+    """The step function is called again with the new session."""
     _, increment = counting_step()
     hook = Failing(tf.errors.AbortedError(None, None, "lost"), 1)
     sessions = []
@@ -221,7 +221,7 @@ def test_a_step_function_is_called_again_in_the_new_session() -> None:
 
 
 def test_a_singular_session_does_not_recover() -> None:
-    """And hands out its session."""
+    """A SingularMonitoredSession does not recover, and gives access to its session."""
     _, increment = counting_step()
     hook = Failing(tf.errors.AbortedError(None, None, "lost"), 1)
     sess = tf.train.SingularMonitoredSession(hooks=[hook])
@@ -234,7 +234,7 @@ def test_a_singular_session_does_not_recover() -> None:
 
 
 def test_other_errors_are_not_recovered_from() -> None:
-    """An op that fails is the program's business."""
+    """An error of an op reaches the program."""
     x = tf.placeholder(tf.int32, [])
     hook = Failing(tf.errors.InternalError(None, None, "broken"), 1)
     with tf.train.MonitoredSession(hooks=[hook]) as sess:
@@ -244,7 +244,7 @@ def test_other_errors_are_not_recovered_from() -> None:
 
 
 def test_queue_runners_end_with_the_session() -> None:
-    """They are started; the end of their input ends the training."""
+    """Queue runners are started; the end of their input ends the training."""
     queue = tf.train.range_input_producer(3, num_epochs=1, shuffle=False)
     item = queue.dequeue()
     found = []
@@ -258,7 +258,7 @@ def test_queue_runners_end_with_the_session() -> None:
 
 
 def test_the_failure_of_a_thread_is_the_failure_of_the_session() -> None:
-    """The error of the queue runner says more than that its queue was closed."""
+    """The error of a queue runner is raised instead of that of the closed queue."""
     queue = tf.FIFOQueue(10, tf.float32, [])
     bad = tf.check_numerics(tf.constant(float("nan")), "not a number")
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(bad)]))
@@ -269,7 +269,7 @@ def test_the_failure_of_a_thread_is_the_failure_of_the_session() -> None:
 
 
 def test_a_training_session_saves_and_goes_on(tmp_path: Path) -> None:
-    """Checkpoints, graph and events; the next session begins at the last step."""
+    """Checkpoints, graph and events are written; the next session continues at the last step."""
     _, increment = counting_step()
     tf.summary.scalar("loss", tf.constant(0.5))
     for expected in (5, 10):
@@ -296,7 +296,7 @@ def test_a_training_session_saves_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_worker_waits_for_an_initialized_model() -> None:
-    """What nobody initializes is not ready in time."""
+    """A model that is not initialized raises an error after the time-out."""
     tf.get_variable("v", [])
     with pytest.raises(tf.errors.DeadlineExceededError, match="Variables not initialized: v"):
         with tf.train.MonitoredTrainingSession(is_chief=False, max_wait_secs=0):
@@ -304,14 +304,14 @@ def test_a_worker_waits_for_an_initialized_model() -> None:
 
 
 def test_a_worker_without_variables_is_ready() -> None:
-    """There is nothing to wait for."""
+    """A worker's session without variables is ready at once."""
     x = tf.constant(1)
     with tf.train.MonitoredTrainingSession(is_chief=False) as sess:
         assert sess.run(x) == 1
 
 
 def test_a_scaffold_says_how_to_begin() -> None:
-    """Its init_fn is called with itself and the session."""
+    """init_fn is called with the scaffold and the session."""
     variable = tf.get_variable("v", [], initializer=tf.zeros_initializer())
     assign = tf.assign(variable, 7)
     seen: list[Any] = []
@@ -340,7 +340,7 @@ def test_two_candidates_for_an_op_of_the_scaffold_are_refused() -> None:
 
 
 def test_a_model_that_is_not_ready_says_why() -> None:
-    """An init op that forgets a variable."""
+    """The error names variables that the init op omits."""
     tf.get_variable("forgotten", [])
     scaffold = tf.train.Scaffold(init_op=tf.no_op())
     with pytest.raises(RuntimeError, match=r"not make model ready.*not initialized: forgotten"):

@@ -27,7 +27,7 @@ def counting_step() -> Any:
 
 
 def events(directory: Path) -> list[Any]:
-    """What was written, but for the version."""
+    """Return the written events without the version."""
     found = [e for p in sorted(directory.glob("events*")) for e in tf.train.summary_iterator(p)]
     return [event for event in found if event.WhichOneof("what") != "file_version"]
 
@@ -46,7 +46,7 @@ def test_a_managed_session_is_ready_and_closed_at_the_end(graph: tf.Graph) -> No
 
 
 def test_it_saves_summarizes_and_goes_on(tmp_path: Path) -> None:
-    """The next session begins where the last ended."""
+    """The next session continues at the last step."""
     increment = counting_step()
     tf.summary.scalar("loss", tf.constant(0.5))
     sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0)
@@ -64,7 +64,7 @@ def test_it_saves_summarizes_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_checkpoints_come_from_the_thread(tmp_path: Path) -> None:
-    """The first at once."""
+    """The thread saves a first checkpoint at once."""
     counting_step()
     sv = tf.train.Supervisor(logdir=str(tmp_path))
     with sv.managed_session():
@@ -73,7 +73,7 @@ def test_checkpoints_come_from_the_thread(tmp_path: Path) -> None:
 
 
 def test_summaries_come_from_the_thread(tmp_path: Path) -> None:
-    """As often as was asked for."""
+    """Summaries are written at the given interval."""
     step = tf.train.get_or_create_global_step()
     is_written = threading.Event()
 
@@ -93,7 +93,7 @@ def test_summaries_come_from_the_thread(tmp_path: Path) -> None:
 
 
 def test_a_failure_in_the_block_is_raised_and_the_end_of_input_is_not() -> None:
-    """After the threads have stopped."""
+    """Errors are raised after the threads have stopped; the end of the input is not an error."""
     counting_step()
     sv = tf.train.Supervisor()
     with pytest.raises(KeyError, match="mine"), sv.managed_session():
@@ -103,7 +103,7 @@ def test_a_failure_in_the_block_is_raised_and_the_end_of_input_is_not() -> None:
 
 
 def test_queue_runners_run() -> None:
-    """Until the session ends."""
+    """Queue runners run until the session ends."""
     item = tf.train.range_input_producer(3, shuffle=False).dequeue()
     sv = tf.train.Supervisor()
     with sv.managed_session() as sess:
@@ -111,7 +111,7 @@ def test_queue_runners_run() -> None:
 
 
 def test_only_the_chief_has_services() -> None:
-    """And workers want devices on their variables."""
+    """Only the chief starts services, and only workers need devices on variables."""
     with tf.device("/cpu:0"):
         counting_step()
     sv = tf.train.Supervisor(is_chief=False)
@@ -126,7 +126,7 @@ def test_only_the_chief_has_services() -> None:
 
 
 def test_ops_are_taken_from_collections_or_given() -> None:
-    """None means none."""
+    """Ops come from collections or arguments; None means no op."""
     ready = tf.constant([], tf.string)
     tf.add_to_collection(tf.GraphKeys.READY_OP, ready)
     sv = tf.train.Supervisor(init_op=None, summary_op=None, saver=None)
@@ -138,7 +138,7 @@ def test_ops_are_taken_from_collections_or_given() -> None:
 
 
 def test_a_train_loop_begins_anew_after_an_abort() -> None:
-    """And hands arguments on."""
+    """Arguments are passed on to the function."""
     increment = counting_step()
     sv = tf.train.Supervisor()
     seen: list[int] = []

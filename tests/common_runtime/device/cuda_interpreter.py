@@ -1,7 +1,7 @@
 """Runs generated CUDA source with NumPy: statement by statement, each function by its name.
 
-What is read is the text that a GPU's compiler would get, so a wrong type, variable or number in it
-gives a wrong result here.
+The interpreter reads the text that a GPU's compiler would get, so a wrong type, variable or number
+in it gives a wrong result here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\(?([a-z][\w ]*)\)?\((.*)\)")
 
 
 def interpret(operation: str, inputs: dict[str, Any]) -> Any:
-    """The value of ``out`` where the parameters have these values."""
+    """Return the value of ``out`` for these values of the parameters."""
     values = dict(inputs)
     *statements, last = operation.split("\n")
     for line in statements:

@@ -1,20 +1,21 @@
-"""A double of CuPy: arrays in host memory that pretend to be on a GPU.
+"""A double of CuPy: arrays in host memory that act like arrays on a GPU.
 
-Whatever order work of several streams may take on a GPU, only events make it an order: so each
-access to memory gets a time in its stream, events carry the times of what lies before them, and two
-accesses of which one writes, and of which neither is behind the other, are a *race*, noted in
-``races``.  Memory that was freed counts as used again by the next array of its pool and stream.
+A GPU may run work of several streams in any order, and only events order it. Therefore each access
+to memory gets a time in its stream, and events carry the times of everything before them. Two
+accesses, at least one a write, without an order between them are a *race*, noted in ``races``.
+Freed memory counts as reused by the next array of its pool and stream.
 
-A stream that captures runs nothing: it takes down kernels, with the memory they read and write, and
-a graph runs them when it is launched.  What CUDA refuses meanwhile raises.
+A stream that captures runs nothing: it records kernels with the memory they read and write, and a
+graph runs them when it is launched. Operations that CUDA refuses during a capture raise.
 
-It is as lazy as a GPU: copies and events are queued in their stream and happen when something waits
-for them, or when a kernel runs in that stream. So a copy that nobody waited for leaves rubbish in
-the result, and pinned memory that was used again too early does, too. It is as strict as CuPy: a
-function that is given an array of NumPy raises TypeError. ``history`` says what was queued where.
+The double is as lazy as a GPU: copies and events are queued in their stream and happen when
+something waits for them, or when a kernel runs in that stream. A missing wait for a copy therefore
+leaves invalid values in the result, and so does pinned memory that is reused too early. The double
+is as strict as CuPy: a function with an array of NumPy raises TypeError. ``history`` has the queued
+work of each stream.
 
-What is here is what CuPy documents: ``cuda.Device``, ``Stream``, ``Event``, ``MemoryPool``, pinned
-memory, ``MemoryPointer``'s copies.  Everything else is NumPy's function of the same name.
+Its contents are what CuPy documents: ``cuda.Device``, ``Stream``, ``Event``, ``MemoryPool``, pinned
+memory, ``MemoryPointer``'s copies. Everything else is NumPy's function of the same name.
 """
 
 from __future__ import annotations
@@ -41,33 +42,33 @@ RUBBISH = 0xCD
 
 
 class CUDARuntimeError(RuntimeError):
-    """What CuPy raises when the CUDA runtime answers with an error."""
+    """CuPy's exception for errors of the CUDA runtime."""
 
 
 class OutOfMemoryError(MemoryError):
-    """What CuPy raises when a pool's limit or the GPU's memory is used up."""
+    """CuPy's exception when a pool's limit or the GPU's memory is exhausted."""
 
 
 def forget() -> None:
-    """What was found out about CuPy is found out again."""
+    """Forget what tfnb has cached about CuPy."""
     for name in ("cupy_module", "gpu_count", "missing_gpu", "can_hold"):
         getattr(array_module, name).cache_clear()
 
 
 def merge(clock: dict[int, int], other: dict[int, int]) -> None:
-    """Everything that lies before the one now lies before the other, too."""
+    """Order everything before one access before the other, too."""
     for number, time in other.items():
         clock[number] = max(clock.get(number, 0), time)
 
 
 def fill_with_rubbish(host: np.ndarray[Any, Any]) -> None:
-    """What memory holds that nobody wrote."""
+    """Fill memory with arbitrary values."""
     if host.flags.c_contiguous:
         host.reshape(-1).view(np.uint8)[...] = RUBBISH
 
 
 class Memory:
-    """When a piece of memory was last written and read, by stream."""
+    """The times at which a piece of memory was last written and read, by stream."""
 
     def __init__(self, before: dict[int, int]) -> None:
         self.written: dict[int, int] = {}
@@ -76,13 +77,13 @@ class Memory:
     def check(
         self, what: str, clock: dict[int, int], accesses: dict[int, int], races: list[str]
     ) -> None:
-        """Notes a race if something of this may still be under way."""
+        """Note a race if an earlier access is not ordered before this one."""
         late = {n: time for n, time in accesses.items() if clock.get(n, 0) < time}
         if late:
             races.append(f"{what} does not wait for {late}; it waits for {clock}")
 
 
-# What CuPy cannot do in a stream that captures: cuBLAS, cuSOLVER, cuRAND, looking at values.
+# Operations that CuPy refuses in a capturing stream: cuBLAS, cuSOLVER, cuRAND, reading values.
 _REFUSED = frozenset(
     [
         "matmul",
@@ -115,7 +116,7 @@ class RecordingCupy(types.ModuleType):
         self.races: list[str] = []
         self.host_clock: dict[int, int] = {}  # what the host knows to have happened
         self.user_clock: dict[int, int] = {}
-        # What was done to memory that was freed, by pool and stream.
+        # Accesses to freed memory, by pool and stream.
         self.freed: dict[tuple[int, int], dict[int, int]] = {}
         module = self
 
@@ -185,7 +186,7 @@ class RecordingCupy(types.ModuleType):
 
     @contextlib.contextmanager
     def pushed(self, name: str, default: Any, value: Any) -> Iterator[None]:
-        """Makes something current."""
+        """Make a value current for a block."""
         stack = self.local.__dict__.setdefault(name, [default])
         stack.append(value)
         try:
@@ -203,7 +204,10 @@ class RecordingCupy(types.ModuleType):
     # -- arrays
 
     def wrap(self, value: Any, *sources: Array) -> Any:
-        """An array of NumPy as one of the current GPU: newly allocated, or a view of a source."""
+        """Make an array of the current GPU from one of NumPy.
+
+        Newly allocated, or a view of a source.
+        """
         if isinstance(value, tuple | list):
             items = [self.wrap(one, *sources) for one in value]
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -215,7 +219,7 @@ class RecordingCupy(types.ModuleType):
         return value
 
     def empty(self, shape: Any, dtype: Any = np.float32) -> Array:
-        """An array of rubbish."""
+        """Return an uninitialized array."""
         host = np.empty(shape, dtype)
         fill_with_rubbish(host)
         return self.ndarray(host)
@@ -234,7 +238,7 @@ class RecordingCupy(types.ModuleType):
     def launch(
         self, name: str, compute: Callable[[], object], reads: list[Array], writes: list[Array]
     ) -> None:
-        """A kernel in the current stream."""
+        """Run a kernel in the current stream."""
         with self.lock:
             stream = self.stream
             memories = [one.memory for one in reads], [one.memory for one in writes]
@@ -252,7 +256,7 @@ class RecordingCupy(types.ModuleType):
     def note(
         self, what: str, stream: Any, reads: list[Memory], writes: list[Memory]
     ) -> dict[int, int]:
-        """Work in a stream that reads and writes memory; gives the stream's clock then."""
+        """Note work in a stream that reads and writes memory; return the stream's clock."""
         with self.lock:
             number, clock = (
                 (0, self.user_clock) if stream is None else (stream.number, stream.clock)
@@ -269,7 +273,7 @@ class RecordingCupy(types.ModuleType):
             return clock
 
     def refuse_while_capturing(self, what: str) -> None:
-        """What CUDA does not allow in a stream that captures."""
+        """Raise for operations that CUDA refuses in a capturing stream."""
         if self.stream is not None and self.stream.captured is not None:
             raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {what}")
 
@@ -277,14 +281,14 @@ class RecordingCupy(types.ModuleType):
         return _member(self, np, name)
 
     def modules(self) -> dict[str, types.ModuleType]:
-        """What stands in ``sys.modules`` where CuPy is imported."""
+        """Return the modules that ``sys.modules`` has when CuPy is imported."""
         special = self.submodule("cupyx.scipy.special", scipy.special)
         names = ("cupyx", "cupyx.scipy")
         return {"cupy": self, **{name: types.ModuleType(name) for name in names},
                 "cupyx.scipy.special": special}  # fmt: skip
 
     def submodule(self, name: str, module: Any) -> types.ModuleType:
-        """The functions of another module, on GPU arrays."""
+        """Return the functions of another module, on GPU arrays."""
         found = types.ModuleType(name)
         found.__getattr__ = lambda member: _member(self, module, member)  # type: ignore[method-assign]
         return found
@@ -304,7 +308,7 @@ def _get_item(host: Any, key: Any) -> Any:
 
 
 class _Function:
-    """A function of NumPy's as CuPy's of the same name."""
+    """A function of NumPy with the behaviour of CuPy's function of the same name."""
 
     def __init__(self, cupy: RecordingCupy, name: str, function: Any) -> None:
         self._cupy, self._name, self._function = cupy, name, function
@@ -335,7 +339,8 @@ class _Function:
             if self._name.endswith(".at") or (inputs is not None and len(args) >= inputs):
                 cupy.refuse_while_capturing(self._name)
                 changed = _arrays([args[0] if self._name.endswith(".at") else args[-1]])
-            # What comes out has its form from here; a capture has it computed when launched.
+            # The form of the result is determined here; in a capture, the launch computes the
+            # values.
             found = cupy.wrap(compute(), *reads)
             made = [one for one in _arrays([found]) if one.base is None]
 
@@ -352,17 +357,17 @@ class _Function:
 
     @property
     def at(self) -> _Function:
-        """A ufunc's form for repeated indices."""
+        """Run a ufunc's method for repeated indices."""
         return _Function(self._cupy, f"{self._name}.at", self._function.at)
 
     @property
     def reduce(self) -> _Function:
-        """A ufunc's form along an axis."""
+        """Run a ufunc's method along an axis."""
         return _Function(self._cupy, f"{self._name}.reduce", self._function.reduce)
 
 
 class _ElementwiseKernel:
-    """CuPy's kernels of the user's own source: what it says is read and done with NumPy."""
+    """A kernel with user-defined source: the interpreter runs it with NumPy."""
 
     cupy: RecordingCupy
 
@@ -401,7 +406,7 @@ class _ElementwiseKernel:
 
 
 def _nothing() -> None:
-    """It is done already."""
+    """Do nothing: the work is done."""
 
 
 def _flat(values: Any) -> list[Any]:
@@ -458,17 +463,17 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         def freed() -> None:
             free()
             for accesses in (memory.read, memory.written):
-                # What the user's own stream does is the user's to wait for.
+                # The double does not check the user's own stream.
                 merge(cupy.freed.setdefault(arena, {}), {n: accesses[n] for n in accesses if n})
             if stream is not None:
                 stream.pending.append(lambda: host.reshape(-1).view(np.uint8).fill(RUBBISH))
 
-        # What is freed may be used again by later work of the stream it was allocated in.
+        # Later work of the stream it was allocated in may reuse freed memory.
         weakref.finalize(self, freed).atexit = False
 
     @property
     def data(self) -> MemoryPointer:
-        """Where it lies."""
+        """The memory of the array."""
         return MemoryPointer(self)
 
     @property
@@ -477,7 +482,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         return types.SimpleNamespace(c_contiguous=self.host.flags.c_contiguous)
 
     def get(self) -> np.ndarray[Any, Any]:
-        """A copy in host memory; waits for everything."""
+        """Return a copy in host memory; wait for everything."""
         self.cupy.refuse_while_capturing("a copy to the host")
         if self.stream is not None:
             self.stream.drain()
@@ -553,10 +558,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class MemoryPointer:
-    """Where an array lies, with the copies CuPy's has."""
+    """The memory of an array, with CuPy's methods to copy."""
 
     def __init__(self, array: Array) -> None:
-        # A copy that is queued keeps no array alive; memory may be written after it was freed.
+        # A queued copy keeps no array alive; memory may be written after it was freed.
         self._array, self._memory = weakref.ref(array), array.host
         self.ptr = array.host.ctypes.data
         self.mem = array.memory
@@ -613,7 +618,7 @@ class _Device:
         self._left[-1].__enter__()
 
     def synchronize(self) -> None:
-        """Does what is queued in all streams of the device."""
+        """Run the queued work of all streams of the device."""
         for stream in list(self.cupy.streams):
             if stream.device == self.id:
                 stream.drain()
@@ -653,7 +658,7 @@ class _Stream:
         self._entered.contexts.pop().__exit__(None, None, None)
 
     def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
-        """Notes work and leaves it for later."""
+        """Queue work for later."""
         if self.captured is not None:
             raise CUDARuntimeError(f"cudaErrorStreamCaptureUnsupported: {entry[0]}")
         with self.cupy.lock:
@@ -661,25 +666,25 @@ class _Stream:
             self.pending.append(action)
 
     def wait_event(self, event: Any) -> None:
-        """Later work of this stream comes behind the event."""
+        """Order later work of this stream behind the event."""
         self.queue(("wait", event.number, self.name), event.happen)
         merge(self.clock, event.clock)
 
     def begin_capture(self, mode: Any = None) -> None:
-        """Takes down from now on what is queued here."""
+        """Record the work that is queued from now on."""
         assert self.captured is None
         self.drain()
         self.captured = []
 
     def end_capture(self) -> Graph:
-        """What was taken down."""
+        """Return the recorded work."""
         captured, self.captured = self.captured, None
         assert captured is not None
         self.cupy.history.append(("capture", len(captured), self.name))
         return Graph(self.cupy, captured)
 
     def drain(self) -> None:
-        """Does what is queued."""
+        """Run the queued work."""
         with self.cupy.lock:
             while self.pending:
                 self.pending.popleft()()
@@ -692,7 +697,7 @@ class Graph:
         self._cupy, self._kernels = cupy, kernels
 
     def launch(self, stream: Any) -> None:
-        """Runs it in a stream."""
+        """Run the graph in a stream."""
         cupy = self._cupy
         with cupy.lock:
             stream.drain()
@@ -703,19 +708,19 @@ class Graph:
 
 
 class _DefaultStream:
-    """Where users compute: what is queued here happens at once."""
+    """The stream in which users compute: its work runs at once."""
 
     cupy: RecordingCupy
     name = "the user's"
 
     @property
     def device(self) -> int:
-        """It is used on any device."""
+        """The current device; the stream works on any."""
         return self.cupy.device
 
     @property
     def clock(self) -> dict[int, int]:
-        """What lies before its next work."""
+        """The times of everything before its next work."""
         return self.cupy.user_clock
 
     def queue(self, entry: tuple[Any, ...], action: Callable[[], object]) -> None:
@@ -741,7 +746,7 @@ class _Event:
         self.clock: dict[int, int] = {}
 
     def record(self, stream: Any) -> None:
-        """Happens behind what is queued in the stream now."""
+        """Record the event behind the stream's queued work."""
         assert self.cupy.device == stream.device, "an event is recorded on its stream's device"
         self.stream = stream
         self.clock = dict(stream.clock)
@@ -751,7 +756,7 @@ class _Event:
         self.done = True
 
     def happen(self) -> None:
-        """Does what the event is behind of."""
+        """Run the work before the event."""
         with self.cupy.lock:
             while not self.done:
                 self.stream.pending.popleft()()
@@ -773,11 +778,11 @@ class _MemoryPool:
         self.used, self.limit, self.num_trimmed = 0, 0, 0
 
     def set_limit(self, size: int) -> None:
-        """Allocates at most so many bytes."""
+        """Limit the allocated bytes."""
         self.limit = size
 
     def malloc(self, size: int) -> Callable[[], None]:
-        """Counts bytes; gives what counts them back."""
+        """Count bytes; return the object that subtracts them."""
         if callable(self.allocator):
             return self.allocator(size)  # type: ignore[no-any-return]
         if self.limit and self.used + size > self.limit:
@@ -801,5 +806,5 @@ class _MemoryPool:
         return 0
 
     def free_all_blocks(self) -> None:
-        """Gives what is held back to the GPU."""
+        """Return unused memory to the GPU."""
         self.num_trimmed += 1

@@ -1,7 +1,7 @@
-"""Two types of devices in one session: the second is a subclass of Device that computes with NumPy.
+"""Two types of devices in one session; the second is a subclass of Device that uses NumPy.
 
-Whatever needs another type of device than CPU is held here without one: which nodes go there, what
-stays in host memory, and that every answer is that of the CPU alone.
+The tests cover everything that depends on a type other than CPU: which nodes go there, what stays
+in host memory, and that every result is that of the CPU alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PREFIX = "/job:localhost/replica:0/task:0/device:"
 
 
 class Accelerator(Device):
-    """A device of type GPU that is none: its memory is the host's."""
+    """A device of type GPU whose memory is the host's."""
 
     device_type = "GPU"
     priority = 210
@@ -43,29 +43,29 @@ def both(config: tf.ConfigProto | None = None, num_accelerators: int = 1) -> Dir
 
 
 def places(session: DirectSession, fetches: list[str], feeds: list[str]) -> dict[str, str]:
-    """Node name -> short device, as placed."""
+    """Return node name -> short device, as placed."""
     placed = session.prepare(tuple(feeds), tuple(fetches), ()).executors.placed
     assert placed is not None
     return {view.node: view.chosen.removeprefix(PREFIX) for view in placed.placements}
 
 
 def dense(x: Any) -> Any:
-    """A matrix product and what follows."""
+    """Build a matrix product and consumers."""
     return tf.nn.relu(tf.matmul(x, tf.constant(np.eye(3, dtype=np.float32)), name="product"))
 
 
 def shapes(x: Any) -> Any:
-    """Shapes are in host memory."""
+    """Build ops whose shapes are in host memory."""
     return tf.reshape(tf.exp(x), tf.raw_ops.Shape(input=tf.transpose(x), name="shape"))
 
 
 def loop(x: Any) -> Any:
-    """The counter is the host's, the body the accelerator's."""
+    """Build a loop with its counter on the host and its body on the accelerator."""
     return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y + x)), [0, x])[1]
 
 
 def loop_on_both(x: Any) -> Any:
-    """A loop whose body stands on both."""
+    """Build a loop whose body is on both devices."""
 
     def body(i: Any, y: Any) -> Any:
         with tf.device("/cpu:0"):
@@ -77,19 +77,19 @@ def loop_on_both(x: Any) -> Any:
 
 
 def cond(x: Any) -> Any:
-    """Two branches."""
+    """Build two branches."""
     return tf.cond(tf.reduce_sum(x) > 0.0, lambda: x + 1.0, lambda: x - 1.0)
 
 
 def text(x: Any) -> Any:
-    """Strings are the host's."""
+    """Build ops on strings, which are on the host."""
     return tf.string_to_number(tf.as_string(x)) + tf.exp(x)
 
 
 @pytest.mark.parametrize("build", [dense, shapes, loop, loop_on_both, cond, text])
 @pytest.mark.parametrize("level", [0, -1])
 def test_answers_are_those_of_the_cpu(build: Callable[[Any], Any], level: int) -> None:
-    """With optimizers and without."""
+    """Results are equal with and without optimizers."""
     value = np.linspace(-1, 2, 9, dtype=np.float32).reshape(3, 3)
     config = tf.ConfigProto()
     config.graph_options.optimizer_options.opt_level = level
@@ -107,7 +107,7 @@ def test_answers_are_those_of_the_cpu(build: Callable[[Any], Any], level: int) -
 
 
 def test_feeds_and_fetches_are_the_hosts_and_free_nodes_the_best_devices() -> None:
-    """Requests, strings and soft placement with two types of devices."""
+    """Requests, strings and soft placement are tested with two types of devices."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, name="x")
         a = tf.exp(x, name="free")
@@ -136,7 +136,7 @@ def test_feeds_and_fetches_are_the_hosts_and_free_nodes_the_best_devices() -> No
 
 
 def test_a_kernel_with_a_priority_runs_where_it_would_rather_run() -> None:
-    """And computes what it should."""
+    """The node runs on the preferred device with the right result."""
     with vocabulary_of_tests():
         definition = op_registry.get("TestLikesCPU")
         seen = []
@@ -161,7 +161,7 @@ def test_a_kernel_with_a_priority_runs_where_it_would_rather_run() -> None:
 
 
 def test_a_variable_stays_where_it_was_made() -> None:
-    """Reads and writes go there, whatever they ask for; soft placement does not split them."""
+    """Reads and writes go to the variable's device, also with soft placement."""
     with tf.Graph().as_default() as graph:
         with tf.device("/gpu:1"):
             v = tf.get_variable("v", initializer=2.0, use_resource=True)
@@ -179,7 +179,7 @@ def test_a_variable_stays_where_it_was_made() -> None:
 
 
 def test_partitions_meet_over_both_memories() -> None:
-    """What one memory has and the other wants goes by HostSend and HostRecv, even on one device."""
+    """HostSend and HostRecv connect both memories, even on one device."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, name="x")
         shape = tf.raw_ops.Shape(input=tf.exp(x), name="shape")

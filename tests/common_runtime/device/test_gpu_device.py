@@ -30,7 +30,7 @@ F = np.float32
 
 
 def answer_of(start):
-    """What an asynchronous call answers with."""
+    """Return the answer of an asynchronous call."""
     box, came = [], threading.Event()
 
     def done(value):
@@ -46,12 +46,12 @@ def answer_of(start):
 
 
 def gpus(cupy, count=1, **fields):
-    """So many devices."""
+    """Return n devices."""
     return [GpuDevice(f"/device:GPU:{i}", GpuSpec(i, **fields)) for i in range(count)]
 
 
 def run_on(device, function, *args):
-    """What a kernel of the device computes."""
+    """Return the result of a kernel of the device."""
     return device.wrap_kernel(lambda *inputs: function(device.xp, *inputs), "n", "Op")(*args)
 
 
@@ -79,7 +79,7 @@ def test_an_array_goes_to_the_gpu_and_back(cupy):
 
 
 def test_what_a_gpu_cannot_hold_passes_through(cupy):
-    """Text and handles, in all directions."""
+    """Strings and handles pass through in all directions."""
     (device,) = gpus(cupy)
     for value in (np.array([b"a"], object), object()):
         assert device.lend(value) is value
@@ -87,7 +87,7 @@ def test_what_a_gpu_cannot_hold_passes_through(cupy):
         assert answer_of(lambda done, value=value: device.receive_on_host(value, done)) is value
 
 
-def test_a_copy_to_the_gpu_waits_for_nobody_and_kernels_wait_for_it(cupy):
+def test_a_copy_to_the_gpu_returns_at_once_and_kernels_wait_for_it(cupy):
     """The Recv answers while the copy is still queued; the kernel behind it sees the values."""
     (device,) = gpus(cupy)
     box = []
@@ -99,7 +99,7 @@ def test_a_copy_to_the_gpu_waits_for_nobody_and_kernels_wait_for_it(cupy):
 
 
 def test_the_copy_waits_for_kernels_that_may_use_its_memory(cupy):
-    """Record on the compute stream, wait in the copying one, copy, record, wait in the compute."""
+    """The order is: event on the compute stream, copy on its own stream, event, kernels."""
     (device,) = gpus(cupy)
     cupy.history.clear()
     device.copy_from_host(np.ones(3, F))
@@ -113,7 +113,7 @@ def test_the_copy_waits_for_kernels_that_may_use_its_memory(cupy):
 
 
 def test_a_copy_to_the_host_waits_for_the_kernel_that_computes(cupy):
-    """By the event that was lent; the kernel runs on the compute stream."""
+    """The copy waits for the event of the Send; the kernel runs on the compute stream."""
     (device,) = gpus(cupy)
     array = run_on(device, lambda xp, x: xp.exp(x), device.copy_from_host(np.zeros(2, F)))
     lent = device.lend(array)
@@ -125,7 +125,7 @@ def test_a_copy_to_the_host_waits_for_the_kernel_that_computes(cupy):
 
 
 def test_the_array_lives_until_it_was_copied(cupy):
-    """Though the step let go of it, and later kernels may use what is freed."""
+    """The array lives until the copy is done, although the step has released it."""
     (device,) = gpus(cupy)
     lent = device.lend(device.copy_from_host(np.arange(5, dtype=F)))
     box, came = [], threading.Event()
@@ -139,7 +139,7 @@ def test_the_array_lives_until_it_was_copied(cupy):
 
 @pytest.mark.parametrize("source_goes_on", [False, True])
 def test_an_array_goes_from_gpu_to_gpu(source_goes_on, cupy):
-    """Without the host; not before it is there, nor after its memory is used again."""
+    """The copy bypasses the host, waits for the array, and ends before its memory is reused."""
     first, second = gpus(cupy, 2)
     lent = [first.lend(first.copy_from_host(np.arange(3, dtype=F)))]
     cupy.history.clear()
@@ -156,14 +156,14 @@ def test_an_array_goes_from_gpu_to_gpu(source_goes_on, cupy):
 
 
 def test_what_stays_on_the_device_is_not_copied(cupy):
-    """A Send and a Recv of the same device."""
+    """A Send and a Recv of the same device copy nothing."""
     (device,) = gpus(cupy)
     array = device.copy_from_host(np.ones(2, F))
     assert answer_of(lambda done: device.receive(device.lend(array), done)) is array
 
 
 def test_gaps_are_closed_before_a_copy(cupy):
-    """A transposed array."""
+    """A transposed array is made contiguous before it is copied."""
     (device,) = gpus(cupy)
     array = run_on(device, lambda xp, x: x.T, device.copy_from_host(np.arange(6).reshape(2, 3)))
     assert not array.flags.c_contiguous
@@ -176,7 +176,7 @@ def test_gaps_are_closed_before_a_copy(cupy):
 
 
 def test_pinned_memory_is_used_again(cupy):
-    """Once the copy it served has happened; until then another buffer is taken."""
+    """A pinned buffer is reused after its copy has happened; until then another buffer is taken."""
     (device,) = gpus(cupy)
     first = device.copy_from_host(np.full(4, 1, F))
     second = device.copy_from_host(np.full(4, 2, F))
@@ -189,7 +189,7 @@ def test_pinned_memory_is_used_again(cupy):
 
 
 def test_staging_buffers_come_in_powers_of_two(cupy):
-    """So that few sizes serve many tensors."""
+    """Sizes are powers of two, so that few buffers serve many tensors."""
     pool = StagingPool(cupy)
     sizes = [pool.take(size).num_bytes for size in (1, 4096, 4097, 100_000)]
     assert sizes == [4096, 4096, 8192, 131072]
@@ -205,7 +205,7 @@ def test_staging_buffers_come_in_powers_of_two(cupy):
 
 
 def test_kernels_run_on_their_device_in_its_stream(cupy):
-    """From any thread, and what was current before is current again."""
+    """Kernels run in the device's stream in any thread; the user's stream is restored."""
     _, second = gpus(cupy, 2)
     array = second.copy_from_host(np.ones(2, F))
     cupy.history.clear()
@@ -219,7 +219,7 @@ def test_kernels_run_on_their_device_in_its_stream(cupy):
 
 
 def test_memory_comes_from_the_devices_own_pool(cupy):
-    """CuPy's default pool, which a notebook may use itself, is left alone."""
+    """CuPy's default pool, which a notebook may use itself, is not touched."""
     (device,) = gpus(cupy)
     array = device.copy_from_host(np.ones(256, F))
     assert (device.pool.used_bytes(), cupy.default_pool.used_bytes()) == (1024, 0)
@@ -228,7 +228,7 @@ def test_memory_comes_from_the_devices_own_pool(cupy):
 
 
 def test_a_limit_of_memory_is_a_resource_exhausted_error(cupy):
-    """With device, allocator, CuPy's own words and what the pool holds."""
+    """The error has device, allocator, CuPy's message and the pool's contents."""
     (device,) = gpus(cupy, memory_limit=2000)
     array = device.copy_from_host(np.ones(256, F))
     with pytest.raises(errors.ResourceExhaustedError) as caught:
@@ -244,7 +244,7 @@ def test_a_limit_of_memory_is_a_resource_exhausted_error(cupy):
 
 
 def test_a_fault_of_the_gpu_is_an_internal_error(cupy):
-    """Also where it shows only later, when a copy is waited for."""
+    """The error may appear later, when a copy is waited for."""
     (device,) = gpus(cupy)
 
     def fail(xp):
@@ -263,7 +263,7 @@ def test_a_fault_of_the_gpu_is_an_internal_error(cupy):
 
 
 def test_errors_of_kernels_pass_as_they_are(cupy):
-    """Only CuPy's own are translated."""
+    """Only CuPy's exceptions are translated."""
     (device,) = gpus(cupy)
 
     def fail(xp):
@@ -277,7 +277,7 @@ def test_errors_of_kernels_pass_as_they_are(cupy):
 
 
 def test_attributes_tell_what_the_device_is(cupy):
-    """Memory limit, name, bus, capability."""
+    """The attributes are memory limit, name, bus and capability."""
     (device,) = gpus(cupy, memory_limit=1 << 20)
     assert device.attributes.memory_limit == 1 << 20
     assert device.attributes.physical_device_desc == (
@@ -287,7 +287,7 @@ def test_attributes_tell_what_the_device_is(cupy):
 
 
 def test_devices_are_numbered_by_position_and_keep_their_cuda_numbers(cupy):
-    """visible_device_list turns them round."""
+    """visible_device_list determines the order."""
     options = config_pb2.GPUOptions(visible_device_list="1,0")
     manager = DeviceMgr(make_local_devices({}, config_pb2.ConfigProto(gpu_options=options)))
     assert [device.index for device in manager.devices] == [1, 0, 0]
@@ -296,7 +296,10 @@ def test_devices_are_numbered_by_position_and_keep_their_cuda_numbers(cupy):
 
 
 def test_sessions_share_a_pool_and_the_first_one_limits_it(cupy):
-    """As the allocator of a process does; the parts of one GPU have a pool each."""
+    """The pool belongs to the process, as TensorFlow's allocator.
+
+    Parts of one GPU have a pool each.
+    """
     first = GpuDevice("/device:GPU:0", GpuSpec(0, 0, 5000))
     assert GpuDevice("/device:GPU:0", GpuSpec(0, 0, 9000)).pool is first.pool
     assert first.pool.limit == 5000
@@ -304,7 +307,7 @@ def test_sessions_share_a_pool_and_the_first_one_limits_it(cupy):
 
 
 def test_pools_are_of_the_kind_that_options_ask_for(cupy):
-    """Unified memory, or the driver's pool."""
+    """Pools use unified memory or the driver's pool."""
     pools = [
         gpu_device._memory_pool(cupy, GpuSpec(0, 2, uses_unified_memory=True)),
         gpu_device._memory_pool(cupy, GpuSpec(0, 3, allocates_in_stream_order=True)),
@@ -314,7 +317,10 @@ def test_pools_are_of_the_kind_that_options_ask_for(cupy):
 
 
 def test_a_session_computes_on_the_gpu(cupy):
-    """Feeds go there, fetches come back, a variable stays; shapes are told on the host."""
+    """Feeds are copied there and fetches back; a variable stays.
+
+    Shapes are computed on the host.
+    """
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [None, 2])
         with tf.device("/gpu:0"):
@@ -333,7 +339,7 @@ def test_a_session_computes_on_the_gpu(cupy):
 
 
 def test_a_variable_on_the_gpu_is_updated_in_place(cupy):
-    """Unless somebody else holds its array: who read it keeps what was read."""
+    """The update copies if another holder has the array, whose values do not change."""
     cell = RefCell("v", tf.float32)
     cell.value = cupy.asarray(np.ones(3, F))
     address = cell.value.data.ptr
@@ -344,7 +350,7 @@ def test_a_variable_on_the_gpu_is_updated_in_place(cupy):
 
 
 def test_steps_on_the_gpu_may_use_a_pool_of_threads(cupy):
-    """Each kernel finds its device and stream in whatever thread it runs."""
+    """Each kernel runs with its device and stream in any thread."""
     config = tf.ConfigProto(use_per_session_threads=True, inter_op_parallelism_threads=3)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         x = tf.placeholder(tf.float32, [4])
@@ -356,8 +362,8 @@ def test_steps_on_the_gpu_may_use_a_pool_of_threads(cupy):
             assert sess.run(total, {x: np.arange(4)}).tolist() == [56, 72, 88, 104]
 
 
-def test_running_out_of_gpu_memory_lists_who_holds_it(cupy):
-    """By allocator: what lies on the GPU apart from what lies in the host's memory."""
+def test_running_out_of_gpu_memory_lists_its_holders(cupy):
+    """The list has the allocators of the GPU and of the host's memory."""
     config = tf.ConfigProto()
     config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[1])
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
@@ -384,7 +390,7 @@ def test_running_out_of_gpu_memory_lists_who_holds_it(cupy):
 
 
 def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):
-    """Nothing is copied, and the caller's own stream comes before and behind the kernels."""
+    """Nothing is copied, and the caller's own stream is ordered before and behind the kernels."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [3])
         with tf.device("/gpu:0"):
@@ -408,8 +414,8 @@ def test_a_callable_feeds_and_fetches_on_the_gpu(cupy):
         assert found.host.tolist() == [2, 2, 2]
 
 
-def test_closing_ends_copies_that_nobody_waits_for(cupy):
-    """A copy that starts when the session is closed is cancelled, not lost."""
+def test_closing_ends_copies_without_a_waiter(cupy):
+    """A copy that begins when the session is closed is cancelled."""
     (device,) = gpus(cupy)
     lent = device.lend(device.copy_from_host(np.ones(2, F)))
     device.close()
@@ -418,7 +424,7 @@ def test_closing_ends_copies_that_nobody_waits_for(cupy):
 
 
 def test_a_debugger_changes_a_value_on_the_gpu_and_in_the_host(cupy):
-    """The copy on each of them, in its memory."""
+    """The value is changed in the memory of each copy."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [2], name="x")
         with tf.device("/cpu:0"):
@@ -438,7 +444,7 @@ def test_a_debugger_changes_a_value_on_the_gpu_and_in_the_host(cupy):
 
 
 def test_a_full_trace_has_the_times_of_the_gpu(cupy):
-    """Under .../stream:all, by node and op."""
+    """The times are under .../stream:all, by node and op."""
     config = tf.ConfigProto()
     config.graph_options.build_cost_model = 1
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
@@ -451,7 +457,7 @@ def test_a_full_trace_has_the_times_of_the_gpu(cupy):
     devices = {device.device: device for device in metadata.step_stats.dev_stats}
     kernels = {row.node_name: row for row in devices["/device:GPU:0/stream:all"].node_stats}
     (row,) = [row for row in metadata.cost_graph.node if row.name == "y"]
-    # The double's clock counts a millisecond an event.
+    # The double's clock counts a millisecond per event.
     assert kernels["y:Exp"].op_end_rel_micros == row.compute_cost == 1000
     rows = {
         r.node_name: r for r in devices["/job:localhost/replica:0/task:0/device:GPU:0"].node_stats
@@ -460,14 +466,14 @@ def test_a_full_trace_has_the_times_of_the_gpu(cupy):
 
 
 def answers(count):
-    """A CuPy whose driver answers like this when it is asked for devices."""
+    """A CuPy whose driver gives these answers about devices."""
     double = RecordingCupy()
     double.cuda.runtime.getDeviceCount = count
     return double
 
 
 def no_driver():
-    """What CuPy does where the driver is too old or missing."""
+    """Behave like CuPy with an old or a missing driver."""
     raise CUDARuntimeError("cudaErrorInsufficientDriver")
 
 
@@ -480,8 +486,10 @@ def no_driver():
         ("broken", "CuPy does not load: libcublas is missing"),
     ],
 )
-def test_a_node_that_asks_for_a_gpu_hears_why_there_is_none(module, message, monkeypatch, tmp_path):
-    """Not installed, no device, no driver, broken."""
+def test_the_error_of_a_node_on_a_missing_gpu_has_the_reason(
+    module, message, monkeypatch, tmp_path
+):
+    """The reasons are: CuPy is missing, no device, no driver, a broken driver."""
     if module == "broken":
         (tmp_path / "cupy.py").write_text("raise ImportError('libcublas is missing')")
         monkeypatch.syspath_prepend(tmp_path)
@@ -504,7 +512,7 @@ def test_a_node_that_asks_for_a_gpu_hears_why_there_is_none(module, message, mon
 
 @pytest.mark.gpu
 def test_a_gpu_computes_what_numpy_computes():
-    """Through feeds, kernels, copies and fetches, many times."""
+    """Feeds, kernels, copies and fetches are repeated many times."""
     random = np.random.default_rng(0)
     value = random.normal(size=(300, 200)).astype(F)
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -520,7 +528,7 @@ def test_a_gpu_computes_what_numpy_computes():
 
 @pytest.mark.gpu
 def test_many_copies_at_once_do_not_mix():
-    """Sixty-four feeds of several sizes, out and back."""
+    """Sixty-four feeds of several sizes are copied to the GPU and back."""
     values = [np.full(10 + 1000 * i, i, F) for i in range(64)]
     with tf.Graph().as_default(), tf.Session() as sess:
         feeds = [tf.placeholder(tf.float32, [None]) for _ in values]
@@ -534,7 +542,7 @@ def test_many_copies_at_once_do_not_mix():
 
 @pytest.mark.gpu
 def test_a_limit_holds_on_a_gpu():
-    """And the session works on after it was reached."""
+    """The session stays usable after the limit was reached."""
     config = tf.ConfigProto()
     config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[64, 64])
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
@@ -548,7 +556,7 @@ def test_a_limit_holds_on_a_gpu():
 
 @pytest.mark.gpu
 def test_the_time_of_kernels_is_measured_on_a_gpu():
-    """A product of large matrices takes time."""
+    """A product of large matrices has a measured time."""
     with tf.Graph().as_default(), tf.Session() as sess:
         with tf.device("/gpu:0"):
             x = tf.ones([2048, 2048])

@@ -1,7 +1,7 @@
 """Steps on a double of CuPy: fused kernels, CUDA graphs, and the order of work in streams.
 
-The double notes a race wherever two streams touch the same memory and no event says who comes
-first; the fixture fails a test that leaves one.
+The double notes a race wherever two streams use the same memory and no event orders them; the
+fixture fails a test with a race.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def device(index=0):
 
 
 def put(gpu, value):
-    """A host array on a GPU."""
+    """Copy a host array to a GPU."""
     return gpu.copy_from_host(np.asarray(value, F))
 
 
 def host(gpu, array):
-    """A GPU's array in host memory, behind what computes it."""
+    """Copy a GPU's array to the host, after it was computed."""
     return gpu.begin_copy_to_host(array).value()
 
 
 def segment_of(gpu, *functions):
-    """A segment whose kernels are these functions of the array module and all arrays so far."""
+    """Make a segment from functions of the array module and the arrays so far."""
     kernels = [
         gpu.wrap_kernel(lambda *arrays, f=f: f(gpu.xp, *arrays), "n", "Op") for f in functions
     ]
@@ -57,12 +57,12 @@ def segment_of(gpu, *functions):
 
 
 def entries(cupy, kind):
-    """What of a kind was queued."""
+    """Return the queued work of a kind."""
     return [entry for entry in cupy.history if entry[0] == kind]
 
 
 def activations(x, w):
-    """A cluster, a sum and two nodes."""
+    """Build a cluster, a sum and two nodes."""
     h = tf.nn.relu(x * w + 0.5)
     y = tf.tanh(h) * 2.0 - h
     return y, tf.exp(-tf.reduce_sum(y, axis=1))
@@ -72,7 +72,7 @@ def activations(x, w):
 
 
 def test_a_segment_is_captured_when_it_comes_the_second_time(cupy):
-    """First kernel by kernel, then rehearsed and captured, then launched only."""
+    """The first time kernels run one by one; then the segment is captured; then only launched."""
     gpu = device()
     segment, body = segment_of(
         gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y), lambda xp, *a: xp.tanh(a[-1])
@@ -93,7 +93,10 @@ def test_a_segment_is_captured_when_it_comes_the_second_time(cupy):
 
 @pytest.mark.parametrize("holds", ["the array", "a view", "nothing"])
 def test_results_are_the_callers(holds, cupy):
-    """They are handed out as they are; who holds one gets copies, and it stays what it was."""
+    """Results are returned without a copy.
+
+    If the caller holds one, the next launch gives a copy.
+    """
     gpu = device()
     segment, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(y, y))
     x = put(gpu, [0, 0])
@@ -121,7 +124,7 @@ def test_results_are_the_callers(holds, cupy):
 
 
 def test_an_argument_that_moved_gets_a_place_in_the_graph(cupy):
-    """The graph is captured once more, and from then on copies it; the others stay in place."""
+    """The graph is captured again and then copies this argument; the others stay in place."""
     gpu = device()
     segment, _ = segment_of(gpu, lambda xp, x, y: xp.add(x, y), lambda xp, x, y, z: xp.exp(z))
     y = put(gpu, [0, 0])
@@ -132,12 +135,12 @@ def test_an_argument_that_moved_gets_a_place_in_the_graph(cupy):
     assert found == [None, *[np.exp(F(number)) for number in range(1, 5)]]
     assert segment.report() == ["captured 2 times, 1 graphs kept, launched 4 times"]
     copies = [entry for entry in entries(cupy, "kernel") if entry[1] == "setitem"]
-    # Results in two rehearsals; the argument in one, and before each launch since.
+    # Results in two rehearsals; the argument in one, and before each later launch.
     assert len(copies) == 2 + 1 + 3
 
 
 def test_there_is_a_graph_for_each_shape(cupy):
-    """And the oldest goes when there are too many."""
+    """The oldest graph is dropped when there are too many."""
     gpu = device()
     segment, body = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
     arrays = [put(gpu, np.zeros(size)) for size in range(1, 11)]
@@ -153,7 +156,7 @@ def test_there_is_a_graph_for_each_shape(cupy):
 
 
 def test_what_a_graph_keeps_ends_with_it(cupy):
-    """Its pool takes memory of the device's, and gives it back."""
+    """The graph's pool takes memory from the device's pool and returns it."""
     gpu = device()
     segment, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
     x = put(gpu, np.zeros(256))
@@ -166,7 +169,7 @@ def test_what_a_graph_keeps_ends_with_it(cupy):
 
 
 def test_values_in_host_memory_belong_to_the_form(cupy):
-    """A graph does not look at them again: another axis is another graph."""
+    """A graph does not read such values again: another axis needs another graph."""
     gpu = device()
     segment, _ = segment_of(
         gpu, lambda xp, x, axis: xp.sum(x, int(axis)), lambda xp, x, axis, y: xp.exp(y - y) * y
@@ -182,7 +185,7 @@ def test_values_in_host_memory_belong_to_the_form(cupy):
 
 
 def test_a_graph_that_would_copy_too_much_is_none(cupy):
-    """A few kernels over large arrays are launched as they are."""
+    """A few kernels over large arrays are launched one by one."""
     gpu = device()
     body = gpu.wrap_kernel(lambda x: gpu.xp.add(x, x), "n", "Op")
     segment = GraphSegment(gpu, lambda x: (body(x),), 0)
@@ -208,7 +211,7 @@ def test_a_graph_that_would_copy_too_much_is_none(cupy):
     ],
 )
 def test_what_cuda_refuses_runs_kernel_by_kernel(forbidden, cupy):
-    """cuBLAS, looking at values, copies from pageable memory: the reason is told, work goes on."""
+    """The reason is reported, and the session goes on (cuBLAS, reading values, pageable memory)."""
     gpu = device()
     segment, body = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: forbidden(xp, y))
     x = put(gpu, np.ones((2, 2)))
@@ -217,14 +220,14 @@ def test_what_cuda_refuses_runs_kernel_by_kernel(forbidden, cupy):
         assert np.isfinite(host(gpu, body(x)[0])).all()
     (line,) = segment.report()
     assert "CUDA failed on /device:GPU:0: cudaErrorStreamCaptureUnsupported" in line
-    # The device captures on, and only this form was refused.
+    # The device still captures; only this form was refused.
     other, _ = segment_of(gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
     assert [other(x) is None, other(x) is None] == [True, False]
 
 
 @pytest.mark.parametrize("moment", ["begin_capture", "end_capture"])
 def test_a_driver_that_cannot_capture_is_no_error(moment, cupy, monkeypatch):
-    """The step runs as it did."""
+    """The step runs without graphs."""
 
     def fail(self, *args):
         self.captured = None
@@ -240,7 +243,7 @@ def test_a_driver_that_cannot_capture_is_no_error(moment, cupy, monkeypatch):
 
 
 def test_an_interrupt_while_capturing_leaves_the_device_whole(cupy):
-    """It goes to the user; the next step captures again."""
+    """The interrupt reaches the user, and the next step captures again."""
     gpu = device()
     strikes = [2]
 
@@ -260,7 +263,7 @@ def test_an_interrupt_while_capturing_leaves_the_device_whole(cupy):
 
 
 def test_only_one_thread_uses_a_graph_at_a_time(cupy):
-    """Another one runs kernel by kernel meanwhile."""
+    """Another thread runs kernel by kernel meanwhile."""
     gpu = device()
     inside, go = threading.Event(), threading.Event()
 
@@ -286,7 +289,7 @@ def test_only_one_thread_uses_a_graph_at_a_time(cupy):
 
 
 def graph_of_a_step(on):
-    """A training step: feeds, clusters, a product, a variable that is assigned, several fetches."""
+    """Build a training step: feeds, clusters, a product, an assignment, several fetches."""
     x = tf.placeholder(tf.float32, [None, 3])
     with tf.device(on):
         v = tf.get_variable("v", initializer=np.ones((3, 3), F), use_resource=True)
@@ -300,7 +303,7 @@ def graph_of_a_step(on):
 
 
 def run_steps(on, count=6):
-    """What the steps give, of which the last has another shape; what the variables hold then."""
+    """Return the results of steps, of which the last has another shape, and the variables."""
     found = []
     with tf.Graph().as_default(), tf.Session() as sess:
         x, fetches = graph_of_a_step(on)
@@ -314,7 +317,7 @@ def run_steps(on, count=6):
 
 
 def test_steps_give_what_they_give_on_the_cpu(cupy):
-    """Fused, captured, with transfers that nobody waits for too early: to the last bit."""
+    """Fused, captured, with asynchronous transfers: results are equal to the last bit."""
     wanted, _ = run_steps("/cpu:0")
     with lowering(Lowering.NEVER):
         reference, sources = run_steps("/gpu:0")
@@ -329,7 +332,7 @@ def test_steps_give_what_they_give_on_the_cpu(cupy):
     assert entries(cupy, "launch")
 
 
-# Rounded correctly by everybody, so that bits can be compared.
+# Every library rounds these correctly, so that bits can be compared.
 UNARY = [tf.negative, tf.abs, tf.square, tf.floor, tf.nn.relu, tf.sign, tf.nn.relu6, tf.round]
 BINARY = [tf.add, tf.subtract, tf.multiply, tf.divide, tf.maximum, tf.minimum,
           tf.squared_difference, tf.math.floormod]  # fmt: skip
@@ -337,7 +340,7 @@ CONSTANTS = [0.5, -3.0, 1e30, 0.0, np.inf]
 
 
 def random_program(rng, on):
-    """Nodes of all shapes that broadcast, types that change, sums, products, variables."""
+    """Build nodes with broadcasting, changing types, sums, products and variables."""
     x = tf.placeholder(tf.float32, [None, 3])
     with tf.device(on):
         v = tf.get_variable("v", initializer=np.full((1, 3), 1.5, F), use_resource=True)
@@ -368,7 +371,7 @@ def random_program(rng, on):
 
 
 def run_program(seed, on):
-    """What five steps give; the shape changes once and comes back."""
+    """Return the results of five steps; the shape changes once and comes back."""
     found = []
     with tf.Graph().as_default(), tf.Session() as sess:
         x, fetches = random_program(np.random.default_rng(seed), on)
@@ -382,7 +385,7 @@ def run_program(seed, on):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_random_programs_give_what_they_give_on_the_cpu(block, cupy):
-    """Fused and captured in all the ways that chance finds: the same bits, and no race."""
+    """Random combinations of fused and captured kernels give equal bits without races."""
     num_launches = 0
     for seed in range(8 * block, 8 * block + 8):
         with lowering(Lowering.NEVER):
@@ -398,7 +401,7 @@ def test_random_programs_give_what_they_give_on_the_cpu(block, cupy):
 
 
 def test_a_node_of_many_functions_is_one_kernel(cupy):
-    """By itself; a bias and an activation, too."""
+    """Its functions are fused also alone; so are a bias and an activation."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [2, 3])
         with tf.device("/gpu:0"):
@@ -414,7 +417,7 @@ def test_a_node_of_many_functions_is_one_kernel(cupy):
 
 
 def test_what_stands_among_kernels_goes_in_front_or_behind(cupy):
-    """A fetch on its way out, reads and writes of variables: one segment, and the same values."""
+    """Transfers and variable accesses among kernels are moved out, so that one segment remains."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [2, 2])
         with tf.device("/gpu:0"):
@@ -432,7 +435,7 @@ def test_what_stands_among_kernels_goes_in_front_or_behind(cupy):
             value = np.full((2, 2), number / 4, F)
             found = sess.run([first, second, third, last], {x: value})
             sums = np.exp(value).sum(0)
-            # Whether the product reads before or behind the assignment, nobody says.
+            # The order of the product and the assignment is open.
             before, behind = held, held + sums
             held = behind
             np.testing.assert_allclose(found[0], sums, rtol=1e-6)
@@ -445,7 +448,7 @@ def test_what_stands_among_kernels_goes_in_front_or_behind(cupy):
 
 
 def test_two_gpus_and_the_cpu_run_as_one_function(cupy):
-    """What goes from one to the other waits for it, and only for that."""
+    """Transfers wait for what they send, and for nothing else."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [4])
         with tf.device("/gpu:0"):
@@ -465,7 +468,7 @@ def test_two_gpus_and_the_cpu_run_as_one_function(cupy):
 
 
 def test_a_step_enters_its_stream_once(cupy, monkeypatch):
-    """Not once a kernel; but code of the user's finds the stream that is theirs."""
+    """The stream is entered once per step; the user's code runs with the user's stream."""
     entered = []
     plain = _Stream.__enter__
     monkeypatch.setattr(_Stream, "__enter__", lambda self: (entered.append(self), plain(self))[1])
@@ -494,7 +497,7 @@ def test_a_step_enters_its_stream_once(cupy, monkeypatch):
 
 
 def test_a_loop_on_the_gpu_runs_as_a_function(cupy):
-    """Its counter stays on the host; its body is one kernel an iteration."""
+    """The counter stays on the host; the body is one kernel per iteration."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [3])
         with tf.device("/gpu:0"):
@@ -509,7 +512,7 @@ def test_a_loop_on_the_gpu_runs_as_a_function(cupy):
 
 
 def test_a_step_that_fails_says_where(cupy):
-    """The node, also where it is one of a cluster, and the session works on."""
+    """The error names the node, also in a cluster; the session stays usable."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32)
         with tf.device("/gpu:0"):
@@ -522,8 +525,8 @@ def test_a_step_that_fails_says_where(cupy):
         assert "node by node: 'NotElementwise: Incompatible" in sess.emitted_sources()[0]
 
 
-def test_a_copy_that_nobody_waits_for_keeps_its_memory(cupy):
-    """A step ended in between: the array's and the pinned memory are free behind the copy only."""
+def test_a_copy_without_a_waiter_keeps_its_memory(cupy):
+    """When the step ends before its copy, the memory is reused only behind the copy."""
     gpu = device()
     copy = gpu.begin_copy_to_host(put(gpu, np.arange(1000)))
     del copy
@@ -532,7 +535,7 @@ def test_a_copy_that_nobody_waits_for_keeps_its_memory(cupy):
 
 
 class _NeverDone:
-    """An event behind work that does not end until it is let."""
+    """An event whose work does not end until the test allows it."""
 
     def __init__(self):
         self.go = threading.Event()
@@ -540,15 +543,15 @@ class _NeverDone:
         self.number, self.clock = 0, {}
 
     def happen(self):
-        """Nothing is queued in front of it."""
+        """Do nothing: no work is queued before it."""
 
     def synchronize(self):
-        """Sleeps until the work may end."""
+        """Sleep until the work may end."""
         assert self.go.wait(60)
 
 
 def test_a_step_that_waits_for_the_gpu_ends_when_it_is_asked_to(cupy):
-    """A time-out or close() ends it while the GPU computes; so does an interrupt."""
+    """A time-out, close() or an interrupt ends the step while the GPU computes."""
     gpu = device()
     event = _NeverDone()
     run_state = RunState(None, IDLE_HOOKS)
@@ -564,7 +567,7 @@ def test_a_step_that_waits_for_the_gpu_ends_when_it_is_asked_to(cupy):
 
 
 def test_a_time_out_ends_a_lowered_step_on_the_gpu(cupy, monkeypatch):
-    """And the session computes on."""
+    """The session stays usable."""
     event = _NeverDone()
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [2])
@@ -583,7 +586,7 @@ def test_a_time_out_ends_a_lowered_step_on_the_gpu(cupy, monkeypatch):
 
 
 def test_an_interrupt_while_the_host_waits_leaves_nothing_behind(cupy, monkeypatch):
-    """What was on its way out is let go of in order; the next step is as any."""
+    """Memory of started copies is released in order; the next step is unaffected."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [2])
         with tf.device("/gpu:0"):
@@ -606,7 +609,7 @@ def test_an_interrupt_while_the_host_waits_leaves_nothing_behind(cupy, monkeypat
 
 
 def test_running_out_of_memory_ends_a_step_and_no_more(cupy):
-    """The node is named; smaller steps go on, as graphs again."""
+    """The error names the node; smaller steps run, with graphs again."""
     config = tf.ConfigProto()
     config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[1])
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
@@ -624,7 +627,7 @@ def test_running_out_of_memory_ends_a_step_and_no_more(cupy):
 
 
 def test_steps_of_several_threads_share_graphs(cupy):
-    """Each has the values of its own feeds."""
+    """Each thread gets the values of its own feeds."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [3])
         with tf.device("/gpu:0"):
@@ -650,7 +653,7 @@ def test_steps_of_several_threads_share_graphs(cupy):
 
 
 def test_nothing_of_a_graph_gets_into_cuda_source(cupy, monkeypatch):
-    """Names and texts of a graph from anywhere; only its numbers do."""
+    """CUDA source contains numbers of a graph, but none of its names and texts."""
     texts = []
     plain = cupy.ElementwiseKernel.__init__
 
@@ -674,7 +677,7 @@ def test_nothing_of_a_graph_gets_into_cuda_source(cupy, monkeypatch):
 
 
 def run_everything(cupy):
-    """All kinds of transfers and captures, memory used again and again."""
+    """Run all kinds of transfers and captures, which reuse memory many times."""
     first, second = device(0), device(1)
     box = []
     segment, _ = segment_of(first, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y))
@@ -698,11 +701,11 @@ def run_everything(cupy):
 
 
 def places_of_waits(cupy, monkeypatch, without=None):
-    """Runs everything; gives the places where the device has a stream wait for an event.
+    """Run everything; return the places where the device makes a stream wait for an event.
 
     Args:
       cupy: the double.
-      monkeypatch: takes away the waits of one place.
+      monkeypatch: removes the waits of one place.
       without: that place.
     """
     places = set()
@@ -723,9 +726,9 @@ def places_of_waits(cupy, monkeypatch, without=None):
 
 
 def test_a_missing_event_is_a_race(cupy, monkeypatch):
-    """Wherever waits are left out, the double finds memory that two streams touch in any order.
+    """Without the waits of any one place, the double finds a race.
 
-    So a wait that the device forgets fails a test, and no place waits for nothing.
+    This shows that a forgotten wait would fail a test, and that no wait is superfluous.
     """
     with monkeypatch.context() as patch:
         places = places_of_waits(cupy, patch)
@@ -744,7 +747,7 @@ def test_a_missing_event_is_a_race(cupy, monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_on_a_gpu(seed):
-    """Fused, captured, launched: the bits of the CPU, but where a GPU divides or sums its way."""
+    """Results have the CPU's bits, except for divisions and sums."""
     with lowering(Lowering.NEVER):
         wanted = run_program(seed, "/cpu:0")
     for one, other in zip(run_program(seed, "/gpu:0"), wanted, strict=True):
@@ -753,7 +756,7 @@ def test_random_programs_on_a_gpu(seed):
 
 @pytest.mark.gpu
 def test_a_training_step_on_a_gpu():
-    """A hundred steps, of which nearly all are launches of graphs; the memory they take stays."""
+    """Nearly all of a hundred steps launch graphs, and their memory does not grow."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x, fetches = graph_of_a_step("/gpu:0")
         sess.run(tf.global_variables_initializer())
@@ -769,7 +772,7 @@ def test_a_training_step_on_a_gpu():
 
 @pytest.mark.gpu
 def test_a_segment_is_captured_on_a_gpu():
-    """Also with reductions; a product is refused, and the device works on."""
+    """Reductions are captured; a product is refused, and the device stays usable."""
     gpu = GpuDevice("/device:GPU:0", GpuSpec(0))
     segment, body = segment_of(
         gpu, lambda xp, x: xp.exp(x), lambda xp, x, y: xp.add(x, y), lambda xp, *a: a[-1].sum(0)

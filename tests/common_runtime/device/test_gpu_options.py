@@ -1,4 +1,4 @@
-"""Which GPU devices GPUOptions ask for."""
+"""Which GPU devices a session has, by its GPUOptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def specs(num_gpus=2, at_most=None, **fields):
 
 
 def virtual(*limits, **more):
-    """Options whose GPUs are divided into parts of so many MB."""
+    """Return options with GPUs divided into parts of n MB."""
     experimental = config_pb2.GPUOptions.Experimental(
         virtual_devices=[
             config_pb2.GPUOptions.Experimental.VirtualDevices(memory_limit_mb=one) for one in limits
@@ -28,19 +28,19 @@ def virtual(*limits, **more):
 
 
 def test_all_gpus_are_used_without_a_limit():
-    """Options that only say how memory grows change nothing."""
+    """Options about memory growth do not change the number of devices."""
     assert specs() == [GpuSpec(0), GpuSpec(1)]
     assert specs(allow_growth=True, allocator_type="BFC", force_gpu_compatible=True) == specs()
 
 
 def test_there_are_as_many_as_asked_for_at_most():
-    """device_count["GPU"]; none where there is no GPU, whatever the options say."""
+    """device_count["GPU"] limits them; without a GPU there is none, whatever the options are."""
     assert specs(at_most=1) == [GpuSpec(0)]
     assert specs(at_most=0) == specs(num_gpus=0, visible_device_list="7") == []
 
 
 def test_the_visible_devices_are_used_in_their_order():
-    """By CUDA's numbers."""
+    """The list has CUDA's numbers."""
     assert specs(num_gpus=3, visible_device_list="2,0") == [GpuSpec(2), GpuSpec(0)]
     assert specs(num_gpus=3, visible_device_list="2,0", at_most=1) == [GpuSpec(2)]
 
@@ -56,13 +56,13 @@ def test_the_visible_devices_are_used_in_their_order():
     ],
 )
 def test_a_list_that_names_no_devices_is_refused(listed, message):
-    """With what is wrong in it."""
+    """The message says what is wrong in the list."""
     with pytest.raises(errors.InvalidArgumentError, match=message):
         visible_gpus(listed, 2)
 
 
 def test_a_fraction_limits_the_memory():
-    """Of each GPU; more than all of it means memory that moves between host and GPU."""
+    """Each GPU is limited; a fraction above 1 means memory that moves between host and GPU."""
     assert specs(per_process_gpu_memory_fraction=0.25) == [GpuSpec(0, 0, GB), GpuSpec(1, 0, GB)]
     assert specs(num_gpus=1, per_process_gpu_memory_fraction=2.0) == [
         GpuSpec(0, 0, 8 * GB, uses_unified_memory=True)
@@ -70,7 +70,7 @@ def test_a_fraction_limits_the_memory():
 
 
 def test_one_gpu_can_be_several_devices():
-    """Each with its share; a GPU without an entry is one device."""
+    """Each part has its share of memory; a GPU without an entry is one device."""
     assert specs(**virtual([1024, 2048])) == [
         GpuSpec(0, 0, GB),
         GpuSpec(0, 1, 2 * GB),
@@ -93,6 +93,6 @@ def test_one_gpu_can_be_several_devices():
     ],
 )
 def test_options_that_cannot_be_met_are_refused(fields, message):
-    """Before any device is made."""
+    """The error is raised before any device is made."""
     with pytest.raises(errors.InvalidArgumentError, match=message):
         specs(**fields)

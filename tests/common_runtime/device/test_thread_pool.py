@@ -1,4 +1,4 @@
-"""Pools of threads: how they are declared, shared and ended."""
+"""Pools of threads: declaration, sharing and end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def config(**fields):
 
 
 def declared(*pools, **fields):
-    """A configuration with these (global name, number of threads)."""
+    """Return a configuration with these (global name, number of threads)."""
     found = config(**fields)
     for name, num_threads in pools:
         found.session_inter_op_thread_pool.add(global_name=name, num_threads=num_threads)
@@ -32,7 +32,7 @@ def declared(*pools, **fields):
 
 
 def threads_of(pool, count):
-    """The threads that ``count`` pieces of work, all alive at once, run on."""
+    """Return the threads of ``count`` pieces of work that exist at the same time."""
     barrier, found = threading.Barrier(count + 1), []
 
     def work():
@@ -57,7 +57,7 @@ def test_work_runs_on_as_many_threads_as_there_are():
 
 
 def test_a_pool_without_work_has_no_threads():
-    """They begin with the first work."""
+    """Threads start with the first work."""
     before = threading.active_count()
     pool = ThreadPool("p", 5)
     assert threading.active_count() == before
@@ -66,7 +66,7 @@ def test_a_pool_without_work_has_no_threads():
 
 
 def test_a_closed_pool_finishes_what_it_has_and_takes_nothing_more():
-    """Its threads end then."""
+    """Queued work is done, and then the threads end."""
     pool, gate, done = ThreadPool("p", 1), threading.Event(), []
     pool.schedule(lambda: done.append(gate.wait(LIMIT_S)))
     pool.schedule(lambda: done.append("second"))
@@ -79,7 +79,7 @@ def test_a_closed_pool_finishes_what_it_has_and_takes_nothing_more():
 
 
 def test_threads_of_a_forgotten_pool_end():
-    """Nobody closed it."""
+    """The pool is not closed."""
     pool = ThreadPool("p", 2)
     threads = threads_of(pool, 2)
     del pool
@@ -90,15 +90,15 @@ def test_threads_of_a_forgotten_pool_end():
 
 
 def test_by_default_there_is_no_pool():
-    """Neither with one thread or a negative number, which ask for the calling thread."""
+    """One thread or a negative number mean the calling thread."""
     for number in (0, 1, -1):
         pools = InterOpThreadPools(config(inter_op_parallelism_threads=number))
         assert pools.default is None
         assert pools.choose(0) is pools.choose(-1) is None
 
 
-def test_a_named_pool_is_shared_by_who_names_it():
-    """Another number of threads is an error to tell; other pools of a configuration are its own."""
+def test_a_named_pool_is_shared_by_its_name():
+    """Another number of threads is an error; unnamed pools belong to one configuration."""
     first = InterOpThreadPools(declared(("shared-here", 2), ("", 1)))
     second = InterOpThreadPools(declared(("shared-here", 2), ("", 1)))
     assert first.choose(0) is second.choose(0)
@@ -111,7 +111,7 @@ def test_a_named_pool_is_shared_by_who_names_it():
 
 
 def test_closing_a_session_s_pools_leaves_the_global_ones():
-    """Their threads live on for others."""
+    """Other sessions use their threads."""
     pools = InterOpThreadPools(declared(("lives-on", 1), ("", 1)))
     own = threads_of(pools.choose(1), 1)
     kept = threads_of(pools.choose(0), 1)
@@ -122,7 +122,7 @@ def test_closing_a_session_s_pools_leaves_the_global_ones():
 
 
 def test_a_pool_that_names_no_number_has_the_session_s():
-    """As inter_op_parallelism_threads says, else one thread a processor."""
+    """The number is inter_op_parallelism_threads, else one thread per processor."""
     pools = InterOpThreadPools(declared(("", 0), inter_op_parallelism_threads=3))
     assert pools.default.num_threads == 3
     assert InterOpThreadPools(declared(("", 0))).default.num_threads == default_num_threads(
@@ -132,13 +132,13 @@ def test_a_pool_that_names_no_number_has_the_session_s():
 
 
 def test_a_negative_number_of_threads_is_refused():
-    """TensorFlow's process ends there."""
+    """The error replaces TensorFlow's end of the process."""
     with pytest.raises(errors.InvalidArgumentError, match="num_threads=-3; it must be positive"):
         InterOpThreadPools(declared(("", -3)))
 
 
 def test_each_session_may_have_threads_of_its_own():
-    """use_per_session_threads."""
+    """use_per_session_threads gives a session its own threads."""
     asked = config(use_per_session_threads=True, inter_op_parallelism_threads=1)
     first, second = InterOpThreadPools(asked), InterOpThreadPools(asked)
     assert first.default is not second.default
@@ -146,14 +146,14 @@ def test_each_session_may_have_threads_of_its_own():
 
 
 def test_sessions_that_ask_for_parallelism_share_the_pool_of_the_process():
-    """Whatever number the later ones name."""
+    """Numbers of later sessions are ignored."""
     first = InterOpThreadPools(config(inter_op_parallelism_threads=2))
     second = InterOpThreadPools(config(inter_op_parallelism_threads=3))
     assert first.default is second.default is not None
 
 
 def test_minus_one_is_the_calling_thread_for_steps_on_one_device():
-    """A step over several devices keeps the first pool."""
+    """A step over several devices uses the first pool."""
     pools = InterOpThreadPools(declared(("", 1), ("", 1)))
     assert pools.choose(-1, 1) is None
     assert pools.choose(-1, 2) is pools.choose(0) is pools.default

@@ -1,4 +1,4 @@
-"""One thread ends the steps whose time is up."""
+"""One thread ends all steps whose deadline has passed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tfnb.core.step_events import IDLE_HOOKS
 
 
 def a_step() -> RunState:
-    """A step that somebody could wait for."""
+    """Return a step that can be waited for."""
     return RunState(None, IDLE_HOOKS)
 
 
 def test_steps_end_in_the_order_of_their_deadlines() -> None:
-    """Whatever the order in which they were set."""
+    """Deadlines may be set in any order."""
     found = Deadlines()
     late, soon = a_step(), a_step()
     found.set(late, 3_600_000)
@@ -32,10 +32,10 @@ def test_steps_end_in_the_order_of_their_deadlines() -> None:
 
 
 def test_a_step_that_is_over_is_forgotten() -> None:
-    """Its tensors must not wait for an hour."""
+    """A finished step is dropped, because its tensors must be freed before the deadline."""
 
     class Weak(RunState):
-        """One that can be watched."""
+        """A class that accepts weak references."""
 
     found, step = Deadlines(), Weak(None, IDLE_HOOKS)
     watched = weakref.ref(step)
@@ -48,8 +48,8 @@ def test_a_step_that_is_over_is_forgotten() -> None:
     assert found.num_set() == 0
 
 
-def test_deadlines_that_were_called_off_do_not_pile_up() -> None:
-    """A million short steps with an hour each."""
+def test_cancelled_deadlines_are_removed() -> None:
+    """A million short steps with deadlines of an hour leave no entries."""
     found = Deadlines()
     for _ in range(5_000):
         found.call_off(found.set(a_step(), 3_600_000))
@@ -58,7 +58,7 @@ def test_deadlines_that_were_called_off_do_not_pile_up() -> None:
 
 @pytest.mark.parametrize("timeout_ms", [1 << 31, 1 << 62])
 def test_a_deadline_may_lie_centuries_away(timeout_ms: int) -> None:
-    """The thread that waits for it serves others meanwhile."""
+    """A deadline centuries away does not keep the thread from others."""
     found = Deadlines()
     found.set(a_step(), timeout_ms)
     soon = a_step()
@@ -67,7 +67,7 @@ def test_a_deadline_may_lie_centuries_away(timeout_ms: int) -> None:
 
 
 def test_the_thread_ends_and_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody sets a deadline, nothing runs."""
+    """Without deadlines the thread ends; a new deadline starts it again."""
     monkeypatch.setattr(deadlines, "_LINGER_S", 0.001)
     found = Deadlines()
     for _ in range(3):

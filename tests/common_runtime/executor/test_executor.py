@@ -20,7 +20,7 @@ INT = dtypes.int32
 
 
 class Recorder(StepObserver):
-    """Keeps what it hears."""
+    """Records its events."""
 
     def __init__(self) -> None:
         self.live: list[tuple[int, int, int]] = []
@@ -30,23 +30,23 @@ class Recorder(StepObserver):
         self.alive = self.most_alive = 0
 
     def node_done(self, step_id, partition, node_id, frame_id, iteration, t_ns, is_dead):
-        """Notes one node."""
+        """Record a node."""
         (self.dead if is_dead else self.live).append((node_id, frame_id, iteration))
 
     def frame_entered(
         self, step_id, partition, frame_id, parent_frame_id, parent_iteration, name_index, t_ns
     ):
-        """Notes a new frame."""
+        """Record a new frame."""
         self.frames.append((frame_id, parent_frame_id, parent_iteration))
 
     def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
-        """Counts the iterations alive."""
+        """Count the living iterations."""
         self.iterations.append(("start", frame_id, iteration))
         self.alive += 1
         self.most_alive = max(self.most_alive, self.alive)
 
     def iteration_done(self, step_id, partition, frame_id, iteration, t_ns):
-        """Counts the iterations alive."""
+        """Count the living iterations."""
         self.iterations.append(("done", frame_id, iteration))
         self.alive -= 1
 
@@ -68,7 +68,7 @@ def test_values_flow_from_arguments_to_results():
 
 
 def test_a_graph_without_control_flow_runs_by_schedule_and_by_counts_alike():
-    """X -> Add(x, x) -> Mul(sum, x): both ways of running give the same value."""
+    """x -> Add(x, x) -> Mul(sum, x): both ways of running give the same value."""
     builder = GraphBuilder()
     x = builder.arg("x")
     total = builder.node("sum", "Add", x, x, T=INT)
@@ -97,7 +97,7 @@ def test_switch_kills_the_side_not_taken(pred, expected):
 
 @pytest.mark.parametrize(("pred", "value", "index"), [(True, 6, 1), (False, 5, 0)])
 def test_merge_takes_the_live_input_and_says_which(pred, value, index):
-    """X -> Switch -> (identity | add one) -> Merge."""
+    """x -> Switch -> (identity | add one) -> Merge."""
     builder = GraphBuilder()
     x, one, p = builder.arg("x"), builder.arg("one"), builder.arg("p", dtypes.bool)
     switch = builder.node("switch", "Switch", x, p, T=INT)
@@ -141,7 +141,7 @@ def test_a_dead_control_input_makes_a_node_dead():
 
 
 def test_a_control_edge_out_of_a_switch_is_live():
-    """The Switch itself ran, so what only follows it runs too."""
+    """The Switch itself ran, so nodes that only follow it run too."""
     builder = GraphBuilder()
     x, p = builder.arg("x"), builder.arg("p", dtypes.bool)
     builder.node("switch", "Switch", x, p, T=INT)
@@ -151,17 +151,17 @@ def test_a_control_edge_out_of_a_switch_is_live():
 
 @pytest.mark.parametrize("parallel", [1, 2, 10])
 def test_a_loop_counts_to_its_limit(parallel):
-    """While i < 10: i += 1, whatever the window of parallel iterations."""
+    """while i < 10: i += 1, with any number of parallel iterations."""
     assert counting_graph(parallel).run(0, 10, 1) == [10]
 
 
 def test_a_loop_whose_condition_is_false_at_once_gives_its_start():
-    """While i < 3 from 7."""
+    """while i < 3 from 7."""
     assert counting_graph().run(7, 3, 1) == [7]
 
 
 def test_the_condition_runs_once_more_than_the_body():
-    """Ten rounds: eleven Merges, ten Adds, one live Exit."""
+    """Ten iterations have eleven Merges, ten Adds and one live Exit."""
     builder = counting_graph()
     immutable = builder.executor()
     ids = {item.name: item.id for item in immutable.items}
@@ -177,7 +177,7 @@ def test_the_condition_runs_once_more_than_the_body():
 
 @pytest.mark.parametrize("parallel", [1, 3])
 def test_no_more_iterations_live_than_parallel_iterations(parallel):
-    """The window holds, and iterations end in order."""
+    """The limit holds, and iterations end in order."""
     recorder = Recorder()
     counting_graph(parallel).run(0, 20, 1, observer=recorder)
     assert recorder.most_alive <= parallel
@@ -186,7 +186,7 @@ def test_no_more_iterations_live_than_parallel_iterations(parallel):
 
 
 def test_an_inner_loop_gets_a_new_frame_for_every_outer_iteration():
-    """For i in range(n): for j in range(i, n) -- n frames under one outer frame."""
+    """for i in range(n): for j in range(i, n) -- n frames under one outer frame."""
     builder = GraphBuilder()
     one, n, zero = builder.arg("one"), builder.arg("n"), builder.arg("zero")
     frame = {"T": INT, "frame_name": b"outer", "parallel_iterations": 10}
@@ -230,14 +230,14 @@ def test_a_loop_on_the_untaken_side_is_dead_without_waiting_for_its_back_edge():
 
 
 def test_ten_thousand_iterations_keep_no_iteration_alive():
-    """A long loop ends with every iteration's state gone."""
+    """A long loop ends without the state of any iteration."""
     recorder = Recorder()
     assert counting_graph().run(0, 2000, 1, observer=recorder) == [2000]
     assert recorder.alive == 0
 
 
 def test_a_failing_kernel_names_its_node_and_ends_the_step():
-    """X // 0 in the second iteration fails the whole step with TensorFlow's class."""
+    """x // 0 in the second iteration fails the whole step with TensorFlow's class."""
     builder = GraphBuilder()
     x, y = builder.arg("x"), builder.arg("y")
     builder.fetch(builder.node("quotient", "FloorDiv", x, y, T=INT))
@@ -247,17 +247,17 @@ def test_a_failing_kernel_names_its_node_and_ends_the_step():
 
 
 def test_a_step_that_is_asked_to_end_ends_between_two_nodes():
-    """An endless loop stops when another thread asks for it."""
+    """An endless loop stops at the request of another thread."""
     builder = counting_graph()
     immutable = builder.executor()
     frame = CallFrame([np.int32(0), np.int32(2**31 - 1), np.int32(0)], 1)
     hooks_seen = threading.Event()
 
     class Seen(Recorder):
-        """Tells that the loop is running."""
+        """Reports that the loop runs."""
 
         def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
-            """Fires in the third iteration."""
+            """Report the third iteration."""
             if iteration == 3:
                 hooks_seen.set()
 
@@ -278,13 +278,13 @@ def test_a_step_that_is_asked_to_end_ends_between_two_nodes():
 
 
 def test_enters_that_ask_for_no_parallel_iterations_are_refused():
-    """parallel_iterations below 1 is an error when the executor is made, never a hang."""
+    """parallel_iterations below 1 is an error when the executor is made, and never a hang."""
     with pytest.raises(errors.InvalidArgumentError, match="must be positive"):
         counting_graph(parallel=-3).executor()
 
 
 def test_an_observer_that_raises_is_dropped_and_the_step_goes_on():
-    """A viewer's fault never fails a step."""
+    """An exception of an observer does not fail the step."""
 
     class Broken(StepObserver):
         """Raises at once."""
@@ -310,9 +310,9 @@ def loop_frame(name=b"loop", parallel=10, *, is_constant=False):
 
 
 def test_a_constant_enter_is_delivered_to_every_iteration():
-    """Also to those that began before it arrived.
+    """The constant reaches also iterations that began before it arrived.
 
-    limit comes late: behind a chain, when the loop has long begun to wait for it.
+    limit comes late: behind a chain, when the loop already waits for it.
     """
     builder = GraphBuilder()
     start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
@@ -329,7 +329,7 @@ def test_a_constant_enter_is_delivered_to_every_iteration():
 
 
 def test_a_constant_enter_that_is_dead_makes_every_iteration_of_it_dead():
-    """A node in the loop that needs it never runs; the loop itself goes on."""
+    """A node in the loop that needs the constant never runs; the loop itself continues."""
     builder = GraphBuilder()
     start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
     p = builder.arg("p", dtypes.bool)
@@ -346,7 +346,10 @@ def test_a_constant_enter_that_is_dead_makes_every_iteration_of_it_dead():
 
 
 def test_iterations_that_were_held_back_begin_in_order():
-    """Two loop variables with one iteration at a time: each begins when the one before ended."""
+    """Two loop variables with one iteration at a time.
+
+    Each iteration begins when the last one ended.
+    """
     builder = GraphBuilder()
     start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
     exit_ = builder.counting_loop(start, limit, one, parallel=1)
@@ -367,7 +370,7 @@ def test_iterations_that_were_held_back_begin_in_order():
 
 
 def test_a_dead_exit_waits_for_the_end_of_its_frame():
-    """Exit of the side that is never taken: dead in every iteration, told to the parent once.
+    """The Exit of the untaken side is dead in every iteration, and reaches the parent once.
 
     loop: i < limit; beside it Switch(i, never) -> (true) -> Exit.
     """
@@ -387,7 +390,7 @@ def test_a_dead_exit_waits_for_the_end_of_its_frame():
     names = {item.id: item.name for item in builder.executor().items}
 
     class Order(StepObserver):
-        """Keeps when the frame ended and when the node behind heard of it."""
+        """Records when the frame ended and when the node behind the Exit was handled."""
 
         def node_done(self, step_id, partition, node_id, frame_id, iteration, t_ns, is_dead):
             if names[node_id] == "after":
@@ -401,7 +404,7 @@ def test_a_dead_exit_waits_for_the_end_of_its_frame():
 
 
 def test_a_frame_is_found_by_its_parent_iteration_and_name():
-    """Two loops inside one loop, and the inner frames of different outer iterations, stay apart."""
+    """Two loops in one loop, and inner frames of different outer iterations, are separate."""
     builder = GraphBuilder()
     zero, n, one = builder.arg("zero"), builder.arg("n"), builder.arg("one")
     enter = builder.node("enter", "Enter", zero, **loop_frame(b"outer"))
@@ -421,7 +424,7 @@ def test_a_frame_is_found_by_its_parent_iteration_and_name():
     recorder = Recorder()
     assert builder.run(0, 3, 1, observer=recorder) == [3]
     parents = sorted((parent, iteration) for _, parent, iteration in recorder.frames[1:])
-    # In the last iteration the Enters are dead: their frames are made, and end at once.
+    # In the last iteration the Enters are dead: their frames are made and end at once.
     assert parents == [(1, number) for number in range(4) for _ in ("left", "right")]
     assert len({frame for frame, _, _ in recorder.frames}) == len(recorder.frames)
     assert recorder.alive == 0
@@ -435,7 +438,7 @@ def test_a_dead_next_iteration_begins_no_iteration():
 
 
 def test_a_merge_with_control_edges_waits_for_them():
-    """Its value is there first, the control edge comes last."""
+    """The Merge's value arrives first, its control edge last."""
     builder = GraphBuilder()
     x = builder.arg("x")
     last = x
@@ -452,7 +455,7 @@ def test_a_merge_with_control_edges_waits_for_them():
 
 
 def test_the_first_error_of_two_devices_is_the_step_s():
-    """The other partition hears that the step is over, which is no error of its own."""
+    """The other partition ends because the step is over, which is not a separate error."""
     cpu = b"/job:localhost/replica:0/task:0/device:CPU:0"
     failing, waiting = GraphBuilder(), GraphBuilder()
     one, zero = failing.arg("one"), failing.arg("zero")
@@ -475,8 +478,8 @@ def test_the_first_error_of_two_devices_is_the_step_s():
 
 
 @pytest.mark.parametrize("is_dead", [True, False])
-def test_send_and_recv_carry_death(is_dead):
-    """Send runs on a dead input and says so; what is behind Recv is dead then."""
+def test_send_and_recv_pass_on_deadness(is_dead):
+    """Send runs with a dead input, and the nodes behind Recv are dead."""
     transfer = {
         "tensor_name": b"edge",
         "send_device": b"/job:localhost/replica:0/task:0/device:CPU:0",
@@ -502,7 +505,7 @@ def test_send_and_recv_carry_death(is_dead):
 
 @pytest.mark.parametrize("waits_for", ["recv", "loop"])
 def test_any_step_ends_when_its_time_is_up(waits_for):
-    """A transfer that nobody sends, a loop without end."""
+    """A missing Send and an endless loop end at the deadline."""
     builder = GraphBuilder()
     if waits_for == "recv":
         cpu = b"/job:localhost/replica:0/task:0/device:CPU:0"
@@ -525,7 +528,7 @@ def test_any_step_ends_when_its_time_is_up(waits_for):
 
 
 def test_a_fetch_inside_a_loop_is_set_once() -> None:
-    """One iteration gives its value; in the second the fetch is there already."""
+    """One iteration sets the fetch; a second one is an error."""
     for limit, expected in ((1, [1]), (2, None)):
         builder = GraphBuilder()
         start, bound, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
@@ -539,7 +542,7 @@ def test_a_fetch_inside_a_loop_is_set_once() -> None:
 
 
 def test_the_tables_of_a_partition_never_change():
-    """No attribute can be assigned after they were made, steps change the record beside them."""
+    """Attributes cannot be assigned after construction; steps change a separate record."""
     builder = GraphBuilder()
     builder.fetch(builder.arg("x"))
     immutable = builder.executor()

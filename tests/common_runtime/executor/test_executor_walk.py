@@ -1,4 +1,4 @@
-"""The page tfnb/common_runtime/executor/while_loop.md, held to what happens."""
+"""The page tfnb/common_runtime/executor/while_loop.md agrees with the execution."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from tfnb.core.step_events import StepEvents, StepObserver
 
 
 class Story(StepObserver):
-    """Tells the step in words."""
+    """Describes the step in words."""
 
     def __init__(self, names: dict[int, str]) -> None:
         self.names = names
         self.lines: list[str] = []
 
     def node_done(self, step_id, partition, node_id, frame_id, iteration, t_ns, is_dead):
-        """A node was handled."""
+        """Describe."""
         name = self.names[node_id].removeprefix("loop/")
         where = f" {iteration}" if frame_id else ""
         self.lines.append(f"{name}{where}{' dead' if is_dead else ''}")
 
     def frame_entered(self, *_):
-        """The loop has a frame."""
+        """Describe."""
         self.lines.append("frame")
 
     def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
-        """An iteration began."""
+        """Describe."""
         self.lines.append(f"begin {iteration}")
 
     def iteration_done(self, step_id, partition, frame_id, iteration, t_ns):
-        """An iteration ended."""
+        """Describe."""
         self.lines.append(f"end {iteration}")
 
     def frame_done(self, *_):
-        """The loop has ended."""
+        """Describe."""
         self.lines.append("frame done")
 
 
 def counting(parallel: int = 10):
-    """The loop of the section, ready to run."""
+    """Return the executor of the loop on that page."""
     builder = GraphBuilder()
     start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
     builder.fetch(builder.counting_loop(start, limit, one, parallel=parallel))
@@ -53,7 +53,7 @@ def counting(parallel: int = 10):
 
 
 def story(immutable, limit: int) -> list[str]:
-    """What happens while it counts to ``limit``."""
+    """Return the events while the loop counts to ``limit``."""
     told = Story({item.id: item.name for item in immutable.items})
     events = StepEvents()
     events.add(told)
@@ -62,7 +62,7 @@ def story(immutable, limit: int) -> list[str]:
 
 
 def test_the_table_of_the_loop():
-    """Frames, destinations and what each node waits for."""
+    """Frames, destinations and pending counts are those of the page's table."""
     immutable = counting()
     found = {
         item.name.removeprefix("loop/"): (
@@ -95,12 +95,12 @@ def test_the_table_of_the_loop():
 
 @pytest.mark.parametrize("parallel", [1, 10])
 def test_the_story_of_the_loop(parallel):
-    """One round and the iteration that ends it; with one at a time the next waits for the end."""
+    """One iteration and the last one; with one parallel iteration the next waits for the end."""
     beginning = ["next 0", "end 0", "begin 1"]
     lines = story(counting(parallel), 1)
     rounds = [line for line in lines if line not in ("start", "limit", "one")]
     if parallel > 1:
-        # A NextIteration tells that it is done before its outputs are handed on.
+        # A NextIteration is done before its outputs are propagated.
         beginning = ["next 0", "begin 1", "end 0"]
     assert rounds == [
         *("enter", "frame", "begin 0"),

@@ -1,4 +1,4 @@
-"""What a kernel gives, and what it is given, is compared with what its op declares."""
+"""Outputs and inputs of a kernel are compared with the declaration of its op."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INT = dtypes.int32
 
 
 def one_op(op: str, *, fetched: bool = True, dtype=INT, twice: bool = False) -> GraphBuilder:
-    """X -> the op -> Identity -> result; with a loop beside it where counts are wanted."""
+    """x -> the op -> Identity -> result; with a loop beside it if counts are needed."""
     builder = GraphBuilder()
     made = builder.node("n", op, builder.arg("x"))
     if fetched:
@@ -27,7 +27,7 @@ def one_op(op: str, *, fetched: bool = True, dtype=INT, twice: bool = False) -> 
 
 
 def both_ways(builder, *args):
-    """The error of the schedule, of the counts, and of a pool of threads."""
+    """Return the errors of the schedule, of the counts, and of a pool of threads."""
     found = []
     for way in ("schedule", "counts", "pool"):
         immutable = builder.executor()
@@ -47,7 +47,7 @@ def both_ways(builder, *args):
 
 @pytest.mark.parametrize("kind", ["pure", "context", "async"])
 def test_a_kernel_that_gives_nothing_is_an_internal_error(kind):
-    """Where somebody uses the output."""
+    """The error is raised if the output is used."""
     kernels = {
         "pure": lambda xp, x: None,
         "context": lambda ctx, x: None,
@@ -60,8 +60,8 @@ def test_a_kernel_that_gives_nothing_is_an_internal_error(kind):
             assert error.node_name == "n"
 
 
-def test_an_output_that_nobody_uses_may_be_missing():
-    """The second of two, and the only one of a target."""
+def test_an_unused_output_may_be_missing():
+    """The second of two outputs, or the only one of a target, may be missing."""
     with registered("TestHalf", "x: int32 -> y: int32, z: int32", lambda xp, x: (x, None)):
         assert both_ways(one_op("TestHalf"), 1) == [None] * 3
     with registered("TestDark", "x: int32 -> y: int32", lambda xp, x: None):
@@ -69,7 +69,7 @@ def test_an_output_that_nobody_uses_may_be_missing():
 
 
 def test_a_missing_output_among_several_is_counted():
-    """The first that is used and not there."""
+    """The error names the first missing output that is used."""
     with registered("TestTwo", "x: int32 -> y: int32, z: int32", lambda xp, x: (x, None)):
         builder = GraphBuilder()
         made = builder.node("n", "TestTwo", builder.arg("x"))
@@ -88,7 +88,7 @@ def test_a_missing_output_among_several_is_counted():
     ],
 )
 def test_a_kernel_that_gives_another_type_is_an_internal_error(value, what):
-    """Both types are named."""
+    """The error has both types."""
     with registered("TestOther", "x: int32 -> y: int32", lambda xp, x: value):
         for error in both_ways(one_op("TestOther"), 1):
             assert isinstance(error, errors.InternalError)
@@ -99,7 +99,7 @@ def test_a_kernel_that_gives_another_type_is_an_internal_error(value, what):
 
 
 def test_a_value_where_a_reference_was_declared_is_an_internal_error():
-    """And the other way round."""
+    """A reference where a value was declared is an error, too."""
     cell = RefCell("cell", INT)
     cell.assign(np.int32(1))
     with (
@@ -114,7 +114,7 @@ def test_a_value_where_a_reference_was_declared_is_an_internal_error():
 
 
 def test_answers_are_compared_in_the_first_step_only():
-    """A node's kernel gives the same type every time; a look at each answer would be dear."""
+    """Later steps are not checked: a kernel gives the same type every time."""
     values = [np.int32(1), np.float32(2)]
     with registered("TestTurns", "x: int32 -> y: int32", lambda xp, x: values.pop(0)):
         immutable = one_op("TestTurns").executor()
@@ -126,7 +126,7 @@ def test_answers_are_compared_in_the_first_step_only():
 
 
 def test_a_step_that_failed_leaves_the_rest_to_be_compared():
-    """The next one looks again."""
+    """The next step checks the outputs that the failed one did not reach."""
     values = [errors.aborted("not now"), np.float32(2)]
 
     def turns(xp, x):
@@ -147,7 +147,7 @@ def test_a_step_that_failed_leaves_the_rest_to_be_compared():
 
 
 def test_a_reference_whose_type_changed_is_refused_where_it_is_read():
-    """The reader says what it expected."""
+    """The reading op names the expected type."""
     cell = RefCell("cell", dtypes.float32)
     cell.assign(np.float32(1))
     immutable = _reading(cell)
@@ -172,7 +172,7 @@ def _reading(cell):
 
 
 def test_a_value_is_no_reference():
-    """An op that writes to its input is given a plain tensor."""
+    """An op that writes to its input gets a plain tensor."""
     with registered(
         "TestWrite", "r: Ref(int32) -> y: int32", lambda xp, r: r.value, devices=("CPU",)
     ):
@@ -184,7 +184,7 @@ def test_a_value_is_no_reference():
 
 
 def test_an_empty_reference_is_named():
-    """By whoever reads it."""
+    """The error names the node that reads it."""
     with pytest.raises(
         errors.FailedPreconditionError, match="Attempting to use uninitialized value cell"
     ):
@@ -192,7 +192,7 @@ def test_an_empty_reference_is_named():
 
 
 def test_a_received_value_of_another_type_is_an_internal_error():
-    """What came over the rendezvous is compared as what a kernel computed."""
+    """The received value is compared like the output of a kernel."""
     builder = GraphBuilder()
     cpu = b"/job:localhost/replica:0/task:0/device:CPU:0"
     received = builder.node(
@@ -215,7 +215,7 @@ def test_a_received_value_of_another_type_is_an_internal_error():
 
 
 def _send_to(rendezvous):
-    """Sends a float under whatever key is waited for."""
+    """Send a float under the key that a Recv waits for."""
     pause = threading.Event()
     while not rendezvous.waiting_keys():
         pause.wait(0.001)

@@ -1,4 +1,4 @@
-"""Which kernels go to a pool, and that a step with a pool means the same as one without."""
+"""Which kernels run in a pool, and that results with and without a pool are equal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INT = dtypes.int32
 
 @pytest.fixture(scope="module")
 def pool():
-    """Three threads for the tests of this file."""
+    """A pool of three threads for the tests of this file."""
     made = ThreadPool("test", 3)
     yield made
     made.close()
@@ -29,7 +29,7 @@ def pool():
 
 
 def sum_of_two():
-    """X + y, and its item in the variant that runs with a pool."""
+    """Return x + y, and its item in the variant that runs with a pool."""
     builder = GraphBuilder()
     x, y = builder.arg("x"), builder.arg("y")
     builder.fetch(builder.node("sum", "Add", x, y, T=INT))
@@ -38,7 +38,7 @@ def sum_of_two():
 
 
 def test_a_kernel_is_expensive_until_it_was_measured():
-    """Then the running average decides."""
+    """After the first measurement the running average decides."""
     pooled, item = sum_of_two()
     stats = pooled.kernel_stats
     assert stats.is_expensive(item)
@@ -52,7 +52,7 @@ def test_a_kernel_is_expensive_until_it_was_measured():
 
 
 def test_an_op_may_say_what_its_kernel_costs():
-    """Always a thread of its own, or never."""
+    """An op may declare that its kernel always runs in the pool, or never."""
     for says in (True, False):
         with registered("TestSays", "x: int32 -> y: int32", lambda xp, x: x, expensive=says):
             builder = GraphBuilder()
@@ -67,7 +67,7 @@ def test_an_op_may_say_what_its_kernel_costs():
 
 
 def test_what_touches_a_resource_stays_with_the_driving_thread():
-    """As do transfers and the nodes of control flow."""
+    """So do transfers and control-flow nodes."""
     with (
         registered("TestPoolHandle", "-> h: resource", lambda xp: None),
         registered("TestUse", "h: resource ->", lambda xp, h: None),
@@ -98,7 +98,7 @@ def test_what_touches_a_resource_stays_with_the_driving_thread():
     st.integers(1, 5),
 )
 def test_random_graphs_give_the_same_with_and_without_a_pool(pool, ops, x, y):
-    """A random DAG of integer ops, a zero divisor among them."""
+    """Random graphs of integer ops, with a zero divisor, are compared."""
     builder = GraphBuilder()
     nodes = [builder.arg("x"), builder.arg("y")]
     for position, (op, a, b) in enumerate(ops):
@@ -118,7 +118,7 @@ def test_random_graphs_give_the_same_with_and_without_a_pool(pool, ops, x, y):
 
 @pytest.mark.parametrize("parallel", [1, 3])
 def test_loops_count_with_a_pool(pool, parallel):
-    """Frames are touched by the driving thread alone, whoever computes."""
+    """Only the driving thread changes frames, whichever thread computes."""
     builder = GraphBuilder()
     start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
     outer = builder.counting_loop(start, limit, one, "first", parallel)
@@ -127,7 +127,7 @@ def test_loops_count_with_a_pool(pool, parallel):
 
 
 def test_a_long_chain_and_a_wide_fan_do_not_recurse(pool):
-    """Every node of them goes to the pool the first time."""
+    """Each node runs in the pool the first time."""
     builder = GraphBuilder()
     x = builder.arg("x")
     last = x
@@ -140,7 +140,7 @@ def test_a_long_chain_and_a_wide_fan_do_not_recurse(pool):
 
 
 def test_kernels_of_one_step_run_at_the_same_time(pool):
-    """Two nodes that wait for each other, which one thread could never run."""
+    """Two nodes that wait for each other end, which one thread could not achieve."""
     barrier = threading.Barrier(2)
 
     def meet(xp, x):
@@ -156,7 +156,7 @@ def test_kernels_of_one_step_run_at_the_same_time(pool):
 
 
 def test_answers_are_taken_while_cheap_nodes_go_round(pool):
-    """A loop that ends only when a node behind a pooled one has run."""
+    """The loop ends only after a node that follows one in the pool."""
     flag = threading.Event()
 
     def slow(xp, x):
@@ -186,7 +186,7 @@ def test_answers_are_taken_while_cheap_nodes_go_round(pool):
 
 
 def one_sum():
-    """What runs X + X, and the choice of how."""
+    """Return a runner of x + x, and the choice of the way."""
     builder = GraphBuilder()
     x = builder.arg("x")
     builder.fetch(builder.node("sum", "Add", x, x, T=INT))
@@ -195,7 +195,7 @@ def one_sum():
 
 
 def run_steps(plain, choice, count, pooled_ns, plain_ns, *, overlaps):
-    """So many steps of a given length; which of them ran with the pool."""
+    """Run n steps of a given length; return which of them used the pool."""
     with_the_pool = []
     for _ in range(count):
         states = choice.choose()
@@ -211,7 +211,7 @@ TRIAL = [True] * 4 + [False] * 4
 
 
 def test_a_signature_keeps_to_the_pool_where_that_is_faster():
-    """After steps of both ways; it is tried again after a pause, and that grows."""
+    """Both ways are timed; after growing pauses they are timed again."""
     plain, choice = one_sum()
     found = run_steps(plain, choice, 500, 10, 20, overlaps=True)
     assert found[:8] == TRIAL
@@ -225,21 +225,21 @@ def test_a_signature_keeps_to_the_pool_where_that_is_faster():
 
 @pytest.mark.parametrize(("pooled_ns", "overlaps"), [(30, True), (10, False)])
 def test_a_signature_that_gains_nothing_runs_without_the_pool(pooled_ns, overlaps):
-    """The steps were slower, or no two kernels met there."""
+    """The pool was slower, or no two kernels ran at the same time."""
     plain, choice = one_sum()
     found = run_steps(plain, choice, 70, pooled_ns, 20, overlaps=overlaps)
     assert found == TRIAL + [False] * 62
 
 
-def test_a_signature_may_change_its_mind():
-    """Its feeds have grown."""
+def test_a_signature_may_change_its_choice():
+    """Larger feeds change the choice."""
     plain, choice = one_sum()
     assert not run_steps(plain, choice, 73, 30, 20, overlaps=True)[-1]
     assert run_steps(plain, choice, 20, 30, 90, overlaps=True)[-1]
 
 
 def test_a_cheap_kernel_gets_its_plain_action_back():
-    """And is measured again when the signature is tried again."""
+    """The kernel is measured again when the signature is tried again."""
     pooled, item = sum_of_two()
     plain_action = item.action
     assert plain_action == POOL
@@ -250,7 +250,7 @@ def test_a_cheap_kernel_gets_its_plain_action_back():
 
 
 def test_an_op_that_is_always_expensive_keeps_its_signature_with_the_pool():
-    """No trial: it may be there to wait."""
+    """No trial takes place, because the kernel may have to wait."""
     with registered("TestAlways", "x: int32 -> y: int32", lambda xp, x: x, expensive=True):
         builder = GraphBuilder()
         builder.fetch(builder.node("n", "TestAlways", builder.arg("x")))
@@ -260,7 +260,7 @@ def test_an_op_that_is_always_expensive_keeps_its_signature_with_the_pool():
 
 
 def test_a_partition_of_nothing_to_compute_has_no_variant():
-    """Arguments and results only."""
+    """A partition with only arguments and results has no variant."""
     builder = GraphBuilder()
     builder.fetch(builder.arg("x"))
     plain = [builder.executor()]

@@ -1,4 +1,4 @@
-"""What a step holds in memory, and how long."""
+"""How much memory a step holds, and how long."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def reverse(x: Any, num_ops: int) -> Any:
 
 
 def fan_out(x: Any, num_ops: int) -> Any:
-    """One tensor and many that are made of it, each summed."""
+    """One tensor has many consumers, and each result is summed."""
     return tf.add_n([tf.reduce_sum(tf.multiply(x, float(i))) for i in range(num_ops)])
 
 
 def loop(x: Any, num_ops: int) -> Any:
-    """As many iterations, whose body is a chain."""
+    """A loop of n iterations, whose body is a chain."""
     done = tf.while_loop(
         lambda i, _: tf.less(i, num_ops),
         lambda i, x: (tf.add(i, 1), tf.add(tf.multiply(x, 0.5), 1.0)),
@@ -52,12 +52,12 @@ def loop(x: Any, num_ops: int) -> Any:
 
 
 def gradient(x: Any, num_ops: int) -> Any:
-    """What needs nothing of the way there."""
+    """A gradient that needs no values of the forward pass."""
     return tf.reduce_sum(tf.gradients(chain(x, num_ops), x)[0])
 
 
 def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
-    """The peaks of the first, second and third step, in tensors."""
+    """Return the peaks of the first, second and third step, in tensors."""
     with tf.Graph().as_default() as graph:
         value = tf.placeholder(tf.float32, [])
         y = build(tf.fill([NUM_VALUES], value), num_ops)
@@ -85,10 +85,10 @@ def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
 def test_a_longer_graph_needs_no_more_memory(
     build: Callable[[Any, int], Any], tensors: int
 ) -> None:
-    """As many large tensors live at once, however many there are: in a step of any kind."""
+    """The number of large tensors does not depend on the number of nodes, in any kind of step."""
     for num_ops in (5, 40):
         first, second, third = peaks(build, num_ops)
-        # The graph itself and its tables count as well, in the first two steps.
+        # The graph and its tables count as well in the first two steps.
         assert max(first, second) < tensors + 1.2
         assert third < tensors + 0.1
 
@@ -98,7 +98,7 @@ def test_a_longer_graph_needs_no_more_memory(
 def test_a_tensor_ends_with_its_last_use(
     has_branch: bool, lowering: Lowering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``a -> b -> c``: when c runs, nobody holds a any more, whatever runs the step."""
+    """In ``a -> b -> c``, a is freed before c runs, in every way to run a step."""
     monkeypatch.setattr(step_way, "_lowering", lowering)
     made: list[weakref.ref[np.ndarray[Any, Any]]] = []
     seen: list[bool] = []
@@ -125,7 +125,7 @@ def test_a_tensor_ends_with_its_last_use(
 
 
 def test_what_only_the_caller_holds_is_not_copied() -> None:
-    """A fetched array that the step made is handed over; one that a variable holds is copied."""
+    """A fetched array of the step is returned itself; one that a variable holds is copied."""
     with tf.Graph().as_default() as graph:
         value = tf.placeholder(tf.float32, [])
         fresh = tf.fill([NUM_VALUES], value)
@@ -155,14 +155,14 @@ def test_folding_lets_large_values_go() -> None:
 
 
 def chain_of(x: Any, num_ops: int) -> Any:
-    """Tensors that all are as large as the first."""
+    """Return a chain of tensors as large as the first."""
     for i in range(num_ops):
         x = tf.reverse(x, [0]) if i % 2 else tf.negative(tf.negative(tf.exp(tf.log(x))))
     return x
 
 
 def test_a_closed_session_is_gone_at_once() -> None:
-    """Without waiting for the collector of cycles, also where functions and loops ran in it."""
+    """No cycle keeps a closed session alive, also if functions and loops ran in it."""
 
     @Defun(tf.float32)
     def twice(x: Any) -> Any:

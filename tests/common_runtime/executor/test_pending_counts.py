@@ -1,4 +1,4 @@
-"""What pending and dead counts mean, and that the executor counts by it."""
+"""The meaning of pending and dead counts, and that the executor counts accordingly."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ INT = dtypes.int32
 
 
 def merge_of(num_data: int, num_control: int) -> tuple[ExecutorState, object, list[object]]:
-    """An executor that has not begun, its Merge, and one source for each of the Merge's in-edges.
+    """Return a new executor, its Merge, and a source for each in-edge of the Merge.
 
-    The sources are Identity nodes behind an argument, so that a test can play their part.
+    The sources are Identity nodes behind an argument, whose part a test plays.
     """
     builder = GraphBuilder()
     x = builder.arg("x")
@@ -50,7 +50,7 @@ def counts_of(executor, item):
 
 
 def arrive(executor, source, is_dead):
-    """One in-edge brings its news; the nodes that became ready, with whether they are dead."""
+    """Deliver one in-edge; return the nodes that became ready, and whether they are dead."""
     root = executor.propagator.root.iterations[0]
     executor.propagator.activate(source, is_dead, root, (np.int32(1),))
     found = [(item.name, dead) for item, _, dead in executor.ready]
@@ -59,7 +59,7 @@ def arrive(executor, source, is_dead):
 
 
 def test_an_ordinary_node_waits_for_each_of_its_edges():
-    """Data and control alike."""
+    """Data and control edges count equally."""
     assert initial_count(3, 2, is_merge=False) == 5
     assert not is_ready(1, 0, 3, is_merge=False)
     assert is_ready(0, 2, 3, is_merge=False)
@@ -73,7 +73,7 @@ def test_a_merge_waits_for_its_controls_and_one_live_value():
 
 
 def test_the_second_live_value_changes_nothing():
-    """The first clears the bit; marking again is the same."""
+    """The first value clears the bit; a second one has no effect."""
     executor, merge, (first, second, control) = merge_of(2, 1)
     assert arrive(executor, first, is_dead=False) == []
     assert counts_of(executor, merge) == (2, 0)
@@ -84,7 +84,7 @@ def test_the_second_live_value_changes_nothing():
 
 
 def test_a_merge_that_was_started_is_not_started_again():
-    """Whatever comes later: its counts say that it began."""
+    """Later inputs do not start it again, because its counts say that it has started."""
     executor, merge, (first, second, third) = merge_of(3, 0)
     assert arrive(executor, first, is_dead=False) == [("merge", False)]
     assert arrive(executor, second, is_dead=True) == []
@@ -95,7 +95,10 @@ def test_a_merge_that_was_started_is_not_started_again():
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("deaths", list(itertools.product([False, True], repeat=2)))
 def test_a_merge_starts_once_in_every_order_of_arrival(order, deaths):
-    """Two data, two control edges: ready with the last that it needs, dead if both values are."""
+    """With two data and two control edges, it is ready with the last necessary one.
+
+    Dead if both are.
+    """
     executor, merge, sources = merge_of(2, 2)
     dead = [*deaths, False, False]
     seen: set[int] = set()
@@ -113,11 +116,11 @@ def test_a_merge_starts_once_in_every_order_of_arrival(order, deaths):
 
 
 def test_a_node_is_ready_then_started_then_completed_once():
-    """Started only after all its inputs are completed; one start and one end a node."""
+    """A node starts after all its inputs are completed, and starts and ends once."""
     story: list[tuple[str, int]] = []
 
     class Story(StepObserver):
-        """Keeps the order of events."""
+        """Records the order of events."""
 
         def node_started(self, step_id, partition, node_id, frame_id, iteration, t_ns):
             story.append(("started", node_id))

@@ -1,4 +1,4 @@
-"""Observers hear what nodes give, whoever else looks at it."""
+"""Observers receive the outputs of nodes, with or without other observers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class Listener(StepObserver):
-    """Keeps the order of what it hears: (node, sizes of outputs), and node ids when done."""
+    """Records the order of events: (node, sizes of outputs), and ids of finished nodes."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
         self.names: tuple[str, ...] = ()
 
     def graph_partitioned(self, partitioned: Any) -> None:
-        """Learns names."""
+        """Read the names."""
         self.names = partitioned.partitions[0].node_names
 
     def tensors_made(
         self, step_id: int, partition: int, node_id: int, outputs: Sequence[Any]
     ) -> None:
-        """Keeps sizes."""
+        """Record the sizes."""
         sizes = [getattr(value, "nbytes", None) for value in outputs]
         self.told.append((self.names[node_id], sizes))
 
@@ -36,13 +36,13 @@ class Listener(StepObserver):
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int,
         t_ns: int, is_dead: bool,
     ) -> None:  # fmt: skip
-        """Keeps that it ended."""
+        """Record the end."""
         self.told.append((self.names[node_id], "dead" if is_dead else "done"))
 
 
 @pytest.fixture
 def told() -> Iterator[tuple[Any, Listener]]:
-    """A session with a listener; its graph has a choice."""
+    """A session with an observer; its graph has a cond."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [8], name="x")
         tf.cond(x[0] > 0, lambda: tf.exp(x, name="taken"), lambda: tf.negative(x, name="left"))
@@ -54,7 +54,7 @@ def told() -> Iterator[tuple[Any, Listener]]:
 
 
 def test_outputs_are_told_just_before_their_node_is_done(told: tuple[Any, Listener]) -> None:
-    """Every live node, and no dead one."""
+    """Every live node is reported, and no dead one."""
     session, listener = told
     session.run(["cond/Merge:0", "wide:0"], {"x:0": np.ones(8, np.float32)})
     sizes = {name: what for name, what in listener.told if isinstance(what, list)}
@@ -68,7 +68,7 @@ def test_outputs_are_told_just_before_their_node_is_done(told: tuple[Any, Listen
 
 
 def test_a_trace_of_the_same_step_misses_nothing(told: tuple[Any, Listener]) -> None:
-    """Both hear of it."""
+    """Both observers receive all outputs."""
     session, listener = told
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     metadata = tf.RunMetadata()
@@ -83,8 +83,8 @@ def test_a_trace_of_the_same_step_misses_nothing(told: tuple[Any, Listener]) -> 
     assert wide.output[0].tensor_description.allocation_description.requested_bytes == 64
 
 
-def test_who_does_not_ask_is_told_nothing(told: tuple[Any, Listener]) -> None:
-    """After it left, steps are as before."""
+def test_observers_without_the_hook_receive_no_outputs(told: tuple[Any, Listener]) -> None:
+    """Without this hook no outputs are reported; after removal steps are as before."""
     session, listener = told
     session.runtime.step_events.remove(listener)
     session.run("wide:0", {"x:0": np.ones(8, np.float32)})
@@ -93,7 +93,7 @@ def test_who_does_not_ask_is_told_nothing(told: tuple[Any, Listener]) -> None:
 
 
 def test_a_partial_run_tells_too(told: tuple[Any, Listener]) -> None:
-    """As soon as a node has run."""
+    """Outputs are reported as soon as a node has run."""
     session, listener = told
     handle = session.partial_run_setup(["wide:0"], ["x:0"])
     session.partial_run(handle, "wide:0", {"x:0": np.ones(8, np.float32)})

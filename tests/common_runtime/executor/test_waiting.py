@@ -1,4 +1,4 @@
-"""Why a step stands still or ends without a value, on graphs made by hand."""
+"""Why a step waits or ends without a value, on graphs made by hand."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
 def states_of(graph: GraphBuilder, *args: object) -> tuple[RunState, list[ExecutorState]]:
-    """The one partition of a step that has not begun."""
+    """Return the partition of a step that has not begun."""
     run_state = RunState(CallFrame(args, graph.num_retvals), IDLE_HOOKS)
     step = StepContext(run_state.step_id, run_state)
     return run_state, [ExecutorState(graph.executor(), run_state, step, 0)]
 
 
 def ended(graph: GraphBuilder, *args: object) -> Sequence[ExecutorState]:
-    """The partition after its step."""
+    """Return the partition after its step."""
     run_state, states = states_of(graph, *args)
     drive(run_state, states)
     return states
 
 
 def test_a_value_that_never_became_ready_names_the_node_that_stopped() -> None:
-    """Two back edges and no way in.
+    """A Merge with two back edges and no entry never runs.
 
     .. code-block:: none
 
@@ -59,7 +59,7 @@ def test_a_value_that_never_became_ready_names_the_node_that_stopped() -> None:
 
 
 def test_a_dead_value_names_the_switch() -> None:
-    """However many nodes lie between."""
+    """Any number of nodes may lie between."""
     graph = GraphBuilder()
     value, which = graph.arg("value"), graph.arg("which", dtypes.bool)
     switch = graph.node("switch", "Switch", value, which, T=dtypes.int32)
@@ -77,7 +77,7 @@ def test_a_dead_value_names_the_switch() -> None:
 
 
 def orphan() -> GraphBuilder:
-    """A Recv that nobody sends to."""
+    """Build a Recv without a Send."""
     graph = GraphBuilder()
     graph.fetch(
         graph.node(
@@ -94,16 +94,16 @@ def orphan() -> GraphBuilder:
     return graph
 
 
-def test_a_step_that_nobody_can_help_is_logged_once(
+def test_a_step_that_can_never_continue_is_logged_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It goes on waiting, as it must; somebody reads the line and ends it."""
+    """The step keeps waiting; an observer that reads the line ends it."""
     monkeypatch.setattr(executor_module, "NAPS_UNTIL_WARNING", 1)
     run_state, states = states_of(orphan())
     texts: list[str] = []
 
     class EndsTheStep(logging.Handler):
-        """Ends the step as soon as it hears of it."""
+        """Ends the step when the message is logged."""
 
         def emit(self, record: logging.LogRecord) -> None:
             texts.append(record.getMessage())
@@ -123,7 +123,7 @@ def test_a_step_that_nobody_can_help_is_logged_once(
 
 
 def test_nothing_of_a_step_is_left_in_a_circle() -> None:
-    """Neither the nodes that waited nor the partitions."""
+    """Neither waiting nodes nor partitions are in a reference cycle."""
     run_state, states = states_of(orphan())
     run_state.end(TimeoutError("at once"))
     with pytest.raises(TimeoutError):

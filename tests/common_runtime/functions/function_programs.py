@@ -1,9 +1,8 @@
 """Small programs of nested branches, loops and calls, as graphs of functions and in Python.
 
-A program is a list of statements over two numbers ``a`` and ``b`` and a variable.  Every statement
-waits for the one before it.  A list within a statement becomes a function
-``(handle, a, b) -> (a, b)`` that names no control results, so that nothing but the runtime's care
-makes its effects happen in time.
+A program is a list of statements over two numbers ``a`` and ``b`` and a variable. Every statement
+waits for the one before it. A list within a statement becomes a function ``(handle, a, b) -> (a,
+b)`` without control results, so that only the runtime can order its effects.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _LOOP_STATE = [INT, *_STATE]
 
 
 def evaluate(program: list[Any], a: int, b: int, variable: list[int]) -> tuple[int, int]:
-    """What a program gives; ``variable`` holds its one value and is changed."""
+    """Return the result of a program; ``variable`` holds its one value and is changed."""
     for kind, *rest in program:
         if kind == "add":
             a, b = _wrap(a + b), _wrap(b + rest[0])
@@ -51,13 +50,13 @@ def _wrap(value: int) -> int:
 
 
 def graph_of(program: list[Any], *, lower: bool) -> graph_pb2.GraphDef:
-    """A graph from ``a`` and ``b`` to ``a_out`` and ``b_out``.
+    """Return a graph from ``a`` and ``b`` to ``a_out`` and ``b_out``.
 
     ``init`` sets the variable to 0, ``value`` reads it.
 
     Args:
       program: its statements become the graph's nodes.
-      lower: whether branches and loops ask to be taken apart.
+      lower: whether branches and loops are marked for lowering.
     """
     graph = graph_pb2.GraphDef()
     graph.versions.producer, graph.versions.min_consumer = 27, 12
@@ -91,12 +90,12 @@ class _Writer:
         self.last = ""  # what the next statement waits for
 
     def new_name(self, word: str) -> str:
-        """A name that this writer has not given."""
+        """Return a name that this writer has not used."""
         self.count += 1
         return f"{word}{self.count}"
 
     def node(self, name: str, op: str, inputs: list[str], **attrs: Any) -> list[str]:
-        """Adds a node; gives how its outputs are spelled."""
+        """Add a node; return the names of its outputs."""
         node_def = self.nodes.add(name=name, op=op, input=inputs)
         if self.last:
             node_def.input.append(f"^{self.last}")
@@ -130,7 +129,7 @@ class _Writer:
         return self.node(self.new_name(op.lower()), op, [x, y], T=INT)[0]
 
     def write(self, program: list[Any], handle: str, a: str, b: str) -> tuple[str, str]:
-        """Adds the nodes of statements; gives where the numbers are then."""
+        """Add the nodes of statements; return the names of the two numbers behind them."""
         for kind, *rest in program:
             if kind == "swap":
                 a, b = b, a
@@ -205,13 +204,13 @@ class _Writer:
         for index, (source, dtype) in enumerate(results):
             function.signature.output_arg.add(name=f"y{index}", type=dtype.as_datatype_enum)
             function.ret[f"y{index}"] = source
-        # Functions inside have got their names meanwhile.
+        # Nested functions have taken names meanwhile.
         function.signature.name += f"of{len(self.graph.library.function)}"
         self.graph.library.function.append(function)
         return NameAttrList(function.signature.name, {})
 
     def function(self, program: list[Any], *, is_loop: bool = False) -> NameAttrList:
-        """Adds a function of the statements; a loop's counts down its first argument."""
+        """Add a function of the statements; a loop's body decrements its first argument."""
         function, writer, names = self._begin("F", _LOOP_STATE if is_loop else _STATE)
         results: list[tuple[str, Any]] = []
         if is_loop:
@@ -221,7 +220,7 @@ class _Writer:
         return self._end(function, [*results, (a, INT), (b, INT)])
 
     def condition(self) -> NameAttrList:
-        """Adds a function that says whether there are rounds left."""
+        """Add a function that returns whether iterations are left."""
         function, writer, names = self._begin("Cond", _LOOP_STATE)
         zero = writer.number("zero", 0)
         more = writer.node("more", "Greater", [names[0], zero], T=INT)[0]

@@ -1,4 +1,4 @@
-"""A call's ``config_proto`` says what happens to the body, by tests/golden/traces.json."""
+"""A call's ``config_proto`` decides how its body is optimized; see tests/golden/traces.json."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _session(graph_def: Any) -> tf.Session:
 
 @pytest.mark.parametrize("row", _ROWS, ids=[row["switches"] for row in _ROWS])
 def test_the_nodes_of_a_body_are_those_that_tensorflow_runs(row):
-    """Nested calls stay or go, and so do nodes that do nothing."""
+    """Nested calls and no-op nodes stay or are removed as in TensorFlow."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with _session(_imported(row)) as session:
@@ -43,7 +43,7 @@ def test_the_nodes_of_a_body_are_those_that_tensorflow_runs(row):
 
 
 def test_a_config_proto_that_is_none_is_an_error():
-    """The call says so when it runs."""
+    """An invalid config_proto is an error of the call when it runs."""
     graph_def = _imported(_ROWS[0])
     for node in graph_def.node:
         if node.name == "call":
@@ -78,7 +78,7 @@ versions { producer: 1000 }
 
 @pytest.mark.parametrize(("wait", "kept"), [("work", "first"), ("all", "second")])
 def test_of_two_identities_the_one_that_must_wait_stays(wait: str, kept: str) -> None:
-    """A result that waits for a NoOp outlives the one before it, as in restore functions."""
+    """A result that waits for a NoOp replaces the one before it, as in restore functions."""
     graph_def = text_format.Parse(_TWO_IDENTITIES.replace("WAIT", wait), tf.GraphDef())
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)

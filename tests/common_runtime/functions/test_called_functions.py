@@ -1,4 +1,4 @@
-"""Calls of functions that are unknown, take other types, or need an op without a kernel."""
+"""Calls of functions that are unknown, have other types, or contain an op without a kernel."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def call(graph: Any, x: Any, name: str, **more: Any) -> Any:
 
 
 def test_an_unknown_function_is_refused_with_what_needs_the_call(graph: Any):
-    """TensorFlow refuses every run of new nodes then; here the session goes on beside it."""
+    """The run is refused; runs that do not need the call work, which TensorFlow refuses too."""
     x = tf.constant(3.0)
     doubled = x * 2
     with tf.Session() as session:
@@ -68,7 +68,7 @@ def test_an_unknown_function_is_refused_with_what_needs_the_call(graph: Any):
 
 
 def test_a_pruned_graph_is_refused_only_with_the_call(graph: Any):
-    """With place_pruned_graph nothing but the signature is looked at."""
+    """With place_pruned_graph only the nodes of the signature are checked."""
     x = tf.constant(3.0)
     made = call(graph, x, "nobody")
     config = tf.ConfigProto(graph_options=tf.GraphOptions(place_pruned_graph=True))
@@ -79,7 +79,7 @@ def test_a_pruned_graph_is_refused_only_with_the_call(graph: Any):
 
 
 def test_a_branch_that_is_not_taken_must_be_defined(graph: Any):
-    """A signature with an If is refused where one of its branches is unknown, however deep."""
+    """An If is refused if one of its branches is unknown, at any depth."""
 
     @Defun(tf.float32, func_name="outer")
     def outer(x: Any) -> Any:
@@ -97,7 +97,7 @@ def test_a_branch_that_is_not_taken_must_be_defined(graph: Any):
 
 
 def test_a_missing_branch_may_come_later(graph: Any):
-    """A kernel that was refused is made anew."""
+    """The kernel is made again after the function was added."""
 
     @Defun(tf.float32, func_name="late")
     def late(x: Any) -> Any:
@@ -114,7 +114,7 @@ def test_a_missing_branch_may_come_later(graph: Any):
 
 @pytest.mark.parametrize("value", [False, True])
 def test_arguments_of_other_types_are_refused_where_the_call_is_reached(graph: Any, value: bool):
-    """A branch of integers that is not taken does no harm."""
+    """A branch of integers that is not taken causes no error."""
     made = if_node(graph, tf.constant(3.0), "square", "count", value)
     with tf.Session() as session:
         if value:
@@ -152,7 +152,7 @@ def test_a_loop_whose_body_gives_another_type_ends(graph: Any):
 
 @pytest.mark.parametrize("kind", ["input", "output"])
 def test_a_call_with_too_few_ends_is_refused_when_it_is_imported(kind: str):
-    """As TensorFlow's shape functions do."""
+    """Import refuses it, as TensorFlow's shape functions do."""
     message = graph_pb2.GraphDef()
     node = message.node.add(name="p", op="PartitionedCall")
     node.attr["f"].func.name = "square"
@@ -168,7 +168,7 @@ def test_a_call_with_too_few_ends_is_refused_when_it_is_imported(kind: str):
 
 
 def test_a_result_of_another_type_is_refused_when_it_is_imported():
-    """The function's declaration and its body say different types."""
+    """The declaration of the function and its body have different types."""
     message = tf.get_default_graph().as_graph_def()
     (square,) = (f for f in message.library.function if f.signature.name == "square")
     square.signature.output_arg[0].type = 3
@@ -182,7 +182,7 @@ def test_a_result_of_another_type_is_refused_when_it_is_imported():
 
 
 def test_a_dataset_of_an_unknown_function_has_no_kernel(graph: Any):
-    """Whether it is reached or not."""
+    """The signature is refused, whether the dataset is reached or not."""
     source = tf.raw_ops.TensorDataset(components=[tf.constant(1.0)], output_shapes=[[]])
     made = tf.raw_ops.MapDataset(
         input_dataset=source,
@@ -199,7 +199,10 @@ def test_a_dataset_of_an_unknown_function_has_no_kernel(graph: Any):
 
 
 def test_a_body_without_a_kernel_matters_where_it_is_called(graph: Any):
-    """An If's branch says NotFound, a call InvalidArgument; not taken, neither says anything."""
+    """An If's branch raises NotFoundError, a call InvalidArgumentError.
+
+    Untaken branches raise nothing.
+    """
 
     @Defun(tf.float32, func_name="lossy")
     def lossy(x: Any) -> Any:

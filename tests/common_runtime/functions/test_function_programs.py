@@ -1,4 +1,4 @@
-"""Random programs of branches, loops and calls give the same however they are run."""
+"""Random programs of branches, loops and calls give equal results in all ways to run them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PROGRAMS = st.lists(st.recursive(_LEAVES, _statements, max_leaves=8), min_size=1
 
 
 def config(way: str) -> tf.ConfigProto:
-    """How calls are run: as calls, inlined, or as a session does by itself."""
+    """Return a configuration: all calls kept, all inlined, or the default."""
     found = tf.ConfigProto(operation_timeout_in_ms=60_000)
     switches = found.graph_options.optimizer_options
     if way != "default":
@@ -65,7 +65,7 @@ WAYS = [
     (way, lower) for way in ("calls", "inlined", "default", "pruned") for lower in (True, False)
 ]
 
-# Each was wrong once, or is easy to get wrong.
+# Programs that failed once, or are likely to fail.
 KNOWN = [
     [("if", [("effect",)], [])],
     [("while", 2, [("effect",)])],
@@ -80,7 +80,7 @@ KNOWN = [
 @pytest.mark.parametrize(("way", "lower"), WAYS)
 @pytest.mark.parametrize("program", KNOWN, ids=str)
 def test_effects_happen_in_time_however_a_program_is_run(program, way, lower):
-    """Results come after the effects of the functions that gave them."""
+    """Results follow the effects of the functions that computed them."""
     for a, b in ((2, 1), (0, 1)):
         check(program, a, b, way, lower)
 
@@ -92,14 +92,14 @@ def test_effects_happen_in_time_however_a_program_is_run(program, way, lower):
 )
 @given(program=PROGRAMS, a=st.integers(-3, 3), b=st.integers(-3, 3))
 def test_random_programs_give_the_same_however_they_are_run(way, lower, program, a, b):
-    """As calls, inlined, taken apart or not; and what Python gives."""
+    """Calls kept, inlined, lowered or not: results equal those of Python."""
     check(program, a, b, way, lower)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["calls", "default", "pruned"])
 def test_an_interrupt_at_any_moment_leaves_functions_usable(way):
-    """While they are taken apart, placed, instantiated, or run."""
+    """Interrupts strike lowering, placement, instantiation and the run."""
     program = [
         ("if", [("effect",)], [("swap",)]),
         ("direct", [("while", 2, [("partitioned", [("effect",), ("read",)])])]),

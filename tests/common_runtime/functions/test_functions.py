@@ -1,4 +1,4 @@
-"""Function calls that run along with the step of whoever calls: waiting, ending, watching."""
+"""Function calls that run as part of the caller's step: waiting, ending, observing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def graph():
 
 
 def plain(**fields: Any) -> tf.ConfigProto:
-    """Every call is a call: nothing is inlined."""
+    """Keep every call: nothing is inlined."""
     config = tf.ConfigProto(**fields)
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     return config
@@ -40,7 +40,7 @@ def float_queue() -> Any:
 
 
 def taking(queue: Any, name: str = "Take") -> Any:
-    """A function that waits for an element of a queue."""
+    """Return a function that dequeues an element."""
 
     @Defun(tf.float32, func_name=name)
     def take(x: Any) -> Any:
@@ -50,7 +50,7 @@ def taking(queue: Any, name: str = "Take") -> Any:
 
 
 def test_a_body_that_waits_lets_the_caller_go_on():
-    """What it waits for comes from another node of the same step."""
+    """The body waits for another node of the same step."""
     queue = float_queue()
     result = taking(queue)(tf.constant(1.0))
     put = queue.enqueue(tf.constant(5.0))
@@ -60,7 +60,7 @@ def test_a_body_that_waits_lets_the_caller_go_on():
 
 
 def test_two_bodies_may_wait_for_each_other():
-    """One gives what the other waits for, and waits for what that one gives then."""
+    """Each body waits for what the other gives."""
     first, second = float_queue(), float_queue()
 
     @Defun(tf.float32, func_name="Ping")
@@ -81,7 +81,7 @@ def test_two_bodies_may_wait_for_each_other():
 
 
 def test_calls_within_calls_wait_too():
-    """Two levels down; other calls of the step are over meanwhile."""
+    """Calls two levels deep wait; other calls of the step have ended."""
     queue = float_queue()
     take = taking(queue)
 
@@ -122,7 +122,7 @@ def _below() -> str:
 
 
 def _adding_an_element(name: str, args: str, *, with_next: bool = False) -> str:
-    """A function that adds an element of the queue named "shared" to t, and perhaps 1 to i."""
+    """Return a function that adds an element of the queue "shared" to t, and may add 1 to i."""
     signature = "".join(f'input_arg {{ name: "{a}" type: {_ARGS[a]} }}' for a in args.split())
     body = _node(
         "queue", "FIFOQueueV2", component_types="list { type: DT_FLOAT }",
@@ -142,7 +142,7 @@ def _adding_an_element(name: str, args: str, *, with_next: bool = False) -> str:
 
 @pytest.mark.parametrize("kind", ["while", "for", "if", "case"])
 def test_loops_and_branches_that_are_not_taken_apart_wait_too(kind):
-    """Each round waits for an element that another node of the step gives."""
+    """Each iteration waits for an element that another node of the step gives."""
     queue = tf.FIFOQueue(10, tf.float32, shapes=[[]], shared_name="shared")
 
     library = "".join(
@@ -178,7 +178,7 @@ def test_loops_and_branches_that_are_not_taken_apart_wait_too(kind):
 
 
 def test_a_time_out_reaches_into_a_call_and_says_what_waits_there():
-    """The node, its function, and who called it."""
+    """The message names the node, its function, and the callers."""
     result = taking(float_queue())(tf.constant(1.0), name="call")
     with tf.Session(config=plain()) as session:
         message = message_of_time_out(
@@ -189,7 +189,7 @@ def test_a_time_out_reaches_into_a_call_and_says_what_waits_there():
 
 
 def test_closing_the_session_ends_what_waits_inside_a_call():
-    """Whoever runs the step hears of it."""
+    """The thread that runs the step gets the error of close."""
     result = taking(float_queue())(tf.constant(1.0))
     session = tf.Session(config=plain())
     inside = threading.Event()
@@ -217,7 +217,7 @@ def test_closing_the_session_ends_what_waits_inside_a_call():
 
 
 def test_ctrl_c_ends_what_waits_inside_a_call():
-    """The session can be used on."""
+    """The session stays usable."""
     queue = float_queue()
     result = taking(queue)(tf.constant(1.0))
 
@@ -237,7 +237,7 @@ def test_ctrl_c_ends_what_waits_inside_a_call():
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_an_error_says_in_which_function_and_who_called_it(waits):
-    """The node is the body's; each call adds a line."""
+    """The error names the body's node; each call adds a line."""
     queue = float_queue()
 
     @Defun(tf.int32, func_name="Divide")
@@ -265,7 +265,7 @@ def test_an_error_says_in_which_function_and_who_called_it(waits):
 
 
 def test_an_error_in_an_inlined_body_names_the_call_and_where_it_was_made():
-    """The node has the call's name before its own."""
+    """The name of the node begins with the call's name."""
     divide = Defun(tf.int32, func_name="Divide")(lambda x: tf.floordiv(7, x, name="bad"))
     result = divide(tf.placeholder(tf.int32, [], name="x"), name="call")
     with (
@@ -290,7 +290,7 @@ def test_an_error_elsewhere_ends_calls_that_wait():
 
 
 def test_partial_runs_drive_calls_that_wait():
-    """A feed of a later call is what the body is given."""
+    """A feed of a later call reaches the body."""
     queue = float_queue()
     x = tf.placeholder(tf.float32, [])
     result = taking(queue)(x)
@@ -350,7 +350,10 @@ _FACTORIAL = """
 @pytest.mark.parametrize("lower", ["true", "false"])
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_function_that_calls_itself_may_end(lower, inline):
-    """It is not inlined into itself for ever; too deep a recursion is an error that says so."""
+    """The recursion ends, and is not inlined forever.
+
+    Too deep a recursion is an error that says so.
+    """
     text = _FACTORIAL.replace("LOWER", lower)
     tf.import_graph_def(text_format.Parse(text, tf.GraphDef()), name="")
     with tf.Session(config=tf.ConfigProto() if inline else plain()) as session:
@@ -362,7 +365,7 @@ def test_a_function_that_calls_itself_may_end(lower, inline):
 
 
 class InsideWatcher(StepObserver):
-    """Notes which nodes ran in which call."""
+    """Records which nodes ran in which call."""
 
     def __init__(self) -> None:
         self.functions: dict[int, PartitionedGraph] = {}
@@ -371,17 +374,17 @@ class InsideWatcher(StepObserver):
         self.nodes: list[tuple[str, str]] = []
 
     def function_instantiated(self, partitioned: PartitionedGraph) -> None:
-        """A function's view."""
+        """Record."""
         self.functions[partitioned.signature_id] = partitioned
 
     def call_started(
         self, call_id: int, signature_id: int, step_id: int, partition: int, node_id: int, t_ns: int
     ) -> None:
-        """A call begins."""
+        """Record."""
         self.calls[call_id] = (signature_id, node_id)
 
     def call_done(self, call_id: int, t_ns: int) -> None:
-        """A call is over."""
+        """Record."""
         self.ended.append(call_id)
 
     def node_done(
@@ -394,26 +397,26 @@ class InsideWatcher(StepObserver):
         t: int,
         d: bool,
     ) -> None:
-        """A node of the step or of a call."""
+        """Record."""
         if step_id in self.calls:
             view = self.functions[self.calls[step_id][0]]
             self.nodes.append((view.function, view.partitions[partition].node_names[node_id]))
 
 
 class OutsideWatcher(StepObserver):
-    """Counts nodes; does not ask for what is inside calls."""
+    """Counts nodes, without those inside calls."""
 
     def __init__(self) -> None:
         self.num_nodes = 0
 
     def node_done(self, *_: Any) -> None:
-        """A node."""
+        """Count."""
         self.num_nodes += 1
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_observers_who_ask_see_what_happens_inside_calls(waits):
-    """Others see the step's own nodes only."""
+def test_observers_of_calls_see_events_inside_calls(waits):
+    """Observers without call_started see only nodes of the step itself."""
     queue = float_queue()
 
     @Defun(tf.float32, func_name="Sine")
@@ -440,7 +443,7 @@ def test_observers_who_ask_see_what_happens_inside_calls(waits):
 
 
 def test_an_immediate_call_runs_in_the_schedule_of_its_caller():
-    """No executor counts anything where nothing can wait."""
+    """A call in which nothing can wait uses no executor."""
     twice = Defun(tf.float32, func_name="Twice")(lambda x: x + x)
     result = twice(tf.constant(4.0)) + 1.0
     with tf.Session(config=plain()) as session:
@@ -452,7 +455,7 @@ def test_an_immediate_call_runs_in_the_schedule_of_its_caller():
 
 
 def test_many_calls_may_wait_at_once():
-    """A hundred calls, one queue; each gets one element."""
+    """A hundred calls of one queue get one element each."""
     queue = tf.FIFOQueue(200, tf.float32, shapes=[[]])
     take = taking(queue)
     results = [take(tf.constant(0.0)) for _ in range(100)]
@@ -483,7 +486,7 @@ def _call(name: str, function: str, x: str) -> str:
 
 @pytest.mark.parametrize("inline", [True, False])
 def test_functions_may_come_with_later_nodes(inline):
-    """Old signatures go on; new nodes may call old and new functions."""
+    """Prepared signatures still run; new nodes may call old and new functions."""
     native = new_session(SessionOptions("", tf.ConfigProto() if inline else plain()))
     native.create(_extension(_TWO + _call("first", "F", "two"), _negating("F")))
     assert native.run({}, ["first:0"], []) == [-2.0]
@@ -507,7 +510,7 @@ def test_functions_may_come_with_later_nodes(inline):
     ],
 )
 def test_a_library_that_contradicts_the_session_s_is_refused(library, message):
-    """Nothing of the extension is kept, neither functions nor nodes."""
+    """Neither functions nor nodes of the extension are kept."""
     native = new_session(SessionOptions("", plain()))
     gradient = 'gradient { function_name: "F" gradient_func: "G" }'
     native.create(_extension(_TWO + _call("first", "F", "two"), _negating("F") + gradient))
@@ -522,7 +525,7 @@ def test_a_library_that_contradicts_the_session_s_is_refused(library, message):
 
 
 def test_a_gradient_of_a_function_that_is_not_there_is_refused():
-    """The importer says which one is missing; the graph stays as it was."""
+    """The importer names the missing function, and the graph is unchanged."""
     gradient = 'gradient { function_name: "F" gradient_func: "G" }'
     with pytest.raises(ValueError, match="FunctionDefLibrary missing 'G' FunctionDef"):
         tf.import_graph_def(_extension(_TWO, _negating("F") + gradient), name="")
@@ -531,7 +534,7 @@ def test_a_gradient_of_a_function_that_is_not_there_is_refused():
 
 @pytest.mark.parametrize("op", ["If", "PartitionedCall"])
 def test_what_a_node_that_was_taken_apart_gave_can_be_fed(op):
-    """Its consumers get the fed value; fetching it and waiting for it work as ever."""
+    """Consumers get the fed value; fetching the node and waiting for it work as before."""
     Defun(tf.float32, func_name="Twice")(lambda x: x + x).add_to_graph(tf.get_default_graph())
     twice, x = NameAttrList("Twice", {}), tf.placeholder(tf.float32, [], name="x")
     if op == "If":

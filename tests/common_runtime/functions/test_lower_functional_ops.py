@@ -1,4 +1,4 @@
-"""If, Case, While and calls are taken apart as TensorFlow does it.
+"""If, Case, While and calls are lowered as in TensorFlow.
 
 The graphs and the answers are in tests/golden/functional_graphs.json, which
 scripts/oracle/graphs/functional_graphs.py writes.
@@ -35,7 +35,7 @@ def imported(case: dict[str, Any]) -> tf.Graph:
 
 
 def plain_config(inline: bool) -> tf.ConfigProto:
-    """Two CPU devices and nothing but what is asked for."""
+    """Return a configuration with two CPU devices and without optimizers."""
     config = tf.ConfigProto(device_count={"CPU": 2})
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     config.graph_options.optimizer_options.do_function_inlining = inline
@@ -44,7 +44,7 @@ def plain_config(inline: bool) -> tf.ConfigProto:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_functional_nodes_are_taken_apart_as_in_tensorflow(case: dict[str, Any]) -> None:
-    """The values, the partitions node for node, and how often each node ran."""
+    """Values, partitions and the number of runs of each node are compared."""
     graph = imported(case)
     options = tf.RunOptions(output_partition_graphs=True, trace_level=tf.RunOptions.FULL_TRACE)
     metadata = tf.RunMetadata()
@@ -55,7 +55,7 @@ def test_functional_nodes_are_taken_apart_as_in_tensorflow(case: dict[str, Any])
     found = unnumbered_text(metadata.partition_graphs)
     more = " ^while/body/_/AssignAddVariableOp"
     if case["name"] == "loop_with_variable":
-        # Here the end of a call waits for the effects of a function that names no control results.
+        # In tfnb the end of a call waits for the effects of a function without control results.
         found = [
             line.replace(more, "") if "output_control_node" in line else line for line in found
         ]
@@ -68,7 +68,7 @@ def test_functional_nodes_are_taken_apart_as_in_tensorflow(case: dict[str, Any])
     ("cond", "want"), [(2, 6.0), (0, 9.0), (0.5, 6.0), ("a", 6.0), ("", 9.0), ([0], 6.0)]
 )
 def test_a_condition_of_any_type_chooses_as_the_node_would(cond: Any, want: float) -> None:
-    """Numbers hold if they are not 0, strings if not empty, tensors if they have elements."""
+    """Numbers are true unless 0, strings unless empty, tensors if they have elements."""
     with tf.Graph().as_default() as graph:
         for name, function in (("Twice", lambda x: x + x), ("Squared", lambda x: x * x)):
             Defun(tf.float32, func_name=name)(function).add_to_graph(graph)
@@ -90,7 +90,7 @@ def test_a_condition_of_any_type_chooses_as_the_node_would(cond: Any, want: floa
 
 
 def test_what_cannot_be_taken_apart_says_why_and_runs_as_one_node() -> None:
-    """A branch that gives another type matters only where it is taken."""
+    """A branch of another type is an error only if it is taken."""
     with tf.Graph().as_default() as graph:
         Defun(tf.float32, func_name="Twice")(lambda x: x + x).add_to_graph(graph)
         Defun(tf.float32, func_name="Whole")(lambda x: tf.cast(x, tf.int32)).add_to_graph(graph)
@@ -113,7 +113,7 @@ def test_what_cannot_be_taken_apart_says_why_and_runs_as_one_node() -> None:
 
 
 def test_bodies_of_branches_are_traced_and_those_of_loops_are_not() -> None:
-    """As TensorFlow does where functional control flow is not taken apart."""
+    """As in TensorFlow with functional control flow that is not lowered."""
 
     @Defun(tf.float32)
     def half(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which buffer is whose, and when it went."""
+"""Which node owns which buffer, and when it is freed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEVICE = "/device:CPU:0"
 
 
 def make(tracker, node, num_bytes):
-    """An array of so many bytes that a node allocated."""
+    """Return an array of n bytes that a node allocated."""
     value = np.ones(num_bytes, np.int8)
     buffer, is_first = tracker.find(value)
     assert is_first
@@ -37,7 +37,10 @@ def test_views_share_the_allocation_of_their_owner():
 
 
 def test_a_buffer_keeps_its_id_in_later_steps():
-    """While it lives; the next buffer, even at the same address, has another."""
+    """A buffer keeps its id while it lives.
+
+    The next one has another id, even at the same address.
+    """
     value = np.zeros(12)
     first, _ = AllocationTracker().find(value)
     second, _ = AllocationTracker().find(value)
@@ -48,7 +51,7 @@ def test_a_buffer_keeps_its_id_in_later_steps():
 
 
 def test_watching_keeps_nothing_alive():
-    """A buffer is freed when the step lets go of it, and the count falls."""
+    """Tracking does not keep a buffer alive; the count decreases when it is freed."""
     tracker = AllocationTracker()
     first, second = make(tracker, "a", 100), make(tracker, "b", 50)
     assert tracker.bytes_in_use(DEVICE, "cpu") == 150
@@ -60,7 +63,7 @@ def test_watching_keeps_nothing_alive():
 
 
 def test_the_report_lists_the_largest_first():
-    """With sizes as TensorFlow writes them; a node that holds nothing any more is not in it."""
+    """Sizes are formatted as in TensorFlow; a node without buffers is left out."""
     tracker = AllocationTracker()
     kept = [make(tracker, "small", 512), make(tracker, "large", 4 << 20), make(tracker, "b", 2048)]
     make(tracker, "gone", 1 << 20)
@@ -73,7 +76,7 @@ def test_the_report_lists_the_largest_first():
 
 
 def test_a_report_lists_a_hundred_nodes_at_most():
-    """The others are summed up."""
+    """Further nodes are summed up."""
     tracker = AllocationTracker()
     kept = [make(tracker, f"n{number}", 1000) for number in range(150)]
     lines = tracker.report().splitlines()
@@ -82,8 +85,8 @@ def test_a_report_lists_a_hundred_nodes_at_most():
     del kept
 
 
-def test_a_scalar_lives_while_somebody_holds_it():
-    """It takes no weak reference, so it ends with the step at the latest."""
+def test_a_scalar_counts_while_it_is_referenced():
+    """A scalar accepts no weak references, so it counts at most until the end of the step."""
     tracker = AllocationTracker()
     kept, gone = np.float32(1.5), np.float32(2.5)
     buffers = []
@@ -107,12 +110,12 @@ def test_sizes_are_readable():
 
 
 def test_host_memory_has_one_allocator():
-    """Arrays and scalars of NumPy."""
+    """NumPy's arrays and scalars have the host's allocator."""
     assert allocator_name(np.zeros(2)) == allocator_name(np.float32(1)) == "cpu"
 
 
 def test_temporary_memory_is_what_was_taken_and_given_back():
-    """A kernel that makes a megabyte on the way to a small result."""
+    """Temporary memory counts: a kernel makes a megabyte for a small result."""
     measured = TemporaryMemory()
     try:
         measured.begin((0, 1))
@@ -125,7 +128,10 @@ def test_temporary_memory_is_what_was_taken_and_given_back():
 
 
 def test_a_measurement_that_was_forgotten_ends():
-    """An interrupt may strike before it is closed; one that was closed ends nobody else's."""
+    """An interrupt may prevent the end of a measurement.
+
+    The end of another one does not affect it.
+    """
     forgotten = TemporaryMemory()
     forgotten.begin((0, 1))
     assert tracemalloc.is_tracing()
@@ -146,7 +152,7 @@ def test_a_measurement_that_was_forgotten_ends():
 
 
 def test_a_measurement_that_others_stopped_is_over():
-    """An interrupt, or whoever else uses the interpreter's one trace."""
+    """A measurement ends if other code stops the interpreter's trace."""
     stopped = TemporaryMemory()
     stopped.begin((0, 1))
     tracemalloc.stop()
@@ -160,7 +166,7 @@ def test_a_measurement_that_others_stopped_is_over():
 
 
 def test_what_other_nodes_took_is_not_told_as_a_nodes_own():
-    """A node that waited while another began."""
+    """A node does not get the memory of nodes that ran while it waited."""
     measured = TemporaryMemory()
     try:
         measured.begin((0, 1))
@@ -172,7 +178,7 @@ def test_what_other_nodes_took_is_not_told_as_a_nodes_own():
 
 
 def test_the_users_own_trace_of_memory_is_left_alone():
-    """It goes on, and nothing is measured."""
+    """The user's own trace of memory continues, and nothing is measured."""
     tracemalloc.start()
     try:
         measured = TemporaryMemory()

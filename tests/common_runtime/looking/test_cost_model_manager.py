@@ -13,7 +13,7 @@ GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 
 def stats_of(**devices):
-    """StepStats of device=[(node, microseconds), ...]; device names as keywords."""
+    """Return StepStats of device=[(node, microseconds), ...]; device names are keywords."""
     stats = step_stats_pb2.StepStats()
     for name, nodes in devices.items():
         device = stats.dev_stats.add(device=name)
@@ -37,7 +37,7 @@ def times(manager, graph):
 
 
 def test_each_partition_graph_has_a_model_of_its_own():
-    """Two devices: two models, which know the nodes of their own graph."""
+    """Two devices have two models with the nodes of their own graphs."""
     config = config_pb2.ConfigProto(device_count={"CPU": 2})
     config.graph_options.build_cost_model = 1
     native = session(
@@ -63,7 +63,7 @@ def test_each_partition_graph_has_a_model_of_its_own():
 
 
 def test_hardware_times_replace_those_of_the_host():
-    """The trace of all streams of GPU 0; kernels of one node count together."""
+    """The trace of all streams of GPU 0 is used; kernels of one node are added."""
     graph, manager = graph_of("conv", "relu"), CostModelManager()
     stats = stats_of(
         **{
@@ -77,7 +77,7 @@ def test_hardware_times_replace_those_of_the_host():
 
 
 def test_hardware_traces_are_found_by_old_names():
-    """`gpu:0/stream:all` without the word device; other streams are not the whole."""
+    """`gpu:0/stream:all` without the word device is accepted; other streams are ignored."""
     graph, manager = graph_of("conv"), CostModelManager()
     stats = stats_of(
         **{
@@ -91,7 +91,7 @@ def test_hardware_traces_are_found_by_old_names():
 
 
 def test_devices_without_stats_keep_their_models():
-    """And nodes that no graph knows are passed over."""
+    """Nodes of no graph are ignored."""
     graph, idle, manager = graph_of("a"), graph_of("b"), CostModelManager()
     manager.build(stats_of(A=[("a", 3), ("unheard_of", 4)]), {"A": graph, "B": idle})
     assert manager.find_or_create(graph).update_times == 1
@@ -100,7 +100,7 @@ def test_devices_without_stats_keep_their_models():
 
 
 def test_memory_that_nodes_keep_and_borrow_is_in_the_cost_graph():
-    """The figures of the last run."""
+    """The figures are those of the last run."""
     graph, manager = graph_of("a"), CostModelManager()
     stats = stats_of(A=[("a", 3)])
     memory = stats.dev_stats[0].node_stats[0].memory_stats

@@ -1,4 +1,4 @@
-"""An error of memory that ran out names the largest tensors that the step held."""
+"""An out-of-memory error names the largest tensors that the step held."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def way(request: Any) -> Any:
 
 
 def live_of(session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> list[str]:
-    """The names and sizes that the error tells, of a second run that runs out of memory."""
+    """Return names and sizes in the error of a second run that exhausts the memory."""
     session.run(fetches, {**feeds, "size:0": [1]})
     for _ in range(2):
         with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
@@ -36,7 +36,7 @@ def live_of(session: tf.Session, fetches: Any, feeds: dict[Any, Any]) -> list[st
 
 
 def exhausting(x: Any) -> Any:
-    """What has too many elements, made after x."""
+    """Return a tensor with too many elements, made after x."""
     size = tf.get_default_graph().get_tensor_by_name("size:0")
     with tf.control_dependencies([x]):
         return tf.reduce_sum(tf.fill(size, 1.0, name="huge"))
@@ -44,14 +44,14 @@ def exhausting(x: Any) -> Any:
 
 @pytest.fixture
 def x() -> Any:
-    """A graph of its own with a fed vector, and the size that memory does not have."""
+    """Build a graph with a fed vector, and a size beyond the memory."""
     with tf.Graph().as_default():
         tf.placeholder(tf.int64, [1], name="size")
         yield tf.placeholder(tf.float32, [None], name="x")
 
 
 def test_what_waits_in_the_step_and_its_results_are_named(way: Any, x: Any) -> None:
-    """The largest first, views of one buffer once; what was fed, and what is gone, is not."""
+    """Largest first, views of one buffer once; fed and freed tensors are left out."""
     gone = tf.reduce_sum(tf.concat([x] * 9, 0, name="gone"))
     large = tf.concat([x, x, x], 0, name="large")
     small = tf.exp(x, name="small")
@@ -68,7 +68,7 @@ def test_what_waits_in_the_step_and_its_results_are_named(way: Any, x: Any) -> N
 
 
 def test_what_the_failed_node_was_given_counts(way: Any, x: Any) -> None:
-    """Its inputs have left their slots."""
+    """The inputs of the failed node are listed, although they have left their slots."""
     size = tf.get_default_graph().get_tensor_by_name("size:0")
     y = tf.exp(x, name="y")
     tiled = tf.tile(y, size, name="tiled")
@@ -77,7 +77,7 @@ def test_what_the_failed_node_was_given_counts(way: Any, x: Any) -> None:
 
 
 def test_loops_and_functions_tell_what_is_held_around_them(way: Any, x: Any) -> None:
-    """The error passes through the call, the loop, and the step."""
+    """The error passes the call, the loop and the step, and each adds its tensors."""
 
     @Defun(tf.float32, tf.int64, func_name="Fail")
     def fail(v: Any, size: Any) -> Any:
@@ -103,7 +103,7 @@ def test_loops_and_functions_tell_what_is_held_around_them(way: Any, x: Any) -> 
 
 
 def test_no_more_than_a_few_are_named(way: Any, x: Any) -> None:
-    """The rest is summed up."""
+    """The other tensors are summed up."""
     many = [tf.exp(x * float(i), name=f"one{i}") for i in range(9)]
     with tf.control_dependencies(many):
         huge = exhausting(many[0])

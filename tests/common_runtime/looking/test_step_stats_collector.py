@@ -1,4 +1,4 @@
-"""RunMetadata of a step against what TensorFlow tells of the same graph."""
+"""RunMetadata of a step agree with TensorFlow's of the same graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES = json.loads((Path(__file__).parents[2] / "golden/step_stats.json").read_t
 
 
 def ran(case):
-    """The metadata of the second run of a stored case."""
+    """Return the metadata of the second run of a stored case."""
     config = config_pb2.ConfigProto(device_count={"CPU": 2})
     config.graph_options.optimizer_options.opt_level = -1
     config.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -57,7 +57,7 @@ def ran(case):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
 def test_a_step_tells_what_tensorflow_tells(case):
-    """Which nodes ran where, labels, forms and bytes, shared buffers, costs."""
+    """Nodes by device, labels, shapes, bytes, shared buffers and costs agree."""
     metadata = ran(case)
     assert fields_text(metadata) == case["fields"]
     known = case["with_memory"]
@@ -72,7 +72,7 @@ HUGE = 1 << 44
 
 
 def exhausting():
-    """A thousand floats, then far more than there is memory for."""
+    """Build a thousand floats, then a tensor beyond the memory."""
     one = const("one", 1.0)
     one.input.append("^a")
     return session(
@@ -88,7 +88,7 @@ def exhausting():
 
 
 def run_out(native, *arguments):
-    """The error of a step of ``exhausting``."""
+    """Return the error of a step of ``exhausting``."""
     feeds = {"x:0": np.ones(1000, np.float32), "size:0": np.array([HUGE])}
     with pytest.raises(errors.ResourceExhaustedError) as caught:
         native.run(feeds, ["a:0", "huge:0", "shared:0"], [], *arguments)
@@ -96,7 +96,7 @@ def run_out(native, *arguments):
 
 
 def test_running_out_of_memory_names_form_and_device():
-    """And says how to see who holds the memory."""
+    """The message says how to list the holders of memory."""
     message = run_out(exhausting())
     assert message.startswith(
         f"OOM when allocating tensor with shape[{HUGE}] and type float on "
@@ -107,7 +107,7 @@ def test_running_out_of_memory_names_form_and_device():
 
 
 def test_a_partial_run_that_exhausts_memory_says_how_to_learn_more():
-    """As a whole one does."""
+    """The message is that of a normal run."""
     native = exhausting()
     handle = native.partial_run_setup(["x:0", "size:0"], ["huge:0"], [])
     feeds = {"x:0": np.ones(2, np.float32), "size:0": np.array([HUGE])}
@@ -117,7 +117,7 @@ def test_a_partial_run_that_exhausts_memory_says_how_to_learn_more():
 
 @pytest.mark.parametrize("metadata", [None, config_pb2.RunMetadata()])
 def test_running_out_of_memory_lists_what_is_allocated(metadata):
-    """By device and allocator; memory that two nodes show counts once."""
+    """The list is by device and allocator; memory of two views counts once."""
     native = exhausting()
     message = run_out(native, LISTING, metadata)
     assert message.endswith(
@@ -130,7 +130,7 @@ def test_running_out_of_memory_lists_what_is_allocated(metadata):
 
 
 def test_a_full_trace_tells_what_kernels_borrow():
-    """A softmax makes an array on its way; bytes it gave back are not in what is live."""
+    """A softmax allocates a temporary array; its bytes are not among the live ones."""
     native = session(placeholder("x"), node("y", "Softmax", "x", T=dtypes.float32))
     metadata = config_pb2.RunMetadata()
     value = np.ones((1000, 100), np.float32)
@@ -145,7 +145,7 @@ def test_a_full_trace_tells_what_kernels_borrow():
 
 
 def test_allocations_are_told_with_when_they_ended():
-    """The product is freed once it was summed; the sum outlives the step."""
+    """The product is freed after its sum; the sum outlives the step."""
     native = session(
         placeholder("x"),
         binary("y", "Mul", "x", "x"),
@@ -163,7 +163,7 @@ def test_allocations_are_told_with_when_they_ended():
 
 
 def test_moments_of_a_node_are_in_order():
-    """Ready, started, computed, done; micros are nanos by a thousand."""
+    """The order is ready, started, computed, done; microseconds agree with nanoseconds."""
     (case,) = [case for case in CASES if case["name"] == "plain FULL_TRACE 0"]
     for device in ran(case).step_stats.dev_stats:
         for row in device.node_stats:
@@ -173,7 +173,7 @@ def test_moments_of_a_node_are_in_order():
 
 
 def test_a_trace_of_a_loop_charges_a_node_what_it_cost():
-    """An emitted function ran: a constant, a Switch, a Merge took no time, a comparison did."""
+    """Constants, Switches and Merges of an emitted function take no time, a comparison does."""
     (case,) = [case for case in CASES if case["name"] == "loop FULL_TRACE 1"]
     times = {}
     for row in ran(case).step_stats.dev_stats[0].node_stats:
@@ -185,7 +185,7 @@ def test_a_trace_of_a_loop_charges_a_node_what_it_cost():
 
 
 def test_small_kernels_are_traced_without_a_trace_of_memory():
-    """It would take longer than they do; large tensors are worth it."""
+    """Memory of small kernels is not traced, because that would take longer than they do."""
     tracing = []
 
     for size in (8, 1 << 18):

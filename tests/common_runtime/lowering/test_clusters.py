@@ -1,4 +1,4 @@
-"""Elementwise nodes over large arrays run tile by tile: same bits, nobody's array written over."""
+"""Elementwise nodes over large arrays run tile by tile: same bits, no foreign array overwritten."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ramp(size: int = LARGE) -> Any:
 
 
 def both_ways(build: Callable[[Any], Any], value: Any) -> str:
-    """Runs ``build(placeholder)`` both ways on an array; returns the source."""
+    """Run ``build(placeholder)`` both ways on an array; return the source."""
     answers, source = [], ""
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         with lowering(when), tf.Graph().as_default():
@@ -50,7 +50,7 @@ def both_ways(build: Callable[[Any], Any], value: Any) -> str:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)), max_size=14))
 def test_random_formulas_have_the_same_bits(choices):
-    """Some results are used twice, some are fetched, some operands are numbers."""
+    """Random formulas have results used twice, fetched results, and numbers as operands."""
 
     def build(x):
         values = [x, tf.constant(0.5), tf.square(x)]
@@ -67,7 +67,7 @@ def test_random_formulas_have_the_same_bits(choices):
 
 
 def test_a_chain_is_one_cluster_and_its_nodes_are_in_the_source():
-    """A line of the step, and below it a line for each node."""
+    """The source has one line for the cluster, and below it a line for each node."""
     source = both_ways(lambda x: [tf.tanh(x * 2.0 + 1.0) - 3.0], ramp())
     assert "= tiles1(" in source
     assert "def tiles1_tile(v" in source
@@ -76,12 +76,12 @@ def test_a_chain_is_one_cluster_and_its_nodes_are_in_the_source():
 
 @pytest.mark.parametrize("value", [[1.0, 2.0], 3.0, ramp(), ramp().reshape(2, -1), ramp(0)])
 def test_small_arrays_run_node_by_node(value):
-    """And so do scalars."""
+    """Small arrays and scalars run node by node."""
     both_ways(lambda x: [tf.tanh(x * 2.0 + 1.0) - 3.0], value)
 
 
 def test_shapes_that_have_to_be_broadcast_run_node_by_node():
-    """A row is added to each row; shapes that do not fit are refused as ever."""
+    """Broadcasting runs node by node; shapes that do not fit raise the usual error."""
     value = ramp(1 << 20).reshape(1024, -1)
     both_ways(lambda x: [(x + tf.reduce_sum(x, 0)) * 2.0 - 1.0], value)
     with lowering(Lowering.ALWAYS), tf.Graph().as_default():
@@ -92,8 +92,8 @@ def test_shapes_that_have_to_be_broadcast_run_node_by_node():
 
 
 @pytest.mark.parametrize("when", [Lowering.ALWAYS, Lowering.NEVER])
-def test_nobodys_array_is_written_over(when):
-    """A feed, a variable, a constant, a fetched value, a view and the source of one."""
+def test_no_foreign_array_is_overwritten(when):
+    """Feeds, variables, constants, fetched values, views and their sources are not overwritten."""
     given = ramp()
     kept = given.copy()
     with lowering(when), tf.Graph().as_default():
@@ -128,7 +128,7 @@ def test_nobodys_array_is_written_over(when):
 
 @pytest.mark.parametrize("when", [Lowering.ALWAYS, Lowering.NEVER])
 def test_a_chain_needs_room_for_one_array(when):
-    """The result of fifty nodes stands where their input stood, also before they are a function."""
+    """The result of fifty nodes overwrites the input, also in the first steps."""
     with lowering(when), tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [])
         y = tf.fill([1 << 21], x)
@@ -143,7 +143,7 @@ def test_a_chain_needs_room_for_one_array(when):
 
 
 def test_a_plan_writes_over_nothing_that_is_read_later():
-    """Every order of reading and writing of one tile, checked by running the plan on sets."""
+    """Each order of reads and writes of a tile is checked by running the plan on sets."""
     names = iter("abcdefgh")
 
     def node(*args):
@@ -165,7 +165,7 @@ def test_a_plan_writes_over_nothing_that_is_read_later():
 
 
 def channels(value: Any, build: Callable[[Any, Any, Any], Any]) -> str:
-    """Runs ``build(placeholder, vector, vector)`` both ways; vectors are values of variables."""
+    """Run ``build(placeholder, vector, vector)`` both ways; vectors are values of variables."""
     count = value.shape[-1]
 
     def with_vectors(x: Any) -> list[Any]:
@@ -179,7 +179,7 @@ def channels(value: Any, build: Callable[[Any, Any, Any], Any]) -> str:
 @pytest.mark.parametrize("count", [1, 7, 32, 100, 5000])
 @pytest.mark.parametrize("rows", [2, 13, 64])
 def test_vectors_of_channels_have_a_number_for_each_position(count: int, rows: int) -> None:
-    """Few channels and many; positions that make whole rows and such that do not."""
+    """Few and many channels are compared, and positions that do or do not make whole rows."""
     positions = -(-LARGE // (count * rows)) * rows
     value = np.linspace(-3, 3, positions * count, dtype=np.float32).reshape(rows, -1, count)
     for build in (
@@ -193,7 +193,7 @@ def test_vectors_of_channels_have_a_number_for_each_position(count: int, rows: i
 
 @pytest.mark.parametrize("shape", [(LARGE,), (1, LARGE), (2, LARGE)])
 def test_a_vector_that_is_as_large_as_the_array(shape: tuple[int, ...]) -> None:
-    """What it is is said by the op, or does not matter."""
+    """The op decides whether a vector of the array's size is a vector of channels."""
     value = np.resize(ramp(), shape)
     channels(value, lambda x, a, b: tf.tanh(x * a - b) + x)
     if len(shape) > 1:
@@ -201,7 +201,7 @@ def test_a_vector_that_is_as_large_as_the_array(shape: tuple[int, ...]) -> None:
 
 
 def test_a_bias_that_is_no_vector_is_refused_by_its_node() -> None:
-    """Also where it would fit as an array."""
+    """A bias that is not a vector is refused, even if it could be added as an array."""
     errors = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         with lowering(when), tf.Graph().as_default():
@@ -217,7 +217,7 @@ def test_a_bias_that_is_no_vector_is_refused_by_its_node() -> None:
 
 
 def test_channels_in_front_are_added_plainly() -> None:
-    """A bias of another layout is in no cluster."""
+    """A bias for channels in front is not part of a cluster."""
     value = np.resize(ramp(), (2, 3, -(-LARGE // 36), 6))
 
     def build(x: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Loops and conds as emitted functions: the source they become, and what the reference gives."""
+"""Loops and conds as emitted functions: their source, and the results of the reference executor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def graph():
 
 
 def sources(session: Any) -> list[str]:
-    """The functions that the session's signatures became."""
+    """Return the emitted functions of the session's signatures."""
     found = []
     for executors in {
         id(e.executors): e.executors for e in native(session)._executors.values()
@@ -42,14 +42,14 @@ def sources(session: Any) -> list[str]:
 
 
 def native(session: Any) -> Any:
-    """The session of the runtime."""
+    """Return the session of the runtime."""
     return session.runtime
 
 
 def both_ways(
     build: Callable[[], tuple[Any, Any]], feeds: Sequence[Any], config: Any = None
 ) -> str:
-    """Runs what ``build`` makes, (fetches, placeholder), both ways; returns the source."""
+    """Run what ``build`` makes, (fetches, placeholder), both ways; return the source."""
     answers, source = [], ""
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         with lowering(when), tf.Graph().as_default():
@@ -72,7 +72,7 @@ def both_ways(
 
 
 def test_a_loop_over_scalars_is_a_python_loop():
-    """The counter and the condition are Python operators; constants stand outside."""
+    """Counter and condition are Python operators; constants stand outside of the loop."""
 
     def build():
         n = tf.placeholder(tf.int32, [])
@@ -102,7 +102,7 @@ def test_a_cond_in_a_loop_is_an_if():
 
 
 def test_loops_in_each_other_with_their_gradient():
-    """Stacks of the gradient, loops in conds, conds in loops."""
+    """Stacks of gradients, loops in conds and conds in loops give equal results."""
 
     def build():
         x = tf.placeholder(tf.float32, [None])
@@ -120,7 +120,7 @@ def test_loops_in_each_other_with_their_gradient():
 
 
 def test_map_and_scan_and_tensor_arrays():
-    """TensorArrays go through loops as handles."""
+    """Loops pass TensorArrays as handles."""
 
     def build():
         x = tf.placeholder(tf.float32, [None])
@@ -132,7 +132,7 @@ def test_map_and_scan_and_tensor_arrays():
 
 
 def test_an_error_in_a_loop_names_its_node():
-    """Class, text and node of the reference, from an expression and from a kernel."""
+    """Class, text and node of an error are the reference's, for expressions and for kernels."""
 
     def build():
         x = tf.placeholder(tf.int32, [])
@@ -143,7 +143,7 @@ def test_an_error_in_a_loop_names_its_node():
 
 
 def test_an_assertion_in_a_branch_fails_only_there():
-    """Assert is a cond of its own."""
+    """Assert is a cond, so it fails only in its branch."""
 
     def build():
         x = tf.placeholder(tf.int32, [])
@@ -158,7 +158,7 @@ def test_an_assertion_in_a_branch_fails_only_there():
 
 
 def test_a_dead_fetch_is_refused_in_the_references_words():
-    """The Switch that sent the value the other way is named."""
+    """The error of a dead fetch names the Switch."""
 
     def build():
         x = tf.placeholder(tf.float32, [])
@@ -169,7 +169,7 @@ def test_a_dead_fetch_is_refused_in_the_references_words():
 
 
 def test_a_predicate_that_is_no_scalar_is_refused():
-    """As the Switch refuses it."""
+    """A predicate that is not a scalar is refused by the Switch."""
 
     def build():
         x = tf.placeholder(tf.bool, None)
@@ -180,7 +180,7 @@ def test_a_predicate_that_is_no_scalar_is_refused():
 
 
 def test_scalars_and_arrays_take_functions_of_their_own(graph):
-    """What was written for scalars is not run on arrays."""
+    """Code for scalars is not run on arrays."""
     x = tf.placeholder(tf.float32, None)
     y = tf.maximum(x, 0.0)
     with tf.Session() as session:
@@ -190,7 +190,7 @@ def test_scalars_and_arrays_take_functions_of_their_own(graph):
 
 
 def test_partitions_on_cpu_devices_become_one_function(graph):
-    """A chain across two devices, a loop across both, an error on the second."""
+    """A chain across two devices, a loop across both, and an error on the second are compared."""
 
     def build():
         x = tf.placeholder(tf.int32, [])
@@ -214,7 +214,7 @@ def test_partitions_on_cpu_devices_become_one_function(graph):
 
 
 def test_partitions_become_one_in_their_second_run(graph):
-    """And are run apart when somebody watches."""
+    """Partitions join in the second run, and run separately under an observer of nodes."""
     x = tf.placeholder(tf.float32, [])
     with tf.device("/cpu:1"):
         y = x + 1.0
@@ -232,7 +232,7 @@ def test_partitions_become_one_in_their_second_run(graph):
 
 
 def test_a_loop_is_ended_by_its_deadline_and_says_where_it_was(graph):
-    """The flag is looked at in every iteration."""
+    """The loop checks for the end of the step in every iteration, and the error names it."""
     loop = tf.while_loop(lambda i: i >= 0, lambda i: i * 1, [0])
     words = "frame 'while/while_context' is in iteration "
     with tf.Session() as session:
@@ -242,7 +242,7 @@ def test_a_loop_is_ended_by_its_deadline_and_says_where_it_was(graph):
 
 
 def test_an_emitted_loop_is_ended_by_close(graph):
-    """By another thread."""
+    """Another thread closes the session."""
     started = threading.Event()
 
     def tell(i):
@@ -273,11 +273,11 @@ def test_an_emitted_loop_is_ended_by_close(graph):
 
 
 class _Tracked(np.ndarray):
-    """An array that can be asked whether it is still there."""
+    """An array that accepts weak references."""
 
 
 def test_a_step_keeps_no_array_longer_than_its_last_use(graph):
-    """Values of earlier iterations and of earlier nodes are gone."""
+    """Arrays of earlier iterations and nodes are freed."""
     alive: list[weakref.ref[Any]] = []
     most = []
 
@@ -300,7 +300,7 @@ def test_a_step_keeps_no_array_longer_than_its_last_use(graph):
 
 
 def test_the_first_run_checks_what_kernels_give():
-    """A loop is emitted at once; what a wrong kernel gives is refused as by the reference."""
+    """A loop is emitted at once, and wrong outputs of kernels are refused as by the reference."""
     from tfnb.core.op_registry import deregister_op, register_op
     from tfnb.core.shape_inference import unchanged_shape
 
@@ -324,7 +324,7 @@ def test_the_first_run_checks_what_kernels_give():
 
 @pytest.mark.parametrize("kind", ["loops", "conds"])
 def test_what_is_nested_too_deep_for_python_runs_on_the_reference(kind):
-    """Twenty-five loops, a hundred conds: with an argument, of which functions are made late."""
+    """Twenty-five loops or a hundred conds run on the reference executor."""
 
     def nest(depth, value, x):
         if depth == 0:
@@ -348,7 +348,7 @@ def test_what_is_nested_too_deep_for_python_runs_on_the_reference(kind):
 
 
 def test_threads_that_need_different_functions_at_once_get_them(graph):
-    """Scalars and arrays from four threads."""
+    """Four threads run one signature with scalars and with arrays."""
     x = tf.placeholder(tf.float32, None)
     y = tf.maximum(x, 0.0) - tf.minimum(x, 0.5)
     values = [1.0, [1.0, -1.0], -2.0, [[3.0]]] * 5
@@ -368,7 +368,7 @@ def test_threads_that_need_different_functions_at_once_get_them(graph):
 
 
 def case_op(index, x):
-    """A Case of three functions, which the runtime takes apart into _SwitchN and Merge."""
+    """Return a Case of three functions, which the runtime lowers to _SwitchN and Merge."""
     names = []
     for number, compute in enumerate([lambda t: t + 1.0, lambda t: t * 2.0, lambda t: 10.0 / t]):
         made = function.Defun(tf.float32, func_name=f"case{number}")(compute)
@@ -386,7 +386,7 @@ def case_op(index, x):
 
 
 def test_a_case_is_a_chain_of_ifs():
-    """An index out of range means the last one; a loop around it asks in each iteration."""
+    """An index out of range selects the last branch; a loop selects in each iteration."""
 
     def build():
         index = tf.placeholder(tf.int32, [])
@@ -402,7 +402,7 @@ def test_a_case_is_a_chain_of_ifs():
 
 
 def test_a_case_whose_index_is_no_scalar_is_refused_alike():
-    """At the node that decides."""
+    """The error names the node that selects."""
 
     def build():
         index = tf.placeholder(tf.int32)
@@ -412,7 +412,10 @@ def test_a_case_whose_index_is_no_scalar_is_refused_alike():
 
 
 def test_a_switch_reads_a_variable_for_a_predicate_when_it_runs():
-    """Two of them, with an assignment in between; and one that finds no value."""
+    """Two Switches with an assignment between them read different values.
+
+    A third finds no value.
+    """
 
     def build():
         wanted = tf.placeholder(tf.bool, [])
@@ -432,7 +435,7 @@ def test_a_switch_reads_a_variable_for_a_predicate_when_it_runs():
 
 
 def test_a_variable_without_a_value_is_no_predicate():
-    """The Switch is named."""
+    """The error names the Switch."""
 
     def build():
         data = tf.placeholder(tf.float32, [])
@@ -445,7 +448,7 @@ def test_a_variable_without_a_value_is_no_predicate():
 
 @pytest.mark.parametrize("num_iterations", [0, 1, 2, 5])
 def test_a_fetch_in_a_loop_has_one_value_none_or_too_many(num_iterations):
-    """Inside of a loop a result may be set once."""
+    """A fetched result inside of a loop may be set once."""
     builder = GraphBuilder()
     start, limit, one = builder.arg("start"), builder.arg("limit"), builder.arg("one")
     builder.counting_loop(start, limit, one)

@@ -1,4 +1,7 @@
-"""Source for a GPU that kernels write themselves, without a GPU: traced, interpreted, compiled."""
+"""Source for a GPU that kernels write themselves, tested without a GPU.
+
+Traced, interpreted, compiled.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ F = np.dtype(np.float32)
 
 
 def kernel(op, dtype=dtypes.float32, **attrs):
-    """The kernel of a node of that op."""
+    """Return the kernel of a node of that op."""
     definition = op_registry.get(op)
     defaults = {one.name: one.default for one in definition.op_def.attrs if one.has_default}
     types = {one.name: dtype for one in definition.op_def.attrs if one.type == "type"}
@@ -40,7 +43,7 @@ def kernel(op, dtype=dtypes.float32, **attrs):
 
 
 def run(source, *inputs):
-    """What the source computes of these arrays, broadcast as CuPy does."""
+    """Return the result of the source for these arrays, broadcast as by CuPy."""
     with np.errstate(all="ignore"):
         found = interpret(source.operation, {f"in{i}": one for i, one in enumerate(inputs)})
     assert found.dtype == source.dtype
@@ -48,12 +51,12 @@ def run(source, *inputs):
 
 
 def form(value):
-    """What is known of an array while source is written."""
+    """Return the known dtype and shape of an array while source is written."""
     return value.dtype, value.shape
 
 
 def test_source_of_three_nodes():
-    """One statement a function; types, numbers and parameters as CuPy wants them."""
+    """Each function is one statement, with CuPy's types, numbers and parameters."""
     members = [
         (kernel("Relu"), [0]),
         (kernel("Mul"), [(0,), np.float32(0.1)]),
@@ -84,7 +87,7 @@ def test_source_of_three_nodes():
 
 
 def test_types_change_inside_a_cluster():
-    """A comparison, a choice and a cast; small integers in half precision."""
+    """A comparison, a choice and a cast change types; small integers become half precision."""
     members = [
         (kernel("Cast", SrcT=dtypes.int8, DstT=dtypes.half), [0]),
         (kernel("Less", dtypes.half), [(0,), 1]),
@@ -110,7 +113,7 @@ def test_types_change_inside_a_cluster():
     ],
 )
 def test_other_nodes_are_left_alone(members, inputs):
-    """Those that move, look at or refuse their inputs, and types CUDA's functions are not for."""
+    """Nodes that move elements, read or refuse their inputs, or have other types are not fused."""
     types = {np.dtype(np.int32): dtypes.int32, np.dtype(np.complex64): dtypes.complex64}
     with pytest.raises(NotElementwise):
         write_source(
@@ -120,7 +123,7 @@ def test_other_nodes_are_left_alone(members, inputs):
 
 
 def test_only_a_shape_that_stays_is_a_reshape():
-    """Elements keep their places."""
+    """A reshape is fused only if the shape stays, so that elements keep their places."""
     source = _Statements()
     matrix, vector = (TracedArray(source, "in0", F, shape) for shape in ((2, 3), (3,)))
     assert matrix.reshape((2, 3)) is matrix.reshape(2, 3) is matrix
@@ -131,7 +134,10 @@ def test_only_a_shape_that_stays_is_a_reshape():
 
 
 def test_a_divisor_that_is_known_is_checked_once():
-    """By a number other than zero integers are divided; by zero the kernel itself complains."""
+    """Integers are divided by a known divisor other than zero.
+
+    For zero the kernel raises its error.
+    """
     x = np.array([7, -7, np.iinfo(np.int32).min], np.int32)
     for op, wanted in {"FloorDiv": x // 3, "FloorMod": x % 3}.items():
         source = write_source([(kernel(op, dtypes.int32), [0, np.int32(3)])], [form(x)])
@@ -151,7 +157,7 @@ def test_a_divisor_that_is_known_is_checked_once():
     ],
 )  # fmt: skip
 def test_numbers_are_exact(value):
-    """What stands in the source is the number, to the last bit."""
+    """Numbers in the source are exact to the last bit."""
     found = interpret(f"const bool v1 = tfnb::isnan({literal(value)});\nout = v1;", {})
     assert found == np.isnan(value)
     text = f"const {C_TYPES[value.dtype.name]} v1 = tfnb::cast<{C_TYPES[value.dtype.name]}>"
@@ -165,7 +171,7 @@ def test_numbers_are_exact(value):
 
 
 def elementwise_rows():
-    """The stored samples of ops that can be written down, by op."""
+    """Return the stored samples of ops that can be fused, by op."""
     found = {}
     for name in samples.families():
         for row in samples.family(name):
@@ -190,7 +196,7 @@ ROWS = elementwise_rows()
 
 @pytest.mark.parametrize("op", sorted(ROWS))
 def test_the_source_gives_what_the_kernel_gives(op):
-    """All stored samples of the op, bit by bit, but for the sign of a zero and of NaN."""
+    """All stored samples of the op agree bit by bit, except for signs of zeros and NaNs."""
     for sample, source in ROWS[op]:
         assert not any(isinstance(one, RefCell) for one in sample.inputs)
         (wanted,) = sample.run()
@@ -201,7 +207,7 @@ def test_the_source_gives_what_the_kernel_gives(op):
 
 
 def test_the_usual_ops_can_be_written_down():
-    """Arithmetic, activations and their gradients, comparisons, choices, casts."""
+    """Arithmetic, activations and their gradients, comparisons, choices and casts can be fused."""
     usual = [
         "AddV2",
         "Sub",
@@ -286,10 +292,10 @@ struct bfloat16 {
 
 
 def c_program(sources):
-    """One C function a source, over ``n`` elements of equally long inputs."""
+    """Return a C function per source, over ``n`` elements of equally long inputs."""
     parts = [_HALVES]
     for number, source in enumerate(sources):
-        # Each has a namespace of its own; CuPy's headers are not here.
+        # Each has a namespace of its own; CuPy's headers do not exist here.
         lines = [one for one in source.preamble.splitlines() if not one.startswith("#")]
         text = "\n".join(lines).replace(
             "namespace tfnb {", f"namespace f{number} {{ namespace tfnb {{", 1
@@ -309,7 +315,7 @@ def c_program(sources):
 
 
 def compiled(sources, folder):
-    """The functions of the program."""
+    """Return the compiled functions of the program."""
     (folder / "fused.cpp").write_text(c_program(sources))
     command = ["g++", "-O1", "-std=c++17", "-ffp-contract=off", "-shared", "-fPIC", "-w"]
     subprocess.run(
@@ -339,7 +345,7 @@ VALUES = [
 
 
 def operands(dtype, count):
-    """All pairs (or threes) of ordinary and extreme numbers of a type."""
+    """Return all pairs (or triples) of ordinary and extreme numbers of a type."""
     with np.errstate(all="ignore"):
         if dtype.kind == "b":
             values = np.array([True, False])
@@ -355,7 +361,7 @@ def operands(dtype, count):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 def test_what_a_compiler_makes_of_it_gives_the_same(tmp_path):
-    """Every function the ops are written with, all types, extreme numbers."""
+    """Every function of the ops is compared, for all types, with extreme numbers."""
     cases = []
     for op, rows in ROWS.items():
         seen = set()
@@ -392,7 +398,7 @@ def test_what_a_compiler_makes_of_it_gives_the_same(tmp_path):
 
 
 def compare(op, source, found, wanted):
-    """Equal; or near, where a function is not rounded correctly by anybody."""
+    """Compare exactly, or with a tolerance where no library rounds a function correctly."""
     message = f"{op}\n{source.operation}"
     if wanted.dtype.kind in "biu":
         np.testing.assert_array_equal(found, wanted, err_msg=message)
@@ -414,7 +420,7 @@ def compare(op, source, found, wanted):
 @pytest.mark.gpu
 @pytest.mark.parametrize("op", sorted(ROWS))
 def test_a_gpu_computes_what_the_source_says(op):
-    """Every stored sample, compiled by CuPy."""
+    """CuPy compiles the source of every stored sample."""
     cupy = pytest.importorskip("cupy")
     for sample, source in ROWS[op]:
         inputs = [cupy.asarray(one) for one in sample.inputs]

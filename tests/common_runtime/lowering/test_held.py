@@ -1,4 +1,4 @@
-"""TensorArrays and stacks that a variable of an emitted function holds: as with the reference."""
+"""TensorArrays and stacks in a variable of an emitted function agree with the reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ raw = tf.raw_ops
 
 
 def both_ways(build: Callable[[Any], Sequence[Any]], feeds: Sequence[Any], dtype: Any) -> str:
-    """Runs what ``build`` makes of a placeholder both ways; returns the source.
+    """Run what ``build`` makes of a placeholder both ways; return the source.
 
     Each array has a number in its name, which grows from run to run.
     """
@@ -47,27 +47,27 @@ def both_ways(build: Callable[[Any], Sequence[Any]], feeds: Sequence[Any], dtype
 
 
 def content(x: Any) -> tuple[Any, ...]:
-    """What there is to compare of an array."""
+    """Return the comparable contents of an array."""
     return x.dtype, x.shape, x.tolist() if x.dtype == object else x.tobytes()
 
 
 def array_of(size: Any, dtype: Any = tf.float32, **attrs: Any) -> tuple[Any, Any]:
-    """A handle and a flow."""
+    """Return a handle and a flow."""
     return raw.TensorArrayV3(size=size, dtype=dtype, name="array", **attrs)
 
 
 def write(handle: Any, index: Any, value: Any, flow: Any, name: str = "write") -> Any:
-    """The flow behind a write."""
+    """Return the flow behind a write."""
     return raw.TensorArrayWriteV3(handle=handle, index=index, value=value, flow_in=flow, name=name)
 
 
 def read(handle: Any, index: Any, flow: Any, dtype: Any = tf.float32, name: str = "read") -> Any:
-    """An element."""
+    """Return an element."""
     return raw.TensorArrayReadV3(handle=handle, index=index, flow_in=flow, dtype=dtype, name=name)
 
 
 def test_an_array_that_goes_nowhere_is_called_without_a_handle():
-    """Reads and writes in loops; what stands around them gets the array, too."""
+    """Reads and writes in loops use the array without a handle, and so do ops around the loops."""
 
     def build(x):
         given = tf.TensorArray(tf.float32, 4).unstack(x)
@@ -93,7 +93,7 @@ def test_an_array_that_goes_nowhere_is_called_without_a_handle():
 @pytest.mark.parametrize("clear_after_read", [True, False])
 @pytest.mark.parametrize("dynamic_size", [True, False])
 def test_places_are_checked_as_by_the_reference(clear_after_read, dynamic_size):
-    """Every pair of writes and reads: out of range, twice, unwritten, behind a read."""
+    """Every pair of writes and reads is compared: out of range, twice, unwritten, after a read."""
 
     def build(x):
         handle, flow = array_of(
@@ -120,7 +120,7 @@ def test_places_are_checked_as_by_the_reference(clear_after_read, dynamic_size):
 
 @pytest.mark.parametrize("infer_shape", [True, False])
 def test_elements_of_several_forms_are_refused_or_kept_as_by_the_reference(infer_shape):
-    """Also rows of a matrix, scalars beside arrays, and elements without elements."""
+    """Rows of a matrix, scalars beside arrays, and empty elements are compared."""
 
     def build(x):
         handle, flow = array_of(4, identical_element_shapes=infer_shape)
@@ -140,7 +140,7 @@ def test_elements_of_several_forms_are_refused_or_kept_as_by_the_reference(infer
 
 @pytest.mark.parametrize("clear_after_read", [True, False])
 def test_gathering_reads_as_reading_does(clear_after_read):
-    """The same place twice, one that was read, one that was not written, none at all."""
+    """The same index twice, read, unwritten and no elements are compared."""
 
     def build(x):
         handle, flow = array_of(4, clear_after_read=clear_after_read, element_shape=[2])
@@ -160,7 +160,7 @@ def test_gathering_reads_as_reading_does(clear_after_read):
 
 
 def test_gradients_of_reads_and_writes():
-    """Arrays for gradients are held with the array they belong to; one place twice adds up."""
+    """Arrays of gradients are held with their array; two reads of one element add up."""
 
     def build(x):
         given = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack(x)
@@ -180,7 +180,7 @@ def test_gradients_of_reads_and_writes():
 
 
 def test_concat_and_split_with_their_gradients():
-    """Pieces of several lengths."""
+    """The pieces have several lengths."""
 
     def build(x):
         given = tf.TensorArray(tf.float32, 2, infer_shape=False).split(x, [1, 2])
@@ -193,7 +193,7 @@ def test_concat_and_split_with_their_gradients():
 
 
 def test_arrays_of_every_kind_of_value():
-    """Strings, numbers of rank 0, complex ones; zeros where nothing was written."""
+    """Strings, scalars, complex numbers, and zeros for unwritten elements are compared."""
 
     def build(x):
         found = []
@@ -212,7 +212,7 @@ def test_arrays_of_every_kind_of_value():
 
 
 def test_handles_in_an_array_are_values():
-    """Only the array that holds them is held itself."""
+    """Only the outer array is held, not the arrays whose handles it has."""
 
     def build(x):
         inner, flow = array_of(2, clear_after_read=False)
@@ -227,7 +227,7 @@ def test_handles_in_an_array_are_values():
 
 
 def test_an_array_chosen_by_a_cond_is_held():
-    """Handles that meet at a Merge hold one of two arrays."""
+    """A Merge of two handles holds one of the two arrays."""
 
     def build(x):
         with tf.name_scope("one"):
@@ -265,7 +265,7 @@ def test_arrays_of_a_loop_are_new_in_each_iteration():
 
 
 def test_a_handle_that_goes_elsewhere_stays_a_handle():
-    """Into a function, or where another type is asked for."""
+    """An array is not held if its handle goes into a function or another type is read."""
 
     @function.Defun(tf.resource, tf.float32, tf.int32, noinline=True)
     def read_in_function(handle, flow, index):
@@ -286,7 +286,7 @@ def test_a_handle_that_goes_elsewhere_stays_a_handle():
 
 @pytest.mark.parametrize("size", [-1, 0, 2])
 def test_stacks_are_checked_as_by_the_reference(size):
-    """Pushed to, popped from and closed, in every order; too full, empty, closed."""
+    """Pushes, pops and closes in every order; full, empty and closed stacks raise equal errors."""
 
     def build(x):
         handle = raw.StackV2(max_size=size, elem_type=tf.float32, name="stack")
@@ -312,7 +312,7 @@ def test_stacks_are_checked_as_by_the_reference(size):
 
 
 def test_a_stack_of_another_type_stays_a_handle():
-    """The push says which type it wants."""
+    """The push names the type of the stack."""
 
     def build(x):
         handle = raw.StackV2(max_size=-1, elem_type=tf.int32, name="stack")
@@ -322,7 +322,7 @@ def test_a_stack_of_another_type_stays_a_handle():
 
 
 def test_an_error_of_values_shows_a_handle_where_the_array_is():
-    """What NumPy refuses is told with the forms of all inputs."""
+    """An error of NumPy lists the forms of all inputs, with a handle in place of the array."""
 
     def build(x):
         handle, flow = array_of(2)
@@ -332,7 +332,7 @@ def test_an_error_of_values_shows_a_handle_where_the_array_is():
 
 
 def test_an_array_ends_with_its_last_use():
-    """What was read from a cleared place, and the array itself, is nobody's any more."""
+    """A value of a cleared element is freed after its last use, and so is the array."""
     with tf.Graph().as_default():
         array = tf.TensorArray(tf.float32, 1).write(0, tf.ones([3]))
         value = array.read(0) * 2.0

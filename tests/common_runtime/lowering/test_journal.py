@@ -1,4 +1,4 @@
-"""What an emitted function writes down says what the reference tells; see also random_graphs."""
+"""Journals of emitted functions give the events of the reference; see also random_graphs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Listener(JournalReader):
-    """Notes events but for their times, and how long nodes took."""
+    """Records events without their times, and the durations of nodes."""
 
     def __init__(self, takes_journals: bool, each: bool = False) -> None:
         self.takes_journals = takes_journals  # type: ignore[misc]
@@ -29,36 +29,36 @@ class Listener(JournalReader):
         self.begun: dict[Any, int] = {}
 
     def journal_ended(self, step_id: int, journal: Any) -> None:
-        """Reads it."""
+        """Read the journal."""
         self.journals.append(journal)
         replay(journal, self, step_id)
 
     def step_started(self, *_: Any) -> None:
-        """Each step by itself."""
+        """Separate the steps."""
         self.events.clear()
         self.begun.clear()
 
     def node_started(self, *event: Any) -> None:  # type: ignore[override]
-        """It is open until it is done."""
+        """Mark the node as started."""
         self.begun[event[1:-1]] = event[-1]
 
     def node_done(self, *event: Any) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         _, *place, t_ns, is_dead = event
         self.times[place[1]] += t_ns - self.begun.pop(tuple(place))
         self.events[*place, is_dead] += 1
 
     def iteration_started(self, *event: Any) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events["begins", *event[1:-1]] += 1
 
     def frame_entered(self, *event: Any) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events["entered", *event[1:-1]] += 1
 
 
 def nested() -> tuple[Any, dict[Any, Any]]:
-    """A choice and a loop in each iteration; the inner loop is not always entered."""
+    """Build a choice and a loop in each iteration; the inner loop is not always entered."""
     x = tf.placeholder(tf.float32, [])
     rows = tf.placeholder(tf.float32, [3])
 
@@ -74,7 +74,7 @@ def nested() -> tuple[Any, dict[Any, Any]]:
 
 
 def arrays() -> tuple[Any, dict[Any, Any]]:
-    """Variables, products and what hands on."""
+    """Build variables, products, and ops that pass their input on."""
     x = tf.placeholder(tf.float32, [4, 4])
     weights = tf.Variable(tf.ones([4, 4]), use_resource=False)
     y = tf.nn.relu(tf.matmul(x, weights)) + tf.add_n([x, x, x, x])
@@ -83,7 +83,7 @@ def arrays() -> tuple[Any, dict[Any, Any]]:
 
 
 def heard(build: Callable[[], Any], listener: StepObserver, runs: int = 3) -> tf.Session:
-    """A session in which a graph ran a few times."""
+    """Return a session in which a graph ran a few times."""
     with tf.Graph().as_default() as graph:
         fetch, feeds = build()
         init = tf.global_variables_initializer()
@@ -98,7 +98,7 @@ def heard(build: Callable[[], Any], listener: StepObserver, runs: int = 3) -> tf
 @pytest.mark.parametrize("each", [False, True])
 @pytest.mark.parametrize("build", [nested, arrays])
 def test_a_journal_says_what_the_reference_tells(build: Callable[[], Any], each: bool) -> None:
-    """Every node in its frame and iteration, live or dead."""
+    """The journal has every node in its frame and iteration, live or dead."""
     written, told = Listener(True, each), Listener(False)
     heard(build, written)
     heard(build, told)
@@ -108,7 +108,7 @@ def test_a_journal_says_what_the_reference_tells(build: Callable[[], Any], each:
 
 
 def test_only_what_calculates_takes_time() -> None:
-    """Constants, Switches and Merges take none."""
+    """Constants, Switches and Merges take no time."""
     listener = Listener(True)
     session = heard(nested, listener)
     view = listener.journals[-1].emitted.nodes
@@ -119,7 +119,7 @@ def test_only_what_calculates_takes_time() -> None:
 
 
 def test_a_journal_of_numbers_takes_a_few_entries_an_iteration() -> None:
-    """One for the iteration, one for a side of its cond."""
+    """A journal has one entry per iteration and one per side of its cond."""
     with tf.Graph().as_default() as graph:
         limit = tf.placeholder(tf.int32, [])
         fetch = tf.while_loop(
@@ -135,11 +135,11 @@ def test_a_journal_of_numbers_takes_a_few_entries_an_iteration() -> None:
 
 
 def test_a_full_journal_tells_of_the_first_iterations() -> None:
-    """It counts the rest."""
+    """A full journal has the first iterations, and counts the others."""
 
     class Short(Listener):
         def journal_began(self, step_id: int, journal: Any) -> None:
-            """Makes it short."""
+            """Shorten the journal."""
             journal.most = 50
 
     listener = Short(True)
@@ -156,7 +156,7 @@ def test_a_full_journal_tells_of_the_first_iterations() -> None:
 
 @pytest.mark.parametrize("each", [False, True])
 def test_a_step_that_fails_is_written_down_until_it_does(each: bool) -> None:
-    """The node that failed has begun, and was not done."""
+    """The failing node has started and has not ended."""
     with tf.Graph().as_default() as graph:
         fetch = tf.while_loop(
             lambda i, _: i < 9, lambda i, v: (i + 1, v // (3 - i)), [0, tf.constant(5)]
@@ -174,19 +174,19 @@ def test_a_step_that_fails_is_written_down_until_it_does(each: bool) -> None:
     assert listener.events["begins", 0, 1, 4] == 0
 
 
-def test_who_takes_counts_and_who_takes_journals_listen_together() -> None:
-    """Both are served by one function."""
+def test_observers_of_counts_and_of_journals_share_a_function() -> None:
+    """One function serves observers of counts and of journals."""
 
     class Counts(StepObserver):
         takes_counts = True
         total = 0
 
         def node_done(self, *_: Any) -> None:  # type: ignore[override]
-            """Not told."""
+            """Unused."""
             raise AssertionError
 
         def step_counted(self, step_id: int, counts: Any) -> None:
-            """Notes."""
+            """Record."""
             self.total = counts.total
 
     counts, listener = Counts(), Listener(True)
@@ -202,7 +202,7 @@ def test_who_takes_counts_and_who_takes_journals_listen_together() -> None:
 
 
 def test_an_observer_of_nodes_has_the_reference_run() -> None:
-    """What it wants cannot be told afterwards."""
+    """An observer of nodes needs each event as it happens."""
     plain, listener = Listener(False), Listener(True)
     with tf.Graph().as_default() as graph:
         fetch, feeds = nested()

@@ -19,7 +19,7 @@ INT = dtypes.int32
 
 
 def both_ways(builder, *args):
-    """What the reference and the lowered function answer."""
+    """Return the answers of the reference and of the lowered function."""
     immutable = builder.executor()
     reference = run_executor(immutable, args, builder.num_retvals)
     immutable.warm_up.lowered = lower(immutable)
@@ -40,7 +40,7 @@ def both_ways(builder, *args):
     st.integers(1, 5),
 )
 def test_random_graphs_give_the_same_values_and_errors(ops, x, y):
-    """A random DAG of integer ops, a zero divisor among them."""
+    """Random graphs of integer ops, with a zero divisor, are compared."""
     builder = GraphBuilder()
     nodes = [builder.arg("x"), builder.arg("y")]
     for position, (op, a, b) in enumerate(ops):
@@ -60,7 +60,7 @@ def test_random_graphs_give_the_same_values_and_errors(ops, x, y):
 
 
 def test_a_node_with_several_outputs_and_an_unused_one():
-    """Split in two, one half used."""
+    """One half of a split is used."""
     builder = GraphBuilder()
     x = builder.arg("x")
     zero = builder.arg("zero")
@@ -71,7 +71,10 @@ def test_a_node_with_several_outputs_and_an_unused_one():
 
 
 def test_calls_are_written_out_with_lists_and_attributes():
-    """What a kernel was bound to stands in its call; attributes that are no numbers have names."""
+    """Lists and attributes of a kernel stand in its call.
+
+    Attributes other than numbers have names.
+    """
     builder = GraphBuilder()
     x, y, axis = builder.arg("x"), builder.arg("y"), builder.arg("axis")
     joined = builder.node("joined", "ConcatV2", x, y, x, axis, T=INT, N=3, Tidx=INT)
@@ -86,7 +89,7 @@ def test_calls_are_written_out_with_lists_and_attributes():
 
 
 def test_a_name_cannot_leave_its_comment():
-    """The source keeps to one line a node whatever the node is called."""
+    """Each node is one line of the source, whatever its name contains."""
     builder = GraphBuilder()
     x = builder.arg("x")
     odd = builder.node("a\n    raise SystemExit #", "Add", x, x, T=INT)
@@ -120,7 +123,7 @@ def test_a_signature_is_lowered_when_it_runs_again():
 
 
 def test_an_error_in_the_function_names_its_node_and_shows_its_line():
-    """The traceback has the emitted line; the class is the reference's."""
+    """The traceback has the emitted line; the error has the reference's class."""
     native = quotient()
     for _ in range(3):
         native.run({"p:0": np.int32(7), "q:0": np.int32(2)}, ["d:0"], [])
@@ -132,7 +135,7 @@ def test_an_error_in_the_function_names_its_node_and_shows_its_line():
 
 
 def test_a_watched_step_runs_on_the_reference():
-    """An observer hears every node of a signature that was lowered before."""
+    """An observer receives every node of a signature that was lowered before."""
 
     class Heard(StepObserver):
         """Counts nodes."""
@@ -140,7 +143,7 @@ def test_a_watched_step_runs_on_the_reference():
         count = 0
 
         def node_done(self, *args):
-            """Counts."""
+            """Count."""
             self.count += 1
 
     native, heard = quotient(), Heard()
@@ -156,7 +159,10 @@ def test_a_watched_step_runs_on_the_reference():
 
 
 def test_reference_variables_are_read_and_written_alike():
-    """v += 1 three times: reference, writing, lowered; an empty variable fails each time."""
+    """v += 1 in three runs: reference, writing, lowered.
+
+    An uninitialized variable fails each time.
+    """
     native = session(
         node("v", "VariableV2", dtype=dtypes.float32, shape=dtypes_shape([2])),
         const("start", [1.0, 2.0]),
@@ -175,7 +181,7 @@ def test_reference_variables_are_read_and_written_alike():
 
 
 def dtypes_shape(sizes):
-    """A shape attribute."""
+    """Return a shape attribute."""
     from tfnb.core.tensor_shape import TensorShape
 
     return TensorShape(sizes)

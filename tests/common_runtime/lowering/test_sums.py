@@ -1,4 +1,4 @@
-"""Sums of many tensors, added up as they come: the kernel's bits, its errors, less memory."""
+"""Sums of many tensors, added one by one: the kernel's bits, its errors, less memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 
 def answers(build: Any, feed: Any) -> list[Any]:
-    """What ``build(placeholder)`` gives on the reference executor and as a function."""
+    """Return the results of ``build(placeholder)`` on the reference executor and as a function."""
     found = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         with lowering(when), tf.Graph().as_default():
@@ -32,7 +32,7 @@ def answers(build: Any, feed: Any) -> list[Any]:
 
 
 def chain(x: Any, count: int) -> list[Any]:
-    """Tensors that come one after the other."""
+    """Return tensors that depend on each other in a chain."""
     made = [x]
     for _ in range(count):
         made.append(tf.sin(made[-1] * 1.7))
@@ -42,7 +42,7 @@ def chain(x: Any, count: int) -> list[Any]:
 @pytest.mark.parametrize("value", [np.linspace(-3, 3, 50, dtype=np.float32), np.float32(0.3)])
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_sum_has_the_bits_of_the_kernel(value: Any, turned: bool) -> None:
-    """Terms come in the order they are added, or in the other; one comes twice, one is fetched."""
+    """Terms come in the order of the sum or in reverse; one is used twice, one is fetched."""
 
     def build(x: Any) -> list[Any]:
         terms = chain(x, 9)
@@ -54,7 +54,7 @@ def test_the_sum_has_the_bits_of_the_kernel(value: Any, turned: bool) -> None:
 
 
 def test_the_sum_of_a_loop_s_body_and_of_a_branch() -> None:
-    """Within their own block."""
+    """The sums of a loop's body and of a branch stay in their blocks."""
 
     def build(x: Any) -> list[Any]:
         def body(i: Any, y: Any) -> tuple[Any, Any]:
@@ -72,7 +72,7 @@ def test_the_sum_of_a_loop_s_body_and_of_a_branch() -> None:
 
 
 def test_what_does_not_fit_is_said_by_the_node() -> None:
-    """With the kernel's words, whatever comes behind; the first one that does not fit is named."""
+    """The error is the kernel's and names the first term that does not fit."""
 
     def build(x: Any) -> list[Any]:
         terms = chain(x, 4)
@@ -86,8 +86,8 @@ def test_what_does_not_fit_is_said_by_the_node() -> None:
     assert "next_sum(" in source
 
 
-def test_one_term_lives_beside_the_sum() -> None:
-    """Not all of them."""
+def test_only_one_term_exists_beside_the_sum() -> None:
+    """Only one term exists beside the sum."""
     size, count = 1 << 16, 20
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [size])

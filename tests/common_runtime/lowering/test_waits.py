@@ -1,4 +1,4 @@
-"""Queues in emitted functions: what they give, how they wait, and what ends that."""
+"""Queues in emitted functions: results, waits, and the end of waits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sess(graph):
 
 
 def wait_until_still(session):
-    """What the session says of a step as soon as it stands still."""
+    """Return Session.waiting as soon as a step waits."""
     text = session.waiting()
     while "stands still" not in text:
         text = session.waiting()
@@ -39,7 +39,7 @@ def wait_until_still(session):
 
 
 def both_ways(build, run):
-    """What ``run(session, *build())`` gives on the reference and as functions."""
+    """Return the results of ``run(session, *build())`` on the reference and as functions."""
     answers = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         with lowering(when), tf.Graph().as_default():
@@ -52,7 +52,7 @@ def both_ways(build, run):
 
 
 def test_a_step_fed_by_a_queue_is_a_function(sess):
-    """It runs the shortest way from its second run on."""
+    """From its second run on, the step is a quick step."""
     queue = tf.FIFOQueue(9, [tf.float32, tf.int32], shapes=[[], []])
     x = tf.placeholder(tf.float32, [])
     fill = queue.enqueue((x, tf.constant(3)))
@@ -66,7 +66,7 @@ def test_a_step_fed_by_a_queue_is_a_function(sess):
 
 
 def test_a_step_waits_for_another_thread(sess):
-    """It says for what meanwhile, and goes on when that is there."""
+    """Session.waiting names the queue; the step continues with the element of another thread."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]], name="q")
     item, fill = queue.dequeue() + 1.0, queue.enqueue(4.0)
     results = []
@@ -83,7 +83,7 @@ def test_a_step_waits_for_another_thread(sess):
 
 
 def test_a_time_out_is_told_in_the_references_words():
-    """Class, text and the node that waits; nothing else is named."""
+    """Class, text and the waiting node are equal; no other node is named."""
 
     def build():
         queue = tf.FIFOQueue(3, tf.float32, shapes=[[]], name="q")
@@ -107,7 +107,7 @@ def test_a_time_out_is_told_in_the_references_words():
 
 
 def test_what_does_not_need_the_element_has_run_when_a_step_waits():
-    """An assignment beside the dequeue, which the time-out does not undo."""
+    """An assignment beside the dequeue has run, and a time-out does not undo it."""
 
     def build():
         queue = tf.FIFOQueue(3, tf.float32, shapes=[[]])
@@ -126,7 +126,7 @@ def test_what_does_not_need_the_element_has_run_when_a_step_waits():
 
 
 def test_errors_of_a_queue_name_its_node():
-    """One that comes as an answer, and one that comes at once."""
+    """Errors that arrive later and at once name the node."""
 
     def build():
         queue = tf.FIFOQueue(3, tf.float32, shapes=[[]])
@@ -148,7 +148,7 @@ def test_errors_of_a_queue_name_its_node():
 
 
 def test_close_ends_a_wait(sess):
-    """From another thread."""
+    """Another thread closes the session."""
     item = tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
     ended = []
 
@@ -167,7 +167,7 @@ def test_close_ends_a_wait(sess):
 
 
 def test_an_interrupt_ends_a_wait_and_loses_no_element(sess):
-    """The note says what was waited for; the next element goes to the next step."""
+    """The note names the wait; the next element goes to the next step."""
     queue = tf.FIFOQueue(3, tf.float32, shapes=[[]], name="q")
     item, fill = queue.dequeue(), queue.enqueue(4.0)
     main = threading.main_thread().ident
@@ -187,7 +187,10 @@ def test_an_interrupt_ends_a_wait_and_loses_no_element(sess):
 
 
 def test_nodes_that_could_wait_for_each_other_stay_with_the_reference(sess):
-    """An enqueue and a dequeue of one step; in an order they are a function."""
+    """An enqueue and a dequeue without an order run on the reference.
+
+    With an order they are emitted.
+    """
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     fill, item = queue.enqueue(2.0), queue.dequeue()
     assert sess.run([item, fill]) == [2.0, None]
@@ -199,7 +202,7 @@ def test_nodes_that_could_wait_for_each_other_stay_with_the_reference(sess):
 
 
 def test_the_sides_of_a_cond_may_wait_each(sess):
-    """Only one of them runs."""
+    """Only one side runs, so both may wait."""
     queues = [tf.FIFOQueue(1, tf.float32, shapes=[[]]) for _ in range(2)]
     x = tf.placeholder(tf.bool, [])
     y = tf.cond(x, lambda: queues[0].dequeue() + 1.0, lambda: -queues[1].dequeue())
@@ -209,7 +212,7 @@ def test_the_sides_of_a_cond_may_wait_each(sess):
 
 
 def test_a_call_in_which_something_waits_is_part_of_the_function(sess):
-    """The function's nodes are driven while the step waits for them."""
+    """The step drives the called function's nodes while it waits for them."""
     queue = tf.FIFOQueue(3, tf.float32, shapes=[[]])
 
     @function.Defun(tf.resource, func_name="taker", noinline=True)
@@ -231,7 +234,7 @@ def test_a_call_in_which_something_waits_is_part_of_the_function(sess):
 
 
 def test_partitions_with_a_queue_become_one_function(graph):
-    """The queue on one device, the rest on the other."""
+    """The queue is on one device, the other nodes on the second."""
     with tf.device("/cpu:1"):
         queue = tf.FIFOQueue(9, tf.float32, shapes=[[]])
         fill, item = queue.enqueue_many([np.arange(9, dtype=np.float32)]), queue.dequeue()

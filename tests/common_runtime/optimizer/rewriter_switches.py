@@ -1,4 +1,4 @@
-"""A graph with something to do for each optimizer, and configurations; for TensorFlow and tfnb."""
+"""A graph with work for each optimizer, and configurations; for TensorFlow and tfnb."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 
 def config(tf: Any, fields: dict[str, Any]) -> Any:
-    """A configuration for ``tf``, TensorFlow or tfnb."""
+    """Return a configuration for ``tf``, TensorFlow or tfnb."""
     found = tf.ConfigProto()
     for name, value in fields.items():
         if name == "optimizers":
@@ -37,7 +37,7 @@ def config(tf: Any, fields: dict[str, Any]) -> Any:
 
 
 def build(tf: Any) -> tuple[Any, Any]:
-    """Makes the graph; what to feed and what to fetch."""
+    """Build the graph; return its feeds and fetches."""
     p = tf.placeholder(tf.float32, [2, 2], name="p")
     e = tf.exp(p, name="e")
     negated = tf.negative(tf.negative(e, name="inner"), name="outer")
@@ -49,7 +49,7 @@ def build(tf: Any) -> tuple[Any, Any]:
 
 
 def facts(ops: dict[str, str]) -> dict[str, bool]:
-    """What was done, by the ops that are left, by name."""
+    """Return which optimizers worked, from the names of the remaining ops."""
     return {
         "folded": ops.get("folded") == "Const",
         "negations gone": "inner" not in ops,

@@ -1,4 +1,4 @@
-"""What each rule of the arithmetic optimizer does, and what it must leave alone."""
+"""The effect of each rule of the arithmetic optimizer, and the cases it must not change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tfnb as tf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Not counted: they bring values in and out.
+# Not counted, because these nodes only pass values in and out.
 _ENDS = ("_Arg", "_Retval", "Const", "Identity", "NoOp")
 
 
@@ -34,7 +34,10 @@ def config(**toggles: int) -> tf.ConfigProto:
 
 
 def ops_after(fetch: Any, feeds: dict[Any, Any], options: Any = None) -> list[str]:
-    """The ops that a run is left with, sorted; the values are those without optimisation."""
+    """Return the remaining ops of a run, sorted.
+
+    Check that values are those without optimization.
+    """
     off = tf.ConfigProto()
     off.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     with tf.Session(config=off) as session:
@@ -54,7 +57,7 @@ def f(x: float) -> Any:
 
 
 def known(x: Any) -> Any:
-    """A tensor of known shape (2, 3), in one piece."""
+    """Return a contiguous tensor of known shape (2, 3)."""
     return tf.matmul(tf.reshape(x, [2, 3]), tf.constant(np.eye(3, dtype=np.float32)))
 
 
@@ -126,7 +129,7 @@ FLOAT_RULES: list[tuple[str, Callable[[Any], Any], list[str]]] = [
 @pytest.mark.parametrize(("build", "ops"), [row[1:] for row in FLOAT_RULES],
                          ids=[row[0] for row in FLOAT_RULES])  # fmt: skip
 def test_rules_of_floating_point_numbers(build: Callable[[Any], Any], ops: list[str]) -> None:
-    """What goes and, with NaN, -0.0, rounding and unknown shapes about, what stays."""
+    """Rules respect NaN, -0.0, rounding and unknown shapes."""
     x = tf.placeholder(tf.float32)
     assert ops_after(build(x), {x: X}) == ops
 
@@ -158,7 +161,7 @@ INT_RULES: list[tuple[str, Callable[[Any], Any], list[str]]] = [
 @pytest.mark.parametrize(("build", "ops"), [row[1:] for row in INT_RULES],
                          ids=[row[0] for row in INT_RULES])  # fmt: skip
 def test_rules_of_integers(build: Callable[[Any], Any], ops: list[str]) -> None:
-    """They wrap, so that more holds for them."""
+    """Integers wrap around, so that more rules hold."""
     x = tf.placeholder(tf.int32)
     assert ops_after(build(x), {x: INTS}) == ops
 
@@ -176,13 +179,13 @@ BOOL_RULES: list[tuple[str, Callable[[Any], Any], list[str]]] = [
 @pytest.mark.parametrize(("build", "ops"), [row[1:] for row in BOOL_RULES],
                          ids=[row[0] for row in BOOL_RULES])  # fmt: skip
 def test_rules_of_booleans(build: Callable[[Any], Any], ops: list[str]) -> None:
-    """True and false."""
+    """Rules of booleans hold for true and false."""
     x = tf.placeholder(tf.bool)
     assert ops_after(build(x), {x: np.array([True, False])}) == ops
 
 
 def test_complex_numbers_are_not_multiplied_by_one_for_nothing() -> None:
-    """(inf + i) * 1 holds inf * 0; the conjugate of a conjugate is the number itself."""
+    """(inf + i) * 1 contains inf * 0; the conjugate of a conjugate is the number itself."""
     x = tf.placeholder(tf.complex64)
     value = np.array([1 + 2j, complex("inf+1j")], np.complex64)
     assert ops_after(tf.exp(x) * 1.0, {x: value}) == ["Exp", "Mul"]
@@ -192,7 +195,7 @@ def test_complex_numbers_are_not_multiplied_by_one_for_nothing() -> None:
 
 
 def test_a_variable_s_reference_is_not_passed_on() -> None:
-    """The Identity that reads it stays."""
+    """The Identity that reads a reference stays."""
     v = tf.Variable([1.0], use_resource=False)
     y = tf.identity(v) * 2.0
     with tf.Session(config=config()) as session:
@@ -203,7 +206,7 @@ def test_a_variable_s_reference_is_not_passed_on() -> None:
 
 
 def test_targets_stay_under_their_names() -> None:
-    """A node that a run names runs."""
+    """A target is not removed."""
     x = tf.placeholder(tf.float32)
     y = tf.identity(tf.exp(x), name="y")
     z = tf.multiply(tf.exp(x), 1.0, name="z")
@@ -215,7 +218,7 @@ def test_targets_stay_under_their_names() -> None:
 
 
 def test_what_a_removed_node_waited_for_is_still_waited_for() -> None:
-    """The assignment comes first, whatever became of the nodes between."""
+    """The assignment runs first, although nodes between were removed."""
     v = tf.get_variable("v", initializer=1.0, use_resource=True)
     with tf.control_dependencies([v.assign(5.0)]):
         gate = tf.no_op()
@@ -226,8 +229,8 @@ def test_what_a_removed_node_waited_for_is_still_waited_for() -> None:
         assert session.run(read) == 5.0
 
 
-def test_an_error_before_a_known_shape_is_still_heard() -> None:
-    """The shape is known, the reshape still fails."""
+def test_an_error_before_a_known_shape_is_still_raised() -> None:
+    """A reshape of known shape still fails if its input does."""
     x = tf.placeholder(tf.float32)
     shape = tf.raw_ops.Shape(input=tf.reshape(x, [2, 3]))
     with (

@@ -1,4 +1,4 @@
-"""Which optimizers run, and what those do that look at the whole graph."""
+"""Which optimizers run, and the effects of those that rewrite the whole graph."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def did(fetches: Any, feeds: Any = (), options: Any = None) -> set[str]:
 
 
 def busy() -> tuple[Any, Any]:
-    """A graph with something to do for everybody; what to fetch and what to feed."""
+    """Return a graph with work for every optimizer, its fetches and feeds."""
     p = tf.placeholder(tf.float32, name="p")
     x = tf.exp(p)
     with tf.control_dependencies([x]):
@@ -77,7 +77,7 @@ def busy() -> tuple[Any, Any]:
     ],
 )
 def test_each_optimizer_has_its_switch(toggle: str, optimizer: str) -> None:
-    """It is on by default, on when asked for at level L0, and off when refused."""
+    """An optimizer is on by default, on at level L0 if requested, and off if switched off."""
     fetches, feeds = busy()
     assert optimizer in did(fetches, feeds)
     assert optimizer not in did(fetches, feeds, config(**{toggle: OFF}))
@@ -86,14 +86,14 @@ def test_each_optimizer_has_its_switch(toggle: str, optimizer: str) -> None:
 
 
 def test_level_zero_and_the_main_switch_turn_everything_off() -> None:
-    """The one only what nobody asked for, the other all."""
+    """Level L0 turns off optimizers that were not requested, the main switch all."""
     fetches, feeds = busy()
     assert did(fetches, feeds, config(-1)) == set()
     assert did(fetches, feeds, config(disable_meta_optimizer=True, constant_folding=ON)) == set()
 
 
 def test_named_optimizers_run_alone_and_in_order() -> None:
-    """Names that nobody knows are passed over."""
+    """Unknown names are ignored."""
     fetches, feeds = busy()
     options = config(optimizers=["constfold", "autoparallel", "nobody"])
     assert did(fetches, feeds, options) <= {"constfold", "pruning"}
@@ -102,7 +102,7 @@ def test_named_optimizers_run_alone_and_in_order() -> None:
 
 
 def test_small_graphs_are_left_alone() -> None:
-    """Fewer than four nodes, unless the configuration says otherwise."""
+    """Graphs of fewer than four nodes are not optimized, unless the configuration says so."""
     p = tf.placeholder(tf.float32)
     y = tf.identity(p)
     small = config()
@@ -114,13 +114,13 @@ def test_small_graphs_are_left_alone() -> None:
 
 
 def test_the_number_of_iterations_is_the_configuration_s() -> None:
-    """One, two, or two by default."""
+    """The number is one or two; the default is two."""
     assert rewriter_config.iterations(config()) == 2
     assert rewriter_config.iterations(config(meta_optimizer_iterations=1)) == 1
 
 
 def test_reports_are_plain_text() -> None:
-    """A line for each pass and below it one for each thing done; nothing runs."""
+    """Each pass has a line, and below it a line per change; no node runs."""
     p = tf.placeholder(tf.float32, name="p")
     y = tf.identity(tf.exp(p, name="e"), name="i") * tf.constant(1.0, name="one")
     tf.no_op("alone")
@@ -137,7 +137,7 @@ def test_reports_are_plain_text() -> None:
 
 
 def test_partial_runs_are_left_alone() -> None:
-    """What one fetch needs must not grow."""
+    """Partial runs are not optimized, because a fetch must not need more nodes."""
     p, q = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
     y = tf.identity(tf.exp(p)) * 1.0
     z = tf.reshape(q, [1]) * 0
@@ -148,7 +148,7 @@ def test_partial_runs_are_left_alone() -> None:
 
 
 def ops_of(session: Any, fetch: Any, feeds: Any = ()) -> list[str]:
-    """The ops a run is left with."""
+    """Return the remaining ops of a run."""
     session.optimization_reports(fetch, feeds)
     names = tuple(t.name for t in feeds)
     prepared = session.runtime.prepare(names, (fetch.name,), ())
@@ -157,7 +157,7 @@ def ops_of(session: Any, fetch: Any, feeds: Any = ()) -> list[str]:
 
 @pytest.mark.parametrize("taken", [True, False])
 def test_the_dead_branch_of_a_constant_goes_when_asked(taken: bool) -> None:
-    """By default it stays, to be seen dead."""
+    """By default the dead branch stays visible."""
     x = tf.placeholder(tf.float32)
     y = tf.cond(tf.constant(taken), lambda: tf.sin(x), lambda: tf.cos(x)) + 1.0
     with tf.Session(config=config()) as session:
@@ -170,7 +170,7 @@ def test_the_dead_branch_of_a_constant_goes_when_asked(taken: bool) -> None:
 
 
 def test_a_dead_branch_that_can_be_noticed_stays() -> None:
-    """Fetching it is an error, with the optimizer too."""
+    """Fetching the dead branch is an error, with the optimizer too."""
     switch = tf.raw_ops.Switch(data=tf.constant(1.0), pred=tf.constant(True))
     dead = tf.exp(switch.output_false)
     with (
@@ -181,7 +181,7 @@ def test_a_dead_branch_that_can_be_noticed_stays() -> None:
 
 
 def test_the_index_of_a_decided_merge_is_known() -> None:
-    """It is a constant that waits for the branch."""
+    """The index becomes a constant that waits for the branch."""
     x = tf.placeholder(tf.float32)
     switch = tf.raw_ops.Switch(data=x, pred=tf.constant(True))
     merge = tf.raw_ops.Merge(inputs=[tf.exp(switch.output_false), tf.sin(switch.output_true)])
@@ -191,7 +191,7 @@ def test_the_index_of_a_decided_merge_is_known() -> None:
 
 
 def test_constants_are_folded_inside_loops() -> None:
-    """They stay in their iteration."""
+    """Folded constants stay in their iteration."""
 
     def body(i: Any) -> Any:
         return i + tf.constant(2) * tf.constant(3)
@@ -203,7 +203,7 @@ def test_constants_are_folded_inside_loops() -> None:
 
 
 def test_a_node_of_several_outputs_becomes_several_constants() -> None:
-    """Those that are used; they wait for what it waited for, shapes of known tensors among it."""
+    """The used outputs become constants that wait for the node's control inputs."""
     p = tf.placeholder(tf.float32)
     x = tf.reshape(tf.exp(p), [2, 3])
     shape = tf.raw_ops.Shape(input=x)
@@ -218,7 +218,7 @@ def test_a_node_of_several_outputs_becomes_several_constants() -> None:
 
 
 def test_debug_ops_are_stripped_only_on_request() -> None:
-    """Then nothing is checked any more."""
+    """Without debug ops nothing is checked any more."""
     x = tf.placeholder(tf.float32)
     y = tf.raw_ops.CheckNumerics(tensor=x, message="bad")
     with tf.control_dependencies([tf.Assert(x < 0.0, [x])]):
@@ -231,7 +231,7 @@ def test_debug_ops_are_stripped_only_on_request() -> None:
 
 
 def test_control_edges_that_order_nothing_go() -> None:
-    """A longer way says the same; NoOps between say nothing; a target NoOp stays."""
+    """Edges implied by longer paths and NoOps in between are removed; a target NoOp stays."""
     p = tf.placeholder(tf.float32)
     a = tf.exp(p, name="a")
     b = tf.sin(a, name="b")
@@ -248,8 +248,8 @@ def test_control_edges_that_order_nothing_go() -> None:
 
 
 @pytest.mark.parametrize("kind", ["matmul", "conv2d", "batch"])
-def test_gradients_that_nobody_takes_are_not_computed(kind: str) -> None:
-    """Of the two that a product has, the one for what is fed; the other is the same to the bit."""
+def test_unused_gradients_are_not_computed(kind: str) -> None:
+    """Of the two gradients of a product only the requested one is computed, with the same bits."""
     rng = np.random.default_rng(0)
     if kind == "conv2d":
         value, start = rng.random((2, 6, 6, 3)), rng.random((3, 3, 3, 4))
@@ -292,16 +292,16 @@ SWITCHES: dict[str, dict[str, bool]] = json.loads(
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_switches_are_read_as_tensorflow_reads_them(name: str) -> None:
-    """The same optimizers do the same to one graph under every configuration."""
+    """The same optimizers change a graph in the same way under every configuration."""
     left: dict[str, str] = {}
 
     class Looks:
-        """Sees the graph after the optimizers, before the partition's own passes."""
+        """Records the graph after the optimizers, before the partition's own passes."""
 
         name = "looks"
 
         def run(self, options: OptimizationPassOptions) -> list[str]:
-            """Looks."""
+            """Record."""
             assert options.graph is not None
             left.update((each.name, each.op) for each in options.graph.op_nodes())
             return []

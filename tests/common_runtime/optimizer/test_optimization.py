@@ -1,4 +1,4 @@
-"""Passes: their order, what they did, and that they change no answer."""
+"""Passes: their order, their reports, and that they change no result."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ OFF = rewriter_config_pb2.RewriterConfig.OFF
 
 
 class Noting:
-    """A pass that notes when it ran."""
+    """A pass that records when it ran."""
 
     def __init__(self, name, log):
         self.name = name
         self.log = log
 
     def run(self, options):
-        """Notes; says something only where it is given a graph."""
+        """Record; return a report only with a graph."""
         self.log.append(self.name)
         return [] if options.graph is None else [f"{self.name} was here"]
 
 
 def test_passes_of_a_grouping_run_by_phase_and_report_what_they_did():
-    """Phase numbers order them, registration orders equals; silent passes leave no report."""
+    """Phase numbers decide, then registration; passes without changes have no report."""
     registry, log = OptimizationPassRegistry(), []
     registry.register(Grouping.POST_PLACEMENT, 2, Noting("c", log))
     registry.register(Grouping.POST_PLACEMENT, 1, Noting("a", log))
@@ -68,7 +68,7 @@ class CallsSeven:
 
 @pytest.mark.parametrize("grouping", [Grouping.PRE_PLACEMENT, Grouping.POST_REWRITE_FOR_EXEC])
 def test_a_pass_may_add_functions_and_call_them(grouping):
-    """The session's graph had none; the next signature knows it, too."""
+    """The library of the session gets the function, and the next signature can use it."""
     added = CallsSeven()
     native = session(const("a", 1.0), placeholder("p"), binary("s", "Add", "a", "p"))
     REGISTRY.register(grouping, 0, added)
@@ -85,7 +85,7 @@ def test_a_pass_may_add_functions_and_call_them(grouping):
 
 
 def test_bodies_of_functions_are_optimised_too():
-    """The report stands with the function that was called."""
+    """The report names the called function."""
     twice = graph_pb2.FunctionDef()
     twice.signature.name = "twice"
     for arg, args in (("x", twice.signature.input_arg), ("y", twice.signature.output_arg)):
@@ -99,12 +99,12 @@ def test_bodies_of_functions_are_optimised_too():
     seen = []
 
     class Looks:
-        """Sees which ops of which body are left."""
+        """Records the remaining ops of each body."""
 
         name = "looks"
 
         def run(self, options):
-            """Looks."""
+            """Record."""
             seen.append((options.function_name, [n.op for n in options.graph.op_nodes()]))
             return []
 
@@ -123,19 +123,19 @@ def test_bodies_of_functions_are_optimised_too():
 
 
 def test_every_grouping_may_run_without_a_graph():
-    """No pass of ours minds."""
+    """Every pass accepts that there is no graph."""
     options = OptimizationPassOptions(None, config_pb2.ConfigProto())
     assert [REGISTRY.run_grouping(grouping, options) for grouping in Grouping] == [[]] * 4
 
 
 def nodes_of(native, feeds, fetches):
-    """The names of the nodes that a signature runs."""
+    """Return the names of the nodes that a signature runs."""
     prepared = native.prepare(feeds, fetches, ())
     return {n.name for item in prepared.executors.items for n in item.graph.op_nodes()}
 
 
 def level(opt_level):
-    """A configuration with this level of optimisation, of the partitions alone."""
+    """Return a configuration with this optimization level, for the partitions only."""
     config = config_pb2.ConfigProto()
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     config.graph_options.optimizer_options.opt_level = opt_level
@@ -143,7 +143,7 @@ def level(opt_level):
 
 
 def chain():
-    """(2 + 3) * p, and the same once more."""
+    """(2 + 3) * p, twice."""
     return (
         placeholder("p"),
         const("two", 2.0),
@@ -157,13 +157,13 @@ def chain():
 
 @pytest.mark.parametrize("opt_level", [-1, 0])
 def test_optimisation_changes_no_answer(opt_level):
-    """With and without it."""
+    """Results with and without optimization are equal."""
     native = session(*chain(), config=level(opt_level))
     assert native.run({"p:0": F(7)}, ["x:0", "z:0", "five:0"], []) == [35.0, 0.0, 5.0]
 
 
 def test_constants_are_computed_once():
-    """2 + 3 is gone, its value is there, and the report says so."""
+    """2 + 3 is replaced by its value, and the report says so."""
     native = session(*chain(), config=level(0))
     names = nodes_of(native, ("p:0",), ("x:0",))
     assert "five" not in names
@@ -174,19 +174,19 @@ def test_constants_are_computed_once():
 
 
 def test_equal_nodes_are_joined():
-    """x and y are one Mul."""
+    """Two equal nodes x and y become one Mul."""
     native = session(*chain(), config=level(0))
     assert len(nodes_of(native, ("p:0",), ("z:0",)) & {"x", "y"}) == 1
 
 
 def test_level_zero_leaves_every_node():
-    """L0 with no switch set."""
+    """L0 without switches keeps every node."""
     native = session(*chain(), config=level(-1))
     assert {"two", "three", "five", "x", "y", "z"} <= nodes_of(native, ("p:0",), ("z:0",))
 
 
 def test_one_switch_turns_one_pass_on():
-    """do_constant_folding alone joins nothing."""
+    """do_constant_folding alone does not join equal nodes."""
     config = level(-1)
     config.graph_options.optimizer_options.do_constant_folding = True
     names = nodes_of(session(*chain(), config=config), ("p:0",), ("z:0",))
@@ -207,7 +207,7 @@ def test_what_fails_is_not_folded():
 
 
 def test_a_value_over_the_limit_is_not_kept():
-    """max_folded_constant_in_bytes."""
+    """max_folded_constant_in_bytes limits folded values."""
     config = level(0)
     config.graph_options.optimizer_options.max_folded_constant_in_bytes = 8
     native = session(
@@ -219,7 +219,7 @@ def test_a_value_over_the_limit_is_not_kept():
 
 
 def test_a_node_with_a_control_input_stays():
-    """Its order may matter to somebody."""
+    """The order of this node may be significant."""
     native = session(
         placeholder("p"), const("a", 1.0), node("b", "Identity", "a", "^p", T=dtypes.float32)
     )

@@ -1,4 +1,4 @@
-"""Functions through which resources go take part in placement; they may not call themselves."""
+"""Functions that pass resources take part in placement, and may not call themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HANDLE = "type: DT_RESOURCE"
 
 
 def call(name: str, function: str, *inputs: str, num_outputs: int = 1, device: str = "") -> str:
-    """The inside of a PartitionedCall node of handles."""
+    """Return the fields of a PartitionedCall node of handles."""
     text = f'name: "{name}" op: "StatefulPartitionedCall" device: "{device}" '
     text += " ".join(f'input: "{one}"' for one in inputs)
     attrs = _CALL.replace("NAME", function).replace("TIN", " ".join([_HANDLE] * len(inputs)))
@@ -26,7 +26,7 @@ def call(name: str, function: str, *inputs: str, num_outputs: int = 1, device: s
 
 
 def variable(name: str, device: str = "") -> str:
-    """The inside of a VarHandleOp."""
+    """Return the fields of a VarHandleOp."""
     return (
         f'name: "{name}" op: "VarHandleOp" device: "{device}" '
         'attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape {} } }'
@@ -35,7 +35,7 @@ def variable(name: str, device: str = "") -> str:
 
 
 def of_variable(name: str, op: str, *inputs: str, device: str = "") -> str:
-    """The inside of a node that works on a variable."""
+    """Return the fields of a node that uses a variable."""
     text = f'name: "{name}" op: "{op}" device: "{device}" '
     text += " ".join(f'input: "{one}"' for one in inputs)
     return text + ' attr { key: "dtype" value { type: DT_FLOAT } }'
@@ -46,7 +46,7 @@ _CONST = """name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
 
 
 def function(name: str, args: int, nodes: list[str], returns: list[str]) -> str:
-    """A function of handles x0, x1, ..."""
+    """Return a function of handles x0, x1, ..."""
     text = f'function {{ signature {{ name: "{name}" is_stateful: true '
     text += "".join(f'input_arg {{ name: "x{i}" type: DT_RESOURCE }}' for i in range(args))
     text += "".join(f'output_arg {{ name: "y{i}" type: DT_RESOURCE }}' for i in range(len(returns)))
@@ -56,7 +56,7 @@ def function(name: str, args: int, nodes: list[str], returns: list[str]) -> str:
 
 
 def placed(nodes: list[str], functions: list[str], fetch: str, *, inline: bool = False) -> Any:
-    """The fetched value and the device of every node, by its number."""
+    """Return the fetched value, and the device of every node by its number."""
     text = "".join(f"node {{ {node} }}" for node in nodes)
     text += f"library {{ {''.join(functions)} }} versions {{ producer: 27 min_consumer: 12 }}"
     config = tf.ConfigProto(device_count={"CPU": 3}, allow_soft_placement=False)
@@ -81,7 +81,7 @@ _SAME = function("Same", 1, [], ["x0"])
 
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_node_that_takes_a_handle_out_of_a_call_goes_where_the_variable_is(inline):
-    """Though it asked to be elsewhere, as with any resource edge."""
+    """The node's own device request is ignored, as with any resource edge."""
     nodes = [
         variable("v", "/cpu:1"),
         _CONST,
@@ -96,7 +96,7 @@ def test_a_node_that_takes_a_handle_out_of_a_call_goes_where_the_variable_is(inl
 
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_variable_made_in_a_body_keeps_its_users_on_its_device(inline):
-    """The body says where."""
+    """The body determines the device."""
     maker = function("Make", 0, [variable("w", "/cpu:2")], ["w:resource:0"])
     nodes = [
         _CONST,
@@ -110,7 +110,7 @@ def test_a_variable_made_in_a_body_keeps_its_users_on_its_device(inline):
 
 
 def test_handles_that_only_pass_the_same_call_need_not_be_together():
-    """Each result is with its argument."""
+    """Each result is on the device of its argument."""
     two = function("Two", 2, [], ["x1", "x0"])
     nodes = [
         variable("v", "/cpu:1"),
@@ -127,7 +127,7 @@ def test_handles_that_only_pass_the_same_call_need_not_be_together():
 
 
 def test_handles_through_calls_within_calls_are_followed():
-    """Two levels down."""
+    """A handle is followed through two levels of calls."""
     outer = function("Outer", 1, [call("inner", "Same", "x0")], ["inner:output:0"])
     nodes = [
         variable("v", "/cpu:1"),
@@ -141,8 +141,8 @@ def test_handles_through_calls_within_calls_are_followed():
     assert devices["init"] == 1
 
 
-def test_a_body_that_wants_a_resource_elsewhere_than_its_user_is_refused():
-    """Both are variables with devices of their own, and one node would need both there."""
+def test_a_body_that_places_a_resource_on_another_device_than_its_user_is_refused():
+    """Two variables with different devices reach one node, which is refused."""
     maker = function("Make", 0, [variable("w", "/cpu:2")], ["w:resource:0"])
     nodes = [
         call("call", "Make", device="/cpu:1"),
@@ -155,7 +155,7 @@ def test_a_body_that_wants_a_resource_elsewhere_than_its_user_is_refused():
 @pytest.mark.parametrize("inline", [True, False])
 @pytest.mark.parametrize("mutual", [True, False])
 def test_a_function_on_the_path_of_a_resource_may_not_call_itself(inline, mutual):
-    """Not through another function either."""
+    """Recursion is refused also through another function."""
     if mutual:
         functions = [
             function("Ping", 1, [call("pong", "Pong", "x0")], ["pong:output:0"]),

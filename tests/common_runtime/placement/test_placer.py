@@ -1,4 +1,4 @@
-"""Every node finds its device, or a message says why not."""
+"""Each node gets a device, or a message gives the reason why not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _test_ops() -> Iterator[None]:
 def place(
     text: str, devices: list[FakeDevice] = BOTH, *, soft: bool = False, **options: object
 ) -> dict[str, str]:
-    """Node name -> short device, after placing the graph of ``text``."""
+    """Return node name -> short device, after placing the graph of ``text``."""
     graph = small_graph(text)
     Placer(graph, devices, allow_soft_placement=soft, **options).run()  # type: ignore[arg-type]
     return chosen(graph)
@@ -67,7 +67,7 @@ def refused(
     *,
     soft: bool = False,
 ) -> str:
-    """Expects the placement to fail with ``match``; gives the whole message."""
+    """Check that placement fails with ``match``; return the whole message."""
     with pytest.raises(error, match=match) as caught:
         place(text, devices, soft=soft)
     return caught.value.message
@@ -77,19 +77,19 @@ def refused(
 
 
 def test_free_node_goes_to_the_best_type_that_has_a_kernel() -> None:
-    """GPU before CPU, the first of each."""
+    """GPU is preferred to CPU, and the first device of each type."""
     assert place("a = TestInput\nb = TestReluCPU(a)\nc = TestReluGPU(a)\nd = TestAdd(a, a:1)") == {
         "a": "GPU:0", "b": "CPU:0", "c": "GPU:0", "d": "GPU:0",
     }  # fmt: skip
 
 
 def test_without_gpu_everything_is_on_the_first_cpu() -> None:
-    """What most sessions look like."""
+    """Without a GPU all nodes are on CPU:0."""
     assert place("a = TestInput\nb = TestAdd(a, a:1)", CPUS) == {"a": "CPU:0", "b": "CPU:0"}
 
 
 def test_default_device_is_preferred_where_it_will_do() -> None:
-    """A function's nodes like the caller's device."""
+    """The nodes of a function prefer the caller's device."""
     graph = small_graph("a = TestInput\nb = TestReluGPU(a)")
     Placer(graph, BOTH, BOTH[1]).run()
     assert chosen(graph) == {"a": "CPU:1", "b": "GPU:0"}
@@ -106,18 +106,18 @@ def test_default_device_is_preferred_where_it_will_do() -> None:
     ],
 )
 def test_requested_device_is_respected(asked: str, device: str) -> None:
-    """It may be partial."""
+    """The request may be partial."""
     assert place(f"a = TestInput @{asked}")["a"] == device
 
 
 def test_values_a_gpu_cannot_hold_stay_on_the_cpu() -> None:
-    """Strings, unless they only pass through."""
+    """Strings stay on the CPU, unless an op only passes them through."""
     found = place("a = TestText\nc = Identity(a) @/gpu:0 T=string\nd = Identity(a) T=string")
     assert found == {"a": "CPU:0", "c": "GPU:0", "d": "GPU:0"}
 
 
 def test_assigned_node_is_left_alone() -> None:
-    """Also where nobody would have put it."""
+    """The assigned device is kept, even if the placer would choose another."""
     graph = small_graph("a = TestInput @/gpu:0\nb = TestRelu(a)")
     node(graph, "a").assigned_device = PREFIX + "CPU:1"
     placer = Placer(graph, BOTH)
@@ -129,31 +129,31 @@ def test_assigned_node_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        # Alone, a kernel's priority beats the device's; a request beats both.
+        # For a node alone, a kernel's priority beats the device's; a request beats both.
         ("c = TestLikesCPU(a)", "CPU:0"),
         ("c = TestLikesGPU(a)", "GPU:0"),
         ("c = TestLikesCPU(a) @/gpu:1", "GPU:1"),
         ("c = TestLikesCPU(a) @/job:localhost", "CPU:0"),
-        # In a group the one who has a preference decides.
+        # In a group the member with a preference decides.
         ("c = TestVariable\nd = TestAssignLikesCPU(c, a)", "CPU:0"),
         ("c = TestVariableLikesCPU\nd = TestAssign(c, a)", "CPU:0"),
         ("c = TestVariableLikesCPU\nd = TestAssignLikesCPU(c, a)", "CPU:0"),
         ("c = TestRelu(a)\nd = TestLikesCPU(a) _class=['loc:@c']", "CPU:0"),
-        # Two that disagree leave it to the devices.
+        # If two preferences differ, the devices' priority decides.
         ("c = TestVariableLikesCPU\nd = TestAssignLikesGPU(c, a)", "GPU:0"),
-        # What the group cannot use does not count.
+        # Preferences for devices that the group cannot use are ignored.
         ("c = TestVariableGPU\nd = TestAssignLikesCPU(c, a)", "GPU:0"),
     ],
 )
 def test_kernels_priority_beats_the_devices(text: str, places: str) -> None:
-    """GPU would win otherwise."""
+    """Otherwise the GPU would be chosen."""
     found = place(f"a = TestInput\n{text}")
     assert found["c"] == places
     assert found.get("d", places) == places
 
 
 def test_kernels_priority_beats_the_callers_device() -> None:
-    """A function's nodes follow it, too; the reason says so."""
+    """Nodes of a function follow the priority, too; the reason says so."""
     graph = small_graph("a = TestInput\nb = TestLikesGPU(a)")
     placer = Placer(graph, BOTH, BOTH[1])
     placer.run()
@@ -167,7 +167,7 @@ def test_kernels_priority_beats_the_callers_device() -> None:
 
 
 def test_missing_device_is_named_with_those_there_are() -> None:
-    """And the node that asked."""
+    """The error names the node and the existing devices."""
     message = refused(
         "a = TestInput @/cpu:7",
         r"Cannot assign a device for operation a: {{node a}} was explicitly assigned to /cpu:7 but "
@@ -177,12 +177,12 @@ def test_missing_device_is_named_with_those_there_are() -> None:
 
 
 def test_missing_gpu_gets_a_hint() -> None:
-    """Most often it is the installation."""
+    """The hint is about the installation."""
     refused("a = TestInput @/gpu:0", "appears to be a GPU, but CUDA is not enabled", devices=CPUS)
 
 
 def test_soft_placement_finds_another_device() -> None:
-    """Of the same type if there is one, else of any type that has a kernel."""
+    """A device of the same type is preferred, else any type with a kernel is used."""
     assert place("a = TestInput @/cpu:7", soft=True)["a"] == "CPU:0"
     assert place("a = TestInput @/gpu:7", soft=True)["a"] == "GPU:0"
     assert place("a = TestInput @/gpu:0", CPUS, soft=True)["a"] == "CPU:0"
@@ -191,12 +191,12 @@ def test_soft_placement_finds_another_device() -> None:
 
 @pytest.mark.parametrize("soft", [False, True])
 def test_soft_placement_does_not_relax_the_job(soft: bool) -> None:
-    """Another process is another place."""
+    """A job means another process, which soft placement does not replace."""
     refused("a = TestInput @/job:ps/cpu:0", "was explicitly assigned to /job:ps/cpu:0", soft=soft)
 
 
 def test_device_without_a_kernel_is_refused() -> None:
-    """It says what kernels there are."""
+    """The error lists the existing kernels."""
     message = refused(
         "a = TestSource\nb = TestReluCPU(a) @/gpu:0",
         "Could not satisfy explicit device specification '/gpu:0' because no supported kernel for "
@@ -207,7 +207,7 @@ def test_device_without_a_kernel_is_refused() -> None:
 
 
 def test_op_without_a_kernel_is_refused() -> None:
-    """Wherever it may go."""
+    """The op is refused on every device."""
     message = refused(
         "a = TestSource\nb = TestNoKernel(a)",
         "No OpKernel was registered to support Op 'TestNoKernel' used by {{node b}}",
@@ -216,7 +216,7 @@ def test_op_without_a_kernel_is_refused() -> None:
 
 
 def test_op_without_a_kernel_for_the_devices_here_is_refused() -> None:
-    """The kernels it has are listed."""
+    """The error lists the kernels."""
     message = refused(
         "a = TestSource\nb = TestReluGPU(a)",
         "No OpKernel was registered to support Op 'TestReluGPU'",
@@ -227,12 +227,12 @@ def test_op_without_a_kernel_for_the_devices_here_is_refused() -> None:
 
 
 def test_malformed_device_is_refused() -> None:
-    """What Python lets through, the runtime still reads."""
+    """The runtime parses device names again."""
     refused("a = TestInput @/foo:bar", "Malformed device specification '/foo:bar'")
 
 
 def test_no_devices_is_a_failed_precondition() -> None:
-    """Nothing can be placed anywhere."""
+    """A session without devices cannot place a node."""
     refused("a = TestInput", "No devices are registered", errors.FailedPreconditionError, [])
 
 
@@ -254,7 +254,7 @@ def test_bad_assigned_device_is_an_internal_error(assigned: str, match: str) -> 
 
 
 def test_failed_placement_leaves_no_device_behind() -> None:
-    """Whoever asks again hears the same."""
+    """A second attempt gives the same error."""
     graph = small_graph("a = TestAdd(b, c)\nb = TestSource\nc = TestSource @/cpu:7")
     for _ in range(2):
         with pytest.raises(errors.InvalidArgumentError, match="assign a device for operation c"):
@@ -266,7 +266,7 @@ def test_failed_placement_leaves_no_device_behind() -> None:
 
 
 def test_generator_follows_its_consumers() -> None:
-    """A source with one output goes where all its consumers are.
+    """A source with one output is placed with its consumers, if they are on one device.
 
     a -> b (CPU only)
     """
@@ -274,21 +274,21 @@ def test_generator_follows_its_consumers() -> None:
 
 
 def test_generator_does_not_follow_consumers_that_are_apart() -> None:
-    """Then it is a free node."""
+    """The source is then placed freely."""
     assert place("a = TestSource\nb = TestReluCPU(a)\nc = TestReluGPU(a)")["a"] == "GPU:0"
     found = place("a = TestSource\nb = TestRelu(a) @/gpu:0\nc = TestRelu(a) @/gpu:1")
     assert found["a"] == "GPU:0"
 
 
 def test_generator_with_an_explicit_device_does_not_follow() -> None:
-    """Nor one that has no kernel there, nor one with two outputs."""
+    """Sources without a kernel there, or with two outputs, are placed freely as well."""
     assert place("a = TestSource @/gpu:0\nb = TestReluCPU(a)")["a"] == "GPU:0"
     assert place("a = TestSourceCPU\nb = TestReluGPU(a)")["a"] == "CPU:0"
     assert place("a = TestInput\nb = TestReluCPU(a)")["a"] == "GPU:0"
 
 
 def test_metadata_stays_with_its_input() -> None:
-    """The shape of a tensor is known where the tensor is."""
+    """An op that reads only the shape runs on the tensor's device."""
     found = place("a = TestInput\nb = TestReluCPU(a)\ns = Shape(b) T=float\nt = Shape(a) T=float")
     assert (found["s"], found["t"]) == ("CPU:0", "GPU:0")
 
@@ -297,7 +297,7 @@ def test_metadata_stays_with_its_input() -> None:
 
 
 def test_reference_edge_keeps_both_ends_together() -> None:
-    """The assign goes where the variable can be, and the other way round."""
+    """The assign follows the variable, and the variable the assign."""
     found = place("v = TestVariable\nx = TestInput\na = TestAssignCPU(v, x)")
     assert (found["v"], found["a"], found["x"]) == ("CPU:0", "CPU:0", "GPU:0")
     found = place("v = TestVariableCPU\nx = TestInput\na = TestAssign(v, x)\nb = TestAssign(a, x)")
@@ -305,19 +305,19 @@ def test_reference_edge_keeps_both_ends_together() -> None:
 
 
 def test_device_of_an_assign_yields_to_the_variables() -> None:
-    """A device scope around it is ignored."""
+    """A device scope around the assign is ignored."""
     text = "v = TestVariable @/cpu:1\nx = TestInput\na = TestAssign(v, x) @/gpu:0"
     for soft in (False, True):
         assert place(text, soft=soft)["a"] == "CPU:1"
 
 
-def test_reading_a_reference_binds_nobody() -> None:
-    """A value is copied."""
+def test_reading_a_reference_does_not_colocate() -> None:
+    """Reading a reference copies the value, so the reader may be anywhere."""
     assert place("v = TestVariableCPU\nr = TestRelu(v)")["r"] == "GPU:0"
 
 
 def test_resource_handle_keeps_both_ends_together() -> None:
-    """Whoever holds a handle runs beside what it names."""
+    """An op with a handle runs on the device of the resource."""
     found = place("h = TestHandle @/cpu:1\nr = TestRead(h) @/gpu:0\ns = TestRead(h)")
     assert (found["r"], found["s"]) == ("CPU:1", "CPU:1")
 
@@ -335,7 +335,7 @@ def test_two_handles_on_two_devices_cannot_meet() -> None:
 
 
 def test_two_assigned_handles_on_two_devices_cannot_meet() -> None:
-    """Placed before, they stay where they are."""
+    """Assigned devices are kept, so the op is refused."""
     graph = small_graph("g = TestHandle\nh = TestHandle\nt = TestTwoHandles(g, h)")
     node(graph, "g").assigned_device = PREFIX + "CPU:0"
     node(graph, "h").assigned_device = PREFIX + "GPU:0"
@@ -344,7 +344,7 @@ def test_two_assigned_handles_on_two_devices_cannot_meet() -> None:
 
 
 def test_ends_of_a_reference_edge_without_a_common_type_are_refused() -> None:
-    """Both are named, with the types their group has."""
+    """The error names both nodes, with the device types of their group."""
     message = refused(
         "v = TestVariableGPU\nx = TestInput\na = TestAssignCPU(v, x)",
         "Cannot colocate nodes {{colocation_node v}} and {{colocation_node a}} because no device "
@@ -359,7 +359,7 @@ def test_ends_of_a_reference_edge_without_a_common_type_are_refused() -> None:
 
 
 def test_colocated_nodes_share_a_device() -> None:
-    """The one that asked, and what it asked for; before or after it in the graph."""
+    """The request of either node applies, in any order."""
     found = place("a = TestInput\nb = TestReluCPU(a)\nc = TestRelu(a) _class=['loc:@b']")
     assert found["c"] == "CPU:0"
     found = place("c = TestRelu(a) _class=['loc:@b']\na = TestInput\nb = TestReluCPU(a)")
@@ -367,7 +367,7 @@ def test_colocated_nodes_share_a_device() -> None:
 
 
 def test_colocation_is_transitive() -> None:
-    """Over chains, over several names in one node, and over names nobody has.
+    """Chains, several names in one node, and unknown names are covered.
 
     d -> c -> b -> a (CPU only)
     """
@@ -386,13 +386,13 @@ def test_colocation_is_transitive() -> None:
 
 
 def test_colocation_takes_the_others_request() -> None:
-    """Partial requests add up."""
+    """Partial requests are merged."""
     found = place("a = TestSource @/device:CPU:*\nb = TestSource @/device:CPU:1 _class=['loc:@a']")
     assert found == {"a": "CPU:1", "b": "CPU:1"}
 
 
 def test_colocated_requests_that_clash_are_refused() -> None:
-    """Hard placement takes both seriously."""
+    """Hard placement refuses contradictory requests."""
     refused(
         "a = TestSource @/cpu:0\nb = TestSource @/gpu:0 _class=['loc:@a']",
         "Cannot colocate nodes {{colocation_node b}} and {{colocation_node a}}: Cannot merge "
@@ -401,21 +401,21 @@ def test_colocated_requests_that_clash_are_refused() -> None:
 
 
 def test_variables_devices_that_clash_are_refused_even_softly() -> None:
-    """Unless the request to be together is dropped: it is the weaker one."""
+    """Soft placement may only drop the colocation, which is weaker than a variable's device."""
     text = "g = TestHandle @/cpu:0\nh = TestHandle @/gpu:0 _class=['loc:@g']"
     refused(text, "Cannot merge devices with incompatible types")
     assert place(text, soft=True) == {"g": "CPU:0", "h": "GPU:0"}
 
 
 def test_impossible_colocation_is_dropped_softly_and_refused_hard() -> None:
-    """A CPU-only and a GPU-only node."""
+    """A CPU-only node is colocated with a GPU-only node."""
     text = "i = TestInput\na = TestReluCPU(i)\nb = TestReluGPU(i) _class=['loc:@a']"
     refused(text, "no device type supports both of those nodes")
     assert place(text, soft=True) == {"i": "GPU:0", "a": "CPU:0", "b": "GPU:0"}
 
 
 def test_group_pinned_where_a_member_cannot_run_is_refused() -> None:
-    """The node that fails may not be the one that asked."""
+    """The error names the failing node, which may differ from the one with the request."""
     message = refused(
         "i = TestInput\na = TestReluCPU(i)\nb = TestRelu(i) @/gpu:0 _class=['loc:@a']",
         "Could not satisfy explicit device specification '' because the node {{colocation_node a}}"
@@ -426,7 +426,7 @@ def test_group_pinned_where_a_member_cannot_run_is_refused() -> None:
 
 
 def test_assigned_member_draws_its_group() -> None:
-    """Stateful placements are kept."""
+    """The group is placed with the member that has a device."""
     graph = small_graph("v = TestVariable\nx = TestInput\na = TestAssign(v, x)")
     node(graph, "v").assigned_device = PREFIX + "GPU:1"
     Placer(graph, BOTH).run()
@@ -437,14 +437,14 @@ def test_assigned_member_draws_its_group() -> None:
 
 
 def extend(graph: Graph, text: str) -> int:
-    """Adds nodes; gives the id of the first."""
+    """Add nodes; return the id of the first."""
     first = graph.num_node_ids
     graph_from_graph_def(small_graph_def(text), base=graph)
     return first
 
 
 def test_new_nodes_are_placed_beside_old_ones() -> None:
-    """Groups reach back into what is placed."""
+    """A colocation group includes nodes that are already placed."""
     graph = small_graph("v = TestVariable @/cpu:1\nx = TestInput")
     placer = Placer(graph, BOTH)
     placer.run()
@@ -453,7 +453,7 @@ def test_new_nodes_are_placed_beside_old_ones() -> None:
 
 
 def test_placing_new_nodes_does_not_move_old_ones() -> None:
-    """Even a source whose first consumer comes later."""
+    """A source stays, although its first consumer comes later."""
     graph = small_graph("a = TestSource")
     placer = Placer(graph, BOTH)
     placer.run()
@@ -462,7 +462,7 @@ def test_placing_new_nodes_does_not_move_old_ones() -> None:
 
 
 def test_old_stateless_nodes_move_where_new_ones_leave_no_choice() -> None:
-    """As if all had come at once; stateful ones stay."""
+    """Stateless nodes are placed as if all had come at once; stateful ones stay."""
     graph = small_graph("a = TestInput\nb = TestRelu(a)\nv = TestVariable")
     placer = Placer(graph, BOTH, allow_soft_placement=False)
     placer.run()
@@ -472,7 +472,7 @@ def test_old_stateless_nodes_move_where_new_ones_leave_no_choice() -> None:
 
 
 def test_failed_extension_leaves_old_placements_as_they_were() -> None:
-    """The new node fits nowhere."""
+    """A new node that fits nowhere is refused."""
     graph = small_graph("a = TestInput\nv = TestVariable @/cpu:0")
     placer = Placer(graph, BOTH, allow_soft_placement=False)
     placer.run()
@@ -487,7 +487,7 @@ def test_failed_extension_leaves_old_placements_as_they_were() -> None:
 
 
 def test_every_decision_has_its_reason() -> None:
-    """In words, with what was asked and what was possible."""
+    """The reason has the requests and the possible devices."""
     graph = small_graph(
         """
         free = TestInput
@@ -545,7 +545,7 @@ def test_every_decision_has_its_reason() -> None:
     ],
 )  # fmt: skip
 def test_reasons_of_each_rule(text: str, devices: list[FakeDevice], name: str, why: str) -> None:
-    """In the words of the rule that decided."""
+    """The reason names the rule that decided."""
     placer = Placer(small_graph(text), devices)
     placer.run()
     assert placer.reasons[name].why == why

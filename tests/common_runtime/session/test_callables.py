@@ -41,7 +41,7 @@ def options(*fetch, feed=(), feed_devices=None, fetch_devices=None, skip=False, 
 
 
 def test_handles_of_one_session_are_its_own():
-    """Released, unknown and wrongly fed ones are told apart."""
+    """Released, unknown and wrongly fed handles have different errors."""
     native = sums()
     first = native.make_callable(options("s:0", feed=["p:0"]))
     second = native.make_callable(options("t:0", feed=["p:0"]))
@@ -67,7 +67,7 @@ def test_handles_of_one_session_are_its_own():
 
 
 def test_one_source_may_stand_for_several_tensors():
-    """S is 5 + 5, and the Switch passes 5 too."""
+    """s is 5 + 5, and the Switch passes 5, too."""
     native = sums()
     handle = native.make_callable(
         options("t:0", "switched:1", splice=[("five:0", "p:0"), ("five:0", "one:0")])
@@ -76,7 +76,7 @@ def test_one_source_may_stand_for_several_tensors():
 
 
 def test_a_spliced_callable_leaves_the_graph_alone():
-    """Other signatures keep their meaning."""
+    """Other signatures do not change."""
     native = sums()
     native.make_callable(options("t:0", splice=[("five:0", "p:0")]))
     assert native.run({"p:0": F(0)}, ["t:0"], []) == [2.0]
@@ -94,7 +94,7 @@ def test_a_spliced_callable_leaves_the_graph_alone():
     ],
 )
 def test_a_connection_that_does_not_fit_is_refused(splice, feed, error, message):
-    """When the callable is made; the session goes on."""
+    """The error is raised when the callable is made; the session stays usable."""
     native = sums()
     with pytest.raises(error, match=message):
         native.make_callable(options("t:0", feed=feed, splice=[splice]))
@@ -106,7 +106,7 @@ def test_a_connection_that_does_not_fit_is_refused(splice, feed, error, message)
 
 @pytest.mark.parametrize("device", [f"{CPU}:0", f"{CPU}:1"])
 def test_tensors_may_come_from_and_stay_on_a_device(device):
-    """Processors share their memory, so that the values are what they always are."""
+    """CPU devices share memory, so values do not change."""
     native = sums(device_count={"CPU": 2})
     handle = native.make_callable(
         options(
@@ -121,7 +121,7 @@ def test_tensors_may_come_from_and_stay_on_a_device(device):
 
 
 def test_a_text_may_lie_on_a_processor():
-    """Every type may, there."""
+    """A CPU device holds values of every type."""
     native = session(placeholder("p", dtypes.string), node("i", "Identity", "p", T=dtypes.string))
     handle = native.make_callable(
         options(
@@ -137,7 +137,7 @@ def test_a_text_may_lie_on_a_processor():
 
 
 def test_a_fetch_left_on_a_device_needs_fetch_skip_sync():
-    """TensorFlow's sentence says what that means."""
+    """The message is TensorFlow's."""
     with pytest.raises(errors.UnimplementedError, match="fetch_skip_sync = false is not yet"):
         sums().make_callable(options("s:0", feed=["p:0"], fetch_devices={"s:0": f"{CPU}:0"}))
 
@@ -151,7 +151,7 @@ def test_a_fetch_left_on_a_device_needs_fetch_skip_sync():
     ],
 )
 def test_a_device_that_is_not_there_is_refused(device, message):
-    """Only full names will do."""
+    """Only full device names are accepted."""
     with pytest.raises(errors.InvalidArgumentError, match=message):
         sums().make_callable(options("s:0", feed=["p:0"], feed_devices={"p:0": device}))
     with pytest.raises(errors.InvalidArgumentError, match="in CallableOptions"):
@@ -159,10 +159,10 @@ def test_a_device_that_is_not_there_is_refused(device, message):
 
 
 def test_a_device_may_refuse_types():
-    """As GPUs do, for what lives in host memory everywhere."""
+    """A device may refuse types, as GPUs do for those in host memory."""
 
     class Picky:
-        """A device without room for texts."""
+        """A device that refuses strings."""
 
         def check_can_hold(self, tensor, dtype):
             """Refuses texts."""

@@ -22,12 +22,12 @@ INT = dtypes.int32
 
 
 def adding_session(**fields):
-    """p + 1 under the name s; p is a placeholder."""
+    """Return a session with s = p + 1, where p is a placeholder."""
     return session(placeholder("p"), const("one", 1.0), binary("s", "Add", "p", "one"), **fields)
 
 
 def endless_loop():
-    """while True: the Enter's value goes round and round."""
+    """while True: the Enter's value circulates forever."""
     frame = {"T": dtypes.float32, "frame_name": b"f", "parallel_iterations": 1}
     return (
         const("x", 1.0),
@@ -46,19 +46,19 @@ def endless_loop():
 
 
 class Started(StepObserver):
-    """Tells when a step has begun to go round."""
+    """Reports that a step has begun to iterate."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
 
     def iteration_started(self, step_id, partition, frame_id, iteration, t_ns):
-        """Fires in the third iteration."""
+        """Report the third iteration."""
         if iteration == 3:
             self.event.set()
 
 
 def test_a_graph_may_be_set_once():
-    """A second create fails, the first graph stays usable."""
+    """A second create fails, and the first graph stays usable."""
     native = adding_session()
     with pytest.raises(errors.AlreadyExistsError, match="A Graph has already been created"):
         native.create(graph_def(const("other", 1.0)))
@@ -66,7 +66,7 @@ def test_a_graph_may_be_set_once():
 
 
 def test_creating_an_empty_graph_is_nothing():
-    """A later run says that there is no graph; a real graph may still come."""
+    """A later run fails without a graph; a graph may still be created."""
     native = new_session(SessionOptions())
     native.create(graph_def())
     with pytest.raises(
@@ -82,7 +82,7 @@ def test_creating_an_empty_graph_is_nothing():
 
 
 def test_closing_twice_is_once_and_ends_everything():
-    """After close every call says so."""
+    """After close every call raises an error that says so."""
     native = adding_session()
     handle = native.make_callable(config_pb2.CallableOptions(feed=["p:0"], fetch=["s:0"]))
     native.close()
@@ -98,7 +98,7 @@ def test_closing_twice_is_once_and_ends_everything():
 
 
 def test_feeds_and_fetches_may_come_in_any_order_and_fetches_twice():
-    """Order variants share one set of executors."""
+    """All orders share one set of executors."""
     native = session(placeholder("a"), placeholder("b"), binary("d", "Sub", "a", "b"))
     a, b = F(5), F(3)
     assert [*native.run({"a:0": a, "b:0": b}, ["d:0"], []), a] == [2.0, 5.0]
@@ -121,7 +121,7 @@ def test_a_fetched_array_is_fresh_and_writable():
 
 
 def test_extending_adds_nodes_and_leaves_executors_alone():
-    """New nodes may use old ones; a known name or another version is refused."""
+    """New nodes may use old ones; a known name and another version are refused."""
     native = adding_session()
     before = native.prepare(("p:0",), ("s:0",), ())
     native.extend(graph_def(binary("t", "Mul", "s", "s")))
@@ -149,7 +149,7 @@ def test_extending_adds_nodes_and_leaves_executors_alone():
     ],
 )
 def test_a_signature_that_does_not_fit_is_refused(feeds, fetches, targets, error, message):
-    """TensorFlow's class and words; the session works afterwards."""
+    """TensorFlow's class and message are raised; the session stays usable."""
     native = adding_session()
     with pytest.raises(error, match=message):
         native.run(feeds, fetches, targets)
@@ -179,7 +179,7 @@ def test_a_dead_fetch_is_an_error_and_a_dead_target_is_none():
 
 
 def test_a_callable_takes_its_feeds_in_order():
-    """Counts are checked, released and unknown handles told apart."""
+    """Counts are checked; released and unknown handles have different errors."""
     native = session(placeholder("a"), placeholder("b"), binary("d", "Sub", "a", "b"))
     handle = native.make_callable(config_pb2.CallableOptions(feed=["b:0", "a:0"], fetch=["d:0"]))
     assert native.run_callable(handle, [F(3), F(5)]) == [2.0]
@@ -205,7 +205,7 @@ def test_a_callable_can_splice_one_tensor_for_another():
 
 
 def test_a_step_that_takes_too_long_ends_with_the_deadline():
-    """RunOptions.timeout_in_ms really ends an endless loop; the session works on."""
+    """RunOptions.timeout_in_ms ends an endless loop; the session stays usable."""
     native = session(*endless_loop())
     with pytest.raises(errors.DeadlineExceededError, match="Timed out waiting for notification"):
         native.run({}, ["exit:0"], [], config_pb2.RunOptions(timeout_in_ms=30))
@@ -213,14 +213,14 @@ def test_a_step_that_takes_too_long_ends_with_the_deadline():
 
 
 def test_the_sessions_own_time_out_holds_for_every_run():
-    """ConfigProto.operation_timeout_in_ms."""
+    """ConfigProto.operation_timeout_in_ms applies to every run."""
     native = session(*endless_loop(), operation_timeout_in_ms=30)
     with pytest.raises(errors.DeadlineExceededError, match="Timed out"):
         native.run({}, ["exit:0"], [])
 
 
 def test_close_ends_a_step_that_runs_in_another_thread():
-    """The runner gets the closed error."""
+    """The running thread gets the error of a closed session."""
     native, started, caught = session(*endless_loop()), Started(), []
     native.step_events.add(started)
 
@@ -298,7 +298,7 @@ def test_a_partial_run_is_fed_and_fetched_piece_by_piece():
     ],
 )
 def test_a_refused_part_leaves_the_partial_run_usable(feeds, fetches, message):
-    """Nothing was consumed by the refused call."""
+    """A refused call changes nothing in the partial run."""
     native = partial_session()
     handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "y:0"], [])
     native.partial_run(handle, {"a:0": F(2)}, ["x:0"])
@@ -308,7 +308,7 @@ def test_a_refused_part_leaves_the_partial_run_usable(feeds, fetches, message):
 
 
 def test_several_partial_runs_and_plain_runs_do_not_meet():
-    """Two handles and a run between their parts."""
+    """Two handles and a run between their calls do not affect each other."""
     native = partial_session()
     setup = (["a:0", "b:0"], ["x:0", "y:0"], [])
     first, second = native.partial_run_setup(*setup), native.partial_run_setup(*setup)
@@ -320,7 +320,7 @@ def test_several_partial_runs_and_plain_runs_do_not_meet():
 
 
 def test_run_metadata_holds_the_partition_graphs_and_when_nodes_ran():
-    """Asked for by RunOptions, overwritten by the next run."""
+    """RunOptions request the metadata, and the next run overwrites them."""
     native, metadata = adding_session(), config_pb2.RunMetadata()
     options = config_pb2.RunOptions(
         trace_level=config_pb2.RunOptions.FULL_TRACE, output_partition_graphs=True
@@ -354,7 +354,7 @@ def test_a_finalized_session_runs_what_it_knows_and_nothing_new():
 
 
 def test_two_devices_exchange_values_and_order():
-    """One partition a device, a Send/Recv pair for the value that crosses."""
+    """Each device has one partition, with a Send/Recv pair for the transferred value."""
     native = session(
         placeholder("p"),
         binary("a", "Add", "p", "p", device="/cpu:0"),
@@ -369,7 +369,7 @@ def test_two_devices_exchange_values_and_order():
 
 
 def test_devices_are_listed_with_their_attributes():
-    """As many CPUs as asked for, with names, limits and incarnations."""
+    """There are as many CPUs as requested, with names, limits and incarnations."""
     native = adding_session(device_count={"CPU": 3})
     cpus = [d for d in native.list_devices() if d.device_type == "CPU"]
     assert [d.name for d in cpus] == [
@@ -379,7 +379,7 @@ def test_devices_are_listed_with_their_attributes():
 
 
 def test_an_extension_that_is_refused_changes_nothing():
-    """An unknown op in the second node: the first is not added either."""
+    """The second node has an unknown op, so the first is not added either."""
     native = adding_session()
     bad = graph_def(const("fine", 1.0))
     bad.node.add(name="odd", op="NoSuchOp")
@@ -390,7 +390,7 @@ def test_an_extension_that_is_refused_changes_nothing():
 
 
 def test_a_full_trace_tells_what_came_out_of_each_node():
-    """Label, shape, dtype and bytes of every output; the partition begins with _SOURCE."""
+    """Each output has label, shape, dtype and bytes; the partition begins with _SOURCE."""
     native, metadata = adding_session(), config_pb2.RunMetadata()
     options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
     native.run({"p:0": np.ones((2, 3), F)}, ["s:0"], [], options, metadata)
@@ -408,7 +408,10 @@ def test_a_full_trace_tells_what_came_out_of_each_node():
 
 
 def test_a_node_that_ran_k_times_has_k_records_and_a_dead_one_none():
-    """A loop of three rounds: its Add three times; the untaken side of the last round never."""
+    """In a loop of three iterations Add has three records.
+
+    The untaken side of the last has none.
+    """
     frame = {"T": dtypes.float32, "frame_name": b"f", "parallel_iterations": 10}
     native = session(
         const("zero", 0.0),
@@ -433,7 +436,7 @@ def test_a_node_that_ran_k_times_has_k_records_and_a_dead_one_none():
 
 
 def test_every_nth_step_is_measured_after_the_first_k():
-    """build_cost_model=2, build_cost_model_after=1: of six steps the third and fifth."""
+    """build_cost_model=2 and build_cost_model_after=1 measure the third and fifth of six steps."""
     config = config_pb2.ConfigProto()
     config.graph_options.build_cost_model = 2
     config.graph_options.build_cost_model_after = 1
@@ -450,7 +453,7 @@ def test_every_nth_step_is_measured_after_the_first_k():
 
 
 def test_the_cost_graph_lists_nodes_with_their_inputs_and_sizes():
-    """CostGraphDef of a measured step."""
+    """A measured step gives a CostGraphDef."""
     config = config_pb2.ConfigProto()
     config.graph_options.build_cost_model = 1
     metadata = config_pb2.RunMetadata()
@@ -478,7 +481,7 @@ def failing_beside():
 
 
 def test_an_error_that_no_fetch_of_the_call_needs_is_logged_and_ends_the_next_call(caplog):
-    """What was fetched before is answered."""
+    """A value fetched before the error is returned."""
     native = failing_beside()
     handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "q:0"], [])
     feeds = {"a:0": np.int32(4), "b:0": np.int32(0)}
@@ -492,7 +495,7 @@ def test_an_error_that_no_fetch_of_the_call_needs_is_logged_and_ends_the_next_ca
 
 
 def test_an_error_of_what_a_call_fetches_ends_the_partial_run():
-    """Also where nothing else was asked."""
+    """The error ends the partial run, even if it was the only fetch."""
     native = failing_beside()
     handle = native.partial_run_setup(["a:0", "b:0"], ["x:0", "q:0"], [])
     with pytest.raises(errors.InvalidArgumentError, match="division by zero"):
@@ -503,7 +506,7 @@ def test_an_error_of_what_a_call_fetches_ends_the_partial_run():
 
 
 def test_a_handle_of_a_resource_cannot_be_fed():
-    """Neither in a run nor in a part of one; any other value goes its way."""
+    """Handles of resources are refused in runs and partial runs; other values are accepted."""
     native = session(
         placeholder("p", dtypes.resource),
         node("i", "Identity", "p", T=dtypes.resource),
@@ -524,15 +527,15 @@ def test_a_handle_of_a_resource_cannot_be_fed():
 
 
 def test_threads_that_build_one_signature_at_once_share_the_first():
-    """Both build, outside the session's lock; one result counts."""
+    """Both threads build outside of the session's lock; one result is used."""
     native = adding_session()
     both, found = threading.Barrier(2), []
 
     class Meet(StepObserver):
-        """Holds whoever has built executors until the other has too."""
+        """Makes each thread wait until the other one has built executors."""
 
         def graph_partitioned(self, signature):
-            """Waits for the other thread."""
+            """Wait for the other thread."""
             both.wait(60)
 
     native.step_events.add(Meet())
@@ -550,7 +553,7 @@ def test_threads_that_build_one_signature_at_once_share_the_first():
 
 
 def test_resources_of_a_step_end_with_it():
-    """Each step has a container of its own, whether it ends well or not."""
+    """Each step has its own container, whether it succeeds or fails."""
     seen = []
 
     def keep(ctx, x):
@@ -570,18 +573,18 @@ def test_resources_of_a_step_end_with_it():
 
 
 class Closed:
-    """A resource that tells when it is closed."""
+    """A resource that reports when it is closed."""
 
     def __init__(self, seen: list[int], step_id: int) -> None:
         self.seen, self.step_id = seen, step_id
 
     def close(self) -> None:
-        """The step has ended."""
+        """Report the end of the step."""
         self.seen.append(self.step_id)
 
 
 def test_an_executor_without_a_node_ends_at_once():
-    """Nothing that is ready from the beginning means that nothing is ever ready."""
+    """A graph without ready nodes ends at once."""
     immutable = GraphBuilder().executor()
     assert immutable.roots == []
     assert run_executor(immutable, (), 0) == []
@@ -590,7 +593,7 @@ def test_an_executor_without_a_node_ends_at_once():
 
 
 def test_order_variants_of_a_callable_share_executors_too():
-    """The order given is looked up first, then the sorted one; fetches may repeat."""
+    """Lookup is by the given order, then by the sorted one; fetches may repeat."""
     native = session(placeholder("a"), placeholder("b"), binary("d", "Sub", "a", "b"))
     sorted_first = native.prepare(("a:0", "b:0"), ("d:0",), ())
     other = native.prepare(("b:0", "a:0"), ("d:0", "d:0"), ())

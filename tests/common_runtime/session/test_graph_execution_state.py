@@ -1,4 +1,4 @@
-"""A placement, once made, stays, and its reasons can be read."""
+"""Placements are kept, and their reasons can be read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MovesVariables:
     name = "moves_variables"
 
     def run(self, options):
-        """Moves them."""
+        """Move the variables."""
         if options.graph is not None:
             for each in options.graph.op_nodes():
                 if each.op == "VarHandleOp" and each.name == "moving":
@@ -37,12 +37,12 @@ class MovesVariables:
 
 
 def handle(name):
-    """A variable's handle."""
+    """Return the handle of a variable."""
     return node(name, "VarHandleOp", dtype=F, shape=tf.TensorShape([]), shared_name=name.encode())
 
 
 def test_a_stateful_node_that_moves_is_an_internal_error():
-    """The first placement is what counts; nothing runs, and the session can be used on."""
+    """The first placement is kept; the run is refused, and the session stays usable."""
     native = session(
         handle("moving"),
         const("one", 1.0),
@@ -66,7 +66,7 @@ def test_a_stateful_node_that_moves_is_an_internal_error():
 
 
 def test_pruned_placement_keeps_stateful_nodes_where_they_are():
-    """What comes later would rather have the variable elsewhere."""
+    """Later nodes would prefer the variable on another device, and do not move it."""
     native = session(
         handle("v"),
         const("one", 1.0),
@@ -83,8 +83,8 @@ def test_pruned_placement_keeps_stateful_nodes_where_they_are():
     assert "which yields" in views["read"].why
 
 
-def test_control_flow_says_beside_whom_it_stands():
-    """Cutting the graph moves a Switch to its data and an Exit to its loop, whatever was asked."""
+def test_the_reason_of_control_flow_names_its_neighbour():
+    """Pruning moves a Switch to its data and an Exit to its loop, regardless of requests."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, name="x")
         with tf.device("/cpu:1"):
@@ -105,7 +105,7 @@ def test_control_flow_says_beside_whom_it_stands():
 
 
 def test_nodes_that_placement_never_saw_have_a_reason():
-    """A loop across devices gets companions; what a pass takes out was placed all the same."""
+    """Nodes of a loop across devices, and those that a pass removes, have a reason."""
     with tf.Graph().as_default():
         with tf.device("/cpu:0"):
             start = tf.placeholder(tf.float32, [], name="start")
@@ -127,7 +127,7 @@ def test_nodes_that_placement_never_saw_have_a_reason():
 
 
 def test_an_unknown_device_filter_is_refused():
-    """Filters choose among other processes' devices; they change nothing in this one."""
+    """The filters name devices of other processes and have no effect in one process."""
     config = config_pb2.ConfigProto(device_filters=["/job:ps", "/device:CPU:7"])
     native = session(placeholder("p"), const("c", 1.0), config=config)
     assert native.run({}, ["c:0"], []) == [1.0]

@@ -14,13 +14,13 @@ from tfnb.ops.control import functional_ops
 
 
 def stages_of(fetch: Any, feeds: list[Any], **options: Any) -> list[Any]:
-    """What the passes did for a fetch."""
+    """Return the stages of the passes for a fetch."""
     with tf.Session(graph=fetch.graph, **options) as session:
         return session.optimization_stages(fetch, feeds)
 
 
 def test_each_stage_begins_where_the_one_before_ended() -> None:
-    """What is pruned, joined and folded is seen going, pass by pass."""
+    """Pruning, joining and folding are visible pass by pass."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [2], name="x")
         scale = tf.multiply(tf.constant(2.0), tf.constant(3.0), name="scale")
@@ -46,7 +46,7 @@ def test_each_stage_begins_where_the_one_before_ended() -> None:
 
 
 def test_nothing_is_prepared_run_or_changed() -> None:
-    """A session that was asked gives the same as one that was not, and keeps no new signature."""
+    """Tracing changes no result, and keeps no new signature."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [], name="x")
         y = tf.add(x * 1.0, tf.constant(1.0) + tf.constant(2.0), name="y")
@@ -59,7 +59,7 @@ def test_nothing_is_prepared_run_or_changed() -> None:
 
 
 def test_an_inlined_call_is_a_stage_of_its_own() -> None:
-    """Before there is the call, after there is its body."""
+    """The stage before has the call, the stage after its body."""
     with tf.Graph().as_default():
 
         @Defun(tf.float32)
@@ -77,7 +77,7 @@ def test_an_inlined_call_is_a_stage_of_its_own() -> None:
 
 
 def test_what_partitions_lose_is_told_with_their_device() -> None:
-    """The passes of partitions come with the device."""
+    """Stages of partitions name the device."""
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [2], name="x")
         with tf.device("/cpu:1"):
@@ -92,7 +92,7 @@ def test_what_partitions_lose_is_told_with_their_device() -> None:
 
 
 def test_a_fetch_that_is_not_there_is_refused() -> None:
-    """As in run."""
+    """The error is that of run."""
     with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
         tf.constant(1.0)
         with pytest.raises((ValueError, KeyError)):
@@ -100,7 +100,7 @@ def test_a_fetch_that_is_not_there_is_refused() -> None:
 
 
 def loop_of_functions() -> Any:
-    """A While that stays one; its body calls a function and computes constants."""
+    """A While that is not lowered; its body calls a function and computes constants."""
 
     @Defun(tf.float32, func_name="Inner")
     def inner(x: Any) -> Any:
@@ -127,7 +127,7 @@ def loop_of_functions() -> Any:
 
 
 def plain_calls() -> bytes:
-    """A configuration in which calls stay calls, but bodies are simplified."""
+    """Return a configuration that keeps calls and simplifies their bodies."""
     config = tf.ConfigProto()
     rewriter = config.graph_options.rewrite_options
     rewriter.function_optimization = rewriter.OFF
@@ -136,7 +136,7 @@ def plain_calls() -> bytes:
 
 
 def test_bodies_of_functions_have_stages_too() -> None:
-    """What is called, and what that calls, after the graph's own; one after the other."""
+    """Called functions, and those they call, follow the graph's own stages."""
     config = tf.ConfigProto()
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     with tf.Graph().as_default() as graph:
@@ -166,7 +166,7 @@ def test_bodies_of_functions_have_stages_too() -> None:
 
 
 def test_stages_of_a_body_are_what_the_session_runs() -> None:
-    """The last stage of each function has the nodes that observers hear of."""
+    """The last stage of each function has the nodes that observers see."""
     with tf.Graph().as_default() as graph:
         y = loop_of_functions()
     with tf.Session(graph=graph) as session:
@@ -183,7 +183,7 @@ def test_stages_of_a_body_are_what_the_session_runs() -> None:
 
 
 def test_a_function_that_cannot_be_made_has_no_stage() -> None:
-    """Who calls it hears why; the rest is shown."""
+    """The caller's error gives the reason; the other stages are shown."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [], name="x")
         tf.exp(x, name="unasked")

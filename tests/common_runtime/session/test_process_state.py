@@ -1,4 +1,4 @@
-"""What the first session sets up for its process."""
+"""Settings of the process that the first session makes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _run(numbers: list[int], **variables: str) -> list[int]:
 
 @pytest.mark.slow
 def test_the_first_session_says_how_many_threads_a_kernel_has() -> None:
-    """As in TensorFlow, whose threads belong to the process, too."""
+    """The threads belong to the process, as in TensorFlow."""
     assert _run([3, 1]) == [3, 3]
 
 
 @pytest.mark.slow
 def test_without_a_wish_the_limit_of_blas_holds() -> None:
-    """Who pins BLAS to one thread means kernels."""
+    """If BLAS is limited to one thread, kernels use one thread as well."""
     assert _run([0], OPENBLAS_NUM_THREADS="1") == [1]

@@ -1,4 +1,4 @@
-"""Plain steps of a signature, run with nothing around them: like any other step."""
+"""Quick steps give the results of other steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def session() -> Iterator[tf.Session]:
 
 
 def settled(session: tf.Session, fetches: Any, feeds: Any = None) -> Any:
-    """Runs often enough for the quick way; gives the prepared signature."""
+    """Run until the quick step is used; return the prepared signature."""
     for _ in range(4):
         session.run(fetches, feeds)
     (plan,) = session.plans.values()
@@ -44,8 +44,8 @@ def test_it_gives_what_other_steps_give_and_the_caller_may_write_to_it(session: 
         again["a"][:] = again["b"][:] = 7.0
 
 
-def test_who_begins_to_watch_sees_the_next_step(session: tf.Session) -> None:
-    """And none once they stop."""
+def test_a_new_observer_sees_the_next_step(session: tf.Session) -> None:
+    """An observer sees the steps between its begin and its end."""
     x = tf.placeholder(tf.float32)
     y = x + 1.0
     assert settled(session, y, {x: 1.0}).quick is not None
@@ -64,7 +64,7 @@ def test_who_begins_to_watch_sees_the_next_step(session: tf.Session) -> None:
 
 
 def test_errors_name_the_node_and_leave_nothing_behind(session: tf.Session) -> None:
-    """The next step runs, and NumPy reacts as it did before."""
+    """The next step runs, and NumPy's error settings are restored."""
     x = tf.placeholder(tf.int32, [None])
     y = tf.floordiv(6, x, name="quotient")
     assert settled(session, y, {x: [2]}).quick is not None
@@ -79,7 +79,7 @@ def test_errors_name_the_node_and_leave_nothing_behind(session: tf.Session) -> N
 
 
 def test_a_closed_session_refuses(session: tf.Session) -> None:
-    """Also where a callable goes past the session."""
+    """A callable that bypasses the client session is refused, too."""
     y = tf.constant(1.0) + 2.0
     call = session.make_callable(y)
     for _ in range(4):
@@ -91,7 +91,7 @@ def test_a_closed_session_refuses(session: tf.Session) -> None:
 
 
 def test_steps_that_need_more_go_the_other_way(session: tf.Session) -> None:
-    """Loops, kernels that look at their step, fetches that may be dead."""
+    """Loops, kernels that use their step, and fetches that may be dead have no quick step."""
     x = tf.placeholder(tf.float32, [])
     for fetch in (
         tf.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x]),
@@ -106,7 +106,7 @@ def test_steps_that_need_more_go_the_other_way(session: tf.Session) -> None:
 def test_variables_are_read_and_written_the_short_way(
     session: tf.Session, use_resource: bool
 ) -> None:
-    """Their kernels look at their node only; another session has variables of its own."""
+    """Kernels of variables use their node only; another session has its own variables."""
     x = tf.placeholder(tf.float32, [])
     v = tf.Variable(1.0, use_resource=use_resource)
     init, y, count = tf.global_variables_initializer(), v + x, v.assign_add(x)
@@ -123,8 +123,8 @@ def test_variables_are_read_and_written_the_short_way(
             assert one.run(y, {x: 0.5}) == 7.5 + 2 * number
 
 
-def test_a_fetch_belongs_to_the_caller_whoever_else_has_the_array(session: tf.Session) -> None:
-    """An array that is asked for twice, assigned or passed on comes as a copy."""
+def test_a_fetch_belongs_to_the_caller_even_if_the_array_is_shared(session: tf.Session) -> None:
+    """An array that is fetched twice, assigned or passed on is copied."""
     x = tf.placeholder(tf.float32, [2])
     y = x + 1.0
     v = tf.Variable([0.0, 0.0])
@@ -148,7 +148,7 @@ def test_a_fetch_belongs_to_the_caller_whoever_else_has_the_array(session: tf.Se
 def test_a_number_beside_an_array_or_a_number_gives_the_same_either_way(
     session: tf.Session,
 ) -> None:
-    """Beside an array it is written as an array, which NumPy adds faster; nobody sees it."""
+    """Beside an array the number is converted to an array, which is faster; results are equal."""
     x = tf.placeholder(tf.float32)
     y = (1.0 - x) / 3.0
     first = session.run(y, {x: 0.3}), session.run(y, {x: [0.3, 0.4]})
@@ -161,7 +161,7 @@ def test_a_number_beside_an_array_or_a_number_gives_the_same_either_way(
 
 
 def test_a_variable_that_was_dropped_is_made_anew(session: tf.Session) -> None:
-    """Its kernel knows the cell only for as long as the manager keeps it."""
+    """A kernel keeps the variable's cell only as long as the resource manager does."""
     v = tf.compat.v1.get_variable("v", initializer=1.0, use_resource=False)
     session.run(v.initializer)
     session.plans.clear()
@@ -176,7 +176,7 @@ def test_a_variable_that_was_dropped_is_made_anew(session: tf.Session) -> None:
 def test_a_number_in_a_variable_is_updated_or_refused_as_on_the_reference(
     session: tf.Session,
 ) -> None:
-    """Also where the value to add has another form than what the variable holds."""
+    """The value to add may have another form than the variable's value."""
     x = tf.placeholder(tf.float32)
     for use_resource in (False, True):
         v = tf.Variable(1.0, use_resource=use_resource)
@@ -197,7 +197,7 @@ def test_a_number_in_a_variable_is_updated_or_refused_as_on_the_reference(
 
 
 def test_a_variable_without_a_value_is_refused(session: tf.Session) -> None:
-    """After steps that found one; the error names the node that read it."""
+    """The error names the reading node, also after steps that found a value."""
     v = tf.Variable(1.0, use_resource=False, name="v")
     change = tf.assign_add(v, 1.0).op
     session.run(v.initializer)

@@ -1,4 +1,4 @@
-"""What a kind of session lacks it says; what the direct session has is there at once."""
+"""Features that a kind of session lacks raise errors; a direct session has its devices at once."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from tfnb.proto import config_pb2
 
 
 class Modest(RuntimeSession):
-    """Counts its runs and can nothing else."""
+    """A session that can only count its runs."""
 
     def __init__(self) -> None:
         self.num_runs = 0
 
     def create(self, graph_def):
-        """Nothing."""
+        """Do nothing."""
 
     def extend(self, graph_def):
-        """Nothing."""
+        """Do nothing."""
 
     def run_plainly(self, feeds, fetches, targets):
-        """How many runs there were."""
+        """Return the number of runs."""
         self.num_runs += 1
         return [self.num_runs]
 
     def list_devices(self):
-        """None."""
+        """Return none."""
         return []
 
     def close(self):
-        """Nothing."""
+        """Do nothing."""
 
 
 def test_a_session_without_options_runs_and_refuses_options():
-    """TensorFlow's sentence."""
+    """The message is TensorFlow's."""
     session = Modest()
     assert session.run({}, ["a:0"], []) == [1]
     with pytest.raises(
@@ -62,7 +62,7 @@ def test_a_session_without_options_runs_and_refuses_options():
     ],
 )
 def test_what_a_session_lacks_is_unimplemented(call, message):
-    """For this session; others may have it."""
+    """The error applies to this kind of session only."""
     with pytest.raises(errors.UnimplementedError, match=f"{message} for this session"):
         call(Modest())
 

@@ -16,26 +16,26 @@ from tfnb.proto import config_pb2
 
 
 class Factory:
-    """Accepts one target and makes strings."""
+    """Accepts one target and returns strings as sessions."""
 
     def __init__(self, target: str) -> None:
         self.target = target
 
     def accepts_options(self, options):
-        """Whether it is our target."""
+        """Return whether the target is accepted."""
         return options.target == self.target
 
     def new_session(self, options):
-        """Anything."""
+        """Return a string."""
         return f"session of {self.target}"
 
     def reset(self, options, containers):
-        """Nothing to reset."""
+        """Do nothing."""
 
 
 @pytest.fixture
 def factories():
-    """Two factories, one of which shares a target with the third."""
+    """Three factories, two of which accept the same target."""
     names = {"A": "a://", "B": "b://", "B2": "b://"}
     for name, target in names.items():
         session_factory.register(name, Factory(target))
@@ -46,13 +46,13 @@ def factories():
 
 @pytest.mark.usefixtures("factories")
 def test_the_one_factory_that_accepts_makes_the_session():
-    """By target."""
+    """The target selects the factory."""
     assert session_factory.new_session(SessionOptions("a://")) == "session of a://"
 
 
 @pytest.mark.usefixtures("factories")
 def test_no_factory_lists_those_there_are():
-    """TensorFlow's sentence."""
+    """The message is TensorFlow's."""
     with pytest.raises(
         errors.NotFoundError,
         match=r"No session factory registered.*Registered factories are \{A, B, B2, DIRECT_SESSION",
@@ -62,7 +62,7 @@ def test_no_factory_lists_those_there_are():
 
 @pytest.mark.usefixtures("factories")
 def test_two_factories_for_one_target_are_an_internal_error():
-    """Both are named."""
+    """The error names both."""
     with pytest.raises(errors.InternalError, match=r"Multiple session factories.*\{B, B2\}"):
         session_factory.new_session(SessionOptions("b://"))
 
@@ -76,7 +76,7 @@ def test_a_second_factory_of_one_name_is_logged_and_ignored(caplog):
 
 
 def test_a_name_and_version_belong_to_one_live_session():
-    """Free again after close; negative versions are refused."""
+    """They are free again after close; negative versions are refused."""
     config = config_pb2.ConfigProto()
     config.experimental.session_metadata.name = "name"
     config.experimental.session_metadata.version = 3
@@ -94,7 +94,7 @@ def test_a_name_and_version_belong_to_one_live_session():
 
 
 def test_a_global_pool_keeps_its_size():
-    """Declared again with the same size it is shared, with another it is refused."""
+    """A second declaration with the same size shares it, another size is refused."""
     config = config_pb2.ConfigProto()
     config.session_inter_op_thread_pool.add(global_name="shared-by-a-test", num_threads=2)
     session(const("c", 1.0), config=config)
@@ -106,7 +106,7 @@ def test_a_global_pool_keeps_its_size():
 
 @pytest.mark.parametrize("index", [1, 5, -2])
 def test_a_pool_that_was_not_declared_cannot_be_chosen(index):
-    """-1 and 0 always can."""
+    """-1 and 0 are always accepted."""
     native = session(const("c", 1.0))
     with pytest.raises(errors.InvalidArgumentError, match=f"Invalid inter_op_thread_pool: {index}"):
         native.run({}, ["c:0"], [], config_pb2.RunOptions(inter_op_thread_pool=index))
@@ -123,7 +123,7 @@ def single_threaded(**fields):
 
 
 def test_an_unknown_executor_lists_those_there_are():
-    """executor_type in ConfigProto.experimental."""
+    """executor_type in ConfigProto.experimental selects the executor."""
     config = config_pb2.ConfigProto()
     config.experimental.executor_type = "odd"
     with pytest.raises(
@@ -135,7 +135,7 @@ def test_an_unknown_executor_lists_those_there_are():
 
 
 def test_the_default_executor_has_a_name_too():
-    """Which may be asked for."""
+    """The default executor may be selected by name."""
     config = config_pb2.ConfigProto()
     config.experimental.executor_type = "DEFAULT"
     assert session(const("c", 1.0), config=config).run({}, ["c:0"], []) == [1.0]
@@ -151,7 +151,7 @@ def test_the_default_executor_has_a_name_too():
     ],
 )
 def test_the_single_threaded_executor_refuses_control_flow(op, fetch, message):
-    """It runs everything else."""
+    """Other nodes run."""
     attrs = {"Merge": {"N": 2}, "Enter": {"frame_name": b"f"}}.get(op[1], {})
     native = session(
         const("c", 1.0),
@@ -165,7 +165,7 @@ def test_the_single_threaded_executor_refuses_control_flow(op, fetch, message):
 
 
 def test_the_single_threaded_executor_passes_no_references():
-    """Variables of the older kind."""
+    """Reference variables are refused."""
     native = session(
         node("v", "VariableV2", dtype=dtypes.float32, shape=TensorShape([])),
         node("i", "Identity", "v", T=dtypes.float32),
@@ -176,7 +176,7 @@ def test_the_single_threaded_executor_passes_no_references():
 
 
 def test_the_single_threaded_executor_runs_transfers_and_partial_runs():
-    """Several devices, and parts of a step."""
+    """Several devices and partial runs work."""
     native = session(
         placeholder("p"),
         binary("a", "Add", "p", "p", device="/cpu:0"),
@@ -189,7 +189,7 @@ def test_the_single_threaded_executor_runs_transfers_and_partial_runs():
 
 
 def test_a_finalized_session_with_finalized_resources_makes_no_new_ones():
-    """What was made before goes on being used."""
+    """Existing resources stay usable."""
 
     def keep(ctx, *, key):
         return np.int32(ctx.resource_manager.lookup_or_create("", "Test", key, lambda: len(key)))
@@ -216,12 +216,12 @@ def test_a_finalized_session_with_finalized_resources_makes_no_new_ones():
     ("said", "waits"), [(None, True), ("1", True), ("false", False), ("0", False)]
 )
 def test_a_step_waits_for_devices_that_compute_on_their_own(monkeypatch, said, waits):
-    """Unless TF_SYNC_ON_FINISH says otherwise, or a callable leaves its fetches on the device."""
+    """TF_SYNC_ON_FINISH turns this off; so does a callable with fetches on the device."""
     if said is None:
         monkeypatch.delenv("TF_SYNC_ON_FINISH", raising=False)
     else:
         monkeypatch.setenv("TF_SYNC_ON_FINISH", said)
-    # A session asks its devices once, when it opens.
+    # A session reads this property once, when it opens.
     monkeypatch.setattr(CpuDevice, "is_asynchronous", True)
     native, synchronized = session(const("c", 1.0)), []
     device = native.device_mgr.host
@@ -236,7 +236,7 @@ def test_a_step_waits_for_devices_that_compute_on_their_own(monkeypatch, said, w
 
 
 def test_a_session_may_ask_for_state_of_its_own():
-    """isolate_session_state: direct sessions share nothing anyway."""
+    """isolate_session_state is accepted: direct sessions share no state."""
     nodes = (
         node("v", "VariableV2", dtype=dtypes.float32, shape=TensorShape([]), shared_name=b"s"),
         const("one", 1.0),
@@ -250,7 +250,7 @@ def test_a_session_may_ask_for_state_of_its_own():
 
 
 def test_partition_graphs_can_be_switched_off():
-    """Asking for them then is an error."""
+    """Requesting them then is an error."""
     config = config_pb2.ConfigProto()
     config.experimental.disable_output_partition_graphs = True
     native = session(const("c", 1.0), config=config)
@@ -262,7 +262,7 @@ def test_partition_graphs_can_be_switched_off():
 
 
 def test_a_static_graph_cannot_be_extended():
-    """optimize_for_static_graph."""
+    """optimize_for_static_graph forbids extensions."""
     config = config_pb2.ConfigProto()
     config.experimental.optimize_for_static_graph = True
     native = session(const("c", 1.0), config=config)
@@ -273,7 +273,7 @@ def test_a_static_graph_cannot_be_extended():
 
 
 def test_a_factory_that_was_deregistered_is_gone():
-    """None by that name is no error."""
+    """An unknown name is ignored."""
     session_factory.register("GOING", Factory("going://"))
     session_factory.deregister("GOING")
     session_factory.deregister("GOING")
@@ -282,7 +282,7 @@ def test_a_factory_that_was_deregistered_is_gone():
 
 
 def test_reset_clears_the_containers_it_names():
-    """The others keep what they hold."""
+    """Other containers keep their contents."""
     native = session(const("c", 1.0))
     manager = native.device_mgr.host.resource_manager
     for container in ("", "kept", "cleared"):
@@ -295,7 +295,7 @@ def test_reset_clears_the_containers_it_names():
 
 
 def test_reset_empties_containers_and_closes_every_session():
-    """The next use says that the session has been closed."""
+    """The next use raises an error that says that the session has been closed."""
     native = session(const("c", 1.0))
     session_factory.reset(SessionOptions(""), [])
     with pytest.raises(errors.CancelledError, match=r"Session has been closed\."):

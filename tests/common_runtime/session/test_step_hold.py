@@ -1,4 +1,4 @@
-"""Steps that are held stand between two nodes, whatever runs them, and go on or end as asked."""
+"""Steps are held between two nodes, in every way to run them, and continue or end as requested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMIT_S = 60.0
 
 
 class Loop:
-    """An endless loop whose every iteration calls Python, in a thread."""
+    """An endless loop in a thread, whose iterations call Python."""
 
     def __init__(self, config: Any = None, *, is_plain: bool = False) -> None:
         self.turns = 0
@@ -53,7 +53,7 @@ class Loop:
         self.ended.set()
 
     def wait_for_turn(self, least: int) -> None:
-        """Waits until the loop has come so far."""
+        """Wait until the loop has reached an iteration."""
         with self._moved:
             assert self._moved.wait_for(lambda: self.turns >= least, LIMIT_S)
 
@@ -64,7 +64,7 @@ class Loop:
         return found[0]
 
     def end(self) -> None:
-        """Ends it."""
+        """End the step."""
         for run_state in self.runtime.active_steps():
             run_state.end(errors.cancelled("enough"))
         self.thread.join(LIMIT_S)
@@ -87,7 +87,7 @@ def loop() -> Iterator[Callable[..., Loop]]:
 
 
 def _stands(loop: Loop, where: Callable[[], Any]) -> Any:
-    """How far a loop came that stands: its thread is held, and two looks at it give the same."""
+    """Return the iteration of a held loop, whose thread stands: two reads agree."""
     while "ran last" not in loop.session.waiting():
         assert not loop.ended.wait(0.01)
     found = where()
@@ -97,7 +97,7 @@ def _stands(loop: Loop, where: Callable[[], Any]) -> Any:
 
 
 def test_a_held_step_stands_and_goes_on(loop: Callable[..., Loop]) -> None:
-    """It is told as held, and no iteration is lost."""
+    """The step is reported as held, and no iteration is lost."""
     one = loop()
     one.wait_for_turn(3)
     one.runtime.hold_steps()
@@ -112,7 +112,7 @@ def test_a_held_step_stands_and_goes_on(loop: Callable[..., Loop]) -> None:
 
 
 def test_a_loop_that_runs_as_a_function_is_held_too(loop: Callable[..., Loop]) -> None:
-    """Nothing in it waits, and nobody watches it."""
+    """A loop without observers and without waiting nodes runs as a function and is held."""
     one = loop(is_plain=True)
     step = one.step()
     one.runtime.hold_steps()
@@ -124,7 +124,7 @@ def test_a_loop_that_runs_as_a_function_is_held_too(loop: Callable[..., Loop]) -
 
 
 def test_a_held_step_can_be_ended(loop: Callable[..., Loop]) -> None:
-    """By whoever cancels it, or closes the session."""
+    """Cancelling or closing the session ends it."""
     one, two = loop(), loop()
     for each in (one, two):
         each.wait_for_turn(1)
@@ -138,7 +138,7 @@ def test_a_held_step_can_be_ended(loop: Callable[..., Loop]) -> None:
 
 
 def test_a_time_out_ends_a_held_step(loop: Callable[..., Loop]) -> None:
-    """Standing still is no way to live forever."""
+    """The deadline applies while the step is held."""
     one = loop(tf.ConfigProto(operation_timeout_in_ms=200))
     one.runtime.hold_steps()
     assert one.ended.wait(LIMIT_S)
@@ -146,7 +146,7 @@ def test_a_time_out_ends_a_held_step(loop: Callable[..., Loop]) -> None:
 
 
 def test_steps_that_begin_later_are_held() -> None:
-    """A training loop of short steps stands before its next one."""
+    """A training loop of short steps is held before its next step."""
     with tf.Graph().as_default(), tf.Session() as session:
         y = tf.add(tf.constant(1.0), 2.0)
         assert session.run(y) == 3.0
@@ -173,7 +173,7 @@ def test_steps_that_begin_later_are_held() -> None:
 
 
 def test_an_end_is_not_undone_by_a_hold() -> None:
-    """Whoever comes first, the error wins."""
+    """An error has precedence over a hold, in either order."""
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.core.step_events import IDLE_HOOKS
 
@@ -190,7 +190,7 @@ def test_an_end_is_not_undone_by_a_hold() -> None:
 
 
 def test_calls_inside_a_held_step_are_held() -> None:
-    """Those that are there, and those that begin."""
+    """Running calls and those that begin later are held."""
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.core.step_events import IDLE_HOOKS
 

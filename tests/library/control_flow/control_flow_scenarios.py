@@ -1,9 +1,8 @@
-"""Programs with conds and loops, to be built with TensorFlow and with tfnb alike.
+"""Programs with conds and loops, built in the same way with TensorFlow and with tfnb.
 
-Each takes the module ``tf``, builds into the default graph and gives what is to be fetched: tensors
-in lists, None where there is no gradient.  ``scripts/oracle/graphs/control_flow_graphs.py`` stores
-the nodes that TensorFlow makes and the values that it computes.  Placeholders are fed by
-:func:`feeds`.
+Each takes the module ``tf``, builds into the default graph and returns the fetches: tensors in
+lists, None where there is no gradient. ``scripts/oracle/graphs/control_flow_graphs.py`` stores
+TensorFlow's nodes and values. Placeholders are fed by :func:`feeds`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 FORWARD: dict[str, Callable[[Any], Any]] = {}
 GRADIENTS: dict[str, Callable[[Any], Any]] = {}
 
-# These make up the loops and branches of a gradient; the rest of it is arithmetic.
+# The control flow of a gradient; its other ops are arithmetic.
 _CONTROL_OPS = """
     Switch Merge Enter Exit NextIteration LoopCond ControlTrigger RefSwitch RefMerge RefEnter
     RefExit RefNextIteration StackV2 StackPushV2 StackPopV2 TensorArrayV3 TensorArrayGradV3
@@ -36,13 +35,13 @@ class Pair(NamedTuple):
 
 
 def forward(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program all of whose nodes are compared."""
+    """Register a program of which all nodes are compared."""
     FORWARD[program.__name__[1:]] = program
     return program
 
 
 def gradient(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program of whose nodes only those of control flow are compared."""
+    """Register a program of which only control-flow nodes are compared."""
     GRADIENTS[program.__name__[1:]] = program
     return program
 
@@ -51,7 +50,7 @@ def gradient(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def nodes_of(graph: Any, only_control: bool) -> list[list[Any]]:
-    """Name, op and inputs of each node; of a gradient's nodes no inputs."""
+    """Return name, op and inputs of each node; without inputs for nodes of gradients."""
     nodes: list[list[Any]] = []
     for node in graph.as_graph_def().node:
         if only_control:
@@ -65,7 +64,7 @@ def nodes_of(graph: Any, only_control: bool) -> list[list[Any]]:
 
 
 def described(result: Any) -> Any:
-    """Names, shapes and dtypes of what a program gives."""
+    """Return names, shapes and dtypes of a program's result."""
     if isinstance(result, (list, tuple)):
         return [described(one) for one in result]
     if isinstance(result, dict):
@@ -81,13 +80,13 @@ def described(result: Any) -> Any:
 
 
 def without_tensors(error: Exception) -> str:
-    """An error's class and text, as far as it does not hang on how tensors are printed."""
+    """Return an error's class, and its text without printed tensors."""
     text = f"{type(error).__name__}: {error}".split("\n")[0]
     return text.replace(" See info log for more details.", "")
 
 
 def flat_fetches(result: Any) -> list[Any]:
-    """What a program gives, as a list of what can be fetched and None."""
+    """Return a program's result as a list of fetches and None."""
     if isinstance(result, (list, tuple)):
         return [flat for one in result for flat in flat_fetches(one)]
     if isinstance(result, dict):
@@ -99,7 +98,7 @@ def flat_fetches(result: Any) -> list[Any]:
 
 
 def feeds(graph: Any) -> Iterator[dict[str, Any]]:
-    """Values for the placeholders of a graph, once for each combination of its booleans."""
+    """Return values for the placeholders of a graph, once for each combination of its booleans."""
     placeholders = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
     booleans = [one.name for one in placeholders if one.dtype.name == "bool"]
     fixed = {one.name: _value(one) for one in placeholders if one.name not in booleans}
@@ -108,7 +107,7 @@ def feeds(graph: Any) -> Iterator[dict[str, Any]]:
 
 
 def values_of(tf: Any, graph: Any, result: Any) -> list[Any]:
-    """What fetching a program's result gives, for each of :func:`feeds`; errors by their class."""
+    """Return the values of a program's result for each of :func:`feeds`; errors by their class."""
     fetches = [one for one in flat_fetches(result) if one is not None]
     answers: list[Any] = []
     for feed in feeds(graph):

@@ -1,4 +1,4 @@
-"""Checks of values that are known only when the step runs."""
+"""Checks of values that are known only at run time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _outcome(check: Check, value: Any, dtype: Any) -> Any:
     ],
 )
 def test_checks_that_hold_do_nothing(check: Check, value: Any) -> None:
-    """A check that holds gives nothing."""
+    """A check that holds has no effect."""
     assert _outcome(check, value, tf.int32) is None
 
 
@@ -64,13 +64,13 @@ def test_checks_that_hold_do_nothing(check: Check, value: Any) -> None:
     ],
 )
 def test_checks_that_fail_show_the_values(check: Check, value: Any, message: str) -> None:
-    """A check that fails shows what it checked."""
+    """The error shows the checked values."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         _outcome(check, value, tf.int32)
 
 
 def test_near_values_pass_within_the_tolerance() -> None:
-    """assert_near takes differences below the tolerance."""
+    """assert_near accepts differences below the tolerance."""
     assert _outcome(lambda x: tf.assert_near(x, [1.0], atol=0.1), [1.05], tf.float32) is None
     with pytest.raises(tf.errors.InvalidArgumentError, match="not equal to tolerance"):
         _outcome(lambda x: tf.assert_near(x, [1.0]), [1.05], tf.float32)
@@ -81,6 +81,6 @@ def test_near_values_pass_within_the_tolerance() -> None:
     [([], True, True), ([1], True, True), ([1, 1], True, False), ([2, 1], False, False)],
 )
 def test_orders_of_elements(values: list[int], non_decreasing: bool, increasing: bool) -> None:
-    """Equal neighbours are in order, but do not increase."""
+    """Equal neighbours are non-decreasing, and not strictly increasing."""
     assert _outcome(tf.is_non_decreasing, values, tf.int32) == non_decreasing
     assert _outcome(tf.is_strictly_increasing, values, tf.int32) == increasing

@@ -1,4 +1,4 @@
-"""``tf.cond``, ``tf.case`` and ``tf.switch_case``: what runs, what comes out, what is refused."""
+"""``tf.cond``, ``tf.case`` and ``tf.switch_case``: branches, results, errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _pred() -> tf.Tensor:
     return tf.placeholder(tf.bool, [], name="p")
 
 
-# What an index gives that is not in a list of one.
+# The message for an index that is not in a list of one.
 _OUT_OF_RANGE = r"not in \[0, 1\)"
 
 
@@ -34,7 +34,7 @@ def _run(fetches: Any, feed: Any = None) -> Any:
 
 
 def test_only_the_branch_that_is_taken_runs(pred: tf.Tensor) -> None:
-    """The branch that would fail is not run, though both are built."""
+    """Both branches are built, and the failing one does not run."""
     number = tf.placeholder_with_default(5, [])
     result = tf.cond(pred, lambda: tf.constant(2.0), lambda: tf.gather([1.0], number))
     assert _run(result, {pred: True}) == 2.0
@@ -43,7 +43,7 @@ def test_only_the_branch_that_is_taken_runs(pred: tf.Tensor) -> None:
 
 
 def test_values_from_outside_are_computed_in_any_case(pred: tf.Tensor) -> None:
-    """What a branch takes from outside is run even if the other branch is taken."""
+    """Captured tensors are computed even if the other branch is taken."""
     outside = tf.gather([1.0], tf.placeholder_with_default(5, []))
     result = tf.cond(pred, lambda: outside + 1.0, lambda: tf.constant(0.0))
     with pytest.raises(tf.errors.InvalidArgumentError, match=_OUT_OF_RANGE):
@@ -51,7 +51,7 @@ def test_values_from_outside_are_computed_in_any_case(pred: tf.Tensor) -> None:
 
 
 def test_control_dependencies_inside_run_with_their_branch(pred: tf.Tensor) -> None:
-    """An operation that only a control edge leads to belongs to the branch."""
+    """An operation inside with only a control edge belongs to the branch."""
     number = tf.placeholder_with_default(5, [])
 
     def true_fn() -> tf.Tensor:
@@ -65,7 +65,7 @@ def test_control_dependencies_inside_run_with_their_branch(pred: tf.Tensor) -> N
 
 
 def test_operations_may_be_results(pred: tf.Tensor) -> None:
-    """A branch that gives an operation gives the predicate after it has run."""
+    """A branch that returns an operation makes cond return the predicate, after the operation."""
     result = tf.cond(pred, tf.no_op, lambda: tf.group(tf.constant(1)))
     assert result.dtype is tf.bool
     assert _run(result, {pred: True})
@@ -73,7 +73,7 @@ def test_operations_may_be_results(pred: tf.Tensor) -> None:
 
 
 def test_structures_come_back_as_they_are(pred: tf.Tensor) -> None:
-    """Dicts and tuples keep their kinds; composite values keep theirs."""
+    """Dicts, tuples and composite values keep their types."""
     sparse = tf.SparseTensor([[0]], [1.0], [2])
     result = tf.cond(
         pred,
@@ -87,7 +87,7 @@ def test_structures_come_back_as_they_are(pred: tf.Tensor) -> None:
 
 
 def test_single_lists_are_unpacked_unless_strict(pred: tf.Tensor) -> None:
-    """A list of one value counts as the value, unless strict=True."""
+    """A list of one value is replaced by the value, unless strict=True."""
     loose = tf.cond(pred, lambda: [tf.constant(1)], lambda: tf.constant(2))
     strict = tf.cond(pred, lambda: [tf.constant(1)], lambda: [tf.constant(2)], strict=True)
     assert isinstance(loose, tf.Tensor)
@@ -95,13 +95,13 @@ def test_single_lists_are_unpacked_unless_strict(pred: tf.Tensor) -> None:
 
 
 def test_old_argument_names_work(pred: tf.Tensor) -> None:
-    """fn1 and fn2 are the branches of true and false."""
+    """fn1 and fn2 are accepted for the branches of true and false."""
     result = tf.cond(pred, fn1=lambda: tf.constant(1), fn2=lambda: tf.constant(2))
     assert _run(result, {pred: True}) == 1
 
 
 def test_tensors_of_a_branch_cannot_be_fetched(pred: tf.Tensor) -> None:
-    """They exist only where the branch is taken."""
+    """They exist only in the taken branch."""
     inside: list[tf.Tensor] = []
 
     def true_fn() -> tf.Tensor:
@@ -114,7 +114,7 @@ def test_tensors_of_a_branch_cannot_be_fetched(pred: tf.Tensor) -> None:
 
 
 def test_contexts_are_collected(graph: tf.Graph, pred: tf.Tensor) -> None:
-    """The outermost conds stand in their collection, inner ones within."""
+    """The outermost conds are in their collection, nested ones are not."""
     tf.cond(
         pred,
         lambda: tf.cond(pred, lambda: tf.constant(1), lambda: tf.constant(2)),
@@ -151,13 +151,13 @@ def test_wrong_arguments_are_refused(
 
 
 def test_python_bools_are_refused() -> None:
-    """A predicate that is known while building is most likely a mistake."""
+    """A Python bool as predicate is most likely a mistake."""
     with pytest.raises(TypeError, match="must not be a Python bool"):
         tf.cond(True, lambda: 1, lambda: 2)
 
 
 def test_a_failing_branch_leaves_no_context(graph: tf.Graph, pred: tf.Tensor) -> None:
-    """After an exception in a branch, the graph is built outside of it again."""
+    """After an exception in a branch, ops are built outside of the branch again."""
 
     def fail() -> Any:
         raise KeyError("mine")
@@ -173,14 +173,14 @@ def test_a_failing_branch_leaves_no_context(graph: tf.Graph, pred: tf.Tensor) ->
 
 @pytest.mark.parametrize(("value", "expected"), [(0.0, 1), (1.5, 3), (3.0, 2)])
 def test_case_takes_the_first_true_predicate(value: float, expected: int) -> None:
-    """Else the default."""
+    """Without a true predicate the default is taken."""
     x = tf.placeholder(tf.float32, [])
     pairs = [(x < 1.0, lambda: tf.constant(1)), (x > 2.0, lambda: tf.constant(2))]
     assert _run(tf.case(pairs, default=lambda: tf.constant(3)), {x: value}) == expected
 
 
 def test_case_order_decides() -> None:
-    """Where several are true, the first one counts."""
+    """If several predicates are true, the first one decides."""
     yes = tf.constant(True)
     pairs = [(yes, lambda: tf.constant(1)), (yes, lambda: tf.constant(2))]
     assert _run(tf.case(pairs, default=lambda: tf.constant(3))) == 1
@@ -195,13 +195,13 @@ def test_case_order_decides() -> None:
     ],
 )
 def test_case_refuses_other_pairs(pairs: Any, text: str) -> None:
-    """Predicates are tensors, functions can be called."""
+    """Predicates must be tensors, and functions callable."""
     with pytest.raises(TypeError, match=text):
         tf.case(pairs)
 
 
 def test_case_refuses_predicates_of_other_types() -> None:
-    """A number is no predicate."""
+    """A number as predicate is refused."""
     with pytest.raises(TypeError, match="pred must be Tensor of type bool"):
         tf.case([(tf.constant(1), lambda: 1)])
     with pytest.raises(TypeError, match="must be callable"):
@@ -210,14 +210,14 @@ def test_case_refuses_predicates_of_other_types() -> None:
 
 @pytest.mark.parametrize(("index", "expected"), [(0, 10), (1, 11), (2, 12), (7, 12), (-1, 12)])
 def test_switch_case_takes_a_branch_by_number(index: int, expected: int) -> None:
-    """An index out of range takes the last one."""
+    """An index out of range selects the last branch."""
     i = tf.placeholder(tf.int32, [])
     branches = [lambda: tf.constant(10), lambda: tf.constant(11), lambda: tf.constant(12)]
     assert _run(tf.switch_case(i, branches), {i: index}) == expected
 
 
 def test_switch_case_takes_the_default() -> None:
-    """Or what was given for all other numbers."""
+    """The default applies to all other indices."""
     i = tf.placeholder(tf.int32, [])
     result = tf.switch_case(i, {0: lambda: tf.constant(10)}, default=lambda: tf.constant(99))
     assert _run(result, {i: 0}) == 10
@@ -225,7 +225,7 @@ def test_switch_case_takes_the_default() -> None:
 
 
 def test_switch_case_is_one_node_whatever_conds_are() -> None:
-    """As in TensorFlow; so its branches must give the same types."""
+    """It is one node, as in TensorFlow, so its branches must have equal types."""
     i = tf.placeholder(tf.int32, [], name="i")
     result = tf.switch_case(i, [lambda: tf.constant(1), lambda: tf.constant(2)])
     assert [(op.name, op.type) for op in result.graph.get_operations()] == [
@@ -238,7 +238,7 @@ def test_switch_case_is_one_node_whatever_conds_are() -> None:
 
 
 def test_switch_case_checks_its_branches() -> None:
-    """Numbers must be 0, 1, ... and the index an integer tensor."""
+    """Keys must be 0, 1, ... and the index an integer tensor."""
     i = tf.constant(0)
     with pytest.raises(TypeError, match="must be a Tensor"):
         tf.switch_case(0, [lambda: 1])

@@ -1,4 +1,4 @@
-"""``tf.group``, ``tf.tuple`` and ``with_dependencies``: who waits for whom."""
+"""``tf.group``, ``tf.tuple`` and ``with_dependencies``: order of execution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def graph() -> Iterator[tf.Graph]:
 
 
 def test_group_waits_for_all() -> None:
-    """One operation whose control inputs are the others."""
+    """The control inputs of the group are the given operations."""
     a, b = tf.constant(1), tf.no_op()
     grouped = tf.group(a, [b], name="all")
     assert grouped.name == "all"
@@ -30,12 +30,12 @@ def test_group_waits_for_all() -> None:
 
 
 def test_group_of_nothing_does_nothing() -> None:
-    """It is a NoOp without inputs."""
+    """The result is a NoOp without inputs."""
     assert tf.group().control_inputs == []
 
 
 def test_group_gathers_per_device() -> None:
-    """One NoOp for each device, and one that waits for these."""
+    """There is a NoOp for each device, and one that waits for these."""
     with tf.device("/cpu:0"):
         a = tf.constant(1)
     with tf.device("/cpu:1"):
@@ -47,7 +47,7 @@ def test_group_gathers_per_device() -> None:
 
 
 def test_group_refuses_what_is_no_operation() -> None:
-    """Numbers cannot be waited for; other arguments are unknown."""
+    """Numbers and unknown arguments are refused."""
     with pytest.raises(TypeError, match="should be zero or more"):
         tf.group(1)
     with pytest.raises(ValueError, match="Unknown keyword arguments: other"):
@@ -55,7 +55,7 @@ def test_group_refuses_what_is_no_operation() -> None:
 
 
 def test_tuple_gives_values_after_all_are_computed() -> None:
-    """Fetching one value needs all of them."""
+    """Fetching one value computes all of them."""
     good = tf.constant([1.0])
     bad = tf.gather(good, tf.placeholder_with_default(5, []))
     first, nothing, _ = tf.tuple([good, None, bad])
@@ -66,7 +66,7 @@ def test_tuple_gives_values_after_all_are_computed() -> None:
 
 
 def test_tuple_waits_for_control_inputs() -> None:
-    """Which are operations or tensors."""
+    """Control inputs may be operations or tensors."""
     bad = tf.gather([1.0], tf.placeholder_with_default(5, []))
     (value,) = tf.tuple([tf.constant(1)], control_inputs=[bad])
     with (
@@ -79,13 +79,13 @@ def test_tuple_waits_for_control_inputs() -> None:
 
 
 def test_tuple_needs_a_tensor() -> None:
-    """Nothing but None is nothing to wait for."""
+    """A list of None only is refused."""
     with pytest.raises(ValueError, match="at least one Tensor"):
         tf.tuple([None])
 
 
 def test_tuple_keeps_indexed_slices() -> None:
-    """Their values wait, their indices do not."""
+    """The values of IndexedSlices wait, the indices do not."""
     slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
     (after,) = tf.tuple([slices])
     assert isinstance(after, tf.IndexedSlices)
@@ -93,7 +93,7 @@ def test_tuple_keeps_indexed_slices() -> None:
 
 
 def test_with_dependencies_gives_the_same_value_later() -> None:
-    """An Identity that has the operations as control inputs."""
+    """The result is an Identity with the operations as control inputs."""
     op = tf.no_op()
     x = tf.constant(3)
     after = with_dependencies([op], x)
@@ -103,7 +103,7 @@ def test_with_dependencies_gives_the_same_value_later() -> None:
 
 
 def test_assert_of_host_values_is_one_operation() -> None:
-    """Text and int32 values need no cond."""
+    """Text and int32 values are on the host, so that no cond is needed."""
     assert tf.Assert(tf.constant(True), ["why", 3]).type == "Assert"
 
 

@@ -1,6 +1,6 @@
-"""Conds, loops and their gradients are built and computed as TensorFlow does it.
+"""Conds, loops and their gradients are built and computed as in TensorFlow.
 
-The programs stand in the ``*_scenarios.py`` files, TensorFlow's answers in
+The programs are in the ``*_scenarios.py`` files, TensorFlow's answers in
 golden/control_flow_graphs.json.
 """
 
@@ -30,7 +30,7 @@ _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 @pytest.mark.parametrize("name", sorted({*FORWARD, *GRADIENTS}))
 def test_scenario_is_as_in_tensorflow(name: str) -> None:
-    """The same nodes, result, values and errors as TensorFlow's."""
+    """Nodes, results, values and errors equal TensorFlow's."""
     answer = _ANSWERS[name]
     program = FORWARD.get(name) or GRADIENTS[name]
     with tf.Graph().as_default() as graph:

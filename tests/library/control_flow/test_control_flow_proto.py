@@ -24,7 +24,7 @@ def _build(tf: Any) -> Any:
 
 
 def _with_contexts(graph: tf.Graph, scope: str | None) -> tuple[tf.Tensor, tf.Tensor]:
-    """The graph imported into the default one, together with its contexts."""
+    """Import the graph and its contexts into the default graph."""
     messages = [
         context_to_proto(context)
         for key in (tf.GraphKeys.COND_CONTEXT, tf.GraphKeys.WHILE_CONTEXT)
@@ -43,7 +43,7 @@ def _with_contexts(graph: tf.Graph, scope: str | None) -> tuple[tf.Tensor, tf.Te
 
 @pytest.mark.parametrize("scope", [None, "imported"])
 def test_gradient_of_an_imported_loop(scope: str | None) -> None:
-    """It is that of the original, nested loops and conds included."""
+    """The gradient equals that of the original, with nested loops and conds."""
     with tf.Graph().as_default() as original:
         x, result = _build(tf)
         (grad,) = tf.gradients(result, x)
@@ -71,7 +71,7 @@ def test_message_is_the_same_after_a_round_trip() -> None:
 
 
 def test_export_scope_is_taken_off() -> None:
-    """A context outside of the scope is left out."""
+    """A context outside of the scope is omitted."""
     with tf.Graph().as_default() as graph, tf.name_scope("mine"):
         _build(tf)
         (context,) = graph.get_collection(tf.GraphKeys.WHILE_CONTEXT)

@@ -1,4 +1,4 @@
-"""Conds and loops of functions compute what those of the primitives compute, gradients too."""
+"""Conds and loops of functions give the values and gradients of those of primitives."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _toggle() -> Iterator[None]:
-    """Each test leaves the toggle as it was."""
+    """Restore the toggle after each test."""
     yield
     tf.disable_control_flow_v2()
 
 
 class _Program:
-    """A random program of arithmetic, branches and loops; the same for the same seed."""
+    """A random program of arithmetic, branches and loops, determined by its seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
     def value(self, known: list[Any], depth: int) -> Any:
-        """A tensor of shape (3,) made of known ones."""
+        """Return a tensor of shape (3,) made from known ones."""
         one, other = self._random.choice(known), self._random.choice(known)
         kinds = ["sin", "product", "mix", "sum"] + (["cond", "while", "case", "array"] * depth)
         kind = self._random.choice(kinds)
@@ -95,14 +95,14 @@ def _answers(seed: int, v2: bool) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(40), 10))
 def test_random_programs_compute_the_same(seed: int) -> None:
-    """Values and gradients, branches and loops nested in each other."""
+    """Values and gradients of nested branches and loops are equal."""
     expected, actual = _answers(seed, v2=False), _answers(seed, v2=True)
     for one, other in zip(expected, actual, strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-5)
 
 
 def test_the_toggle_tells_where_it_stands() -> None:
-    """Off until it is switched on; disable_v2_behavior switches it off too."""
+    """The toggle is off at first; disable_v2_behavior turns it off, too."""
     assert not tf.control_flow_v2_enabled()
     tf.enable_control_flow_v2()
     assert tf.control_flow_v2_enabled()
@@ -114,7 +114,7 @@ def test_the_toggle_tells_where_it_stands() -> None:
 
 
 def test_a_tensor_of_a_branch_is_out_of_scope_outside_of_it() -> None:
-    """Also where the user is another function."""
+    """The tensor is also refused in another function."""
     tf.enable_control_flow_v2()
     kept: list[Any] = []
 
@@ -134,7 +134,7 @@ def test_a_tensor_of_a_branch_is_out_of_scope_outside_of_it() -> None:
 
 
 def test_a_body_that_gives_none_is_refused() -> None:
-    """In TensorFlow's words, with what to do."""
+    """The message is TensorFlow's, with the remedy."""
     tf.enable_control_flow_v2()
     with tf.Graph().as_default(), pytest.raises(AssertionError, match=r"Expected: 4.* next value"):
         tf.while_loop(lambda i, j: i < 3, lambda i, j: [i + 1, None], [0, 0])

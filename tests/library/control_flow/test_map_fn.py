@@ -26,7 +26,7 @@ def _run(fetches: Any, feed: Any = None) -> Any:
 
 
 def test_map_fn_stacks_results() -> None:
-    """One result for each element, whose number may be known only when the graph runs."""
+    """The number of elements may be known only at run time."""
     x = tf.placeholder(tf.float32, [None, 2])
     y = tf.map_fn(tf.reduce_sum, x)
     assert y.shape.as_list() == [None]
@@ -34,7 +34,7 @@ def test_map_fn_stacks_results() -> None:
 
 
 def test_map_fn_takes_and_gives_structures() -> None:
-    """With ``dtype`` for the structure of the results."""
+    """``dtype`` has the structure of the results."""
     x = np.arange(3)
     doubled, halved = tf.map_fn(
         lambda e: (e["a"] * 2, tf.cast(e["b"], tf.float32) / 2.0),
@@ -46,7 +46,7 @@ def test_map_fn_takes_and_gives_structures() -> None:
 
 
 def test_map_fn_has_a_gradient() -> None:
-    """Through the elements and what the function takes from outside."""
+    """Gradients flow to the elements and to captured tensors."""
     x, w = tf.constant([1.0, 2.0, 3.0]), tf.constant(2.0)
     dx, dw = tf.gradients(tf.map_fn(lambda a: a * a * w, x), [x, w])
     assert _run(dx).tolist() == [4.0, 8.0, 12.0]
@@ -66,7 +66,7 @@ def test_map_fn_has_a_gradient() -> None:
 def test_map_fn_checks_its_arguments(
     function: Any, elems: Any, kind: type[Exception], text: str
 ) -> None:
-    """Functions, elements and structures."""
+    """The function, elements and structures are checked."""
     with pytest.raises(kind, match=text):
         tf.map_fn(function, elems)
 
@@ -83,12 +83,12 @@ def test_map_fn_checks_its_arguments(
 def test_folds_go_from_their_side(
     fold: Callable[..., Any], initializer: Any, expected: int
 ) -> None:
-    """From the left or from the right, with or without something to begin with."""
+    """Folds from the left and from the right work, with and without an initializer."""
     assert _run(fold(lambda a, b: a * 10 + b, tf.constant([1, 2, 3]), initializer)) == expected
 
 
 def test_fold_takes_structures() -> None:
-    """Elements may be structures, and so may what is accumulated."""
+    """Elements and accumulators may be structures."""
     x = tf.constant([1.0, 2.0, 3.0])
     total, product = tf.foldl(
         lambda a, b: (a[0] + b[0], a[1] * b[1]), (x, x), initializer=(0.0, 1.0)
@@ -106,20 +106,20 @@ def test_fold_takes_structures() -> None:
     ],
 )
 def test_scan_gives_what_is_on_the_way(options: dict[str, Any], expected: list[int]) -> None:
-    """Results stay where their elements are."""
+    """The results have the places of their elements."""
     result = tf.scan(lambda a, b: a + b, tf.constant([1, 2, 3]), **options)
     assert result.shape.as_list() == [3]
     assert _run(result).tolist() == expected
 
 
 def test_scan_has_a_gradient() -> None:
-    """Of a running product."""
+    """The gradient of a cumulative product is right."""
     x = tf.constant([2.0, 3.0, 4.0])
     (dx,) = tf.gradients(tf.scan(lambda a, b: a * b, x), x)
     assert _run(dx).tolist() == [1.0 + 3.0 + 12.0, 2.0 + 8.0, 6.0]
 
 
 def test_scan_compares_structures() -> None:
-    """What the function gives must look like what it takes."""
+    """The result of the function must have the structure of the accumulator."""
     with pytest.raises(ValueError, match="nested structure"):
         tf.scan(lambda a, b: (a, b), tf.constant([1, 2]))

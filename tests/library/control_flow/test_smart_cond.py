@@ -1,4 +1,4 @@
-"""A predicate that is known while building needs no cond."""
+"""A predicate that is known while building makes no cond."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def _fail() -> Any:
 
 @pytest.mark.parametrize("pred", [True, 1])
 def test_known_predicate_builds_one_branch(pred: Any) -> None:
-    """Python's booleans and numbers decide at once."""
+    """Python's booleans and numbers choose at once."""
     assert smart_cond(pred, lambda: "yes", _fail) == "yes"
     assert smart_cond(not pred, _fail, lambda: "no") == "no"
 
 
 def test_constant_tensor_builds_one_branch() -> None:
-    """So do tensors whose value follows from the graph."""
+    """Tensors with a static value choose at once, too."""
     with tf.Graph().as_default():
         pred = tf.logical_and(tf.constant(True), tf.constant(False))
         assert smart_constant_value(pred) is False
@@ -30,7 +30,7 @@ def test_constant_tensor_builds_one_branch() -> None:
 
 
 def test_unknown_predicate_makes_a_cond() -> None:
-    """What is fed decides when the graph runs."""
+    """A fed predicate chooses at run time."""
     with tf.Graph().as_default():
         pred = tf.placeholder(tf.bool, [])
         result = smart_cond(pred, lambda: tf.constant(1), lambda: tf.constant(2), name="mine")
@@ -40,7 +40,7 @@ def test_unknown_predicate_makes_a_cond() -> None:
 
 
 def test_other_predicates_are_refused() -> None:
-    """A list is no predicate, a number no function."""
+    """A list as predicate and a number as function are refused."""
     with pytest.raises(TypeError, match="must be a Tensor, or a Python bool, or 1 or 0"):
         smart_cond([], lambda: 1, lambda: 2)
     with pytest.raises(TypeError, match="`true_fn` must be callable"):

@@ -1,4 +1,4 @@
-"""``tf.while_loop``: iterations, shapes, what may be seen from outside, what is refused."""
+"""``tf.while_loop``: iterations, shapes, access from outside, errors."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def _run(fetches: Any, feed: Any = None) -> Any:
 
 
 def test_loop_runs_until_the_condition_fails() -> None:
-    """The variables' last values come out."""
+    """The results are the last values of the variables."""
     i, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
     assert _run([i, total]) == [5, 10]
 
 
 def test_loop_may_run_no_iteration() -> None:
-    """Then the first values come out."""
+    """Then the results are the initial values."""
     assert _run(tf.while_loop(lambda i: i < 0, lambda i: i + 1, [7])) == 7
 
 
 @pytest.mark.parametrize("parallel_iterations", [1, 2, 10])
 def test_parallel_iterations_do_not_change_results(parallel_iterations: int) -> None:
-    """However many iterations may run at the same time."""
+    """Any number of iterations in flight gives the same results."""
     n = 20
     result = tf.while_loop(
         lambda i, a, b: i < n,
@@ -54,13 +54,13 @@ def test_parallel_iterations_do_not_change_results(parallel_iterations: int) -> 
 
 @pytest.mark.parametrize(("limit", "expected"), [(3, 3), (100, 10), (0, 0), (-1, 0)])
 def test_maximum_iterations_ends_the_loop(limit: int, expected: int) -> None:
-    """Without an error, and only if the condition has not ended it before."""
+    """The loop ends without an error, unless the condition ends it earlier."""
     loop = tf.while_loop(lambda i: i < 10, lambda i: i + 1, [0], maximum_iterations=limit)
     assert _run(loop) == expected
 
 
 def test_single_variable_comes_without_its_list() -> None:
-    """Unless return_same_structure asks for it."""
+    """return_same_structure keeps the list."""
     loose = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
     same = tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0], return_same_structure=True)
     assert isinstance(loose, tf.Tensor)
@@ -68,14 +68,14 @@ def test_single_variable_comes_without_its_list() -> None:
 
 
 def test_error_in_an_iteration_aborts_the_step() -> None:
-    """The operation's own error comes out."""
+    """The error is that of the operation."""
     loop = tf.while_loop(lambda i: i < 9, lambda i: tf.gather([1, 2], i), [0])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"2 is not in \[0, 2\)"):
         _run(loop)
 
 
 def test_shape_that_changes_is_refused() -> None:
-    """Unless an invariant says that it may."""
+    """An invariant allows it."""
     x = tf.ones([2])
     with pytest.raises(
         ValueError, match=r"enters the loop with shape \(2,\), but has shape \(4,\)"
@@ -92,13 +92,13 @@ def test_shape_that_changes_is_refused() -> None:
 
 
 def test_dtype_that_changes_is_refused() -> None:
-    """A variable keeps its type."""
+    """A loop variable keeps its dtype."""
     with pytest.raises(TypeError, match="incompatible with expected int32"):
         tf.while_loop(lambda a: True, lambda a: tf.cast(a, tf.float32), [1])
 
 
 def test_invariant_must_fit_the_first_value() -> None:
-    """And be a shape."""
+    """The invariant must be a shape."""
     with pytest.raises(ValueError, match="is not compatible with the initial shape"):
         tf.while_loop(
             lambda a: True, lambda a: a, [tf.ones([2])], shape_invariants=[tf.TensorShape([3])]
@@ -128,7 +128,7 @@ def test_wrong_arguments_are_refused(
 
 
 def test_tensors_inside_are_neither_fetched_nor_fed() -> None:
-    """There is one of them in each iteration."""
+    """They have a value in each iteration."""
     inside: list[tf.Tensor] = []
 
     def body(i: tf.Tensor) -> tf.Tensor:
@@ -144,7 +144,7 @@ def test_tensors_inside_are_neither_fetched_nor_fed() -> None:
 
 
 def test_tensors_inside_are_not_used_outside() -> None:
-    """Neither outside of all loops nor in another one."""
+    """They are refused outside of all loops and in another loop."""
     inside: list[tf.Tensor] = []
 
     def body(i: tf.Tensor) -> tf.Tensor:
@@ -159,7 +159,7 @@ def test_tensors_inside_are_not_used_outside() -> None:
 
 
 def test_a_failing_body_leaves_no_context(graph: tf.Graph) -> None:
-    """After an exception in the body, the graph is built outside of the loop again."""
+    """After an exception in the body, ops are built outside of the loop again."""
 
     def fail(i: tf.Tensor) -> Any:
         raise KeyError("mine")
@@ -170,7 +170,7 @@ def test_a_failing_body_leaves_no_context(graph: tf.Graph) -> None:
 
 
 def test_control_dependencies_inside_run_in_every_iteration() -> None:
-    """What the body waits for outside runs once, before."""
+    """Control inputs from outside run once, before the loop."""
     outside = tf.gather([1.0], tf.placeholder_with_default(5, []))
 
     def body(i: tf.Tensor) -> tf.Tensor:
@@ -182,7 +182,7 @@ def test_control_dependencies_inside_run_in_every_iteration() -> None:
 
 
 def test_loop_in_a_loop_begins_anew_each_time() -> None:
-    """Its first values may depend on the outer iteration."""
+    """Initial values may depend on the outer iteration."""
 
     def body(i: tf.Tensor, total: tf.Tensor) -> Any:
         inner = tf.while_loop(lambda j, s: j < i, lambda j, s: (j + 1, s + j), [0, total])
@@ -193,7 +193,7 @@ def test_loop_in_a_loop_begins_anew_each_time() -> None:
 
 
 def test_loop_on_the_side_not_taken_does_not_run() -> None:
-    """A loop in a branch is dead as a whole, even one that would never end."""
+    """A loop in the untaken branch is dead as a whole, even an endless one."""
     p = tf.placeholder(tf.bool, [])
     result = tf.cond(
         p,
@@ -204,7 +204,7 @@ def test_loop_on_the_side_not_taken_does_not_run() -> None:
 
 
 def test_structures_of_variables() -> None:
-    """Dicts, lists, arrays and sparse tensors go around the loop."""
+    """Dicts, lists, arrays and sparse tensors are loop variables."""
     sparse = tf.SparseTensor([[0]], [1.0], [2])
 
     def body(state: Any, values: Any, s: Any) -> Any:
@@ -222,13 +222,13 @@ def test_structures_of_variables() -> None:
 
 
 def test_strings_go_around_the_loop() -> None:
-    """Any type does for a variable."""
+    """A loop variable may have any type."""
     loop = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + "b"), [0, tf.constant("a")])
     assert _run(loop)[1] == b"abbb"
 
 
 def test_contexts_are_collected(graph: tf.Graph) -> None:
-    """The outermost loops stand in their collection."""
+    """The outermost loops are in their collection."""
     loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], name="mine")
     (context,) = graph.get_collection(tf.GraphKeys.WHILE_CONTEXT)
     assert context.name == "mine/while_context"
@@ -236,7 +236,7 @@ def test_contexts_are_collected(graph: tf.Graph) -> None:
 
 
 def test_a_graph_with_a_loop_can_be_imported_into_a_branch() -> None:
-    """Its operations join the branch, back edges and all."""
+    """The operations of the loop join the branch, with its back edges."""
     with tf.Graph().as_default() as inner:
         x = tf.placeholder(tf.int32, [], name="x")
         tf.identity(tf.while_loop(lambda i: i < 10, lambda i: i + 3, [x]), name="out")

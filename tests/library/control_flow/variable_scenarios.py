@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def with_variables(program: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Registers ``program(tf, variable)`` for references and for resources."""
+    """Register ``program(tf, variable)`` for references and for resources."""
     for kind, use_resource in (("ref", False), ("resource", True)):
 
         def build(tf: Any, use_resource: bool = use_resource) -> Any:

@@ -1,9 +1,9 @@
-"""Pipelines of datasets, to be built and run with TensorFlow and with tfnb alike.
+"""Pipelines of datasets, built and run in the same way with TensorFlow and with tfnb.
 
-A program of ``PIPELINES`` gives a dataset: its nodes, the types and shapes of its elements, its
-cardinality and the elements of two epochs are compared, or the error that building ends with. A
-program of ``ITERATORS`` gets a session and gives what it saw. ``scripts/oracle/datasets.py`` stores
-what TensorFlow makes of them.
+A program of ``PIPELINES`` returns a dataset: its nodes, the types and shapes of its elements, its
+cardinality and the elements of two epochs are compared, or the error while building. A program of
+``ITERATORS`` gets a session and returns its observations. ``scripts/oracle/datasets.py`` stores
+TensorFlow's results.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_ELEMENTS = 40
 
 
 def answer_of_pipeline(tf: Any, program: Callable[[Any], Any]) -> dict[str, Any]:
-    """What a program of ``PIPELINES`` builds and gives."""
+    """Return what a program of ``PIPELINES`` builds, and its elements."""
     with tf.Graph().as_default() as built:
         try:
             dataset = program(tf)
@@ -48,7 +48,7 @@ def answer_of_pipeline(tf: Any, program: Callable[[Any], Any]) -> dict[str, Any]
 
 
 def _without_numbers(node: list[Any]) -> list[Any]:
-    """A node whose functions have names without the numbers that a process counts up."""
+    """Return a node whose function names lack the numbers of the process's counter."""
     op, inputs, device, attrs = node
     plain_attrs = {}
     for key, value in attrs.items():
@@ -58,7 +58,7 @@ def _without_numbers(node: list[Any]) -> list[Any]:
 
 
 def _epoch(tf: Any, sess: Any, iterator: Any, element: Any) -> list[Any]:
-    """The elements after an initialization, and how they end."""
+    """Return the elements after an initialization, and the error at their end."""
     seen: list[Any] = []
     try:
         sess.run(iterator.initializer)
@@ -81,13 +81,13 @@ def _as_plain(value: Any) -> Any:
 
 
 def pipeline(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program whose dataset is compared."""
+    """Register a program whose dataset is compared."""
     PIPELINES[program.__name__.removeprefix("_")] = program
     return program
 
 
 def iterators(program: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A program whose answer is compared."""
+    """Register a program whose observations are compared."""
     ITERATORS[program.__name__.removeprefix("_")] = program
     return program
 
@@ -348,7 +348,7 @@ PIPELINES.update(_SHORT)
 
 
 def _fed(tf: Any, value: int) -> Any:
-    """A number that is not known when the graph is built."""
+    """Return a number that is unknown when the graph is built."""
     return tf.placeholder_with_default(tf.constant(value, tf.int64), [])
 
 
@@ -375,7 +375,7 @@ def _with_failure(tf: Any) -> Any:
 
 
 def in_folder(tf: Any, act: Callable[[Path], Any]) -> Any:
-    """What ``act`` gives in a folder with some files; names are told without the folder."""
+    """Return the result of ``act`` in a folder with some files; names do not contain the folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "a.txt").write_bytes(b"one\r\ntwo\n\nthree")
@@ -623,7 +623,7 @@ def _sums_in_a_loop(tf: Any, sess: Any) -> Any:
 
 
 def _raw(tf: Any, sess: Any, variant: Any, types: Any, shapes: Any) -> Any:
-    """The elements of a dataset that a raw op gives, and its cardinality."""
+    """Return the elements of a raw op's dataset, and its cardinality."""
     resource = tf.raw_ops.IteratorV2(
         shared_name="", container="", output_types=types, output_shapes=shapes
     )
@@ -836,7 +836,7 @@ def _graph_seed_in_a_function(tf: Any, sess: Any) -> Any:
 
 
 def _failing(tf: Any, count: int, *bad: int) -> Any:
-    """Numbers, some of which cannot be made."""
+    """Return numbers, some of which fail."""
 
     def make(x: Any) -> Any:
         is_bad = tf.reduce_any([tf.equal(x, one) for one in bad])

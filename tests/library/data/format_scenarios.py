@@ -1,8 +1,10 @@
-"""Files that one program writes and another reads: checkpoints, MetaGraphDefs, SavedModels, graphs.
+"""Files written by one program and read by another.
 
-``write(tf, folder)`` writes one of each kind, ``read(tf, folder)`` gives what is in them.  Writer
-and reader may be TensorFlow or tfnb; ``scripts/oracle/formats.py`` tries all pairs, and leaves what
-TensorFlow wrote in golden/formats.
+Checkpoints, MetaGraphDefs, SavedModels, graphs.
+
+``write(tf, folder)`` writes one of each kind, ``read(tf, folder)`` returns their contents. Writer
+and reader may be TensorFlow or tfnb; ``scripts/oracle/formats.py`` tries all pairs, and stores
+TensorFlow's files in golden/formats.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ def _model(tf: Any) -> tuple[Any, Any]:
 
 
 def _tracked(tf: Any) -> tuple[Any, list[Any]]:
-    """Objects that hold each other, and ops that train."""
+    """Build objects that refer to each other, and ops that train."""
     v = tf.get_variable("v", initializer=[1.0, 2.0])
     w = tf.Variable(3.0, name="a/w", use_resource=True)
     optimizer = tf.train.AdamOptimizer(0.5)
@@ -76,7 +78,7 @@ def _tracked(tf: Any) -> tuple[Any, list[Any]]:
 
 
 def _tables(tf: Any) -> tuple[Any, list[Any]]:
-    """Tables of all kinds in an object, and those that change."""
+    """Build all kinds of tables in an object, and ops that change them."""
     words = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64))
     lines = tf.lookup.TextFileInitializer(
         __file__, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE,
@@ -174,7 +176,7 @@ def write(tf: Any, folder: str) -> None:
 
 
 def read(tf: Any, folder: str) -> dict[str, Any]:
-    """What the files hold."""
+    """Return the contents of the files."""
     found: dict[str, Any] = {}
     for name in ("second", "sharded", "first"):
         with tf.Graph().as_default(), tf.Session() as sess:

@@ -1,4 +1,4 @@
-"""Datasets kept in files and written to them, and what is refused."""
+"""Datasets kept in files and written to files, and their errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _squares(count: int, calls: list[int]) -> Any:
 
 
 def test_a_cache_in_a_file_is_read_by_later_iterators(sess: tf.Session, tmp_path: Path) -> None:
-    """The source is gone through once; the file is a bundle with TensorFlow's names."""
+    """The source is read once; the file is a bundle with TensorFlow's names."""
     calls: list[int] = []
     path = str(tmp_path / "cache")
     first = _elements(sess, _squares(3, calls).cache(path).repeat(2))
@@ -63,7 +63,7 @@ def test_a_cache_in_a_file_is_read_by_later_iterators(sess: tf.Session, tmp_path
 
 
 def test_a_cache_that_was_not_filled_leaves_no_file(sess: tf.Session, tmp_path: Path) -> None:
-    """Its name is there once all elements were; till then each iterator begins anew."""
+    """The file gets its name when it is complete; until then each iterator begins anew."""
     path = str(tmp_path / "cache")
     assert len(_elements(sess, Dataset.range(5).cache(path), most=3)) == 3
     assert not (tmp_path / "cache.index").exists()
@@ -72,7 +72,7 @@ def test_a_cache_that_was_not_filled_leaves_no_file(sess: tf.Session, tmp_path: 
 
 
 def test_a_cache_of_other_elements_is_refused(sess: tf.Session, tmp_path: Path) -> None:
-    """Dtypes are compared; sparse tensors cannot be kept in a file."""
+    """Dtypes are compared; sparse tensors cannot be cached in a file."""
     path = str(tmp_path / "cache")
     _elements(sess, Dataset.range(2).cache(path))
     with pytest.raises(tf.errors.InvalidArgumentError, match="written by another pipeline"):
@@ -86,7 +86,7 @@ def test_a_cache_of_other_elements_is_refused(sess: tf.Session, tmp_path: Path) 
 def test_a_dataset_is_written_as_records(
     sess: tf.Session, tmp_path: Path, compression: str | None
 ) -> None:
-    """The elements are the records, in order."""
+    """The records are the elements, in order."""
     path = str(tmp_path / "records")
     source = Dataset.range(3).map(tf.as_string)
     sess.run(experimental.TFRecordWriter(path, compression).write(source))
@@ -107,7 +107,7 @@ def test_a_dataset_is_written_as_records(
     ],
 )
 def test_a_wrong_row_is_refused(sess: tf.Session, tmp_path: Path, text: str, match: str) -> None:
-    """With TensorFlow's classes of errors."""
+    """The error's class is TensorFlow's."""
     (tmp_path / "rows.csv").write_text(text)
     rows = experimental.CsvDataset(str(tmp_path / "rows.csv"), [tf.int32, tf.string])
     with pytest.raises(tf.errors.InvalidArgumentError, match=match):
@@ -115,7 +115,7 @@ def test_a_wrong_row_is_refused(sess: tf.Session, tmp_path: Path, text: str, mat
 
 
 def test_old_line_ends_and_columns_left_out(sess: tf.Session, tmp_path: Path) -> None:
-    """Lines may end with CR alone; columns may be named that are not wanted."""
+    """Lines may end with CR alone; unselected columns are skipped."""
     (tmp_path / "rows.csv").write_bytes(b"1,2,x\r3,4,y\r")
     rows = experimental.CsvDataset(
         str(tmp_path / "rows.csv"), [tf.int32, tf.string], exclude_cols=[1]
@@ -123,8 +123,8 @@ def test_old_line_ends_and_columns_left_out(sess: tf.Session, tmp_path: Path) ->
     assert _elements(sess, rows) == [(1, b"x"), (3, b"y")]
 
 
-def test_arguments_of_csv_pipelines_are_looked_at(tmp_path: Path) -> None:
-    """Before anything is built."""
+def test_arguments_of_csv_pipelines_are_checked(tmp_path: Path) -> None:
+    """The arguments are checked before anything is built."""
     path = tmp_path / "rows.csv"
     path.write_text("a,a\n1,2\n")
     make = experimental.make_csv_dataset
@@ -143,7 +143,7 @@ def test_arguments_of_csv_pipelines_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_databases_and_their_errors(sess: tf.Session, tmp_path: Path) -> None:
-    """A driver that is not there, a query that fails, columns that do not fit."""
+    """A missing driver, a failing query, and columns of other types are errors."""
     path = str(tmp_path / "none")
     for driver, error in (("mysql", "InvalidArgument"), ("sqlite", "Unknown")):
         rows = experimental.SqlDataset(driver, path, "select 1", (tf.int32,))
@@ -152,7 +152,7 @@ def test_databases_and_their_errors(sess: tf.Session, tmp_path: Path) -> None:
 
 
 def test_batches_that_cannot_be_cut_are_refused(sess: tf.Session) -> None:
-    """Scalars when building, wrong sizes when running; shapes that do not fit a sparse row."""
+    """Scalars are refused when building; wrong sizes and sparse rows when running."""
     with pytest.raises(ValueError, match="scalar elements"):
         Dataset.range(4).rebatch(2)
     with pytest.raises(tf.errors.InvalidArgumentError, match="batch_sizes"):
@@ -167,7 +167,7 @@ def test_batches_that_cannot_be_cut_are_refused(sess: tf.Session) -> None:
 
 
 def test_the_ops_behind_old_pipelines(sess: tf.Session) -> None:
-    """Sliding windows, parts for replicas, a random part, one element, matching files."""
+    """Sliding windows, replicas, random seeds, single elements and matching files work."""
     raw, one = tf.raw_ops, {"output_types": [tf.int64], "output_shapes": [[None]]}
     source = Dataset.range(7)._variant_tensor
     windows = raw.SlidingWindowDataset(
@@ -192,7 +192,7 @@ def test_the_ops_behind_old_pipelines(sess: tf.Session) -> None:
 
 
 def test_files_that_match(sess: tf.Session, tmp_path: Path) -> None:
-    """Sorted, those of several patterns together."""
+    """Files are sorted, for several patterns together."""
     for name in ("b.txt", "a.txt", "c.csv"):
         (tmp_path / name).write_text("")
     patterns = [f"{tmp_path}/*.csv", f"{tmp_path}/*.txt"]
@@ -206,7 +206,7 @@ def test_files_that_match(sess: tf.Session, tmp_path: Path) -> None:
 def test_resampled_classes_are_as_often_as_wanted(
     sess: tf.Session, initial: list[float] | None
 ) -> None:
-    """Of elements a quarter of which is in one class, half are afterwards."""
+    """A class with a quarter of the elements is resampled to a half."""
     tf.set_random_seed(1)
     pairs = Dataset.range(2000).rejection_resample(
         lambda x: tf.cast(tf.equal(x % 4, 0), tf.int32), [0.5, 0.5], initial, seed=3
@@ -218,7 +218,7 @@ def test_resampled_classes_are_as_often_as_wanted(
 
 
 def test_a_reducer_with_a_wrong_key_is_refused() -> None:
-    """Keys are of int64."""
+    """Keys must be int64."""
     reducer = experimental.Reducer(lambda k: k, lambda s, x: s, lambda s: s)
     transformation = experimental.group_by_reducer(lambda x: tf.cast(x, tf.int32), reducer)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="Invalid `key_func`"):
@@ -242,7 +242,7 @@ def test_specs_of_ragged_tensors() -> None:
 def test_the_buffer_of_records_may_be_tensorflows_choice(
     sess: tf.Session, tmp_path: Path, buffer_size: int
 ) -> None:
-    """TensorFlow's own default is -1 by now; other negative sizes are refused."""
+    """-1 is TensorFlow's own default now; other negative sizes are refused."""
     path = str(tmp_path / "records")
     with tf.io.TFRecordWriter(path) as writer:
         writer.write(b"one")

@@ -1,4 +1,4 @@
-"""Numbers that datasets are made with: which are refused, with TensorFlow's words, and when."""
+"""Numeric arguments of datasets: which are refused, with TensorFlow's message, and when."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _twice() -> Any:
     return twice
 
 
-# The inputs of each op that succeed.
+# Valid inputs of each op.
 _GOOD: dict[str, dict[str, Any]] = {
     "BatchDatasetV2": {"batch_size": 3, "drop_remainder": True},
     "ParallelBatchDataset": {"batch_size": 3, "num_parallel_calls": 2, "drop_remainder": True},
@@ -62,7 +62,7 @@ _GOOD: dict[str, dict[str, Any]] = {
 
 
 def _made(op: str, name: str = "", value: Any = None) -> tuple[Any, dict[Any, Any]]:
-    """The dataset, its inputs fed, and the feeds; one input is another."""
+    """Return the dataset with its inputs fed, and the feeds; one input is replaced."""
     inputs: dict[str, Any] = {}
     feeds = {}
     for key, good in _GOOD[op].items():
@@ -85,7 +85,7 @@ def _cardinality(op: str, name: str = "", value: Any = None) -> int:
 
 @pytest.mark.parametrize(("op", "name"), [(op, name) for op, row in _GOOD.items() for name in row])
 def test_a_number_is_a_scalar(op: str, name: str) -> None:
-    """A vector is refused as the dataset is made, by the name of the input."""
+    """A vector is refused when the dataset is made; the error names the input."""
     assert _cardinality(op) >= -2
     vector = [_GOOD[op][name]]
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"{name} must be a scalar"):
@@ -94,7 +94,7 @@ def test_a_number_is_a_scalar(op: str, name: str) -> None:
 
 @pytest.mark.parametrize("op", ["BatchDatasetV2", "RangeDataset", "ShuffleDataset", "CacheDataset"])
 def test_a_vector_that_is_known_is_refused_while_building(op: str) -> None:
-    """By the shape function; other ops have none."""
+    """The shape function refuses it; some ops have no such shape function."""
     inputs = {
         key: tf.constant([good], tf.int64 if type(good) is int else None)
         for key, good in _GOOD[op].items()
@@ -130,13 +130,13 @@ def test_a_vector_that_is_known_is_refused_while_building(op: str) -> None:
 def test_numbers_without_a_meaning_are_refused(
     op: str, name: str, value: int, message: str
 ) -> None:
-    """Where -1 leaves the choice to whoever runs the dataset, it is none of them."""
+    """-1 is accepted where it means an automatic choice."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         _cardinality(op, name, value)
 
 
 def test_a_shard_that_is_a_hint_is_for_others():
-    """-1 stands for what a strategy fills in."""
+    """-1 stands for a number that a distribution strategy provides."""
     with pytest.raises(tf.errors.FailedPreconditionError, match="SHARD_HINT"):
         _cardinality("ShardDataset", "num_shards", -1)
 
@@ -154,7 +154,7 @@ def test_a_shard_that_is_a_hint_is_for_others():
     ],
 )
 def test_elements_are_counted_in_64_bits(op: str, name: str, value: int, count: int) -> None:
-    """What overflows is what TensorFlow makes of it."""
+    """An overflow has TensorFlow's result."""
     assert _cardinality(op, name, value) == count
 
 
@@ -173,7 +173,7 @@ def _elements(op: str, name: str, value: Any) -> list[Any]:
 
 
 def test_a_window_beyond_the_end_needs_no_time():
-    """However far it is."""
+    """Skipping any number of elements takes no time."""
     assert _elements("SlidingWindowDataset", "window_shift", _LARGEST) == [[0, 1, 2]]
 
 
@@ -181,14 +181,14 @@ def test_a_window_beyond_the_end_needs_no_time():
     ("count", "word"), [(-2, "at least 1 element"), (1, "1 element but .* at least 2 elements")]
 )
 def test_more_elements_than_were_said_are_refused(count: int, word: str) -> None:
-    """With the first that is one too many."""
+    """The error comes with the first extra element."""
     with pytest.raises(tf.errors.FailedPreconditionError, match=word):
         _elements("AssertCardinalityDataset", "cardinality", count)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "complex64", "bool", "string"])
 def test_a_range_is_cast(dtype: str) -> None:
-    """As C++ casts; only the first element says that there is no such range."""
+    """The cast is that of C++; a missing range is an error of the first element."""
     kind = tf.as_dtype(dtype)
     numbers = tf.raw_ops.RangeDataset(
         start=tf.constant(-2, tf.int64),
@@ -213,7 +213,7 @@ def test_a_range_is_cast(dtype: str) -> None:
 
 
 def _given(variant: Any, dtype: Any = tf.int64) -> list[Any]:
-    """What an iterator that gives such elements takes from a dataset."""
+    """Return the result of an iterator with these types on a dataset."""
     kinds: dict[str, Any] = {"output_types": [dtype], "output_shapes": [tf.TensorShape(None)]}
     iterator = tf.raw_ops.IteratorV2(shared_name="", container="", **kinds)
     begin = tf.raw_ops.MakeIterator(dataset=variant, iterator=iterator)
@@ -238,7 +238,7 @@ def _pairs() -> Any:
 
 @pytest.mark.parametrize("op", ["FilterDataset", "MapDataset", "TakeWhileDataset"])
 def test_elements_are_of_the_types_that_an_iterator_gives(op: str) -> None:
-    """A node may say what it likes; the element does not fit."""
+    """The declaration of the node is not checked, the element is."""
 
     @Defun(tf.float32)
     def function(x):
@@ -253,7 +253,7 @@ def test_elements_are_of_the_types_that_an_iterator_gives(op: str) -> None:
 
 
 def test_what_a_node_says_of_elements_that_it_passes_on_does_not_count():
-    """Whoever counts them needs no types, and an iterator looks at the elements."""
+    """Counting needs no types, and an iterator checks the elements."""
     passed = tf.raw_ops.PrefetchDataset(
         input_dataset=_range(3), buffer_size=tf.constant(1, tf.int64),
         output_types=[tf.float32] * 2, output_shapes=[[7]] * 2,
@@ -265,7 +265,7 @@ def test_what_a_node_says_of_elements_that_it_passes_on_does_not_count():
 
 @pytest.mark.parametrize("op", ["FilterDataset", "TakeWhileDataset"])
 def test_a_predicate_may_be_a_vector_of_one(op: str) -> None:
-    """But no number."""
+    """A predicate may be a vector of one element, but not a number."""
 
     def filtered(answer: Any) -> list[Any]:
         @Defun(tf.int64)
@@ -315,14 +315,14 @@ def test_a_predicate_may_be_a_vector_of_one(op: str) -> None:
     ],
 )
 def test_inputs_that_do_not_fit_are_refused(make: Any, message: str) -> None:
-    """As the dataset is made."""
+    """Wrong inputs are refused when the dataset is made."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         with tf.Session() as session:
             session.run(tf.raw_ops.DatasetCardinality(input_dataset=make()))
 
 
 def test_a_function_of_another_type_is_told_what_it_gets() -> None:
-    """As an invalid argument, by the element that is asked for."""
+    """The first requested element raises InvalidArgumentError with the types."""
 
     @Defun(tf.float32)
     def doubled(x):

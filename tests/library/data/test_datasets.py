@@ -1,6 +1,6 @@
-"""Pipelines of datasets are built, and give elements, as TensorFlow's.
+"""Pipelines of datasets are built, and give elements, as in TensorFlow.
 
-The programs stand in dataset_scenarios.py, TensorFlow's answers in golden/datasets.json.
+The programs are in dataset_scenarios.py, TensorFlow's answers in golden/datasets.json.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 @pytest.mark.parametrize("name", sorted(PIPELINES))
 def test_pipeline_is_built_and_answers_as_in_tensorflow(name: str) -> None:
-    """The same nodes, types, shapes, cardinality and elements, or the same error."""
+    """Nodes, types, shapes, cardinality and elements are equal, or the error."""
     actual = json.loads(json.dumps(answer_of_pipeline(tf, PIPELINES[name])))
     assert _ANSWERS[name] == actual
 
 
 @pytest.mark.parametrize("name", sorted(ITERATORS))
 def test_iterator_answers_as_in_tensorflow(name: str) -> None:
-    """The same values and errors."""
+    """Values and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_run(tf, ITERATORS[name])))
     assert _ANSWERS[f"run:{name}"] == actual
 
@@ -37,7 +37,7 @@ def test_iterator_answers_as_in_tensorflow(name: str) -> None:
 @pytest.mark.parametrize("word", ["quux", "True", ""])
 @pytest.mark.parametrize("is_dead", [False, True])
 def test_a_policy_of_determinism_is_one_of_three_words(word: str, is_dead: bool) -> None:
-    """Another one is refused as the kernel is made, even where no value reaches it."""
+    """Another word is refused when the kernel is made, even if no element is requested."""
 
     def batches() -> Any:
         source = tf.data.Dataset.range(3)._variant_tensor
@@ -60,7 +60,7 @@ def test_a_policy_of_determinism_is_one_of_three_words(word: str, is_dead: bool)
 
 
 def test_a_parallel_filter_keeps_the_order():
-    """It is made by optimizers; a number of calls must be positive or left open."""
+    """Optimizers make this op; the number of calls must be positive or automatic."""
     with tf.Graph().as_default(), tf.Session() as session:
 
         @Defun(tf.int64)
@@ -87,7 +87,7 @@ def test_a_parallel_filter_keeps_the_order():
 
 
 def test_an_interrupt_takes_no_element_from_a_pair():
-    """What stands beside the interrupted one is there in the next call."""
+    """The element beside the interrupted one comes in the next call."""
     calls = iter([0, KeyboardInterrupt, 0, 0])
 
     def look(value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Files that TensorFlow wrote are read, and what is written here reads the same.
+"""Files of TensorFlow are read, and tfnb's own files give the same contents.
 
-The programs stand in format_scenarios.py; golden/formats has TensorFlow's files, and what is in
-them. That TensorFlow reads ours is shown by scripts/oracle/formats.py.
+The programs are in format_scenarios.py; golden/formats has TensorFlow's files and their contents.
+scripts/oracle/formats.py checks that TensorFlow reads tfnb's files.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _VALUES: dict[str, Any] = json.loads((_FOLDER / "values.json").read_text())
 
 
 def test_files_of_tensorflow_are_read() -> None:
-    """Checkpoints of both formats, MetaGraphDefs, a frozen graph, a SavedModel with assets."""
+    """Checkpoints of both formats, MetaGraphDefs, a frozen graph and a SavedModel are read."""
     assert json.loads(json.dumps(read(tf, str(_FOLDER)))) == _VALUES
 
 
 @pytest.mark.slow
 def test_own_files_are_read_the_same(tmp_path: Path) -> None:
-    """The same kinds of files, written here."""
+    """The same kinds of files, written by tfnb, are read."""
     write(tf, str(tmp_path))
     assert json.loads(json.dumps(read(tf, str(tmp_path)))) == _VALUES
     names = {path.relative_to(_FOLDER) for path in _FOLDER.rglob("*") if path.is_file()}
@@ -39,7 +39,7 @@ def test_own_files_are_read_the_same(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_objects_may_be_partly_wanted() -> None:
-    """Objects that are made later are found; what is missing on either side is named."""
+    """Objects made later are restored; missing ones on either side are named."""
     path = str(_FOLDER / "objects")
     with tf.Graph().as_default(), tf.Session() as sess:
         root = tf.train.Checkpoint(first=tf.Variable([0.0, 0.0], name="v"))
@@ -59,7 +59,7 @@ def test_a_checkpoint_of_objects_may_be_partly_wanted() -> None:
 
 
 def test_a_checkpoint_of_a_saver_is_restored_into_objects(tmp_path: Path) -> None:
-    """By the names of the variables."""
+    """Variables are found by their names."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable([1.0, 2.0], name="v")
         sess.run(v.initializer)
@@ -72,7 +72,7 @@ def test_a_checkpoint_of_a_saver_is_restored_into_objects(tmp_path: Path) -> Non
 
 
 def test_objects_without_a_checkpoint_are_initialized() -> None:
-    """restore(None) leads to the initial values."""
+    """restore(None) initializes the variables."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable([1.0, 2.0])
         status = tf.train.Checkpoint(v=v).restore(None)
@@ -87,7 +87,7 @@ def test_objects_without_a_checkpoint_are_initialized() -> None:
 
 
 def test_layers_and_cells_are_saved_by_the_names_of_their_weights(tmp_path: Path) -> None:
-    """A new graph restores them into layers of the same places."""
+    """A new graph restores them into layers at the same places."""
 
     def build() -> tuple[tf.train.Checkpoint, object]:
         dense = tf.layers.Dense(2)
@@ -108,7 +108,7 @@ def test_layers_and_cells_are_saved_by_the_names_of_their_weights(tmp_path: Path
 
 
 def test_a_manager_keeps_the_last_checkpoints(tmp_path: Path) -> None:
-    """Deletes the others, waits for its interval, and goes on after a restart."""
+    """It deletes older ones, respects its interval, and continues after a restart."""
     started = []
     with tf.Graph().as_default(), tf.Session():
         step = tf.Variable(0, dtype=tf.int64)
@@ -143,14 +143,14 @@ def test_a_manager_keeps_the_last_checkpoints(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_written_byte_for_byte(tmp_path: Path) -> None:
-    """Index and data of the second format are TensorFlow's."""
+    """Index and data of the second format equal TensorFlow's."""
     write(tf, str(tmp_path))
     for name in ("second-3.index", "second-3.data-00000-of-00001", "sharded-3.index"):
         assert (tmp_path / name).read_bytes() == (_FOLDER / name).read_bytes(), name
 
 
 def test_a_checkpoint_of_objects_is_restored_by_names(caplog: pytest.LogCaptureFixture) -> None:
-    """tf.train.Checkpoint stores paths of attributes; the names of variables lie beside them."""
+    """tf.train.Checkpoint stores paths of attributes, with the names of variables beside them."""
     path = str(_FOLDER / "objects")
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable([0.0, 0.0], name="v")
@@ -162,7 +162,7 @@ def test_a_checkpoint_of_objects_is_restored_by_names(caplog: pytest.LogCaptureF
 
 
 def test_a_checkpoint_of_objects_that_lacks_a_variable_says_so() -> None:
-    """The table compares under the names in the checkpoint."""
+    """The table in the error uses the names in the checkpoint."""
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.Variable([0.0, 0.0], name="v")
         tf.Variable(0.0, name="other")
@@ -170,8 +170,8 @@ def test_a_checkpoint_of_objects_that_lacks_a_variable_says_so() -> None:
             tf.train.Saver().restore(sess, str(_FOLDER / "objects"))
 
 
-def test_tables_of_a_checkpoint_are_looked_at_as_variables_are(tmp_path: Path) -> None:
-    """One without contents is named; one that is filled once is filled where it is not known."""
+def test_tables_of_a_checkpoint_are_compared_like_variables(tmp_path: Path) -> None:
+    """A missing table is named; a static table is restored if it is not initialized."""
     path = str(tmp_path / "x")
 
     def static() -> tf.lookup.StaticHashTable:

@@ -25,17 +25,17 @@ def graph():
 
 
 def with_timeout(milliseconds: int = 20_000) -> tf.Session:
-    """A session whose steps end after a while."""
+    """Open a session whose steps time out."""
     return tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=milliseconds))
 
 
 def next_of(dataset: Any) -> Any:
-    """The tensors of a one-shot iterator."""
+    """Return the tensors of a one-shot iterator."""
     return tf.data.make_one_shot_iterator(dataset).get_next()
 
 
 def never(kind: str) -> Any:
-    """A dataset whose next element takes for ever."""
+    """Return a dataset whose next element never comes."""
     endless = tf.data.Dataset.range(1).repeat()
     return {
         "filter": endless.filter(lambda x: x > 5),
@@ -48,7 +48,7 @@ def never(kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["filter", "skip", "flat_map", "shard", "unbatch"])
 def test_an_element_that_never_comes_ends_with_the_deadline(kind: str) -> None:
-    """DeadlineExceededError, and the iterator can be asked again."""
+    """DeadlineExceededError is raised, and the iterator stays usable."""
     element = next_of(never(kind))
     with with_timeout(50) as session:
         for _ in range(2):
@@ -58,9 +58,9 @@ def test_an_element_that_never_comes_ends_with_the_deadline(kind: str) -> None:
 
 @contextmanager
 def _interrupted(started: threading.Event) -> Iterator[None]:
-    """Ctrl-C as soon as `started`, which ends what is done inside.
+    """Interrupt the block as soon as `started`.
 
-    Python loses an interrupt that strikes a finalizer; as a person would, it is sent again then.
+    Python loses an interrupt that arrives in a finalizer; it is then sent again.
     """
     heard = threading.Event()
 
@@ -82,7 +82,7 @@ def _interrupted(started: threading.Event) -> Iterator[None]:
 
 
 def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> None:
-    """The source goes on behind what was taken; nobody keeps the iterator's turn."""
+    """The source continues behind the taken elements, and the iterator's lock is free."""
     started = threading.Event()
     is_open = [False]
 
@@ -105,7 +105,7 @@ def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> N
 
 
 def test_an_interrupt_loses_no_element_of_a_batch() -> None:
-    """What was gathered, and the element whose function was interrupted, come with the next."""
+    """Gathered elements, and the one whose function was interrupted, come with the next batch."""
     started = threading.Event()
 
     def slow(x: Any) -> Any:
@@ -128,7 +128,7 @@ def test_an_interrupt_loses_no_element_of_a_batch() -> None:
 
 
 def test_close_ends_a_get_next_of_another_thread() -> None:
-    """CancelledError, or that the session is closed."""
+    """The error is CancelledError, or that the session is closed."""
     started = threading.Event()
 
     def passes(x: Any) -> Any:
@@ -159,7 +159,7 @@ def test_close_ends_a_get_next_of_another_thread() -> None:
 
 
 def test_a_function_may_wait_for_a_queue() -> None:
-    """Another thread fills it; a deadline ends the wait."""
+    """Another thread fills the queue; a deadline ends the wait."""
     queue = tf.FIFOQueue(4, tf.int64, shapes=[[]])
     taken: list[Any] = []
 
@@ -188,7 +188,7 @@ def test_a_function_may_wait_for_a_queue() -> None:
 
 
 def test_threads_that_share_an_iterator_get_every_element_once() -> None:
-    """One element at a time is taken, whoever asks."""
+    """One element at a time is taken, in any thread."""
     element = next_of(tf.data.Dataset.range(60).map(lambda x: x * 2))
     seen: list[int] = []
     with tf.Session() as session:
@@ -209,7 +209,7 @@ def test_threads_that_share_an_iterator_get_every_element_once() -> None:
 
 
 def test_a_pipeline_that_asks_itself_is_told_so() -> None:
-    """An iterator whose function takes from the same iterator would wait for itself."""
+    """A function that takes from its own iterator would wait for itself."""
     iterator = tf.data.Iterator.from_structure(tf.int64, tf.TensorShape([]))
     initializer = iterator.make_initializer(
         tf.data.Dataset.range(3).map(lambda x: x + iterator.get_next())
@@ -222,7 +222,7 @@ def test_a_pipeline_that_asks_itself_is_told_so() -> None:
 
 
 def test_a_captured_array_is_kept_when_its_owner_changes_it() -> None:
-    """What was fed to an initializer is copied."""
+    """A fed initializer's array is copied."""
     fed = np.arange(3.0)
     values = tf.placeholder(tf.float64, [None])
     iterator = tf.data.make_initializable_iterator(tf.data.Dataset.from_tensor_slices(values))
@@ -234,7 +234,7 @@ def test_a_captured_array_is_kept_when_its_owner_changes_it() -> None:
 
 
 def test_initializing_again_does_not_keep_old_functions() -> None:
-    """A function with effects has kernels for each epoch, which go with it."""
+    """Kernels of functions with effects belong to one initialization."""
     iterator = tf.data.make_initializable_iterator(
         tf.data.Dataset.range(2).map(lambda x: tf.random_uniform([], seed=1))
     )
@@ -250,7 +250,7 @@ def test_initializing_again_does_not_keep_old_functions() -> None:
 
 
 def test_a_string_handle_is_of_its_session() -> None:
-    """Another session does not know the iterator."""
+    """Another session refuses the handle."""
     iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(3))
     text = tf.placeholder(tf.string, [])
     element = tf.data.Iterator.from_string_handle(text, tf.int64, []).get_next()
@@ -262,13 +262,13 @@ def test_a_string_handle_is_of_its_session() -> None:
 
 
 def test_python_iteration_says_what_to_do() -> None:
-    """A dataset of a graph is no Python iterable."""
+    """The error for iterating over a dataset of a graph has the remedy."""
     with pytest.raises(RuntimeError, match="make_one_shot_iterator"):
         iter(tf.data.Dataset.range(3))
 
 
 def test_many_get_nexts_are_warned_of() -> None:
-    """A loop that makes a node in every round."""
+    """A loop that makes a node per element is warned about."""
     iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(3))
     for _ in range(32):
         iterator.get_next()
@@ -277,7 +277,7 @@ def test_many_get_nexts_are_warned_of() -> None:
 
 
 def test_ops_of_old_graphs_give_the_same_as_those_of_new_ones() -> None:
-    """BatchDataset, PaddedBatchDataset, ParallelMapDataset, ParallelInterleaveDataset and kin."""
+    """The ops are BatchDataset, PaddedBatchDataset, ParallelMapDataset and similar ones."""
     numbers = tf.data.Dataset.range(1, 6)
     batches = numbers.batch(2)
     two, false = tf.constant(2, tf.int64), tf.constant(False)
@@ -332,7 +332,7 @@ def test_ops_of_old_graphs_give_the_same_as_those_of_new_ones() -> None:
 
 
 def test_datasets_have_the_transformations_of_experimental_as_methods() -> None:
-    """The same elements as from tf.data.experimental."""
+    """The elements equal those of tf.data.experimental."""
 
     def elements(dataset: tf.data.Dataset, count: int) -> list[object]:
         element = tf.data.make_one_shot_iterator(dataset).get_next()

@@ -1,7 +1,7 @@
-"""Saved datasets: TensorFlow's files are read, ours are TensorFlow's; snapshots and their places.
+"""Saved datasets: TensorFlow's files are read, ours equal TensorFlow's; snapshots.
 
-What TensorFlow saved stands in tests/golden/saved_datasets; ``scripts/oracle/saved_datasets.py``
-writes it. Calls and errors are in tests/golden/single_calls/saved_datasets.md.
+tests/golden/saved_datasets has TensorFlow's files; ``scripts/oracle/saved_datasets.py`` writes
+them. Calls and errors are in tests/golden/single_calls/saved_datasets.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ PAIRS = [(n, str(n).encode()) for n in range(5)]
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "SNAPPY"])
 def test_tensorflows_files_are_loaded(sess: tf.Session, tmp_path: Path, compression: str) -> None:
-    """Plain or compressed, with what the elements are."""
+    """Files are plain or compressed, with the element spec."""
     name = f"pairs_{compression.lower()}".rstrip("_")
     dataset = Dataset.load(_unpacked(name, tmp_path), compression=compression)
     assert dataset.element_spec == (tf.TensorSpec([], tf.int64), tf.TensorSpec([], tf.string))
@@ -68,7 +68,7 @@ def test_tensorflows_files_are_loaded(sess: tf.Session, tmp_path: Path, compress
 
 
 def test_elements_of_tensorflow_of_other_kinds_are_loaded(sess: tf.Session, tmp_path: Path) -> None:
-    """Dicts, tuples, halves, bools, complex numbers of other lengths, long text, nothing at all."""
+    """Dicts, tuples, halves, bools, complex numbers, varying lengths, long text, no elements."""
     found = _elements(sess, Dataset.load(_unpacked("names", tmp_path / "names")))
     assert [one["b"].tolist() for one in found] == [[0, 1], [2, 3], [4, 5]]
     assert [one["a"] for one in found] == [(True, 1.5), (False, -2), (True, 3)]
@@ -83,7 +83,7 @@ def test_elements_of_tensorflow_of_other_kinds_are_loaded(sess: tf.Session, tmp_
 def test_shards_of_tensorflow_are_read_in_the_order_that_is_asked_for(
     sess: tf.Session, tmp_path: Path
 ) -> None:
-    """The reader gets a dataset of the shards."""
+    """The reader function gets a dataset of the shards."""
     path = _unpacked("pairs_in_shards", tmp_path)
     one_by_one = Dataset.load(path, reader_func=lambda shards: shards.flat_map(lambda one: one))
     assert [int(n) for n, _ in _elements(sess, one_by_one)] == [0, 2, 4, 1, 3]
@@ -97,7 +97,7 @@ def test_shards_of_tensorflow_are_read_in_the_order_that_is_asked_for(
 def test_what_is_saved_has_tensorflows_bytes(
     sess: tf.Session, tmp_path: Path, name: str, how: dict[str, Any]
 ) -> None:
-    """All files but the metadata, which name another run at another time."""
+    """All files but the metadata are equal, which name another run and time."""
     sess.run(_pairs().save(str(tmp_path / "ours"), **how))
     theirs = Path(_unpacked(name, tmp_path / "theirs"))
     assert _contents(tmp_path / "ours") == _contents(theirs)
@@ -124,7 +124,7 @@ def _metadata(folder: Path) -> Any:
 def test_compressed_files_hold_the_same_records(
     sess: tf.Session, tmp_path: Path, compression: str
 ) -> None:
-    """Large elements, too, which take several blocks."""
+    """Large elements take several blocks."""
     text = np.random.default_rng(0).bytes(600_000)
     sess.run(Dataset.from_tensors((text, 7)).repeat(2).save(str(tmp_path), compression))
     (shard,) = tmp_path.glob("*/*.shard")
@@ -133,7 +133,7 @@ def test_compressed_files_hold_the_same_records(
 
 
 def test_saving_v2_writes_what_passes(sess: tf.Session, tmp_path: Path) -> None:
-    """The raw op gives the elements; the run is whole at the end, not before."""
+    """The raw op passes elements on; the run is complete only at the end."""
     source, path = Dataset.range(3), str(tmp_path)
     writing = tf.raw_ops.SaveDatasetV2(
         input_dataset=source._variant_tensor, path=path, shard_func_other_args=[],
@@ -163,15 +163,15 @@ def _shard_of_remainder() -> Any:
 
 
 def test_what_is_no_tensor_is_not_saved(sess: tf.Session, tmp_path: Path) -> None:
-    """The error says what to do instead."""
+    """The error has the remedy."""
     sparse = Dataset.from_tensors(tf.SparseTensor([[0]], [1], [1]))
-    with pytest.raises(tf.errors.UnimplementedError, match="map them to their parts"):
+    with pytest.raises(tf.errors.UnimplementedError, match="Map sparse and ragged elements"):
         sess.run(sparse.save(str(tmp_path)))
 
 
 @pytest.mark.parametrize("cut", [1, 20, 60])
 def test_damaged_files_are_errors(sess: tf.Session, tmp_path: Path, cut: int) -> None:
-    """A file that ends early is no end of the data."""
+    """A file that ends early is an error, not the end of the data."""
     for compression in ("", "SNAPPY"):
         path = tmp_path / (compression or "plain")
         sess.run(_pairs().save(str(path), compression))
@@ -182,7 +182,7 @@ def test_damaged_files_are_errors(sess: tf.Session, tmp_path: Path, cut: int) ->
 
 
 def test_damaged_metadata_and_specs_are_errors(sess: tf.Session, tmp_path: Path) -> None:
-    """Neither is guessed; a run's name is a number, so that it leads nowhere else."""
+    """The name of a run must be a number, so that it cannot lead to another folder."""
     path = str(tmp_path)
     sess.run(Dataset.range(2).save(path))
     record = snapshot_pb2.SnapshotMetadataRecord(run_id="../x", version=2, finalized=True)
@@ -206,7 +206,7 @@ def _doubled(calls: list[int], factor: int = 2) -> Any:
 
 
 def test_a_snapshot_is_computed_once(tmp_path: Path) -> None:
-    """Also by another graph; another pipeline has a snapshot of its own."""
+    """Another graph uses it; another pipeline has its own snapshot."""
     calls: list[int] = []
     for _ in range(3):
         with tf.Graph().as_default(), tf.Session() as session:
@@ -224,7 +224,7 @@ def test_a_snapshot_is_computed_once(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_that_was_not_finished_is_begun_anew(sess: tf.Session, tmp_path: Path) -> None:
-    """Only the end makes it whole."""
+    """A run is complete only at its end."""
     calls: list[int] = []
     kept = _doubled(calls).snapshot(str(tmp_path))
     assert len(_elements(sess, kept, most=2)) == 2
@@ -235,7 +235,7 @@ def test_a_snapshot_that_was_not_finished_is_begun_anew(sess: tf.Session, tmp_pa
 
 
 def test_fingerprints_are_those_of_the_pipeline(sess: tf.Session) -> None:
-    """They are equal in another graph; going through the elements changes nothing."""
+    """They are equal in another graph, and do not change by iterating."""
 
     def pipeline(factor: int) -> Any:
         return Dataset.range(4).map(lambda x: x * factor).cache().filter(lambda x: x > 1).batch(2)
@@ -251,7 +251,7 @@ def test_fingerprints_are_those_of_the_pipeline(sess: tf.Session) -> None:
 
 
 def test_files_of_a_loaded_graph_are_asked_for(tmp_path: Path) -> None:
-    """Saving, loading and snapshots of a graph from a file touch what the user allowed."""
+    """Saving, loading and snapshots of a loaded graph need permission."""
     path = str(tmp_path / "saved")
     with tf.Graph().as_default() as graph, tf.Session() as session:
         saving = Dataset.range(3).save(path)

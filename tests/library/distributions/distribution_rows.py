@@ -1,4 +1,4 @@
-"""Expressions over ``tf.distributions``; what TensorFlow builds and answers is stored.
+"""Expressions over ``tf.distributions``; TensorFlow's nodes and values are stored.
 
 ``python scripts/oracle/distributions.py`` writes tests/golden/distributions.json.xz.
 """
@@ -44,7 +44,7 @@ _PAIRS = (
     ("ds.Dirichlet([0.5, 1.0])", "ds.Dirichlet([2.0, 1.5])"),
     ("ds.Normal(0.0, 1.0)", "ds.Uniform(0.0, 1.0)"),
 )
-# Where other nodes give the same numbers, and why.
+# Different nodes with equal numbers, and the reason.
 OTHER_NODES = {
     "ds.Normal([0.5, -1.0], [[1.0], [2.5]]).quantile([0.25, 0.9])": "one op computes it",
     "ds.Normal(tf.constant(0.5, tf.float64), tf.constant(2.0, tf.float64)).quantile([0.25, 0.9])": (
@@ -53,7 +53,7 @@ OTHER_NODES = {
     "ds.Dirichlet([3.0, 1.5]).mode()": "rows of a batch are kept apart",
     "ds.Multinomial(3.0, probs=[0.5, 0.5], validate_args=True).log_prob([1.0, 1.0])": "names",
 }
-# TensorFlow since 2.0 mixes up the rows of a batch there, TensorFlow 1 does not.
+# TensorFlow 2 mixes up the rows of a batch here, TensorFlow 1 does not.
 _LEFT_OUT = {"ds.Dirichlet([[0.5, 3.0], [2.0, 1.5]]).mode()"}
 
 
@@ -108,7 +108,7 @@ def rows() -> list[str]:
 
 
 def describe(tf: Any, row: str) -> dict[str, Any]:
-    """The nodes of an expression, and its value or error."""
+    """Return the nodes of an expression, and its value or error."""
     found: dict[str, Any] = {}
     with tf.Graph().as_default() as graph:
         p = tf.constant(1.5, name="p")

@@ -19,7 +19,7 @@ _STORED: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 @pytest.mark.parametrize("row", distribution_rows.rows())
 def test_a_distribution_answers_as_in_tensorflow(row: str) -> None:
-    """The same nodes, the same numbers, draws included."""
+    """Nodes and values are equal, including samples."""
     wanted = dict(_STORED[row])
     found = distribution_rows.describe(tf, row)
     value, wanted_value = found.pop("value", None), wanted.pop("value", None)
@@ -36,19 +36,19 @@ def test_a_distribution_answers_as_in_tensorflow(row: str) -> None:
 
 
 def test_every_row_is_stored() -> None:
-    """The oracle was asked after the last change."""
+    """Each row has an answer of TensorFlow."""
     assert set(_STORED) == set(distribution_rows.rows())
 
 
 def test_the_mode_of_several_dirichlet_distributions() -> None:
-    """Each has its own; it is NaN where a weight is not above 1."""
+    """The result is NaN where a weight is not above 1."""
     with tf.Graph().as_default(), tf.Session() as sess:
         mode = sess.run(tf.distributions.Dirichlet([[0.5, 3.0], [2.0, 4.0]]).mode())
     np.testing.assert_allclose(mode, [[np.nan, np.nan], [0.25, 0.75]])
 
 
 def test_a_divergence_of_ones_own_classes() -> None:
-    """RegisterKL takes a pair once; subclasses inherit."""
+    """RegisterKL accepts a pair once; subclasses inherit."""
 
     class Mine(tf.distributions.Normal):
         pass
@@ -71,7 +71,7 @@ def test_a_divergence_of_ones_own_classes() -> None:
 
 
 def test_a_distribution_of_ones_own() -> None:
-    """What it defines is enough for the rest; what it does not is named."""
+    """Missing methods follow from defined ones, or raise an error with their name."""
 
     class Always(tf.distributions.Distribution):
         def __init__(self) -> None:
@@ -97,7 +97,7 @@ def test_a_distribution_of_ones_own() -> None:
 
 
 def test_shapes_that_are_known_while_running_only() -> None:
-    """Batches and numbers of draws may be fed."""
+    """Batches and numbers of samples may be fed."""
     with tf.Graph().as_default(), tf.Session() as sess:
         scale = tf.placeholder(tf.float32)
         logits = tf.placeholder(tf.float32)

@@ -1,4 +1,4 @@
-"""Layers of feature columns; what TensorFlow builds and answers is stored.
+"""Layers of feature columns; TensorFlow's nodes and values are stored.
 
 ``python scripts/oracle/feature_columns.py`` writes tests/golden/feature_columns.json.xz.
 """
@@ -144,7 +144,7 @@ def rows() -> list[str]:
 
 
 def describe(tf: Any, row: str) -> dict[str, Any]:
-    """The nodes of an expression, the variables, and the value or error."""
+    """Return the nodes of an expression, the variables, and the value or error."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default() as graph:
         words = Path(folder, "words.txt")
@@ -162,7 +162,7 @@ def describe(tf: Any, row: str) -> dict[str, Any]:
         found["shape"] = str(made.shape)
         found["variables"] = [v.op.name for v in tf.global_variables()]
         found["trained"] = [v.op.name for v in tf.trainable_variables()]
-        # What is learned is zero at first; other numbers show which are used.
+        # Trained variables begin with zeros; other numbers show which are used.
         given = [
             tf.assign(v, tf.reshape(tf.range(1.0, v.shape.num_elements() + 1.0), v.shape))
             for v in tf.global_variables()

@@ -19,7 +19,7 @@ _STORED: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 @pytest.mark.parametrize("row", feature_column_rows.rows())
 def test_a_layer_of_columns_is_tensorflows(row: str) -> None:
-    """The same nodes and variables, the same numbers, the same refusals."""
+    """Nodes, variables, values and errors are equal."""
     wanted = dict(_STORED[row])
     found = feature_column_rows.describe(tf, row)
     value, wanted_value = found.pop("value", None), wanted.pop("value", None)
@@ -29,12 +29,12 @@ def test_a_layer_of_columns_is_tensorflows(row: str) -> None:
 
 
 def test_every_row_is_stored() -> None:
-    """The oracle was asked after the last change."""
+    """Each row has an answer of TensorFlow."""
     assert set(_STORED) == set(feature_column_rows.rows())
 
 
-def test_layers_say_which_variables_and_tensors_are_whose() -> None:
-    """By column; a shared embedding has one variable."""
+def test_layers_give_variables_and_tensors_by_column() -> None:
+    """Variables and tensors are given by column; a shared embedding has one variable."""
     fc = tf.feature_column
     with tf.Graph().as_default():
         features = {"a": [["x"], ["y"]], "b": [["x"], ["z"]], "n": [[1.0], [2.0]]}
@@ -58,7 +58,7 @@ def test_layers_say_which_variables_and_tensors_are_whose() -> None:
 
 
 def test_a_wide_and_deep_model_learns() -> None:
-    """Parsed examples, columns, a loss that falls."""
+    """With parsed examples and columns, the loss decreases."""
     fc = tf.feature_column
     rng = np.random.default_rng(0)
     numbers, words = rng.normal(size=64), rng.choice(["a", "b", "c"], 64)

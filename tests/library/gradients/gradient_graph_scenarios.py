@@ -1,7 +1,7 @@
-"""Small graphs whose gradients' nodes are compared with TensorFlow's, name for name.
+"""Small graphs whose gradient nodes are compared with TensorFlow's, name for name.
 
-Each function takes the module under test and placeholders of the shapes beside it.  TensorFlow's
-own Python reads this file too.
+Each function takes the module under test and placeholders of the shapes beside it. TensorFlow's
+Python reads this file too.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ SCENARIOS |= {
 
 
 def nodes(tf: Any, name: str) -> dict[str, Any]:
-    """The nodes of one scenario with its gradients: by name the op, inputs and keep_dims."""
+    """Return the nodes of one scenario with its gradients: by name the op, inputs and keep_dims."""
     function, shapes = SCENARIOS[name]
     with tf.Graph().as_default() as graph:
         inputs = [tf.placeholder(tf.float32, shape) for shape in shapes]

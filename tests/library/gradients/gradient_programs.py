@@ -1,8 +1,8 @@
-"""Programs whose gradients, and gradients of these, are compared with TensorFlow's numbers.
+"""Programs whose first and second gradients are compared with TensorFlow's numbers.
 
-They go through ops that no single call can show: control flow, lists, arrays, variables, functions.
-Each takes the module under test, its function module and float64 placeholders, and gives what is
-differentiated by these. TensorFlow's own Python reads this file too.
+They cover ops that need a program: control flow, lists, arrays, variables, functions. Each takes
+the module under test, its function module and float64 placeholders, by which its result is
+differentiated. TensorFlow's Python reads this file too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def program(function: Program) -> Program:
 
 
 def values(tf: Any, defun: Any, name: str) -> list[Any]:
-    """The result, its gradients, and the gradients of these; or the class of the error."""
+    """Return the result, its first and its second gradients; or the class of the error."""
     with tf.Graph().as_default():
         x, y = (tf.placeholder(tf.float64, [2, 3]) for _ in range(2))
         try:
@@ -37,7 +37,7 @@ def values(tf: Any, defun: Any, name: str) -> list[Any]:
             weighed = [tf.reduce_sum(g * (y + 0.5)) for g in dense]
             fetched: list[Any] = [result, *dense]
             shown: list[Any] = [g is None for g in first]
-            # What fails may leave the graph in the middle of a loop.
+            # A failure may leave the graph in the context of a loop.
             initialize = tf.global_variables_initializer()
         except (LookupError, TypeError, ValueError) as error:
             return [type(error).__name__]
@@ -60,7 +60,7 @@ def values(tf: Any, defun: Any, name: str) -> list[Any]:
 
 
 def slopes(tf: Any, defun: Any, name: str) -> tuple[float, float]:
-    """The slope along a direction by gradients, and by differences."""
+    """Return the slope along a direction, by gradients and by differences."""
     with tf.Graph().as_default():
         x, y = (tf.placeholder(tf.float64, [2, 3]) for _ in range(2))
         result = PROGRAMS[name](tf, defun, x, y)
@@ -90,7 +90,7 @@ def cond_v1(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def cond_other(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """The branch that does not use one input."""
+    """The taken branch does not use one input."""
     return tf.cond(tf.reduce_sum(x) < 0.0, lambda: x * y, lambda: tf.sin(y))
 
 
@@ -126,7 +126,7 @@ def _branches(tf: Any, defun: Any) -> Any:
 
 @program
 def if_op(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """If without state or with it has no gradient in TensorFlow's raw form but by functions."""
+    """In raw form TensorFlow's If has a gradient only through functions."""
     product, ratio = _branches(tf, defun)
     return tf.raw_ops.If(
         cond=tf.reduce_sum(x) > 0.0, input=[x, y], then_branch=product, else_branch=ratio,
@@ -161,7 +161,7 @@ def cond_v2(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def while_v2(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """StatelessWhile, whose values go into lists of tensors."""
+    """StatelessWhile, whose values go into tensor lists."""
     tf.enable_control_flow_v2()
     try:
         step = lambda i, v: (i + 1, v * tf.sin(y) + x)  # noqa: E731
@@ -268,7 +268,7 @@ def list_pieces(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def resource_reads(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """Variables beside what is differentiated."""
+    """Variables that do not depend on the inputs."""
     held = tf.Variable(np.array([[2.0, 3.0, 4.0], [0.5, 1.0, 1.5]]), use_resource=True)
     rows = tf.raw_ops.ResourceGather(resource=held.handle, indices=[1, 0], dtype=tf.float64)
     return x * held.read_value() + y * rows
@@ -276,7 +276,7 @@ def resource_reads(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def by_variable(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """What comes back to a variable, dense and by rows."""
+    """Gradients by a variable, dense and as rows."""
     held = tf.Variable(np.array([[2.0, 3.0, 4.0], [0.5, 1.0, 1.5]]), use_resource=True)
     loss = tf.reduce_sum(x * held) + tf.reduce_sum(tf.gather(held, [1, 1]) * y)
     return tf.convert_to_tensor(tf.gradients(loss * loss, held)[0])
@@ -284,7 +284,7 @@ def by_variable(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def by_ref_variable(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """The same by a reference, through a loop and a cond."""
+    """Gradients by a reference variable, through a loop and a cond."""
     held = tf.Variable(np.array([[2.0, 3.0, 4.0], [0.5, 1.0, 1.5]]), use_resource=False)
     loop = tf.while_loop(
         lambda i, v: i < 2, lambda i, v: (i + 1, v * held), [tf.constant(0), x]
@@ -304,13 +304,13 @@ def blocks(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def rounded(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """Ops that pass nothing back beside what does."""
+    """Ops without gradients beside ops with gradients."""
     return tf.floor(x) * y + tf.ceil(y) * x + tf.round(x) + tf.math.rint(y) + x // y
 
 
 @program
 def prevented(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """PreventGradient refuses."""
+    """PreventGradient raises an error."""
     return tf.raw_ops.PreventGradient(input=x * y, message="no")
 
 
@@ -346,7 +346,7 @@ def ragged_variant(tf: Any, defun: Any, x: Any, y: Any) -> Any:
 
 @program
 def mean_over_int64(tf: Any, defun: Any, x: Any, y: Any) -> Any:
-    """A mean over axes of int64, of sizes nobody knows while building."""
+    """A mean over axes of type int64, with sizes unknown while building."""
     unknown = tf.placeholder_with_default(x, [None, None])
     axes = tf.placeholder_with_default(np.array([1], np.int64), [1])
     return unknown * tf.reduce_mean(tf.square(unknown), axes, keepdims=True) * y

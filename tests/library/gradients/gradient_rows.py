@@ -1,7 +1,7 @@
-"""Rows of gradient_rows.txt: expressions whose gradients' nodes are compared with TensorFlow's.
+"""Rows of gradient_rows.txt: expressions whose gradient nodes are compared with TensorFlow's.
 
-A row is an expression over `tf` and the tensors below; gradients are taken by every one of these
-that it names and that can have any. TensorFlow's own Python reads this file too.
+A row is an expression over `tf` and the tensors below; gradients are taken by all differentiable
+tensors that it names. TensorFlow's Python reads this file too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def rows() -> list[str]:
 
 
 def nodes(tf: Any, row: str) -> dict[str, Any]:
-    """The graph of a row and its gradients: by name each node's op and inputs, or the error."""
+    """Return the graph of a row and its gradients.
+
+    Each node's op and inputs by name, or the error.
+    """
     code = compile(row, "<row>", "eval")
     used = set(code.co_names) | {
         name for inner in code.co_consts if hasattr(inner, "co_names") for name in inner.co_names
@@ -89,12 +92,12 @@ def nodes(tf: Any, row: str) -> dict[str, Any]:
 
 
 def _attrs(node: Any) -> dict[str, str]:
-    """The attrs that are numbers, words, types or lists of these, as text."""
+    """Return the attrs that are numbers, words, types or lists of these, as text."""
     found = {}
     for name, value in node.attr.items():
         if name in ("_has_manual_control_dependencies", "message"):
-            # A mark that later versions of TensorFlow make for their own statistics; a text that
-            # Python 3 spoils there.
+            # Later versions of TensorFlow mark nodes for their own statistics, and Python 3 changes
+            # this text.
             continue
         kind = value.WhichOneof("value")
         if kind in ("i", "f", "b", "s", "type"):

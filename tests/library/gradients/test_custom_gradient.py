@@ -1,4 +1,4 @@
-"""``tf.custom_gradient``: functions that say themselves what their gradient is."""
+"""``tf.custom_gradient``: functions with their own gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _run(fetches: Any) -> Any:
 
 
 def test_own_gradient_takes_the_place_of_the_computed_one() -> None:
-    """The classic that overflows without it."""
+    """The example overflows without the custom gradient."""
 
     @tf.custom_gradient
     def log1pexp(x: tf.Tensor) -> Any:
@@ -41,7 +41,7 @@ def test_own_gradient_takes_the_place_of_the_computed_one() -> None:
 
 
 def test_one_gradient_for_each_argument() -> None:
-    """None where nothing flows; arguments need not be tensors."""
+    """A gradient may be None; arguments need not be tensors."""
 
     @tf.custom_gradient
     def scaled(a: Any, b: Any) -> Any:
@@ -55,7 +55,7 @@ def test_one_gradient_for_each_argument() -> None:
 
 
 def test_methods_may_be_decorated() -> None:
-    """They get their object as usual."""
+    """Methods get their object as usual."""
 
     class Scale:
         factor = 3.0
@@ -71,7 +71,7 @@ def test_methods_may_be_decorated() -> None:
 
 
 def test_keyword_arguments_are_refused() -> None:
-    """As in TensorFlow's graphs."""
+    """Keyword arguments are refused, as in TensorFlow's graphs."""
 
     @tf.custom_gradient
     def same(x: tf.Tensor) -> Any:
@@ -82,7 +82,7 @@ def test_keyword_arguments_are_refused() -> None:
 
 
 def test_decorated_function_keeps_its_name() -> None:
-    """And its docstring."""
+    """The docstring is kept, too."""
 
     @tf.custom_gradient
     def same(x: tf.Tensor) -> Any:
@@ -94,7 +94,7 @@ def test_decorated_function_keeps_its_name() -> None:
 
 
 def test_own_gradient_within_a_loop() -> None:
-    """What the gradient takes from forward is saved in every iteration."""
+    """Forward values that the gradient needs are saved in every iteration."""
 
     @tf.custom_gradient
     def square(x: tf.Tensor) -> Any:
@@ -106,7 +106,7 @@ def test_own_gradient_within_a_loop() -> None:
 
 
 def test_gradient_passes_through() -> None:
-    """A rounding whose gradient is that of the identity."""
+    """A rounding has the gradient of the identity."""
     x = tf.constant([1.2, 2.7])
     y = tf.grad_pass_through(tf.round)(x)
     assert _run(y).tolist() == [1.0, 3.0]
@@ -114,7 +114,7 @@ def test_gradient_passes_through() -> None:
 
 
 def test_recomputed_function_has_the_same_gradient() -> None:
-    """What it reads is a variable, which gets its gradient too."""
+    """The function reads a variable, which gets its gradient as well."""
     x = tf.constant([1.0, 2.0])
     v = tf.Variable([3.0, 4.0], use_resource=True)
 
@@ -130,7 +130,7 @@ def test_recomputed_function_has_the_same_gradient() -> None:
 
 
 def test_recomputed_function_is_built_twice() -> None:
-    """Once forward and once in the gradient, with the variables of the first time."""
+    """The second time is in the gradient, with the variables of the first."""
     calls: list[tf.Tensor] = []
 
     def f(a: tf.Tensor) -> tf.Tensor:

@@ -29,7 +29,7 @@ def test_gradients_make_tensorflows_nodes(name: str) -> None:
 
 
 def test_batches_that_are_known_to_agree_need_no_sum() -> None:
-    """An unknown side of the matrices does not bring in the sum over repeated batches."""
+    """An unknown side of the matrices does not require the sum over repeated batches."""
     with tfnb.Graph().as_default() as graph:
         x, y = (
             tfnb.placeholder(tfnb.float32, [2, None, 3]),
@@ -40,7 +40,7 @@ def test_batches_that_are_known_to_agree_need_no_sum() -> None:
 
 
 def test_the_stacked_gradient_of_an_unstacked_array_has_its_elements_shape() -> None:
-    """The handle of the array knows the shape, as in TensorFlow; the attribute says nothing."""
+    """The handle of the array has the shape, as in TensorFlow; the attribute has none."""
     with tfnb.Graph().as_default():
         x = tfnb.placeholder(tfnb.float32, [None, 3])
         (slope,) = tfnb.gradients(tfnb.map_fn(lambda row: row * row, x), x)
@@ -51,7 +51,7 @@ def test_the_stacked_gradient_of_an_unstacked_array_has_its_elements_shape() -> 
 
 
 def test_the_gradient_of_a_gathered_concat_has_tensorflows_nodes() -> None:
-    """Where the slices end is gathered along an axis made positive."""
+    """The ends of the slices are gathered along a positive axis."""
     with tfnb.Graph().as_default() as graph:
         x = tfnb.placeholder(tfnb.float32, [2, 3])
         tfnb.gradients(tfnb.gather(tfnb.concat([x, x], 0), [0]), x)

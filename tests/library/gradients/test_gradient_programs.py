@@ -1,4 +1,4 @@
-"""Gradients through control flow, lists, arrays and variables are TensorFlow's, twice."""
+"""First and second gradients through control flow, lists, arrays and variables are TensorFlow's."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import tfnb
 from tests.library.gradients.gradient_programs import PROGRAMS, slopes, values
 from tfnb.framework.functions import function
 
-_WANTED = json.loads((Path(__file__).parents[2] / "golden/gradient_programs.json").read_text())
-# These are no derivatives, or there are none.
+_WANTED = json.loads((Path(__file__).parents[1] / "golden/gradient_programs.json").read_text())
+# Their gradients are not derivatives, or do not exist.
 _NO_SLOPE = frozenset(["prevented"])
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_gradients_are_tensorflows(name: str) -> None:
-    """The result, its gradients, and the gradients of these; None and errors where TensorFlow's."""
+    """Results, first and second gradients are equal, including None and errors."""
     found, wanted = values(tfnb, function, name), list(_WANTED[name])
     assert len(found) == len(wanted), (found, wanted)
     for here, there in zip(found, wanted, strict=True):
@@ -31,7 +31,7 @@ def test_gradients_are_tensorflows(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - _NO_SLOPE))
 def test_gradients_are_derivatives(name: str) -> None:
-    """Along a direction, where differences of the values say the same."""
+    """Gradients along a direction agree with differences of values."""
     if isinstance(_WANTED[name][-1], str) and len(_WANTED[name]) == 1:
         pytest.skip("TensorFlow has no gradient")
     by_gradients, by_differences = slopes(tfnb, function, name)

@@ -1,7 +1,6 @@
 """``tf.gradients`` and ``tf.hessians``: options, overrides, sums, errors.
 
-What gradients of loops and branches look like and compute is compared with TensorFlow in
-test_control_flow_graphs.py.
+Gradients of loops and branches are compared with TensorFlow in test_control_flow_graphs.py.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def _run(fetches: Any, feed: Any = None) -> Any:
 
 
 def test_gradient_of_a_product(x: tf.Tensor) -> None:
-    """Each argument gets the other one, and one that is both gets both."""
+    """Each argument gets the other one; an argument used twice gets both."""
     w = tf.constant([4.0, 5.0, 6.0])
     dx, dw = tf.gradients(x * w, [x, w])
     (square,) = tf.gradients(x * x, x)
@@ -48,25 +47,25 @@ def test_gradient_of_a_product(x: tf.Tensor) -> None:
 
 
 def test_gradients_of_several_add_up(x: tf.Tensor) -> None:
-    """The sum of ys is what is differentiated."""
+    """The sum of ys is differentiated."""
     (dx,) = tf.gradients([x * 2.0, x * 3.0], x)
     assert _run(dx).tolist() == [5.0, 5.0, 5.0]
 
 
-def test_grad_ys_weigh(x: tf.Tensor) -> None:
-    """They take the place of ones."""
+def test_grad_ys_weight_the_results(x: tf.Tensor) -> None:
+    """grad_ys replace the ones."""
     (dx,) = tf.gradients(x * 2.0, x, grad_ys=[[1.0, 10.0, 100.0]])
     assert _run(dx).tolist() == [2.0, 20.0, 200.0]
 
 
 def test_gradient_by_itself_is_one(x: tf.Tensor) -> None:
-    """The x that is the y."""
+    """An x that is the y has the gradient one."""
     y = x * 2.0
     assert _run(tf.gradients(y, y)[0]).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_unconnected_gives_none_or_zeros(x: tf.Tensor) -> None:
-    """As the caller likes."""
+    """unconnected_gradients chooses None or zeros."""
     other = tf.constant([1.0, 1.0])
     assert tf.gradients(x, other) == [None]
     (zeros,) = tf.gradients(x, other, unconnected_gradients=tf.UnconnectedGradients.ZERO)
@@ -76,7 +75,7 @@ def test_unconnected_gives_none_or_zeros(x: tf.Tensor) -> None:
 
 
 def test_integers_are_constants() -> None:
-    """Nothing flows through them."""
+    """No gradient flows through integers."""
     i = tf.constant([1, 2])
     assert tf.gradients(i * 2, i) == [None]
     y = tf.cast(tf.cast(tf.constant([1.5]), tf.int32), tf.float32)
@@ -84,7 +83,7 @@ def test_integers_are_constants() -> None:
 
 
 def test_stop_gradients_cut_paths(x: tf.Tensor) -> None:
-    """As tf.stop_gradient would have."""
+    """The gradient is that with tf.stop_gradient."""
     y = x * 2.0
     assert _run(tf.gradients(x + y, x)[0]).tolist() == [3.0] * 3
     assert _run(tf.gradients(x + y, x, stop_gradients=[y])[0]).tolist() == [1.0] * 3
@@ -100,14 +99,14 @@ def test_stop_gradients_cut_paths(x: tf.Tensor) -> None:
     ],
 )
 def test_aggregation_methods_give_the_same_sum(x: tf.Tensor, method: int) -> None:
-    """However it is added up."""
+    """Every method gives the same sum."""
     y = x + x * 2.0 + tf.exp(x * 0.0) + x * x
     (dx,) = tf.gradients(y, x, aggregation_method=method)
     np.testing.assert_allclose(_run(dx), [5.0, 7.0, 9.0])
 
 
 def test_unknown_aggregation_method_is_refused(x: tf.Tensor) -> None:
-    """There are three."""
+    """Three methods are accepted."""
     with pytest.raises(ValueError, match="Invalid `aggregation_method` specified 9"):
         tf.gradients(x, x, aggregation_method=9)
 
@@ -121,7 +120,7 @@ def test_gate_gradients_waits_for_all(graph: tf.Graph, x: tf.Tensor) -> None:
 
 
 def test_gradients_go_to_the_device_of_their_operation() -> None:
-    """If they are to be colocated."""
+    """colocate_gradients_with_ops places them there."""
     with tf.device("/cpu:0"):
         x = tf.constant([1.0])
         y = tf.exp(x)
@@ -132,7 +131,7 @@ def test_gradients_go_to_the_device_of_their_operation() -> None:
 
 
 def test_name_is_the_scope_of_all(graph: tf.Graph, x: tf.Tensor) -> None:
-    """Made unique, and within the current scope."""
+    """The name is made unique within the current scope."""
     with tf.name_scope("outer"):
         first = tf.gradients(tf.exp(x), x, name="back")[0]
         second = tf.gradients(tf.exp(x), x, name="back")[0]
@@ -141,7 +140,7 @@ def test_name_is_the_scope_of_all(graph: tf.Graph, x: tf.Tensor) -> None:
 
 
 def test_registered_gradient_overrides(graph: tf.Graph, x: tf.Tensor) -> None:
-    """Operations made under the override have the other gradient."""
+    """Operations made under the override use the other gradient."""
     name = f"TestFive{next(_numbers)}"
 
     @tf.RegisterGradient(name)
@@ -155,7 +154,7 @@ def test_registered_gradient_overrides(graph: tf.Graph, x: tf.Tensor) -> None:
 
 
 def test_operation_without_gradient_is_named(x: tf.Tensor) -> None:
-    """Only where the gradient is needed."""
+    """The error is raised only if the gradient is needed."""
     name = f"TestMissing{next(_numbers)}"
     with tf.get_default_graph().gradient_override_map({"Exp": name}):
         y = tf.exp(x, name="mine")
@@ -165,7 +164,7 @@ def test_operation_without_gradient_is_named(x: tf.Tensor) -> None:
 
 
 def test_gradient_function_must_give_one_for_each_input(x: tf.Tensor) -> None:
-    """The operation is shown."""
+    """The error names the operation."""
     name = f"TestTwo{next(_numbers)}"
     tf.RegisterGradient(name)(lambda op, grad: [grad, grad])
     with tf.get_default_graph().gradient_override_map({"Exp": name}):
@@ -175,7 +174,7 @@ def test_gradient_function_must_give_one_for_each_input(x: tf.Tensor) -> None:
 
 
 def test_gradient_of_wrong_shape_is_refused(x: tf.Tensor) -> None:
-    """The operation, the input and both shapes are named."""
+    """The error names the operation, the input and both shapes."""
     name = f"TestShape{next(_numbers)}"
     tf.RegisterGradient(name)(lambda op, grad: tf.ones([7]))
     with tf.get_default_graph().gradient_override_map({"Exp": name}):
@@ -185,7 +184,7 @@ def test_gradient_of_wrong_shape_is_refused(x: tf.Tensor) -> None:
 
 
 def test_gradient_of_wrong_kind_is_refused(x: tf.Tensor) -> None:
-    """Tensors and IndexedSlices only."""
+    """Only tensors and IndexedSlices are accepted."""
     name = f"TestKind{next(_numbers)}"
     tf.RegisterGradient(name)(lambda op, grad: 5.0)
     with tf.get_default_graph().gradient_override_map({"Exp": name}):
@@ -195,7 +194,7 @@ def test_gradient_of_wrong_kind_is_refused(x: tf.Tensor) -> None:
 
 
 def test_gather_gives_indexed_slices() -> None:
-    """Only the rows that were taken; several gathers are put one after another."""
+    """The slices have only the gathered rows; several gathers are concatenated."""
     table = tf.constant(np.arange(10.0, dtype=np.float32).reshape(5, 2))
     (one,) = tf.gradients(tf.gather(table, [3, 1]), table)
     (two,) = tf.gradients([tf.gather(table, [3, 1]), tf.gather(table, [3])], table)
@@ -206,7 +205,7 @@ def test_gather_gives_indexed_slices() -> None:
 
 
 def test_dense_and_sparse_gradients_add_up_dense() -> None:
-    """As soon as one of them touches all rows."""
+    """The sum is dense as soon as one gradient is."""
     table = tf.constant(np.zeros((3, 2), np.float32))
     (grad,) = tf.gradients([tf.gather(table, [1, 1]), table * 2.0], table)
     assert isinstance(grad, tf.Tensor)
@@ -214,7 +213,7 @@ def test_dense_and_sparse_gradients_add_up_dense() -> None:
 
 
 def test_gather_from_a_resource_variable_in_nested_loops() -> None:
-    """Its slices are accumulated over both loops; TensorFlow fails here."""
+    """Slices are accumulated over both loops; TensorFlow fails here."""
     start = np.arange(10.0, dtype=np.float32).reshape(5, 2) / 10.0
     variable = tf.Variable(start, use_resource=True)
 
@@ -246,20 +245,20 @@ def test_gradient_with_respect_to_an_intermediate(x: tf.Tensor) -> None:
 
 
 def test_second_gradient(x: tf.Tensor) -> None:
-    """A gradient can be differentiated like anything else."""
+    """A gradient is differentiable."""
     (first,) = tf.gradients(x * x * x, x)
     (second,) = tf.gradients(first, x)
     assert _run(second).tolist() == [6.0, 12.0, 18.0]
 
 
 def test_hessian_is_a_matrix(x: tf.Tensor) -> None:
-    """Second derivatives by every pair of elements."""
+    """The elements are second derivatives by all pairs of elements."""
     (hessian,) = tf.hessians(tf.reduce_sum(x * x * x) + x[0] * x[1] * 7.0, x)
     assert _run(hessian).tolist() == [[6.0, 7.0, 0.0], [7.0, 12.0, 0.0], [0.0, 0.0, 18.0]]
 
 
 def test_hessian_of_a_matrix_has_four_dimensions() -> None:
-    """The shape of x, twice."""
+    """Its shape is the shape of x, twice."""
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     (hessian,) = tf.hessians(tf.reduce_sum(x * x), x)
     value = _run(hessian)
@@ -281,14 +280,14 @@ def test_hessian_of_a_matrix_has_four_dimensions() -> None:
 def test_weights_must_fit(
     dtype: Any, arguments: dict[str, Any], kind: type[Exception], text: str
 ) -> None:
-    """Number and kind of grad_ys."""
+    """Number and types of grad_ys are checked."""
     x = tf.placeholder(dtype, [])
     with pytest.raises(kind, match=text):
         tf.gradients(x, x, **arguments)
 
 
 def test_gradient_leaves_the_loop_it_is_in_only_through_constants() -> None:
-    """A gradient by the first value of a variable would need all iterations."""
+    """A gradient by the initial value of a loop variable would need all iterations."""
     x = tf.constant(2.0, name="x")
 
     def body(i: tf.Tensor, a: tf.Tensor) -> Any:
@@ -299,7 +298,7 @@ def test_gradient_leaves_the_loop_it_is_in_only_through_constants() -> None:
 
 
 def test_second_gradient_of_a_loop_is_refused() -> None:
-    """As in TensorFlow 1."""
+    """The error is that of TensorFlow 1."""
     x = tf.constant(2.0)
     loop = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x])
     (first,) = tf.gradients(loop[1], x)
@@ -308,7 +307,7 @@ def test_second_gradient_of_a_loop_is_refused() -> None:
 
 
 def test_loop_without_context_is_named() -> None:
-    """A graph that was imported as a bare GraphDef says nothing of its loops."""
+    """A bare GraphDef has no contexts for its loops."""
     with tf.Graph().as_default() as inner:
         tf.identity(tf.while_loop(lambda a: a < 3.0, lambda a: a * 2.0, [1.0]), name="out")
     (out,) = tf.import_graph_def(inner.as_graph_def(), return_elements=["out:0"], name="in")

@@ -1,4 +1,4 @@
-"""Functions of tf.image compute what TensorFlow's compute."""
+"""Functions of tf.image compute TensorFlow's results."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_value_is_tensorflows(row: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
 
 
-def test_ssim_wants_images_as_large_as_its_window() -> None:
-    """The check runs before the convolution, as in TensorFlow."""
+def test_ssim_needs_images_as_large_as_its_window() -> None:
+    """The size is checked before the convolution, as in TensorFlow."""
     with tf.Graph().as_default(), tf.Session() as session:
         small = tf.placeholder(tf.float32, [None, None, 1])
         likeness = tf.image.ssim(small, small, 1.0)
@@ -47,7 +47,7 @@ def test_ssim_wants_images_as_large_as_its_window() -> None:
 
 
 def test_nothing_is_reversed_along_whatever_axes() -> None:
-    """Axes are not looked at where there is no element, as in TensorFlow."""
+    """Axes are not checked if there is no element, as in TensorFlow."""
     with tf.Graph().as_default(), tf.Session() as session:
         empty, axis = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
         reverse = tf.reverse(empty, axis)
@@ -57,7 +57,7 @@ def test_nothing_is_reversed_along_whatever_axes() -> None:
 
 
 def test_images_without_rank_are_seen_as_one_image_or_a_batch_as_they_are_fed() -> None:
-    """Turns ask for the rank as the step runs; what pads and crops takes one image."""
+    """Rotations read the rank at run time; padding and cropping accept one image."""
     one = np.arange(12.0).reshape(2, 3, 2)
     with tf.Graph().as_default(), tf.Session() as session:
         image, fraction = tf.placeholder(tf.float32), tf.placeholder(tf.float32, [])
@@ -77,7 +77,7 @@ def test_images_without_rank_are_seen_as_one_image_or_a_batch_as_they_are_fed() 
 
 
 def test_a_sparse_shape_that_is_too_small_is_refused_as_the_step_runs() -> None:
-    """The old shape is known only then."""
+    """The shape is known only at run time."""
     with tf.Graph().as_default(), tf.Session() as session:
         old = tf.placeholder(tf.int64, [1])
         sparse = tf.SparseTensor([[1]], [5.0], old)

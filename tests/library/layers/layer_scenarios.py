@@ -1,8 +1,8 @@
-"""Layers and recurrent networks, to be built and run with TensorFlow and with tfnb alike.
+"""Layers and recurrent networks, built and run in the same way with TensorFlow and with tfnb.
 
-A program builds into the default graph and gives what is fetched. Its nodes, collections and
-values are compared; the graph's seed is set, so that random first values are equal too.
-``scripts/oracle/layers.py`` stores what TensorFlow makes of them.
+A program builds into the default graph and returns the fetches. Its nodes, collections and values
+are compared; the graph's seed is set, so that random initial values are equal too.
+``scripts/oracle/layers.py`` stores TensorFlow's results.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-# Their nodes differ: gradients of reductions, and what TensorFlow 2 builds for ones_like and for
-# sparse inputs.
+# Their nodes differ: gradients of reductions, and TensorFlow 2's nodes for ones_like and sparse
+# inputs.
 VALUES_ONLY: set[str] = set()
 
 
 def program(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program whose nodes and values are compared."""
+    """Register a program whose nodes and values are compared."""
     PROGRAMS[build.__name__.removeprefix("_")] = build
     return build
 
 
 def values_only(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program whose values alone are compared."""
+    """Register a program of which only values are compared."""
     VALUES_ONLY.add(build.__name__.removeprefix("_"))
     return program(build)
 
 
 def numbers(*shape: int) -> np.ndarray[Any, Any]:
-    """Numbers between -1 and 1 that are the same everywhere."""
+    """Return numbers between -1 and 1 that are equal on every machine."""
     count = int(np.prod(shape))
     return (
         exact_numbers.sin(np.arange(count, dtype=np.float64) * 1.7)
@@ -48,7 +48,7 @@ def numbers(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def answer(tf: Any, build: Callable[[Any], Any]) -> dict[str, Any]:
-    """What a program makes: nodes, collections, shapes and values, or its error."""
+    """Return nodes, collections, shapes and values of a program, or its error."""
     with tf.Graph().as_default() as graph, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tf.set_random_seed(7)

@@ -1,4 +1,4 @@
-"""Recurrent networks, more programs of layer_scenarios.py."""
+"""Recurrent networks: further programs for layer_scenarios.py."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _dropout_wrapper(tf: Any) -> Any:
     cell = tf.nn.rnn_cell.DropoutWrapper(
         tf.nn.rnn_cell.BasicLSTMCell(3), 0.9, output_keep_prob=0.5, state_keep_prob=0.7, seed=3
     )
-    # Steps side by side would draw their numbers in any order.
+    # Parallel iterations would draw their random numbers in any order.
     return tf.nn.dynamic_rnn(cell, _sequence(tf), dtype=tf.float32, parallel_iterations=1)
 
 

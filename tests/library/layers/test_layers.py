@@ -1,6 +1,6 @@
-"""Layers and recurrent networks are built, and compute, as TensorFlow's.
+"""Layers and recurrent networks are built, and compute, as in TensorFlow.
 
-The programs stand in layer_scenarios.py and rnn_scenarios.py, TensorFlow's answers in
+The programs are in layer_scenarios.py and rnn_scenarios.py, TensorFlow's answers in
 golden/layers.json.xz.
 """
 
@@ -25,7 +25,7 @@ _ANSWERS: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_program_is_as_in_tensorflow(name: str) -> None:
-    """The same nodes, attributes, collections, shapes, values and errors."""
+    """Nodes, attributes, collections, shapes, values and errors equal TensorFlow's."""
     expected = _ANSWERS[name]
     actual = json.loads(json.dumps(answer(tf, PROGRAMS[name])))
     assert expected.get("error") == actual.get("error")
@@ -44,7 +44,7 @@ def test_program_is_as_in_tensorflow(name: str) -> None:
 
 
 def test_layer_tells_its_variables_and_sizes() -> None:
-    """A layer that is not trained has no trainable weights, and counts its numbers."""
+    """A layer that is not trainable has no trainable weights; count_params counts all."""
     with tf.Graph().as_default():
         layer = tf.layers.Dense(2, name="d")
         with pytest.raises(ValueError, match="has not been used yet"):
@@ -61,7 +61,7 @@ def test_layer_tells_its_variables_and_sizes() -> None:
 
 
 def test_losses_and_updates_know_their_inputs() -> None:
-    """A loss or update is found by the inputs that it was made for."""
+    """A loss or update is found by the inputs for which it was made."""
     with tf.Graph().as_default():
         x = tf.ones([2, 3])
         layer = tf.layers.Layer()
@@ -109,6 +109,6 @@ def test_losses_and_updates_know_their_inputs() -> None:
     ],
 )
 def test_arguments_that_make_no_layer(build: Any, error: type[Exception], match: str) -> None:
-    """Wrong arguments are refused where the layer is made."""
+    """Wrong arguments are refused when the layer is made."""
     with tf.Graph().as_default(), pytest.raises(error, match=match):
         build()

@@ -1,4 +1,4 @@
-"""tf.vectorized_map, beside what tests/golden/single_calls/vectorized_map.md has."""
+"""tf.vectorized_map, beyond tests/golden/single_calls/vectorized_map.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 
 def test_gradients_pass_through(sess: tf.Session) -> None:
-    """Those of slices and of what all calls share; second ones stop at the loop, and say so."""
+    """Gradients of slices and of captured tensors are right; second ones raise an error."""
     x, w = tf.constant(ROWS), tf.constant([1.0, 2.0])
     y = tf.vectorized_map(lambda row: tf.reduce_sum(row**3 * w), x)
     by_x, by_w = tf.gradients(y, [x, w])
@@ -35,7 +35,7 @@ def test_gradients_pass_through(sess: tf.Session) -> None:
 
 
 def test_a_gradient_for_each_example(sess: tf.Session) -> None:
-    """Of a variable, inside of the function."""
+    """The function differentiates by a variable."""
     v = tf.Variable([1.0, 2.0], use_resource=True)
     sess.run(v.initializer)
     each = tf.vectorized_map(lambda row: tf.gradients(tf.tensordot(row, v, 1) ** 2, v)[0], ROWS)
@@ -43,7 +43,7 @@ def test_a_gradient_for_each_example(sess: tf.Session) -> None:
 
 
 def test_it_is_used_in_loops_conds_functions_and_datasets(sess: tf.Session) -> None:
-    """Wherever graphs are built."""
+    """Loops, conds, functions and datasets may contain it."""
 
     def double(x: Any) -> Any:
         return tf.vectorized_map(lambda row: row * 2, x)
@@ -59,7 +59,7 @@ def test_it_is_used_in_loops_conds_functions_and_datasets(sess: tf.Session) -> N
 
 
 def test_it_is_used_with_functional_control_flow(sess: tf.Session) -> None:
-    """Loops and conds of functions around it and in it."""
+    """Loops and conds of functions may be around it and in it."""
     tf.enable_control_flow_v2()
     try:
         x = tf.constant(ROWS)
@@ -76,7 +76,7 @@ def test_it_is_used_with_functional_control_flow(sess: tf.Session) -> None:
 
 
 def test_rows_of_ragged_tensors_may_differ_in_length(sess: tf.Session) -> None:
-    """Where TensorFlow's are refused when it runs."""
+    """TensorFlow refuses these at run time."""
     ragged = tf.ragged.constant([[1, 2], [3], []])
     assert sess.run(tf.vectorized_map(tf.reduce_sum, ragged)).tolist() == [3, 3, 0]
 
@@ -96,7 +96,7 @@ def test_python_state_sees_one_call(sess: tf.Session) -> None:
 
 
 def test_too_few_slices_are_an_error(sess: tf.Session) -> None:
-    """One may be broadcast, two may not."""
+    """One slice is broadcast, two for three are an error."""
     pairs = tf.vectorized_map(lambda both: both[0] + both[1], (ROWS, np.ones(2, np.float32)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="index 2"):
         sess.run(pairs)

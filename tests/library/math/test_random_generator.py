@@ -1,4 +1,7 @@
-"""Generators whose state is a variable: kept, set, shared; numbers are in function_rows.py."""
+"""Generators whose state is a variable: keeping, setting, sharing.
+
+Numbers are in function_rows.py.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ Generator = tf.random.Generator
 
 
 def test_draws_of_several_steps_go_on() -> None:
-    """Two steps give what one draw of as many numbers gives in blocks; a reset begins anew."""
+    """Two steps continue the blocks of one sequence; a reset begins anew."""
     with tf.Graph().as_default(), tf.Session() as session:
         generator = Generator.from_seed(3)
         numbers = generator.uniform([4])
@@ -25,7 +28,7 @@ def test_draws_of_several_steps_go_on() -> None:
 
 
 def test_a_copy_begins_where_the_other_began() -> None:
-    """And the graph's own generator is made once."""
+    """The copy has the same state; the graph's global generator is made once."""
     with tf.Graph().as_default(), tf.Session() as session:
         one = Generator.from_seed(5)
         other = Generator(copy_from=one)
@@ -37,7 +40,7 @@ def test_a_copy_begins_where_the_other_began() -> None:
 
 
 def test_what_cannot_be_done_is_said() -> None:
-    """No state, an algorithm that draws nothing, integers without a limit, a split."""
+    """A missing state, unknown algorithms, integers without a limit, and splits are refused."""
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="needs `state`"):
             Generator()

@@ -19,7 +19,7 @@ ROWS, CLASSES = 6, 4
 
 
 def data(seed: int) -> dict[str, Any]:
-    """One batch of everything that a scenario may feed."""
+    """Return one batch of data for all scenarios."""
     rng = RandomNumbers(seed)
     return {
         "floats": rng.normal(size=(ROWS, CLASSES)).astype(np.float32),
@@ -40,7 +40,7 @@ SCENARIOS: dict[str, Any] = {}
 
 
 def scenario(name: str, build: Callable[[Any, Callable[..., Any]], Any]) -> None:
-    """Add one; ``build(tf, feed)`` gives tensors, ``feed(name, shape)`` a placeholder."""
+    """Add a scenario; ``build(tf, feed)`` returns tensors, ``feed(name, shape)`` a placeholder."""
     assert name not in SCENARIOS
     SCENARIOS[name] = build
 
@@ -280,7 +280,7 @@ scenario(
 
 
 def _sparse(tf: Any, feed: Any) -> Any:
-    """The labels that are less than the number of classes, as a SparseTensor."""
+    """Return the labels below the number of classes, as a SparseTensor."""
     some = feed("some")
     where = tf.where(tf.less(some, CLASSES))
     return tf.SparseTensor(where, tf.gather_nd(some, where), [ROWS, 2])
@@ -303,7 +303,7 @@ for _k in (1, 3):
 
 
 def outline(tf: Any, name: str) -> dict[str, Any]:
-    """The graph of a scenario, and what it gives for each batch."""
+    """Return the graph of a scenario, and its values for each batch."""
     batches = [data(seed) for seed in range(BATCHES)]
     fed: dict[str, Any] = {}
     with tf.Graph().as_default() as graph:

@@ -19,7 +19,7 @@ GOLDEN = json.loads(lzma.decompress(_PATH.read_bytes()))
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_graphs_and_values_are_tensorflows(name: str) -> None:
-    """The same nodes with the same names and inputs, the same numbers batch after batch."""
+    """Nodes have the same names and inputs, and values are equal batch after batch."""
     expected, actual = GOLDEN[name], outline(tf, name)
     assert actual["nodes"] == expected["nodes"]
     assert actual["collections"] == expected["collections"]
@@ -27,7 +27,7 @@ def test_graphs_and_values_are_tensorflows(name: str) -> None:
 
 
 def close(actual: Any, expected: Any) -> None:
-    """Refuse numbers that differ by more than rounding, in lists of whatever depth."""
+    """Check that numbers differ only by rounding, in lists of any depth."""
     if isinstance(expected, list) and expected and isinstance(expected[0], list):
         assert len(actual) == len(expected)
         for one, other in zip(actual, expected, strict=True):
@@ -37,14 +37,14 @@ def close(actual: Any, expected: Any) -> None:
 
 
 def test_every_public_name_has_a_scenario() -> None:
-    """Nothing of the two namespaces goes untested."""
+    """Each name of the two namespaces has a scenario."""
     built = {name.split()[0].split(".")[-1] for name in SCENARIOS}
     others = {"Reduction", "add_loss", "get_losses", "get_regularization_losses"}
     assert {*dir(tf.metrics), *dir(tf.losses)} - others <= built
 
 
 def test_values_before_the_first_update_are_zero() -> None:
-    """No division by zero shows."""
+    """No division by zero appears."""
     with tf.Graph().as_default(), tf.Session() as sess:
         value, _ = tf.metrics.mean(tf.constant([1.0]))
         precision, _ = tf.metrics.precision([True], [True])
@@ -53,7 +53,7 @@ def test_values_before_the_first_update_are_zero() -> None:
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:
-    """When the graph is built where that is known, else when it runs."""
+    """They are refused when the graph is built if shapes are known, else when it runs."""
     with tf.Graph().as_default(), tf.Session() as sess:
         with pytest.raises(ValueError, match=r"weights can not be broadcast .* Mismatch at dim 1"):
             tf.losses.compute_weighted_loss(tf.ones([2, 3]), tf.ones([2, 2]))
@@ -96,13 +96,13 @@ def test_weights_that_do_not_fit_are_refused() -> None:
     ],
 )
 def test_bad_arguments_are_refused(build: Any, message: str) -> None:
-    """With words that say what is wrong."""
+    """The messages say what is wrong."""
     with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
         build()
 
 
 def test_labels_out_of_range_fail_in_the_confusion_matrix() -> None:
-    """Negative ones too; the message says whose."""
+    """Negative labels are refused, too; the message names labels or predictions."""
     with tf.Graph().as_default(), tf.Session() as sess:
         labels = tf.placeholder(tf.int32, [2])
         matrix = tf.confusion_matrix(labels, [0, 1], 2)
@@ -114,7 +114,7 @@ def test_labels_out_of_range_fail_in_the_confusion_matrix() -> None:
 
 
 def test_predictions_out_of_range_fail_at_thresholds() -> None:
-    """They are to be between 0 and 1."""
+    """Predictions must be between 0 and 1."""
     with tf.Graph().as_default(), tf.Session() as sess:
         predictions = tf.placeholder(tf.float32, [1])
         _, update = tf.metrics.auc([True], predictions)
@@ -124,7 +124,7 @@ def test_predictions_out_of_range_fail_at_thresholds() -> None:
 
 
 def test_losses_have_gradients() -> None:
-    """That is what they are for."""
+    """Each loss has gradients."""
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
         loss = tf.losses.mean_squared_error(tf.zeros([2, 2]), x)

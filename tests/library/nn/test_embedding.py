@@ -31,7 +31,7 @@ def _parts(count: int, strategy: str) -> list[Any]:
 @pytest.mark.parametrize("strategy", ["mod", "div"])
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_rows_are_those_of_the_whole_matrix(session: Any, strategy: str, count: int) -> None:
-    """However it is spread over parts."""
+    """The matrix may be divided over any number of parts."""
     ids = [[9, 0, 3], [3, 7, 8]]
     parts = [tf.constant(part) for part in _parts(count, strategy)]
     found = tf.nn.embedding_lookup(parts, ids, partition_strategy=strategy)
@@ -40,7 +40,7 @@ def test_rows_are_those_of_the_whole_matrix(session: Any, strategy: str, count: 
 
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_rows_of_partitioned_variables(session: Any, use_resource: bool) -> None:
-    """Parts of variables are given as they are, and get sparse gradients."""
+    """Partitioned variables are accepted directly, and get sparse gradients."""
     with tf.variable_scope(
         "v", partitioner=tf.fixed_size_partitioner(3), use_resource=use_resource
     ):
@@ -55,7 +55,7 @@ def test_rows_of_partitioned_variables(session: Any, use_resource: bool) -> None
 
 
 def test_long_rows_are_scaled(session: Any) -> None:
-    """To the greatest length that is allowed."""
+    """Rows are scaled to the given maximal norm."""
     rows = session.run(tf.nn.embedding_lookup(tf.constant(MATRIX), [0, 5], max_norm=2.0))
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), [1, 2], rtol=1e-6)
     parts = [tf.constant(MATRIX[::2]), tf.constant(MATRIX[1::2])]
@@ -83,7 +83,7 @@ def _weights() -> Any:
 def test_rows_are_combined(
     session: Any, count: int, combiner: str, plain: Any, weighted: Any
 ) -> None:
-    """With weights or without; rows without ids get zeros."""
+    """Weights are optional; rows without ids are zeros."""
     parts = [tf.constant(part) for part in _parts(count, "mod")]
     found = tf.nn.embedding_lookup_sparse(parts, _ids(), None, combiner=combiner)
     np.testing.assert_allclose(session.run(found), [plain, [0, 0], MATRIX[9]], rtol=1e-6)
@@ -101,7 +101,7 @@ def test_half_precision_is_combined_in_single(session: Any) -> None:
 
 
 def test_bad_ids_and_empty_rows_are_safe(session: Any) -> None:
-    """They count as none, or as the default."""
+    """Invalid ids are dropped, and empty rows get the default."""
     indices = [[0, 0, 0], [0, 1, 1], [1, 0, 0]]
     ids = tf.SparseTensor(indices, tf.constant([4, -1, 2], tf.int64), [2, 2, 2])
     matrix = tf.constant(MATRIX)
@@ -115,14 +115,14 @@ def test_bad_ids_and_empty_rows_are_safe(session: Any) -> None:
 
 
 def test_entries_without_positive_weight_do_not_count(session: Any) -> None:
-    """Where rows are averaged."""
+    """Entries without positive weight are left out of averages."""
     weights = tf.SparseTensor(_ids().indices, [0.0, 1.0, -1.0], [3, 2])
     found = tf.nn.safe_embedding_lookup_sparse(tf.constant(MATRIX), _ids(), weights)
     np.testing.assert_array_equal(session.run(found), [MATRIX[3], [0, 0], [0, 0]])
 
 
 def test_ids_out_of_range_are_refused(session: Any) -> None:
-    """As by tf.gather."""
+    """The error is that of tf.gather."""
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"indices\[1\] = 10 is not in \[0, 10\)"
     ):

@@ -1,4 +1,4 @@
-"""Expressions over ragged tensors; what TensorFlow answers is stored.
+"""Expressions over ragged tensors; TensorFlow's answers are stored.
 
 ``python scripts/oracle/ragged.py`` writes tests/golden/ragged.json.xz.
 """
@@ -58,7 +58,7 @@ ROWS = (
     "tf.ragged.boolean_mask(n, [True, False, True, True])",
     "tf.ragged.map_flat_values(tf.square, f)", "tf.ragged.map_flat_values(tf.add, r, 3)",
     "tf.ragged.map_flat_values(tf.add, r, r)", "tf.ragged.map_flat_values(tf.reduce_sum, r)",
-    # what it is
+    # properties
     "n.values", "n.flat_values", "n.row_splits", "n.nested_row_splits[1]", "n.value_rowids()",
     "n.nested_value_rowids()[1]", "n.nrows()", "n.row_starts()", "n.row_limits()",
     "n.row_lengths()", "n.row_lengths(axis=2)", "n.row_lengths(axis=-1)", "u.row_lengths(axis=2)",

@@ -1,4 +1,4 @@
-"""``tf.RaggedTensor``, ``tf.ragged``, and strings in pieces, against TensorFlow's answers."""
+"""``tf.RaggedTensor``, ``tf.ragged``, and functions on strings give TensorFlow's answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STORED: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 @pytest.mark.parametrize("row", ragged_rows.ROWS)
 def test_ragged_tensors_answer_as_in_tensorflow(row: str) -> None:
-    """Values, types, errors; of the shape what is known is right."""
+    """Values, types and errors are equal; known parts of shapes are right."""
     wanted = dict(_STORED[row])
     found = json.loads(json.dumps(ragged_rows.describe(tf, row)))
     shape, wanted_shape = found.pop("shape", None), wanted.pop("shape", None)
@@ -34,12 +34,12 @@ def _sizes(text: str) -> list[str]:
 
 
 def test_every_row_is_stored() -> None:
-    """The oracle was asked after the last change."""
+    """Each row has an answer of TensorFlow."""
     assert set(_STORED) == set(ragged_rows.ROWS)
 
 
 def test_ragged_tensors_are_fed_and_fetched() -> None:
-    """As values of ``tf.ragged``."""
+    """Values are those of ``tf.ragged``."""
     with tf.Graph().as_default(), tf.Session() as sess:
         given = tf.ragged.placeholder(tf.float32, 2)
         value = tf.ragged.constant_value([[[1.0, 2.0]], [], [[3.0], []]], dtype=np.float32)
@@ -59,7 +59,7 @@ def test_ragged_tensors_are_fed_and_fetched() -> None:
 
 
 def test_ragged_tensors_go_through_loops_and_branches() -> None:
-    """Their parts are loop variables."""
+    """The parts are loop variables."""
     with tf.Graph().as_default(), tf.Session() as sess:
         start = tf.ragged.constant([[1, 2], [], [3]])
         _, grown = tf.while_loop(
@@ -73,7 +73,7 @@ def test_ragged_tensors_go_through_loops_and_branches() -> None:
 
 
 def test_functions_that_take_no_ragged_tensor_say_so() -> None:
-    """With what to do instead."""
+    """The error has the remedy."""
     with tf.Graph().as_default():
         ragged = tf.ragged.constant([[1.0], []])
         with pytest.raises(TypeError, match=r"cannot be converted to a Tensor: use its values"):
@@ -85,7 +85,7 @@ def test_functions_that_take_no_ragged_tensor_say_so() -> None:
 
 
 def test_a_bag_of_words_is_learned() -> None:
-    """Embeddings of ragged ids, their mean per row, a gradient that reaches the table."""
+    """Embeddings of ragged ids are averaged per row, and the gradient reaches the table."""
     with tf.Graph().as_default(), tf.Session() as sess:
         words = tf.strings.unicode_split(["aab", "b", "abb"], "UTF-8")
         ids = tf.ragged.map_flat_values(lambda flat: tf.cast(tf.equal(flat, "b"), tf.int32), words)

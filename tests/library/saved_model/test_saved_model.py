@@ -1,4 +1,4 @@
-"""SavedModels, frozen graphs and checkpoints at their edges."""
+"""Special cases of SavedModels, frozen graphs and checkpoints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _save(folder: Path) -> str:
 
 
 def test_a_model_is_loaded_into_a_scope_beside_other_nodes(tmp_path: Path) -> None:
-    """Names in the signature are those in the file; the scope stands before them."""
+    """The signature has the names in the file, without the scope."""
     path = _save(tmp_path)
     with tf.Graph().as_default(), tf.Session() as sess:
         _model()
@@ -41,7 +41,7 @@ def test_a_model_is_loaded_into_a_scope_beside_other_nodes(tmp_path: Path) -> No
 
 
 def test_no_graph_has_the_tags(tmp_path: Path) -> None:
-    """The message says which tags there are."""
+    """The message lists the existing tags."""
     path = _save(tmp_path)
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         with pytest.raises(RuntimeError, match=r"'train' could not be found.*'serve'"):
@@ -54,7 +54,7 @@ def test_no_graph_has_the_tags(tmp_path: Path) -> None:
     [("saved_model.pb", b"\xff\xff"), ("saved_model.pbtxt", b"meta_graphs { nonsense")],
 )
 def test_a_damaged_file_is_no_model(tmp_path: Path, name: str, contents: bytes) -> None:
-    """An OSError with the path, as from a file that is missing."""
+    """The error is an OSError with the path, as for a missing file."""
     (tmp_path / name).write_bytes(contents)
     with tf.Graph().as_default(), tf.Session() as sess:
         with pytest.raises(OSError, match=f"Cannot parse file .*{name}"):
@@ -65,7 +65,7 @@ def test_a_damaged_file_is_no_model(tmp_path: Path, name: str, contents: bytes) 
 
 
 def test_a_model_without_its_variables_says_which_file_is_missing(tmp_path: Path) -> None:
-    """Half a download is a frequent case."""
+    """The error names the missing file, for example after an incomplete download."""
     path = _save(tmp_path)
     (tmp_path / "model" / "variables" / "variables.data-00000-of-00001").unlink()
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -74,7 +74,7 @@ def test_a_model_without_its_variables_says_which_file_is_missing(tmp_path: Path
 
 
 def test_incomplete_signatures_are_refused(tmp_path: Path) -> None:
-    """Nothing is written for them."""
+    """No file is written."""
     info = tf.saved_model.build_tensor_info(tf.placeholder(tf.float32, name="x"))
     nameless, typeless = tf.TensorInfo(), tf.TensorInfo()
     nameless.CopyFrom(info)
@@ -91,7 +91,7 @@ def test_incomplete_signatures_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_op_or_asset_is_refused(tmp_path: Path) -> None:
-    """Main ops are operations, assets constants of text."""
+    """Main ops must be operations, assets constants of text."""
     with tf.Graph().as_default(), tf.Session() as sess:
         builder = tf.saved_model.Builder(str(tmp_path / "m"))
         with pytest.raises(TypeError, match="to be an Operation"):
@@ -111,7 +111,7 @@ def test_what_is_no_op_or_asset_is_refused(tmp_path: Path) -> None:
 
 
 def test_method_names_are_replaced(tmp_path: Path) -> None:
-    """In place or in another folder, in all graphs or in that with the tags."""
+    """Names are replaced in place or in another folder, in all graphs or those of the tags."""
     path = _save(tmp_path)
     updater = tf.saved_model.signature_def_utils.MethodNameUpdater(path)
     updater.replace_method_name("serving_default", "mine", tags=["serve"])
@@ -131,7 +131,7 @@ def test_method_names_are_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_a_variable_that_is_written_is_not_frozen(use_resource: bool) -> None:
-    """TensorFlow gives a graph that cannot be imported."""
+    """TensorFlow returns a graph that cannot be imported."""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         v = tf.Variable([1.0, 2.0], name="v", use_resource=use_resource)
         tf.identity(v.assign([3.0, 4.0]), name="out")
@@ -144,7 +144,7 @@ def test_a_variable_that_is_written_is_not_frozen(use_resource: bool) -> None:
 
 
 def test_freezing_needs_values() -> None:
-    """As in TensorFlow, the session must have initialized the variables."""
+    """The session must have initialized the variables, as in TensorFlow."""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         _model()
         with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
@@ -152,7 +152,7 @@ def test_freezing_needs_values() -> None:
 
 
 def test_gathers_and_questions_are_frozen() -> None:
-    """ResourceGather, ResourceGatherNd and VarIsInitializedOp take values or become constants."""
+    """ResourceGather, ResourceGatherNd and VarIsInitializedOp become ops on constants."""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="v", use_resource=True)
         rows = tf.gather(v, [1, 0])
@@ -173,7 +173,7 @@ def test_gathers_and_questions_are_frozen() -> None:
 
 
 def test_one_checkpoint_for_so_many_hours_is_kept(tmp_path: Path) -> None:
-    """What was written late enough is not deleted when its turn comes."""
+    """A checkpoint that is late enough is not deleted."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable(1.0)
         sess.run(v.initializer)
@@ -187,7 +187,7 @@ def test_one_checkpoint_for_so_many_hours_is_kept(tmp_path: Path) -> None:
 
 
 def test_new_checkpoints_are_iterated_over(tmp_path: Path) -> None:
-    """Each once; the end comes when there is none for too long."""
+    """Each checkpoint comes once; the iteration ends at the time-out."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable(1.0)
         sess.run(v.initializer)
@@ -204,7 +204,7 @@ def test_new_checkpoints_are_iterated_over(tmp_path: Path) -> None:
 
 
 def test_variables_are_warm_started_by_expression(tmp_path: Path) -> None:
-    """A string means trainable variables, a list all; names may have changed."""
+    """A string selects trainable variables, a list all; names may have changed."""
     with tf.Graph().as_default(), tf.Session() as sess:
         for name, value in (("a/w", 1.0), ("a/b", 2.0), ("c", 3.0)):
             tf.get_variable(name, initializer=value)
@@ -229,7 +229,7 @@ def test_variables_are_warm_started_by_expression(tmp_path: Path) -> None:
 
 
 def test_embeddings_are_warm_started_word_by_word(tmp_path: Path) -> None:
-    """Each word takes its row (or column) with it; new words start with what is said."""
+    """Each word keeps its row (or column); new words get the given initial values."""
     (tmp_path / "old.txt").write_text("a\nb\nc\n")
     (tmp_path / "new.txt").write_text("c\nnew\na\n")
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -270,7 +270,7 @@ def test_embeddings_are_warm_started_word_by_word(tmp_path: Path) -> None:
 
 
 def test_an_error_that_is_not_the_checkpoints_stays_as_it_is(tmp_path: Path) -> None:
-    """A device that is not there has nothing to do with what was saved."""
+    """A missing device is unrelated to the checkpoint."""
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable(1.0, name="v")
         sess.run(v.initializer)
@@ -283,7 +283,7 @@ def test_an_error_that_is_not_the_checkpoints_stays_as_it_is(tmp_path: Path) -> 
 
 
 def test_variables_of_old_graphs_are_trained_as_their_collections_say() -> None:
-    """Before 1.9 a VariableDef did not say whether the variable is trained."""
+    """Before 1.9 a VariableDef did not contain whether the variable is trained."""
     with tf.Graph().as_default():
         tf.get_variable("a", initializer=1.0)
         tf.get_variable("b", initializer=1.0, trainable=False)
@@ -300,7 +300,7 @@ def test_variables_of_old_graphs_are_trained_as_their_collections_say() -> None:
 
 
 def test_variables_inside_functions_are_frozen() -> None:
-    """If, While and calls take values; their bodies are copied, also bodies inside of bodies."""
+    """If, While and calls get values; bodies are copied, also nested ones."""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         tf.enable_control_flow_v2()
         try:

@@ -1,4 +1,4 @@
-"""Functions of tf.signal compute what TensorFlow's compute."""
+"""Functions of tf.signal compute TensorFlow's results."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ GRADIENTS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("case", GRADIENTS)
 def test_gradients_are_the_difference_quotients(session: Any, case: str) -> None:
-    """Of the values of a sparse tensor, compared with small steps."""
+    """Gradients of the values of a sparse tensor are compared with small differences."""
     start = np.array([1.0, 2.0, 0.5])
     values = tf.placeholder(tf.float64, [3])
     made = tf.SparseTensor([[0, 0], [0, 2], [1, 1]], values, [2, 3])
@@ -182,20 +182,20 @@ def test_gradients_are_the_difference_quotients(session: Any, case: str) -> None
 
 
 def test_two_dense_tensors_are_not_added_here() -> None:
-    """One of them must be sparse."""
+    """One of the operands must be sparse."""
     with pytest.raises(TypeError, match="At least one input should be SparseTensor"):
         sparse.sparse_add(tf.ones([1]), tf.ones([1]))
 
 
 def test_set_operations_need_one_dtype() -> None:
-    """Types are compared while building."""
+    """Types are compared when the graph is built."""
     with pytest.raises(TypeError, match="Types don't match"):
         set_ops.set_union(tf.constant([[1]]), tf.constant([[1]], tf.int64))
 
 
 @pytest.mark.slow
 def test_operators_need_no_other_sparse_function_first() -> None:
-    """A program's first use of a sparse tensor may be to multiply it."""
+    """The first use of a sparse tensor in a program may be a multiplication."""
     program = (
         "import tfnb as tf\n"
         "s, d = tf.sparse_placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])\n"

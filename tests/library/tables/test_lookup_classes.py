@@ -1,4 +1,4 @@
-"""tf.lookup's tables: saved with the variables, and honest about what they refuse."""
+"""tf.lookup's tables: saving with the variables, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _words() -> Any:
 
 
 def test_mutable_table_is_saved_and_restored(tmp_path: Path) -> None:
-    """A Saver keeps the entries, and puts back these alone."""
+    """A Saver restores exactly the saved entries."""
     with tf.Graph().as_default(), tf.Session() as session:
         table = _words()
         session.run(table.insert(tf.constant(["a", "b"]), [1, 2]))
@@ -31,7 +31,7 @@ def test_mutable_table_is_saved_and_restored(tmp_path: Path) -> None:
 
 
 def test_keys_may_have_defaults_of_their_own() -> None:
-    """What is not there gives the default of its key."""
+    """A missing key gets its own default."""
     with tf.Graph().as_default(), tf.Session() as session:
         found = _words().lookup(tf.constant(["x", "y"]), dynamic_default_values=[7, 8])
         assert session.run(found).tolist() == [7, 8]
@@ -53,7 +53,7 @@ def _dense(**kwargs: Any) -> Any:
     ],
 )
 def test_dense_table_refuses_its_reserved_keys(build: Any, match: str) -> None:
-    """The two keys, and arguments that make no table, are errors of the step."""
+    """The two special keys, and invalid arguments, are errors of the step."""
     with (
         tf.Graph().as_default(),
         tf.Session() as session,
@@ -63,7 +63,7 @@ def test_dense_table_refuses_its_reserved_keys(build: Any, match: str) -> None:
 
 
 def test_static_table_must_be_filled_first() -> None:
-    """A lookup before tables_initializer() says so."""
+    """The error of a lookup suggests tables_initializer()."""
     with tf.Graph().as_default(), tf.Session() as session:
         words = tf.lookup.KeyValueTensorInitializer(["a"], [1])
         table = tf.lookup.StaticHashTable(words, -1)
@@ -74,7 +74,7 @@ def test_static_table_must_be_filled_first() -> None:
 
 
 def test_initializer_of_other_types_is_refused() -> None:
-    """An initializer fills only tables of its types."""
+    """An initializer of other types is refused."""
     with tf.Graph().as_default():
         table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), -1)
         with pytest.raises(TypeError, match="Invalid value dtype for table"):

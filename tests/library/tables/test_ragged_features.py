@@ -1,4 +1,4 @@
-"""``RaggedFeature``: values that other features cut into rows, one message or many at a time.
+"""``RaggedFeature``: values that other features divide into rows, for one message or many.
 
 The expected values are TensorFlow's.
 """
@@ -63,7 +63,7 @@ def run(found):
 @pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
 @pytest.mark.parametrize("way", WAYS)
 def test_partitions_of_every_kind_cut_values_into_rows(way, dtype, validate) -> None:
-    """Each message's by its own."""
+    """Each message has its own partition."""
     feature = Ragged(tf.int64, "v", WAYS[way], dtype, validate)
     batch = tf.io.parse_example([MANY, ONE, NONE], {"r": feature})
     single = tf.io.parse_single_example(MANY, {"r": feature})
@@ -75,7 +75,7 @@ def test_partitions_of_every_kind_cut_values_into_rows(way, dtype, validate) -> 
 
 
 def test_partitions_nest() -> None:
-    """The first one is the outermost."""
+    """The first partition is the outermost."""
     features = {
         "nested": Ragged(tf.int64, "v", [Ragged.RowSplits("outer"), Ragged.RowSplits("splits")]),
         "pairs": Ragged(tf.int64, "v", [Ragged.UniformRowLength(2)]),
@@ -93,7 +93,7 @@ def test_partitions_nest() -> None:
 
 
 def test_what_is_read_only_for_others_is_not_given() -> None:
-    """Of a single message, a vector."""
+    """For a single message the feature is a vector."""
     found = tf.io.parse_single_example(MANY, {"v": Ragged(tf.int64), "r": Ragged(tf.int64, "v")})
     assert sorted(found) == ["r", "v"]
     with tf.Session() as sess:
@@ -101,7 +101,7 @@ def test_what_is_read_only_for_others_is_not_given() -> None:
 
 
 def test_sequences_have_ragged_features() -> None:
-    """In their context, and a row for each place of their lists."""
+    """Contexts have them, and lists have a row for each element."""
 
     def sequence(context, lists):
         message = tf.train.SequenceExample()
@@ -148,7 +148,7 @@ def test_sequences_have_ragged_features() -> None:
     ],
 )
 def test_features_that_mean_nothing_are_refused(arguments, error, text) -> None:
-    """When they are made."""
+    """The error is raised when the feature is made."""
     with pytest.raises(error, match=text):
         Ragged(**{"dtype": tf.int64, **arguments})
 
@@ -166,13 +166,13 @@ def test_features_that_mean_nothing_are_refused(arguments, error, text) -> None:
     ],
 )
 def test_features_that_contradict_each_other_are_refused(other, text) -> None:
-    """With both."""
+    """The error names both features."""
     with pytest.raises(ValueError, match=text):
         tf.io.parse_example([MANY], {"v": Ragged(tf.int64), **other})
 
 
 def test_messages_of_unknown_number_have_no_ragged_features() -> None:
-    """How many dimensions they had would not be known."""
+    """Their number of dimensions would be unknown."""
     with pytest.raises(ValueError, match="statically-known rank"):
         tf.io.parse_example(tf.placeholder(tf.string), {"v": Ragged(tf.int64)})
 
@@ -189,7 +189,7 @@ FEATURES = {
 
 
 def messages():
-    """Five of them."""
+    """Five messages."""
     return [
         example(
             dense=[i, i + 1],
@@ -203,7 +203,7 @@ def messages():
 
 
 def test_a_dataset_of_messages_becomes_one_of_features() -> None:
-    """By one op, as in TensorFlow, and one that puts together what others are made of."""
+    """One op parses, as in TensorFlow, and one assembles the ragged features."""
     dataset = tf.data.Dataset.from_tensor_slices(messages()).batch(2)
     dataset = dataset.apply(tf.data.experimental.parse_example_dataset(FEATURES, 2))
     found = tf.data.make_one_shot_iterator(dataset).get_next()
@@ -224,7 +224,7 @@ def test_a_dataset_of_messages_becomes_one_of_features() -> None:
 
 
 def parsed(dataset, **changed):
-    """The op of pipelines, reading one number a message."""
+    """Build the op of pipelines, reading one number per message."""
     attrs = {
         "num_parallel_calls": 1,
         "dense_defaults": [tf.constant([], tf.int64)],
@@ -248,7 +248,7 @@ def parsed(dataset, **changed):
 
 
 def test_every_text_of_an_element_is_a_message() -> None:
-    """Of any shape, in any number of components."""
+    """Elements may have any shape and any number of components."""
     one, two, *_ = messages()
     with tf.Session() as sess:
         for element in (one, [one], [[one]]):
@@ -277,14 +277,14 @@ def test_every_text_of_an_element_is_a_message() -> None:
     ],
 )
 def test_a_pipeline_that_parses_something_else_is_refused(changed, error, text) -> None:
-    """With TensorFlow's class."""
+    """The error's class is TensorFlow's."""
     found = parsed(tf.data.Dataset.from_tensors(messages()), **changed)
     with tf.Session() as sess, pytest.raises(error, match=text):
         sess.run(found)
 
 
 def test_a_pipeline_of_numbers_is_not_parsed() -> None:
-    """They are no messages."""
+    """Numbers are not serialized messages."""
     found = parsed(tf.data.Dataset.from_tensors([1, 2]))
     with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="strings"):
         sess.run(found)

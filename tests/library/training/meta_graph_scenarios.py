@@ -1,7 +1,7 @@
-"""MetaGraphDefs, SavedModels and frozen graphs, made with TensorFlow and with tfnb alike.
+"""MetaGraphDefs, SavedModels and frozen graphs, made with TensorFlow and with tfnb.
 
-A program gets a session and an empty folder, and gives what it saw.
-``scripts/oracle/graphs/meta_graphs.py`` stores what TensorFlow makes of them.
+A program gets a session and an empty folder, and returns its observations.
+``scripts/oracle/graphs/meta_graphs.py`` stores TensorFlow's results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RUNS: dict[str, Callable[[Any, Any, str], Any]] = {}
 
 
 def run(program: Callable[[Any, Any, str], Any]) -> Callable[[Any, Any, str], Any]:
-    """A program whose answer is compared."""
+    """Register a program whose observations are compared."""
     RUNS[program.__name__.removeprefix("_")] = program
     return program
 
@@ -38,7 +38,7 @@ def _collections(meta_graph_def: Any) -> dict[str, Any]:
         for key, collection in sorted(meta_graph_def.collection_def.items())
     }
     for key in ("cond_context", "while_context"):
-        # They hold a map, which is written in any order.
+        # These messages hold a map, which may be written in any order.
         found[key] = [sorted(value) for value in found.get(key, ())]
     return found
 
@@ -57,7 +57,7 @@ def _nodes(graph_def: Any) -> dict[str, Any]:
     return {
         node.name: [
             node.op,
-            # An edge back may be written either way.
+            # A back edge has two spellings.
             [name.removesuffix(":0") for name in node.input],
             node.device,
             {
@@ -100,7 +100,7 @@ def _signature(signature: Any) -> list[Any]:
 
 
 def _model(tf: Any) -> Any:
-    """Variables of both kinds, a branch, a loop, a queue runner, collections of all sorts."""
+    """Build variables of both kinds, a branch, a loop, a queue runner and many collections."""
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     with tf.name_scope("layer"):
         w = tf.Variable([[1.0], [2.0]], name="w")
@@ -341,7 +341,7 @@ def _simply_saved(tf: Any, sess: Any, folder: str) -> Any:
 
 
 def _table(tf: Any, asset: Any, keys: list[str]) -> None:
-    """A table from the lines of a file to their numbers, and a look into it."""
+    """Build a table from the lines of a file to their numbers, and a lookup."""
     handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name="table")
     fill = tf.raw_ops.InitializeTableFromTextFileV2(
         table_handle=handle, filename=asset, key_index=-2, value_index=-1

@@ -1,4 +1,4 @@
-"""Training steps that TensorFlow and tfnb both take: the module is a parameter."""
+"""Training steps for TensorFlow and tfnb; the module is a parameter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIMIZERS: dict[str, Any] = {
 
 
 def train(tf: Any, name: str, use_resource: bool, is_sparse: bool) -> dict[str, Any]:
-    """Three steps of one optimizer; the variables' names and final values."""
+    """Train three steps with one optimizer; return the variables' names and final values."""
     with tf.Graph().as_default(), tf.Session() as session:
         w = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="w", use_resource=use_resource)
         b = tf.Variable([0.5, -0.5], name="b", use_resource=use_resource)

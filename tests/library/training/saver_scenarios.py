@@ -1,8 +1,8 @@
-"""Savers, MetaGraphDefs and SavedModels, to be built and run with TensorFlow and with tfnb alike.
+"""Savers, MetaGraphDefs and SavedModels, built and run with TensorFlow and with tfnb.
 
-A program of ``GRAPHS`` builds into the default graph; all its nodes are compared, or the error that
-it ends with. A program of ``RUNS`` gets a session and an empty folder, and gives what it saw.
-``scripts/oracle/savers.py`` stores what TensorFlow makes of them.
+A program of ``GRAPHS`` builds into the default graph; all its nodes are compared, or its error. A
+program of ``RUNS`` gets a session and an empty folder, and returns its observations.
+``scripts/oracle/savers.py`` stores TensorFlow's results.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ RUNS: dict[str, Callable[[Any, Any, str], Any]] = {}
 
 
 def graph(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program whose nodes are compared."""
+    """Register a program whose nodes are compared."""
     GRAPHS[program.__name__.removeprefix("_")] = program
     return program
 
 
 def run(program: Callable[[Any, Any, str], Any]) -> Callable[[Any, Any, str], Any]:
-    """A program whose answer is compared."""
+    """Register a program whose observations are compared."""
     RUNS[program.__name__.removeprefix("_")] = program
     return program
 
 
 def answer_of_run(tf: Any, program: Callable[[Any, Any, str], Any]) -> Any:
-    """What a program of ``RUNS`` sees; the folder's name is left out."""
+    """Return the observations of a program of ``RUNS``, without the folder's name."""
     with tempfile.TemporaryDirectory() as folder:
         with tf.Graph().as_default(), tf.Session() as sess:
             found = plain(attempt(tf, lambda: program(tf, sess, folder)))
@@ -508,7 +508,7 @@ def _values_from_checkpoint(tf: Any, sess: Any, folder: str) -> Any:
     found = {}
     for name, (make, mapping) in maps.items():
         error = attempt(tf, lambda a=make, b=mapping: _from_checkpoint(tf, folder, a, b))
-        # The text lists the checkpoint in any order.
+        # The text lists the checkpoint's contents in any order.
         found[name] = error[0] if name == "missing" else error
     return found
 

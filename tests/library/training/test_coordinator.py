@@ -1,4 +1,4 @@
-"""Coordinators and looper threads: stopping together, and telling why."""
+"""Coordinators and looper threads: stopping together, and reporting why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _started(target: Any, *args: Any) -> threading.Thread:
 
 
 def test_a_request_stops_all_threads() -> None:
-    """Everybody sees it; join returns when they have ended."""
+    """All threads see the request; join returns when they have ended."""
     coord = tf.train.Coordinator()
     seen: list[bool] = []
     threads = [_started(lambda: seen.append(coord.wait_for_stop())) for _ in range(3)]
@@ -32,7 +32,7 @@ def test_a_request_stops_all_threads() -> None:
 
 
 def test_join_waits_for_threads_that_end_by_themselves() -> None:
-    """Nobody has to ask."""
+    """No request is needed."""
     coord = tf.train.Coordinator()
     ended: list[int] = []
     coord.register_thread(_started(ended.append, 1))
@@ -42,7 +42,7 @@ def test_join_waits_for_threads_that_end_by_themselves() -> None:
 
 
 def test_join_raises_the_first_exception_with_its_traceback() -> None:
-    """The frame of the thread that failed is in it."""
+    """The traceback contains the frame of the failed thread."""
 
     def fails_here() -> None:
         with coord.stop_on_exception():
@@ -59,7 +59,7 @@ def test_join_raises_the_first_exception_with_its_traceback() -> None:
 
 
 def test_the_end_of_the_input_is_no_failure() -> None:
-    """OutOfRange is a clean stop, or whatever the coordinator is told."""
+    """OutOfRangeError, or the configured classes, stop without an error."""
     coord = tf.train.Coordinator()
     coord.request_stop(tf.errors.OutOfRangeError(None, None, "end"))
     coord.join()
@@ -73,7 +73,7 @@ def test_the_end_of_the_input_is_no_failure() -> None:
 
 
 def test_a_late_exception_is_raised_where_it_is_reported() -> None:
-    """After join there is nobody who would raise it."""
+    """After join the exception is raised by the thread that reports it."""
     coord = tf.train.Coordinator()
     coord.request_stop()
     coord.join()
@@ -82,7 +82,7 @@ def test_a_late_exception_is_raised_where_it_is_reported() -> None:
 
 
 def test_threads_that_do_not_stop_are_named() -> None:
-    """Unless somebody said that they may go on."""
+    """The error names the threads, unless they may continue."""
     release = threading.Event()
     coord = tf.train.Coordinator()
     thread = threading.Thread(target=release.wait, name="stubborn", daemon=True)
@@ -98,7 +98,7 @@ def test_threads_that_do_not_stop_are_named() -> None:
 
 
 def test_a_coordinator_may_begin_again() -> None:
-    """clear_stop forgets the request and the exception."""
+    """clear_stop removes the request and the exception."""
     coord = tf.train.Coordinator()
     coord.request_stop(ValueError("old"))
     coord.clear_stop()
@@ -108,7 +108,7 @@ def test_a_coordinator_may_begin_again() -> None:
 
 
 def test_what_is_no_exception_is_refused() -> None:
-    """An empty sys.exc_info() becomes the error itself."""
+    """With an empty sys.exc_info() the argument itself must be an exception."""
     coord = tf.train.Coordinator()
     coord.request_stop((None, None, None))
     with pytest.raises(ValueError, match="ex must be a tuple or"):
@@ -116,7 +116,7 @@ def test_what_is_no_exception_is_refused() -> None:
 
 
 def test_a_looper_repeats_until_the_coordinator_stops() -> None:
-    """With its arguments, without a pause or with one."""
+    """The target runs with its arguments, with and without a pause."""
     for interval in (0, 0.001):
         coord = tf.train.Coordinator()
         calls: list[tuple[int, int]] = []
@@ -137,7 +137,7 @@ def test_a_looper_repeats_until_the_coordinator_stops() -> None:
 
 
 def test_a_looper_has_a_beginning_and_an_end() -> None:
-    """A subclass says what happens then; a failing round stops the coordinator."""
+    """A subclass defines both; an exception in a repetition stops the coordinator."""
     seen: list[str] = []
 
     class Looper(tf.train.LooperThread):  # type: ignore[misc]

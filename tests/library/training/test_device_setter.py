@@ -10,7 +10,7 @@ import tfnb as tf
 
 
 def test_variables_go_to_servers_in_turn_and_ops_to_the_worker() -> None:
-    """A part of a device that the program gives is kept."""
+    """Parts of a device that the program sets are kept."""
     with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(ps_tasks=2)):
         variables = [tf.Variable(0, name=f"v{i}") for i in range(3)]
         total = tf.add_n(variables)
@@ -22,14 +22,14 @@ def test_variables_go_to_servers_in_turn_and_ops_to_the_worker() -> None:
 
 
 def test_devices_of_ops_may_be_left_alone() -> None:
-    """With merge_devices=False."""
+    """merge_devices=False keeps devices that are set."""
     setter = tf.train.replica_device_setter(1, merge_devices=False)
     with tf.Graph().as_default(), tf.device(setter), tf.device("/gpu:0"):
         assert tf.constant(1).device == "/device:GPU:0"
 
 
 def test_servers_are_counted_in_a_cluster() -> None:
-    """No servers, no function."""
+    """Without servers there is no device function."""
     cluster = {"ps": ["a:1", "b:1"], "worker": ["c:1"]}
     setter = tf.train.replica_device_setter(cluster=tf.train.ClusterSpec(cluster))
     with tf.Graph().as_default(), tf.device(setter):
@@ -39,7 +39,7 @@ def test_servers_are_counted_in_a_cluster() -> None:
 
 
 def test_a_strategy_of_ones_own() -> None:
-    """It has to be callable."""
+    """A custom strategy must be callable."""
     setter = tf.train.replica_device_setter(4, ps_strategy=lambda op: 3, ps_ops=["Const"])
     with tf.Graph().as_default(), tf.device(setter):
         assert tf.constant(1).device == "/job:ps/task:3"
@@ -49,7 +49,7 @@ def test_a_strategy_of_ones_own() -> None:
 
 
 def test_a_cluster_in_all_its_forms() -> None:
-    """Dictionary, message, another spec; numbers may be missing."""
+    """A dictionary, a message, or another spec; task numbers may have gaps."""
     spec = tf.train.ClusterSpec({"ps": ["a:1", "b:1"], "worker": {2: "c:1"}})
     for other in (spec.as_dict(), spec.as_cluster_def(), spec):
         assert tf.train.ClusterSpec(other) == spec
@@ -64,20 +64,20 @@ def test_a_cluster_in_all_its_forms() -> None:
 
 @pytest.mark.parametrize("cluster", [3, {"ps": "a:1"}, {"ps": {1.5: "a:1"}}, {"ps": [3]}])
 def test_what_is_no_cluster_is_refused(cluster: Any) -> None:
-    """By type."""
+    """Other types are refused."""
     with pytest.raises(TypeError, match="must "):
         tf.train.ClusterSpec(cluster)
 
 
 def test_the_number_of_a_task_may_be_a_text() -> None:
-    """One that is none is named."""
+    """The error names a text that is not a number."""
     assert tf.train.ClusterSpec({"ps": {"1": "a:1"}}).task_indices("ps") == [1]
     with pytest.raises(ValueError, match=r"invalid literal for int.*'x'"):
         tf.train.ClusterSpec({"ps": {"x": "a:1"}})
 
 
 def test_jobs_and_tasks_that_are_not_there() -> None:
-    """Both are named."""
+    """The error names the missing job or task."""
     spec = tf.train.ClusterSpec({"ps": ["a:1"]})
     with pytest.raises(ValueError, match="No such job in cluster: 'x'"):
         spec.num_tasks("x")

@@ -13,7 +13,7 @@ STEPS = (0, 7, 14, 21)
 
 
 def rates(make, dtype=tf.int64):
-    """The learning rate at some steps."""
+    """Return the learning rate at some steps."""
     with tf.Graph().as_default(), tf.Session() as session:
         step = tf.placeholder(dtype, [])
         rate = make(step)
@@ -21,7 +21,7 @@ def rates(make, dtype=tf.int64):
 
 
 def test_exponential_decay_is_smooth_or_in_steps():
-    """rate * base ** (step / steps)."""
+    """The formula is rate * base ** (step / steps)."""
     smooth = rates(lambda step: tf.train.exponential_decay(0.1, step, 10, 0.5))
     np.testing.assert_allclose(smooth, [0.1 * 0.5 ** (s / 10) for s in STEPS], 1e-5)
     stairs = rates(lambda step: tf.train.exponential_decay(0.1, step, 10, 0.5, staircase=True))
@@ -29,7 +29,7 @@ def test_exponential_decay_is_smooth_or_in_steps():
 
 
 def test_natural_exponential_and_inverse_time_decay():
-    """rate * exp(-k t) and rate / (1 + k t)."""
+    """The formulas are rate * exp(-k t) and rate / (1 + k t)."""
     found = rates(lambda step: tf.train.natural_exp_decay(0.1, step, 10, 0.5))
     np.testing.assert_allclose(found, [0.1 * math.exp(-0.05 * s) for s in STEPS], 1e-5)
     found = rates(lambda step: tf.train.inverse_time_decay(0.1, step, 10, 0.5))
@@ -37,7 +37,7 @@ def test_natural_exponential_and_inverse_time_decay():
 
 
 def test_polynomial_decay_ends_or_begins_again():
-    """Down to the end rate, and with cycle up again."""
+    """The rate decreases to the end rate, and restarts with cycle."""
     found = rates(lambda step: tf.train.polynomial_decay(0.1, step, 10, 0.02))
     np.testing.assert_allclose(found, [0.1, 0.1 - 0.7 * 0.08, 0.02, 0.02], 1e-5)
     found = rates(lambda step: tf.train.polynomial_decay(0.1, step, 10, 0.02, cycle=True))
@@ -45,13 +45,13 @@ def test_polynomial_decay_ends_or_begins_again():
 
 
 def test_piecewise_constant_takes_the_lower_piece_at_a_boundary():
-    """Up to and including a boundary the piece before it holds."""
+    """The piece below a boundary includes the boundary."""
     found = rates(lambda step: tf.train.piecewise_constant(step, [7, 14], [1.0, 0.5, 0.1]))
     np.testing.assert_allclose(found, [1.0, 1.0, 0.5, 0.1])
 
 
 def test_piecewise_constant_checks_types_and_lengths():
-    """With TensorFlow's words."""
+    """The messages are TensorFlow's."""
     with tf.Graph().as_default():
         step = tf.constant(3)
         with pytest.raises(ValueError, match="must have the same dtype as x"):
@@ -63,7 +63,7 @@ def test_piecewise_constant_checks_types_and_lengths():
 
 
 def test_cosine_decays():
-    """Half a cosine; with restarts again and again."""
+    """The rate is half a cosine; with restarts it repeats."""
     half = [0.5 * (1 + math.cos(math.pi * min(s, 20) / 20)) for s in STEPS]
     found = rates(lambda step: tf.train.cosine_decay(0.1, step, 20, 0.1))
     np.testing.assert_allclose(found, [0.1 * (0.9 * h + 0.1) for h in half], 1e-5)

@@ -1,6 +1,6 @@
-"""MetaGraphDefs, SavedModels and frozen graphs are TensorFlow's, and do what TensorFlow's do.
+"""MetaGraphDefs, SavedModels and frozen graphs equal TensorFlow's.
 
-The programs stand in meta_graph_scenarios.py, TensorFlow's answers in golden/meta_graphs.json.
+The programs are in meta_graph_scenarios.py, TensorFlow's answers in golden/meta_graphs.json.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 @pytest.mark.parametrize("name", sorted(RUNS))
 def test_graphs_are_written_and_read_as_in_tensorflow(name: str) -> None:
-    """The same messages, files, values and errors."""
+    """Messages, files, values and errors equal TensorFlow's."""
     assert _ANSWERS[name] == json.loads(json.dumps(answer_of_run(tf, RUNS[name])))

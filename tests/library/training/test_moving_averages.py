@@ -10,7 +10,7 @@ import tfnb as tf
 
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_an_average_follows_its_variable(use_resource):
-    """average = 0.9 average + 0.1 variable, begun at the variable's initial value."""
+    """average = 0.9 average + 0.1 variable, beginning with the variable's initial value."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(1.0, name="v", use_resource=use_resource)
         averages = tf.train.ExponentialMovingAverage(0.9)
@@ -24,7 +24,7 @@ def test_an_average_follows_its_variable(use_resource):
 
 
 def test_the_number_of_updates_lowers_the_decay_at_first():
-    """min(decay, (1 + n) / (10 + n))."""
+    """The decay is min(decay, (1 + n) / (10 + n))."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(0.0)
         averages = tf.train.ExponentialMovingAverage(0.9, num_updates=0)
@@ -36,7 +36,7 @@ def test_the_number_of_updates_lowers_the_decay_at_first():
 
 
 def test_the_average_of_a_tensor_begins_at_zero_unless_corrected():
-    """zero_debias divides by what is missing."""
+    """zero_debias divides by the missing weight."""
     with tf.Graph().as_default(), tf.Session() as session:
         t = tf.multiply(tf.constant(3.0), 2.0, name="t")
         plain = tf.train.ExponentialMovingAverage(0.9, name="plain")
@@ -61,7 +61,7 @@ def test_a_saver_restores_variables_from_their_averages():
 
 
 def test_averages_are_of_numbers_with_a_point():
-    """Integers have none."""
+    """Integers are refused."""
     with tf.Graph().as_default():
         v = tf.Variable(1)
         with pytest.raises(TypeError, match="must be half, float, or double"):
@@ -69,7 +69,7 @@ def test_averages_are_of_numbers_with_a_point():
 
 
 def test_the_global_step_is_made_once():
-    """get_or_create gives the same variable again; create refuses."""
+    """get_or_create returns the existing variable; create refuses a second one."""
     with tf.Graph().as_default(), tf.Session() as session:
         assert tf.train.get_global_step() is None
         step = tf.train.get_or_create_global_step()
@@ -82,7 +82,7 @@ def test_the_global_step_is_made_once():
 
 
 def test_the_global_step_must_be_an_integer_scalar():
-    """Whatever has its name is checked."""
+    """A tensor with its name must be an integer scalar."""
     with tf.Graph().as_default():
         tf.constant(1.0, name="global_step")
         with pytest.raises(TypeError, match="does not have integer type"):

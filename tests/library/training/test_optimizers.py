@@ -1,4 +1,4 @@
-"""Optimizers change variables as TensorFlow's do, and name their slots alike."""
+"""Optimizers change variables as TensorFlow's do, with the same names of slots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_three_steps_give_tensorflows_variables(name, use_resource, is_sparse):
 
 
 def test_a_loss_without_variables_is_refused():
-    """With TensorFlow's words."""
+    """The message is TensorFlow's."""
     with tf.Graph().as_default():
         optimizer = tf.train.GradientDescentOptimizer(0.1)
         with pytest.raises(ValueError, match=r"No variables to optimize\."):
@@ -40,7 +40,7 @@ def test_a_loss_without_variables_is_refused():
 
 
 def test_a_constraint_holds_after_every_update():
-    """A variable that may not go below zero."""
+    """The variable never becomes negative."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable([1.0, 5.0], constraint=lambda x: tf.maximum(x, 0.0))
         step = tf.train.GradientDescentOptimizer(2.0).minimize(tf.reduce_sum(v))
@@ -50,7 +50,7 @@ def test_a_constraint_holds_after_every_update():
 
 
 def test_gradients_may_be_changed_between_computing_and_applying():
-    """compute_gradients, halve, apply_gradients."""
+    """compute_gradients, a division by two, and apply_gradients work."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(8.0)
         optimizer = tf.train.GradientDescentOptimizer(1.0)

@@ -1,4 +1,4 @@
-"""Optimizers that users write, and those TensorFlow has that need more than a rule."""
+"""Optimizers of users, and those of TensorFlow with special behaviour."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tfnb as tf
 
 
 class SignDescent(tf.train.Optimizer):
-    """Moves every weight by the same step; counts its steps in a slot."""
+    """Moves every weight by the same distance; counts its steps in a slot."""
 
     def __init__(self, rate, name="SignDescent"):
         super().__init__(False, name)
@@ -32,7 +32,7 @@ class SignDescent(tf.train.Optimizer):
 
 @pytest.mark.parametrize("use_resource", [False, True])
 def test_an_optimizer_of_ones_own(use_resource):
-    """It overrides what TensorFlow's do, and has slots."""
+    """It overrides TensorFlow's methods, and has slots."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable([3.0, -2.0], name="v", use_resource=use_resource)
         optimizer = SignDescent(0.5)
@@ -46,7 +46,7 @@ def test_an_optimizer_of_ones_own(use_resource):
 
 
 def test_rows_with_the_same_index_reach_an_optimizer_summed():
-    """_apply_sparse never sees an index twice."""
+    """_apply_sparse gets each index once."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable([[1.0], [2.0], [3.0]])
         step = SignDescent(1.0).minimize(tf.reduce_sum(tf.gather(v, [2, 0, 2])))
@@ -56,7 +56,7 @@ def test_rows_with_the_same_index_reach_an_optimizer_summed():
 
 
 def test_a_missing_rule_is_said():
-    """An optimizer without _apply_dense cannot train."""
+    """The error names the missing _apply_dense."""
     with tf.Graph().as_default():
         v = tf.Variable(1.0)
         with pytest.raises(NotImplementedError):
@@ -64,7 +64,7 @@ def test_a_missing_rule_is_said():
 
 
 def test_arguments_are_checked():
-    """Names, gates and types, with TensorFlow's words."""
+    """The messages are TensorFlow's."""
     with pytest.raises(ValueError, match="Must specify the optimizer name"):
         tf.train.Optimizer(False, "")
     with tf.Graph().as_default():
@@ -84,7 +84,7 @@ def test_arguments_are_checked():
 
 @pytest.mark.parametrize("gate", [0, 1, 2])
 def test_gates_change_nothing_but_the_order(gate):
-    """GATE_NONE, GATE_OP and GATE_GRAPH give the same step."""
+    """GATE_NONE, GATE_OP and GATE_GRAPH give the same values."""
     with tf.Graph().as_default(), tf.Session() as session:
         v, w = tf.Variable(2.0), tf.Variable(3.0)
         step = tf.train.GradientDescentOptimizer(0.1).minimize(v * w, gate_gradients=gate)
@@ -94,7 +94,7 @@ def test_gates_change_nothing_but_the_order(gate):
 
 
 def test_adagrad_with_dual_averaging_makes_weights_zero():
-    """What l1 outweighs stays at zero."""
+    """Weights below the l1 threshold stay zero."""
     with tf.Graph().as_default(), tf.Session() as session:
         count = tf.Variable(0, dtype=tf.int64, trainable=False)
         v = tf.Variable([1.0, 1.0])
@@ -109,7 +109,7 @@ def test_adagrad_with_dual_averaging_makes_weights_zero():
 
 
 def test_hyperparameters_may_be_functions():
-    """They are called when the step is built."""
+    """The functions are called when the step is built."""
     with tf.Graph().as_default(), tf.Session() as session:
         v = tf.Variable(1.0)
         step = tf.train.AdamOptimizer(lambda: 0.5, beta1=lambda: 0.9).minimize(v)

@@ -22,13 +22,13 @@ def sess() -> Iterator[Any]:
 
 
 def _counting(limit: int) -> Any:
-    """A number that grows up to a limit."""
+    """Return a number that counts up to a limit."""
     counter = tf.Variable(0, name="counter")
     return counter.count_up_to(limit)
 
 
 def test_threads_fill_the_queue_until_the_source_ends(sess: Any) -> None:
-    """Then the last of them closes the queue."""
+    """The last thread closes the queue."""
     queue = tf.FIFOQueue(100, tf.int32, shapes=[[]])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(_counting(10))] * 3)
     sess.run(tf.global_variables_initializer())
@@ -42,7 +42,7 @@ def test_threads_fill_the_queue_until_the_source_ends(sess: Any) -> None:
 
 
 def test_threads_are_named_and_made_once(sess: Any) -> None:
-    """While they run, the session gets no others."""
+    """While they run, the session gets no further threads."""
     queue = tf.FIFOQueue(1, tf.int32, name="q")
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1, name="put")])
     coord = tf.train.Coordinator()
@@ -61,7 +61,7 @@ def test_threads_are_named_and_made_once(sess: Any) -> None:
     coord.join()
 
 
-def test_a_coordinator_frees_those_who_wait_for_room(sess: Any) -> None:
+def test_a_coordinator_ends_enqueues_that_wait_for_room(sess: Any) -> None:
     """The cancel op ends an enqueue into a full queue."""
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(5)]))
@@ -74,7 +74,7 @@ def test_a_coordinator_frees_those_who_wait_for_room(sess: Any) -> None:
 
 
 def test_a_failure_reaches_the_coordinator(sess: Any) -> None:
-    """join raises it."""
+    """join raises the error."""
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     x = tf.constant(1) // tf.constant(0)
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(x)]))
@@ -88,7 +88,7 @@ def test_a_failure_reaches_the_coordinator(sess: Any) -> None:
 def test_a_failure_without_a_coordinator_is_kept(
     sess: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And ends its thread."""
+    """The error is stored, and the thread ends."""
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.constant(1) // tf.constant(0))])
@@ -98,7 +98,7 @@ def test_a_failure_without_a_coordinator_is_kept(
 
 
 def test_another_error_may_be_the_end(sess: Any) -> None:
-    """Whatever queue_closed_exception_types holds."""
+    """queue_closed_exception_types lists the accepted classes."""
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     runner = tf.train.QueueRunner(
         queue,
@@ -112,7 +112,7 @@ def test_another_error_may_be_the_end(sess: Any) -> None:
 
 
 def test_types_that_are_no_errors_are_refused(sess: Any) -> None:
-    """Also an empty tuple."""
+    """An empty tuple is refused, too."""
     queue = tf.FIFOQueue(2, tf.int32)
     for types in ((), (ValueError,), [tf.errors.OutOfRangeError]):
         with pytest.raises(TypeError, match=r"must be a tuple of tf\.error types"):
@@ -120,13 +120,13 @@ def test_types_that_are_no_errors_are_refused(sess: Any) -> None:
 
 
 def test_starting_nothing_warns(sess: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """No runner in the collection: the call can go."""
+    """Without a runner in the collection a warning says that the call is superfluous."""
     assert tf.train.start_queue_runners(sess) == []
     assert "no queue runners were defined" in caplog.text
 
 
 def test_files_become_batches(sess: Any, tmp_path: Path) -> None:
-    """The classic pipeline: names, lines, columns, batches, and the end of the input."""
+    """The pipeline has names, lines, columns, batches, and the end of the input."""
     for name, start in (("a", 0), ("b", 3)):
         lines = "".join(f"{i},{i / 2}\n" for i in range(start, start + 3))
         (tmp_path / f"{name}.csv").write_text(lines)
@@ -151,7 +151,7 @@ def test_files_become_batches(sess: Any, tmp_path: Path) -> None:
 
 
 def test_sparse_elements_are_batched(sess: Any) -> None:
-    """Each row keeps its entries; the batch is as wide as the widest."""
+    """Each row keeps its entries; the batch has the width of the widest."""
     first = tf.SparseTensor([[0], [2]], [1.0, 2.0], [3])
     second = tf.SparseTensor([[4]], [3.0], [5])
     batches = tf.train.batch_join([[first, tf.constant(1)], [second, tf.constant(2)]], 2)
@@ -169,7 +169,7 @@ def test_sparse_elements_are_batched(sess: Any) -> None:
 
 
 def test_rows_are_kept_by_a_vector(sess: Any) -> None:
-    """maybe_batch with enqueue_many keeps those rows for which the vector is true."""
+    """maybe_batch with enqueue_many keeps the rows whose condition is true."""
     keep = tf.constant([True, False, True, False])
     sparse = tf.SparseTensor([[0, 0], [1, 1], [2, 0], [3, 2]], [1, 2, 3, 4], [4, 3])
     batch = tf.train.maybe_batch([tf.range(4), sparse], keep, 2, enqueue_many=True)
@@ -184,7 +184,7 @@ def test_rows_are_kept_by_a_vector(sess: Any) -> None:
 
 
 def test_shuffled_slices_hold_every_row(sess: Any) -> None:
-    """slice_input_producer and shuffle_batch give each row as often as there are epochs."""
+    """slice_input_producer and shuffle_batch give each row once per epoch."""
     rows = tf.constant([[i, i * i] for i in range(7)])
     (row,) = tf.train.slice_input_producer([rows], num_epochs=2, seed=1)
     batch = tf.train.shuffle_batch([row], 4, 20, 5, seed=2, allow_smaller_final_batch=True)

@@ -1,6 +1,6 @@
-"""Savers build TensorFlow's nodes and do what TensorFlow's do.
+"""Savers build TensorFlow's nodes, files and values.
 
-The programs stand in saver_scenarios.py, TensorFlow's answers in golden/savers.json.
+The programs are in saver_scenarios.py, TensorFlow's answers in golden/savers.json.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 @pytest.mark.parametrize("name", sorted(GRAPHS))
 def test_saver_is_built_as_in_tensorflow(name: str) -> None:
-    """The same nodes, attributes, messages and errors."""
+    """Nodes, attributes, messages and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_graph(tf, GRAPHS[name])))
     assert _ANSWERS[name] == actual
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
 def test_saver_does_what_tensorflows_does(name: str) -> None:
-    """The same files, values and errors."""
+    """Files, values and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_run(tf, RUNS[name])))
     assert _ANSWERS[f"run:{name}"] == actual

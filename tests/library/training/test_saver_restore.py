@@ -1,4 +1,4 @@
-"""What our saver adds: restoring is all or nothing and says what differs, saving is atomic."""
+"""tfnb's own features of savers: all-or-nothing restores with a comparison, atomic saves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _two() -> list[Any]:
 
 
 def _failed_restore(path: str, make: Callable[[], Any], **options: Any) -> tuple[Any, Any, Any]:
-    """The error of a restore, and the values before and after."""
+    """Return the error of a restore, and the values before and after."""
     with tf.Graph().as_default(), tf.Session() as sess:
         variables = make()
         sess.run(tf.global_variables_initializer())
@@ -77,7 +77,7 @@ def test_a_checkpoint_of_another_graph_changes_nothing(
 
 
 def test_a_resource_variable_of_another_shape_is_refused(tmp_path: Path) -> None:
-    """TensorFlow assigns it and leaves the variable with a shape it does not declare."""
+    """TensorFlow assigns it and leaves the variable with a shape that it does not declare."""
     path = _saved(tmp_path, lambda: tf.Variable([1.0, 2.0], name="c"))
     error, before, after = _failed_restore(path, _zeros(c=[3]))
     assert isinstance(error, tf.errors.InvalidArgumentError)
@@ -86,7 +86,7 @@ def test_a_resource_variable_of_another_shape_is_refused(tmp_path: Path) -> None
 
 
 def test_table_names_the_nearest_and_what_only_the_checkpoint_has(tmp_path: Path) -> None:
-    """A graph built twice has names with a number behind; the table says so."""
+    """A graph built twice has numbered names, which the table points out."""
     path = _saved(tmp_path, _zeros(dense__kernel=[2], dense__bias=[1], other=[1]))
     error, _, _ = _failed_restore(path, _zeros(dense_1__kernel=[2], dense_1__bias=[1]))
     assert "missing; nearest is 'dense/kernel'" in error.message
@@ -97,7 +97,7 @@ def test_table_names_the_nearest_and_what_only_the_checkpoint_has(tmp_path: Path
 
 
 def test_a_long_table_is_cut(tmp_path: Path) -> None:
-    """The error stays readable however many tensors are missing."""
+    """The error stays readable with any number of missing tensors."""
     path = _saved(tmp_path, _zeros(a=[1]))
     error, _, _ = _failed_restore(path, _zeros(**{f"x{i}": [1] for i in range(40)}))
     assert "differ in 40 of 40 tensors" in error.message
@@ -116,7 +116,7 @@ def test_a_long_table_is_cut(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_changes_nothing(
     tmp_path: Path, sharded: bool, change: Any, kind: type[Exception], word: str
 ) -> None:
-    """Also where several nodes read it and one of them finds the damage."""
+    """Several nodes may read the checkpoint, one of which finds the damage."""
 
     def make() -> Any:
         with tf.device("/device:CPU:0"):
@@ -139,7 +139,7 @@ def test_a_damaged_checkpoint_changes_nothing(
 
 
 def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
-    """Whichever bit of index or data is flipped: an error or the right values, never others."""
+    """A flipped bit of index or data gives an error or the right values."""
     path = _saved(tmp_path, _two)
     with tf.Graph().as_default(), tf.Session() as sess:
         variables = [
@@ -170,7 +170,7 @@ def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
 
 
 def test_damage_names_another_checkpoint_beside_it(tmp_path: Path) -> None:
-    """An index that cannot be read: the message says which checkpoint could be taken instead."""
+    """For an unreadable index the message names another checkpoint."""
     with tf.Graph().as_default(), tf.Session() as sess:
         _two()
         sess.run(tf.global_variables_initializer())
@@ -183,7 +183,7 @@ def test_damage_names_another_checkpoint_beside_it(tmp_path: Path) -> None:
 
 
 def test_an_imported_graph_is_compared_too(tmp_path: Path) -> None:
-    """The comparison reads the graph, not the Python objects that made it."""
+    """The comparison reads the graph and needs no Python objects."""
     path = _saved(tmp_path, _two)
     other = tmp_path / "other"
     other.mkdir()
@@ -197,7 +197,7 @@ def test_an_imported_graph_is_compared_too(tmp_path: Path) -> None:
 
 
 def test_a_session_of_another_graph_is_refused(tmp_path: Path) -> None:
-    """The saver's nodes are not in it."""
+    """The session's graph has none of the saver's nodes."""
     path = _saved(tmp_path, _two)
     with tf.Graph().as_default():
         _two()
@@ -209,7 +209,7 @@ def test_a_session_of_another_graph_is_refused(tmp_path: Path) -> None:
 
 
 def test_old_graphs_with_a_node_for_each_tensor_are_all_or_nothing(tmp_path: Path) -> None:
-    """Restore and RestoreSlice read the first format one tensor at a time."""
+    """Restore and RestoreSlice read one tensor at a time in the first format."""
     path = _saved(tmp_path, _two, write_version=tf.train.SaverDef.V1)
     with tf.Graph().as_default(), tf.Session() as sess:
         a, c = tf.Variable([0.0, 0.0], name="a"), tf.Variable([0], name="b")
@@ -237,7 +237,7 @@ def test_old_graphs_with_a_node_for_each_tensor_are_all_or_nothing(tmp_path: Pat
 # ------------------------------------------------------------------------------------ killed saves
 
 # Saves over a checkpoint in processes that kill themselves, the n-th before its n-th system call
-# that changes names of files.
+# that renames files.
 _CHILD = """
     import os, signal, sys
     import tfnb as tf
@@ -288,7 +288,7 @@ _CHILD = """
 def test_a_process_killed_while_saving_leaves_a_whole_checkpoint(
     tmp_path: Path, options: str
 ) -> None:
-    """Killed before any of its steps, a save over a checkpoint leaves the old one or the new."""
+    """A save that is killed before any of its steps leaves the old checkpoint or the new one."""
     script = tmp_path / "child.py"
     script.write_text(textwrap.dedent(_CHILD))
     child = subprocess.run(

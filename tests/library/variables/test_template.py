@@ -24,7 +24,7 @@ def _scaled(x: Any, by: float = 1.0) -> Any:
 
 
 def test_later_calls_use_the_first_ones_variables() -> None:
-    """The name is that of the template."""
+    """Variables are named after the template."""
     scale = tf.make_template("scale", _scaled, by=3.0)
     assert scale.variables == []
     assert scale.variable_scope is None
@@ -41,7 +41,7 @@ def test_later_calls_use_the_first_ones_variables() -> None:
 
 
 def test_templates_of_one_name_have_variables_of_their_own() -> None:
-    """Their names are made unique, unless a unique name is asked for."""
+    """The scopes of templates are made unique; unique_name_ forbids it."""
     for _ in range(2):
         tf.make_template("scale", _scaled)(1.0)
     assert [variable.op.name for variable in tf.global_variables()] == [
@@ -55,7 +55,7 @@ def test_templates_of_one_name_have_variables_of_their_own() -> None:
 
 
 def test_the_scope_can_be_made_early() -> None:
-    """Then it lies where the template is made."""
+    """Then the scope is where the template is made."""
     with tf.variable_scope("outer"):
         early = tf.make_template("early", _scaled, create_scope_now_=True)
         late = tf.make_template("late", _scaled)
@@ -68,7 +68,7 @@ def test_the_scope_can_be_made_early() -> None:
 
 
 def test_new_variables_in_later_calls_are_refused() -> None:
-    """They could not be shared."""
+    """New variables could not be shared."""
     scale = tf.make_template("t", lambda: tf.Variable(1.0))
     scale()
     with pytest.raises(ValueError, match=r"perhaps you used tf.Variable when you meant"):
@@ -83,7 +83,7 @@ def test_new_variables_in_later_calls_are_refused() -> None:
 
 
 def test_getters_are_asked_for_variables() -> None:
-    """In every call."""
+    """Custom getters are called in every call."""
     asked = []
 
     def custom(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:

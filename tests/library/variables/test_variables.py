@@ -1,4 +1,4 @@
-"""Variables: their nodes, values, scopes, parts, and what other code is told about them."""
+"""Variables: nodes, values, scopes, partitions, and collections."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _ones(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
 
 
 def test_a_reference_variable_is_four_nodes(graph: Any) -> None:
-    """Initial value, buffer, assignment, read, under TensorFlow's names."""
+    """Initial value, buffer, assignment and read have TensorFlow's names."""
     v = tf.Variable([1.0, 2.0], name="v")
     assert isinstance(v, RefVariable)
     assert isinstance(v, Variable)
@@ -58,7 +58,7 @@ def test_a_reference_variable_is_four_nodes(graph: Any) -> None:
 
 
 def test_a_resource_variable_is_five_nodes(graph: Any) -> None:
-    """Initial value, handle, question, assignment, read."""
+    """They are the initial value, handle, check, assignment and read."""
     v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
     assert isinstance(v, ResourceVariable)
     assert isinstance(v, tf.Variable)
@@ -109,7 +109,7 @@ def test_an_initial_value_made_of_another_variable_waits_for_it(use_resource: bo
 def test_wrong_arguments_are_refused(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """Each mistake has its own sentence."""
+    """Each mistake has its own message."""
     with pytest.raises(error, match=message):
         tf.Variable(**arguments)
 
@@ -142,7 +142,7 @@ def test_a_value_from_inside_a_loop_cannot_initialize_a_resource() -> None:
 
 @BOTH
 def test_methods_give_the_variable_as_it_is_then(use_resource: bool) -> None:
-    """assign, assign_add, assign_sub, read_value, eval, load."""
+    """assign, assign_add, assign_sub, read_value, eval and load work."""
     v = tf.Variable([1.0, 2.0], use_resource=use_resource)
     with tf.Session() as session:
         session.run(v.initializer)
@@ -160,7 +160,7 @@ def test_methods_give_the_variable_as_it_is_then(use_resource: bool) -> None:
 
 @BOTH
 def test_functions_change_both_kinds(use_resource: bool) -> None:
-    """tf.assign and the scatter functions take references and resources."""
+    """tf.assign and the scatter functions accept references and resources."""
     v = tf.Variable([1.0, 2.0, 3.0], use_resource=use_resource)
     steps = [
         (lambda: tf.assign(v, [1.0, 2.0, 3.0]), [1, 2, 3]),
@@ -204,7 +204,7 @@ def test_slices_of_gradients_are_scattered(use_resource: bool) -> None:
 
 
 def test_batches_are_scattered_row_by_row() -> None:
-    """Every leading batch has indices of its own."""
+    """Every leading batch has its own indices."""
     v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
     with tf.Session() as session:
         session.run(v.initializer)
@@ -214,7 +214,7 @@ def test_batches_are_scattered_row_by_row() -> None:
 
 @BOTH
 def test_a_counter_ends_at_its_limit(use_resource: bool) -> None:
-    """count_up_to gives the old value, and OutOfRange at the limit."""
+    """count_up_to returns the old value, and raises OutOfRangeError at the limit."""
     v = tf.Variable(3, use_resource=use_resource)
     count = tf.count_up_to(v, 5)
     with tf.Session() as session:
@@ -225,7 +225,7 @@ def test_a_counter_ends_at_its_limit(use_resource: bool) -> None:
 
 
 def test_values_that_were_read_do_not_change() -> None:
-    """Updates in place are seen by nobody who read the value before."""
+    """Updates in place do not change values that were read before."""
     v = tf.Variable(np.zeros(1000, np.float32))
     add = v.assign_add(np.ones(1000, np.float32))
     with tf.Session() as session:
@@ -239,7 +239,7 @@ def test_values_that_were_read_do_not_change() -> None:
 
 
 def test_an_array_that_was_fed_stays_the_callers() -> None:
-    """An update in place does not write into what the caller passed."""
+    """An update in place does not write into the fed array."""
     v = tf.Variable(np.zeros(4, np.float32))
     fed = tf.placeholder(tf.float32, [4])
     with tf.Session() as session:
@@ -265,7 +265,7 @@ def test_a_temporary_variable_gives_its_last_value() -> None:
 
 @pytest.mark.parametrize("op", ["Variable", "VariableV2", "TemporaryVariable"])
 def test_without_a_value_a_variable_of_unknown_shape_is_a_scalar(op: str) -> None:
-    """Assign compares shapes with what is in the buffer, unless told not to."""
+    """Assign compares shapes with the buffer's, unless told not to."""
     ref = getattr(tf.raw_ops, op)(shape=tf.TensorShape(None), dtype=tf.float32)
     checked = tf.assign(ref, [1.0, 2.0])
     free = tf.assign(ref, [1.0, 2.0], validate_shape=False)
@@ -281,7 +281,7 @@ def test_without_a_value_a_variable_of_unknown_shape_is_a_scalar(op: str) -> Non
 
 @pytest.mark.parametrize("op", ["Variable", "VariableV2", "TemporaryVariable"])
 def test_a_buffer_needs_a_size(op: str) -> None:
-    """A shape of which parts are known is refused when the kernel runs."""
+    """A partially known shape is refused when the kernel runs."""
     ref = getattr(tf.raw_ops, op)(shape=tf.TensorShape([None, 3]), dtype=tf.float32)
     with tf.Session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\?,3\] is not fully defined"):
@@ -312,8 +312,8 @@ def test_reading_an_uninitialized_resource_names_it() -> None:
 
 
 @BOTH
-def test_who_is_uninitialized_is_reported(use_resource: bool) -> None:
-    """By name, as a vector that becomes empty."""
+def test_uninitialized_variables_are_reported(use_resource: bool) -> None:
+    """The names are a vector, which becomes empty."""
     a = tf.Variable(1.0, name="a", use_resource=use_resource)
     tf.Variable(1.0, name="b", use_resource=use_resource)
     tf.get_local_variable("c", initializer=1.0)
@@ -355,7 +355,7 @@ def test_collections() -> None:
 
 
 def test_variables_can_be_intercepted_while_they_are_made() -> None:
-    """Creators stand around each other; the innermost is asked first."""
+    """Creators are nested; the innermost is called first."""
     seen = []
 
     def creator(label: str) -> Any:
@@ -494,7 +494,7 @@ def test_a_scope_object_is_gone_back_to(graph: Any) -> None:
 def test_scopes_refuse_what_they_cannot_use(
     arguments: tuple[Any, ...], error: type[Exception], message: str
 ) -> None:
-    """Each mistake has its own sentence."""
+    """Each mistake has its own message."""
     with pytest.raises(error, match=message), tf.variable_scope(*arguments):
         pass
 
@@ -503,7 +503,7 @@ def test_scopes_refuse_what_they_cannot_use(
 
 
 def test_a_partitioned_variable_is_its_parts_and_their_whole() -> None:
-    """Parts know where they belong; the whole converts to one tensor and is found again."""
+    """Parts have their offsets; the whole converts to one tensor and is found again."""
 
     def offsets(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         return tf.ones(shape, dtype) * float(partition_info.var_offset[0])
@@ -554,7 +554,7 @@ def test_a_variable_comes_back_from_its_message(graph: Any, use_resource: bool) 
 
 
 def test_variables_are_equal_only_to_themselves() -> None:
-    """As in TensorFlow 1; they can be keys."""
+    """Variables are hashable, as in TensorFlow 1."""
     a, b = tf.Variable(1.0), tf.Variable(1.0)
     assert a == a
     assert a != b
@@ -565,7 +565,7 @@ def test_variables_are_equal_only_to_themselves() -> None:
 
 
 def test_a_resource_variable_of_known_shape_refuses_another_at_run_time() -> None:
-    """Assignments check the shape as they run, unless the variable was told not to."""
+    """Assignments check the shape at run time, unless the variable was told not to."""
     with tf.Graph().as_default(), tf.Session() as session:
         value = tf.placeholder(tf.float32)
         strict = tf.Variable([1.0, 2.0], use_resource=True)
@@ -579,7 +579,7 @@ def test_a_resource_variable_of_known_shape_refuses_another_at_run_time() -> Non
 
 @pytest.fixture
 def hurried() -> Iterator[None]:
-    """Threads of Python take turns as often as they can."""
+    """Let threads switch as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -590,7 +590,7 @@ def hurried() -> Iterator[None]:
 @pytest.mark.parametrize("use_locking", [False, True])
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_no_addition_of_another_thread_is_lost(shape: tuple[int, ...], use_locking: bool) -> None:
-    """Additions and subtractions of four threads are all there, locked or not."""
+    """Additions and subtractions of four threads all count, locked or not."""
     cell, one = RefCell("v", tf.int64), np.ones(shape, np.int64)[()]
     cell.assign(one)
     attrs, device = {"T": tf.int64, "use_locking": use_locking}, CpuDevice("/cpu:0", 0)

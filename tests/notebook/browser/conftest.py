@@ -1,4 +1,4 @@
-"""One Chromium for all browser tests, and one JupyterLab, started when the first test asks."""
+"""One Chromium for all browser tests, and one JupyterLab, started by the first test using it."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def server_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that JupyterLab shows."""
+    """The folder that JupyterLab serves."""
     return tmp_path_factory.mktemp("lab")
 
 
 @pytest.fixture(scope="session")
 def server(server_folder: Path) -> Iterator[str]:
-    """JupyterLab on a copy of the notebooks; gives its address."""
+    """JupyterLab on a copy of the notebooks; yields its address."""
     with running_server(server_folder) as url:
         yield url
 
 
 @pytest.fixture
 def notebook_of(server_folder: Path) -> Callable[..., str]:
-    """Writes a notebook of the cells given; gives its path as JupyterLab knows it."""
+    """Write a notebook of the given cells; return its path in JupyterLab."""
 
     def write(name: str, *cells: str) -> str:
         content = {
@@ -85,7 +85,7 @@ def lab(chromium: Any, server: str) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def notebook_server(server_folder: Path) -> Iterator[str]:
-    """Jupyter Notebook 7 on the same folder; gives its address."""
+    """Jupyter Notebook 7 on the same folder; yields its address."""
     with running_server(server_folder, "notebook") as url:
         yield url
 
@@ -103,7 +103,7 @@ def notebook7(chromium: Any, notebook_server: str) -> Iterator[Notebook7]:
 
 @pytest.fixture
 def widget_page(chromium: Any) -> Iterator[WidgetPage]:
-    """A page of nothing but the widget, as anywidget would mount it."""
+    """A page with only the widget, mounted as anywidget does."""
     page = chromium.new_page(viewport={"width": 1000, "height": 700})
     page.set_default_timeout(90_000)  # busy machines are slow
     yield WidgetPage(page)
@@ -112,7 +112,10 @@ def widget_page(chromium: Any) -> Iterator[WidgetPage]:
 
 @pytest.fixture
 def shots(tmp_path: Path) -> Path:
-    """Where screenshots go: TFNB_SCREENSHOTS (docs/images, to renew the project's), or nowhere."""
+    """The folder for screenshots.
+
+    TFNB_SCREENSHOTS (docs/images, to renew the project's), or None.
+    """
     folder = Path(os.environ.get("TFNB_SCREENSHOTS", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
     return folder

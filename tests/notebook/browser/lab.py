@@ -51,7 +51,7 @@ _OPEN_IN_NOTEBOOK = """async (theme) => {
   return panel.content.widgets.length;
 }"""
 
-# Selects a cell and runs it; resolves when the kernel has answered.
+# Select a cell and run it; resolve when the kernel has answered.
 _RUN = """async (index) => {
   const notebook = window.panel.content;
   notebook.activeCellIndex = index;
@@ -109,19 +109,19 @@ class Lab:
         return bool(self.page.evaluate("() => window.isDone"))
 
     def outputs(self, index: int) -> list[dict[str, Any]]:
-        """What a cell has put out, as the notebook would store it."""
+        """Return the outputs of a cell as the notebook would store them."""
         found: list[dict[str, Any]] = self.page.evaluate(_OUTPUTS, index)
         return found
 
     def cell(self, index: int) -> Any:
-        """The element of a cell, scrolled into view."""
+        """Scroll a cell into view and return its element."""
         handle = self.page.evaluate_handle(
             "(index) => window.panel.content.widgets[index].node", index
         )
         return handle.as_element()
 
     def index_of(self, text: str) -> int:
-        """The first cell whose source holds a text."""
+        """Return the index of the first cell whose source contains a text."""
         index = self._find(text)
         assert index >= 0, f"no cell holds {text!r}"
         return index
@@ -136,7 +136,7 @@ class Lab:
 
 
 class Notebook7(Lab):
-    """Likewise, in Jupyter Notebook 7."""
+    """One notebook in a page of Jupyter Notebook 7."""
 
     def open(self, path: str, theme: str = "JupyterLab Light") -> int:
         """Opens a notebook with a ready kernel; returns its number of cells."""
@@ -169,7 +169,7 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
         "IPYTHONDIR": str(folder / "ipython"),
         "OPENBLAS_NUM_THREADS": "1",
     }
-    # The Python of an environment that a wheel was installed into; without it, these sources.
+    # The Python of an environment with an installed wheel; by default these sources are used.
     installed = os.environ.get("TFNB_INSTALLED")
     if not installed:
         environment["PYTHONPATH"] = str(ROOT)
@@ -207,7 +207,7 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
 
 
 def _address(runtime: Path, process: subprocess.Popen[bytes], log: Path) -> str:
-    """The server's address, once it answers; the port is in the file that it writes."""
+    """Return the server's address once it answers; the port is in the file that it writes."""
     deadline = time.monotonic() + START_LIMIT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:

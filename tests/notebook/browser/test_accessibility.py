@@ -1,4 +1,4 @@
-"""Every view, looked over by axe-core: names, roles, contrast, what the keyboard reaches."""
+"""axe-core checks every view: names, roles, contrast, keyboard access."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def record() -> RunRecord:
 
 
 def complaints(page: Any, where: str = "#place") -> list[str]:
-    """What axe-core has against the page; rules about whole documents do not apply to a widget."""
+    """Return axe-core's violations; rules about whole documents do not apply to a widget."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm --prefix labextension ci")
     page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ def complaints(page: Any, where: str = "#place") -> list[str]:
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("view", ["graph", "placement", "partitions"])
 def test_a_graph_is_accessible(widget_page: WidgetPage, view: str, is_dark: bool) -> None:
-    """With a node selected, its card open."""
+    """A node is selected, and its card is open."""
     widget_page.mount(digits_scene(), view, is_dark=is_dark)
     widget_page.page.locator(".tfnb-node").first.click()
     widget_page.settle()
@@ -150,7 +150,7 @@ def test_a_graph_is_accessible(widget_page: WidgetPage, view: str, is_dark: bool
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_progress_is_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
-    """Figures, bars and loops."""
+    """Figures, bars and loops are visible."""
     scene = digits_scene()
     states = bytes([0x13] * len(scene.nodes))
     widget_page.mount(scene, "progress", states=states, counters=COUNTERS, is_dark=is_dark)
@@ -163,7 +163,7 @@ def test_progress_is_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
 def test_a_recorded_run_is_accessible(
     widget_page: WidgetPage, record: RunRecord, tab: str, is_dark: bool
 ) -> None:
-    """Every tab."""
+    """Every tab is checked."""
     assert record.lanes is not None
     lanes = record.lanes.encode()
     widget_page.mount(record.scene, "run", record=record.encode(), lanes=lanes, is_dark=is_dark)
@@ -177,7 +177,7 @@ def test_a_recorded_run_is_accessible(
 def test_colours_of_costs_are_accessible(
     widget_page: WidgetPage, record: RunRecord, by: str, is_dark: bool
 ) -> None:
-    """With the card and its costs open."""
+    """The card is open and shows costs."""
     nodes = with_costs(record.scene.nodes, record)
     widget_page.mount(build_scene(nodes), colour_by=by, is_dark=is_dark)
     widget_page.page.locator(".tfnb-closed").first.click()
@@ -189,7 +189,7 @@ def test_colours_of_costs_are_accessible(
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_passes_are_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
-    """The list, the words of a pass, both moments."""
+    """The list, the reports of a pass, and both states are checked."""
     passes = passes_of_small_graph()
     widget_page.mount(None, "passes", colour_by="change", passes=passes, is_dark=is_dark)
     widget_page.page.wait_for_selector('.tfnb-passes[data-shown="0 before"]')
@@ -199,7 +199,7 @@ def test_passes_are_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_the_debugger_is_accessible(widget_page: WidgetPage, is_dark: bool) -> None:
-    """Buttons, values, loops, nodes in every state, breakpoints."""
+    """Buttons, values, loops, nodes in every state and breakpoints are visible."""
     widget_page.mount(digits_scene(), "debug", counters=COUNTERS, debugger=STOP, is_dark=is_dark)
     widget_page.settle()
     assert widget_page.page.locator(".tfnb-debug-node").count() == 6
@@ -207,7 +207,7 @@ def test_the_debugger_is_accessible(widget_page: WidgetPage, is_dark: bool) -> N
 
 
 def test_hostile_names_at_a_stop_are_text(widget_page: WidgetPage) -> None:
-    """Nodes, tensors, loops, reasons, breakpoints and answers of a stranger run nothing."""
+    """Hostile names of nodes, tensors, loops, reasons, breakpoints and answers run no code."""
     hostile = "<img src=x onerror=alert(1)>"
     text = json.dumps(STOP)
     for word in ("block_1/conv", "images:0", "loop", "step", "Conv2D", "next"):

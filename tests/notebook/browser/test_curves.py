@@ -33,7 +33,7 @@ for _ in range(200):
 
 
 def payload(values: list[float], **more: list[float]) -> dict[str, Any]:
-    """What Python sends of curves."""
+    """Return the curves as Python sends them."""
     curves = ScalarCurves()
     for tag, numbers in {"loss": values, **more}.items():
         for number in numbers:
@@ -44,7 +44,7 @@ def payload(values: list[float], **more: list[float]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_a_curve_has_axes_and_its_last_value(widget_page: WidgetPage, is_dark: bool) -> None:
-    """A tag is text, whatever stands in it; a curve that grows keeps its place."""
+    """A tag is shown as text; a growing curve keeps its place."""
     page = widget_page.page
     widget_page.mount(digits_scene(), view="progress", is_dark=is_dark)
     assert page.locator(".tfnb-curves").is_hidden()
@@ -71,7 +71,7 @@ def test_a_curve_has_axes_and_its_last_value(widget_page: WidgetPage, is_dark: b
 
 
 def test_a_watched_cell_draws_its_loss(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """While it runs and in the summary that stays; a saved page has it, too."""
+    """The curve is in the live view, in the summary that stays, and in a saved page."""
     lab.open(notebook_of("training.ipynb", _TRAINING, _WATCHED))
     lab.run(0)
     lab.run(1)

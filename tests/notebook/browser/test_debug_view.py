@@ -1,4 +1,4 @@
-"""The debugger in a real JupyterLab: buttons are heard while the cell runs."""
+"""The debugger in a real JupyterLab: buttons work while the cell runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _wait_until_done(lab: Lab) -> None:
 def test_a_loop_is_stopped_stepped_changed_and_resumed(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """A breakpoint in iteration 3, a look, one step, another value, and on to the result."""
+    """The loop stops in iteration 3, makes one step, gets another value, and runs to its result."""
     page = lab.page
     cell = "%%tfnb debug loop/twice --iteration 3\nprint('result', loop[1].eval())"
     lab.open(notebook_of("debug.ipynb", SETUP.replace("limit_", "6"), cell))
@@ -85,7 +85,7 @@ def test_a_loop_is_stopped_stepped_changed_and_resumed(
 def test_an_endless_loop_is_paused_looked_into_and_cancelled(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Without any breakpoint, while the cell runs; the kernel works after."""
+    """Pause works without a breakpoint while the cell runs; the kernel stays usable."""
     page = lab.page
     lab.open(
         notebook_of(
@@ -118,7 +118,7 @@ def test_an_endless_loop_is_paused_looked_into_and_cancelled(
 def test_a_breakpoint_is_set_and_removed_by_the_form(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """A wrong condition is an answer, not an end; the graph, drawn late, leaves what was typed."""
+    """A wrong condition shows an error; drawing the graph keeps the typed text."""
     page = lab.page
     cell = "%%tfnb debug --start\nloop[1].eval()"
     lab.open(notebook_of("breaks.ipynb", SETUP.replace("limit_", "6"), cell))
@@ -147,7 +147,7 @@ def test_a_breakpoint_is_set_and_removed_by_the_form(
 def test_keys_pressed_in_a_view_are_not_the_notebooks(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Enter presses a button, "b" adds no cell."""
+    """Enter presses a button, "b" adds no cell to the notebook."""
     page = lab.page
     cells = (SETUP.replace("limit_", "6"), "%%tfnb debug --start\nloop[1].eval()")
     lab.open(notebook_of("keys.ipynb", *cells))

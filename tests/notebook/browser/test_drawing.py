@@ -1,4 +1,4 @@
-"""How graphs are drawn, kept in files and found again: scale, what is open, directions, themes."""
+"""Drawing, saving and reopening graphs: scale, open scopes, directions, themes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SCALE = """() => Number(/scale\\(([\\d.e-]+)\\)/.exec(
 
 
 def long_scene(layers: int = 60) -> Scene:
-    """A chain so long that it fits at a small scale only."""
+    """A chain that fits only at a small scale."""
     ops = ("MatMul", "BiasAdd", "Relu", "Square", "Tanh", "Exp", "Sqrt")
     nodes = [
         SceneNode(f"part_{i}/{ops[i % 7].lower()}", ops[i % 7], ((i - 1, 0),) if i else ())
@@ -44,7 +44,7 @@ def long_scene(layers: int = 60) -> Scene:
 
 
 def saved(page: Any, label: str) -> Path:
-    """The file that a button of the toolbar gives."""
+    """Return the file of a toolbar button."""
     with page.expect_download() as download:
         page.get_by_role("button", name=label).click()
     path: Path = download.value.path()
@@ -52,7 +52,7 @@ def saved(page: Any, label: str) -> Path:
 
 
 def test_a_saved_picture_is_the_same_at_every_scale(widget_page: WidgetPage) -> None:
-    """Texts that are hidden far off are in the file, and boxes stand where they will stand."""
+    """The file has texts that are hidden at a small scale, and boxes at their final places."""
     page = widget_page.page
     widget_page.mount(digits_scene())
     widget_page.closed_scope("block_1").click()
@@ -69,7 +69,7 @@ def test_a_saved_picture_is_the_same_at_every_scale(widget_page: WidgetPage) -> 
 
 
 def test_a_saved_page_opens_as_it_was_left(widget_page: WidgetPage) -> None:
-    """With the same scopes open, the same colours and direction."""
+    """The page has the same open scopes, colours and direction."""
     page = widget_page.page
     widget_page.mount(digits_scene())
     widget_page.closed_scope("block_1").click()
@@ -90,7 +90,7 @@ def test_a_saved_page_opens_as_it_was_left(widget_page: WidgetPage) -> None:
 
 
 def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -> None:
-    """Nothing is cut off, and the buttons zoom in again from there."""
+    """The whole graph is visible, and the buttons zoom in from there."""
     page = widget_page.page
     widget_page.mount(long_scene())
     assert not page.evaluate(_SEEN_WHOLE)
@@ -107,7 +107,7 @@ def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -
 def test_a_first_view_can_be_read_and_is_whole_where_it_can(
     widget_page: WidgetPage, count: int, size: int
 ) -> None:
-    """Scopes that would make texts too small stay closed; nothing is cut off at an edge."""
+    """Scopes whose texts would be too small stay closed; nothing is cut off at an edge."""
     page = widget_page.page
     widget_page.mount(_blocks(count, size))
     assert page.evaluate(_SCALE) >= 0.6
@@ -115,7 +115,7 @@ def test_a_first_view_can_be_read_and_is_whole_where_it_can(
 
 
 def _blocks(count: int, size: int) -> Scene:
-    """Blocks one after another, each a scope of a chain."""
+    """Make blocks in sequence, each a scope with a chain."""
     ops = ("MatMul", "BiasAdd", "Relu")
     nodes = [
         SceneNode(f"block_{i // size}/{ops[i % 3]}", ops[i % 3], ((i - 1, 0),) if i else ())
@@ -125,7 +125,7 @@ def _blocks(count: int, size: int) -> Scene:
 
 
 def test_zooming_holds_the_selected_box(widget_page: WidgetPage) -> None:
-    """It stays where it is on the screen while all else moves."""
+    """The selected box keeps its place on the screen."""
     page = widget_page.page
     widget_page.mount(digits_scene())
     box = widget_page.page.locator(".tfnb-node", has_text="Placeholder")
@@ -145,7 +145,7 @@ def test_zooming_holds_the_selected_box(widget_page: WidgetPage) -> None:
 
 
 def test_data_flows_to_the_right_where_one_likes(widget_page: WidgetPage) -> None:
-    """And the arrow keys follow it there; a graph in lanes keeps its direction."""
+    """The arrow keys follow the direction; a graph in lanes keeps its own."""
     page = widget_page.page
     widget_page.mount(scoped_chain(4, 3))
     page.get_by_role("button", name="Let data flow to the right").click()
@@ -188,7 +188,7 @@ _CONTRAST = """([over, overWhat, under, underWhat]) => {
 
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_scopes_and_edges_in_a_lane_are_seen(widget_page: WidgetPage, is_dark: bool) -> None:
-    """A scope's frame and the edges stand out from the lane, in both themes."""
+    """A scope's frame and the edges contrast with the lane, in both themes."""
     nodes = [
         SceneNode("x", "Const", partition=0),
         SceneNode("s/a", "Neg", ((0, 0),), partition=0),
@@ -211,7 +211,7 @@ def test_scopes_and_edges_in_a_lane_are_seen(widget_page: WidgetPage, is_dark: b
 
 
 def test_a_running_scope_that_is_opened_shows_its_paper(widget_page: WidgetPage) -> None:
-    """Only what is in it is filled with the colour of what runs."""
+    """Only running nodes are filled with the colour of running nodes."""
     page = widget_page.page
     count = len(digits_scene().nodes)
     widget_page.mount(digits_scene(), view="progress", states=bytes([0x12] * count))
@@ -224,7 +224,7 @@ def test_a_running_scope_that_is_opened_shows_its_paper(widget_page: WidgetPage)
 
 
 def test_the_rim_of_a_variable_does_not_cross_its_name(widget_page: WidgetPage) -> None:
-    """The name stands below the rim, and within the box."""
+    """The name is below the rim, and inside of the box."""
     nodes = [SceneNode("weights", "VariableV2"), SceneNode("w", "Neg", ((0, 0),))]
     widget_page.mount(build_scene(nodes))
     top, bottom, label_top, label_bottom = widget_page.page.evaluate(
@@ -240,7 +240,7 @@ def test_the_rim_of_a_variable_does_not_cross_its_name(widget_page: WidgetPage) 
 
 
 def test_long_names_keep_their_ends(widget_page: WidgetPage) -> None:
-    """Names that begin alike can be told apart where there is no room for them."""
+    """Names with equal beginnings are shortened in the middle."""
     page = widget_page.page
     page.set_viewport_size({"width": 420, "height": 700})
     scope = "gradients/block_0/a_scope_with_a_long_name"
@@ -256,7 +256,7 @@ def test_long_names_keep_their_ends(widget_page: WidgetPage) -> None:
 
 
 def test_names_are_cut_where_they_are_the_same(widget_page: WidgetPage) -> None:
-    """Neighbours that differ in their middle only are told apart in boxes and in tables."""
+    """Names that differ only in the middle are distinguishable in boxes and tables."""
     page = widget_page.page
     page.set_viewport_size({"width": 620, "height": 700})
     names = [f"the_scope_of_the_generator_{what}_of_a_network" for what in ("kernel", "bias")]
@@ -278,7 +278,7 @@ def test_names_are_cut_where_they_are_the_same(widget_page: WidgetPage) -> None:
 
 
 def test_summaries_and_savers_stand_beside_the_flow(widget_page: WidgetPage, graph: Any) -> None:
-    """No edge leads to them, and they stay closed at first; the note of a view is below it."""
+    """They have no edges and are closed at first; the note of a view is below them."""
     x = tf.placeholder(tf.float32, [], name="x")
     v = tf.Variable(1.0, name="v")
     loss = tf.multiply(x, v, name="loss")
@@ -299,7 +299,7 @@ def test_summaries_and_savers_stand_beside_the_flow(widget_page: WidgetPage, gra
 
 
 def test_a_call_opens_like_a_scope(widget_page: WidgetPage, graph: Any) -> None:
-    """The function's nodes are inside, with arguments and results."""
+    """The scope has the function's nodes, arguments and results."""
 
     @Defun(tf.float32, func_name="swish")
     def swish(a: Any) -> Any:
@@ -342,7 +342,7 @@ _CUT = """(selector) => [...document.querySelectorAll(selector)]
 def test_a_narrow_view_keeps_its_controls_and_texts_apart(
     widget_page: WidgetPage, width: int
 ) -> None:
-    """Toolbars wrap, devices are told in full, texts of the progress do not overlap."""
+    """Toolbars wrap, device names are complete, and texts do not overlap."""
     page = widget_page.page
     page.set_viewport_size({"width": width, "height": 900})
     nodes = [SceneNode(f"n{i}", "Neg", assigned_device="/device:CPU:0") for i in range(4)]

@@ -1,4 +1,4 @@
-"""An error in JupyterLab: a few lines, and the traceback folded below them."""
+"""An error in JupyterLab: a few lines, with the folded traceback below."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ loss = tf.reduce_sum(x * 2.0, name="loss")"""
 def test_the_traceback_is_folded_and_unfolds(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """The lines of the error are read at once, the frames on demand."""
+    """The error is visible at once, the frames after a click."""
     page = lab.page
     lab.open(notebook_of("error.ipynb", _BUILD, "loss.eval()"))
     lab.run(0)

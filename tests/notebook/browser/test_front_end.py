@@ -1,4 +1,4 @@
-"""The graph view in a real browser, without Jupyter: it opens fast, and whoever made the graph."""
+"""The graph view in a real browser, without Jupyter: speed, keyboard, hostile names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def flat_chain(count: int) -> Scene:
 
 
 def test_scopes_open_and_close_by_click(widget_page: WidgetPage) -> None:
-    """A click on a closed scope shows what is in it; one on its title hides that again."""
+    """A click on a closed scope opens it; a click on its title closes it."""
     widget_page.mount(digits_scene())
     assert "conv" not in widget_page.labels()
 
@@ -66,7 +66,7 @@ def test_scopes_open_and_close_by_click(widget_page: WidgetPage) -> None:
 
 
 def test_the_card_tells_all_that_is_known(widget_page: WidgetPage) -> None:
-    """Type, device, inputs with dtype and shape, attrs, and the cell and line."""
+    """The card has type, device, inputs with dtype and shape, attrs, cell and line."""
     nodes = [
         SceneNode("x", "Placeholder", outputs=(("float32", "(?, 3)"),)),
         SceneNode(
@@ -101,7 +101,7 @@ def test_the_card_tells_all_that_is_known(widget_page: WidgetPage) -> None:
 
 
 def test_search_finds_names_and_ops_and_opens_the_way(widget_page: WidgetPage) -> None:
-    """Enter goes to the first hit, through the scopes around it."""
+    """Enter goes to the first match and opens the scopes around it."""
     widget_page.mount(digits_scene())
     box = widget_page.page.locator(".tfnb-search-input")
     box.fill("op:maxpool")
@@ -113,7 +113,7 @@ def test_search_finds_names_and_ops_and_opens_the_way(widget_page: WidgetPage) -
 
 
 def test_the_keyboard_goes_everywhere(widget_page: WidgetPage) -> None:
-    """Down follows the data, Enter opens, Backspace goes out, / searches."""
+    """Down follows the data, Enter opens, Backspace leaves a scope, / searches."""
     page = widget_page.page
     widget_page.mount(digits_scene())
     page.locator(".tfnb-canvas").focus()
@@ -138,7 +138,7 @@ def test_the_keyboard_goes_everywhere(widget_page: WidgetPage) -> None:
 
 
 def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
-    """Names, scopes, attrs, devices, reasons and source lines of a stranger run nothing."""
+    """Hostile names, scopes, attrs, devices, reasons and source lines run no code."""
     nodes = [
         SceneNode(
             f"{HOSTILE}/{HOSTILE}_{i}",
@@ -168,7 +168,7 @@ def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
 def test_large_graphs_open_in_under_two_seconds(
     widget_page: WidgetPage, make: Callable[[], Scene]
 ) -> None:
-    """Scoped or flat, the first picture is there quickly and has few boxes."""
+    """The first picture of scoped and flat graphs appears quickly and has few boxes."""
     took = widget_page.mount(make())
 
     assert took < 2000
@@ -185,7 +185,7 @@ def test_without_workers_the_layout_is_made_on_the_main_thread(widget_page: Widg
 
 
 def test_states_are_painted_while_they_change(widget_page: WidgetPage) -> None:
-    """A node's state and a scope's share of finished nodes follow the bytes."""
+    """A node's state and a scope's share of finished nodes follow the received bytes."""
     scene = digits_scene()
     count = len(scene.nodes)
     page = widget_page.page
@@ -200,7 +200,7 @@ def test_states_are_painted_while_they_change(widget_page: WidgetPage) -> None:
 
 
 def test_colours_have_patterns_beside_them(widget_page: WidgetPage) -> None:
-    """Devices are told apart without colour, and a legend entry dims the others."""
+    """Patterns distinguish devices, and a legend entry dims the others."""
     nodes = [SceneNode(f"n{i}", "Neg", assigned_device=f"/device:CPU:{i % 2}") for i in range(6)]
     widget_page.mount(build_scene(nodes), colour_by="device")
     page = widget_page.page
@@ -232,7 +232,7 @@ def test_a_plain_wheel_is_left_to_the_notebook(widget_page: WidgetPage) -> None:
 
 
 def test_nothing_is_left_when_a_view_goes_away(widget_page: WidgetPage) -> None:
-    """Listeners on the model are removed, elements too."""
+    """Listeners on the model and elements are removed."""
     widget_page.mount(digits_scene())
     widget_page.page.evaluate("() => window.dispose()")
 
@@ -241,7 +241,7 @@ def test_nothing_is_left_when_a_view_goes_away(widget_page: WidgetPage) -> None:
 
 
 def test_lanes_stand_beside_each_other(widget_page: WidgetPage) -> None:
-    """One lane per device, and what is sent crosses between them."""
+    """There is one lane per device, and transfers cross between lanes."""
     nodes = [
         SceneNode("x", "Const", partition=0),
         SceneNode("x/_1", "_Send", ((0, 0),), partition=0),
@@ -267,7 +267,7 @@ _SHARES = """(scope) => [".tfnb-bar", ".tfnb-bar-dead"].map((name) =>
 
 
 def test_dead_nodes_of_a_closed_scope_are_not_done(widget_page: WidgetPage) -> None:
-    """A branch that was not taken has no green bar; one with dead nodes inside a shorter one."""
+    """A branch that was not taken has no green bar; a scope with dead nodes has a shorter one."""
     names = [f"{scope}/n{i}" for scope in ("taken", "not_taken", "both") for i in range(4)]
     states = [DONE] * 4 + [DEAD] * 4 + [DONE] * 3 + [DEAD]
     scene = build_scene([SceneNode(name, "Neg") for name in names])
@@ -292,7 +292,7 @@ def test_dead_nodes_of_a_closed_scope_are_not_done(widget_page: WidgetPage) -> N
 def test_a_node_that_waits_for_another_step_is_seen_in_its_closed_scope(
     widget_page: WidgetPage,
 ) -> None:
-    """And in the header, with what it waits for."""
+    """The header shows the wait, too."""
     scene = build_scene([SceneNode(f"input/{name}", "Neg") for name in ("queue", "take", "after")])
     counters = {
         "phase": "blocked", "steps": 0, "running": 1, "elapsed_ns": 2_000, "step_ns": 500,

@@ -1,4 +1,4 @@
-"""A live view whose kernel is gone, or silent, says so; what it showed stays."""
+"""A live view whose kernel has ended, or is silent, says so and keeps its picture."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ tf.py_func(die, [1.0], tf.float32, name="die").eval()"""
 def test_a_kernel_that_dies_leaves_a_word_in_its_view(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """In JupyterLab: the picture stays, the notice says that there is no news."""
+    """The picture stays, and a notice says that the kernel has ended."""
     page = lab.page
     lab.open(notebook_of("gone.ipynb", _CELL, _WATCH))
     lab.run(0)
@@ -42,7 +42,7 @@ def test_a_kernel_that_dies_leaves_a_word_in_its_view(
     page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=90_000)
     notice = page.locator(".tfnb-news")
     notice.wait_for(state="visible", timeout=90_000)
-    assert notice.inner_text().startswith("Nothing was heard of the kernel for")
+    assert notice.inner_text().startswith("No message from the kernel for")
     assert page.locator(".tfnb-view-progress .tfnb-item").count() > 0
     page.locator(".jp-Dialog .jp-mod-accept").click()
     page.locator(".jp-Dialog").wait_for(state="detached")
@@ -50,7 +50,7 @@ def test_a_kernel_that_dies_leaves_a_word_in_its_view(
 
 
 def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) -> None:
-    """Until there is news; a step that has ended may be silent."""
+    """The notice disappears with the next message; finished steps have none."""
     page = widget_page.page
     page.clock.install()
     scene = digits_scene()
@@ -60,7 +60,7 @@ def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) ->
     assert not notice.is_visible()
     page.clock.run_for(8_000)
     assert notice.is_visible()
-    assert "Nothing was heard of the kernel for" in notice.inner_text()
+    assert "No message from the kernel for" in notice.inner_text()
     page.evaluate(_TELL, {**running, "steps": 7})
     assert not notice.is_visible()
     page.evaluate(_TELL, {**running, "phase": "done"})
@@ -69,8 +69,8 @@ def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) ->
     assert widget_page.problems == []
 
 
-def test_a_front_end_that_lost_the_kernel_is_believed(widget_page: WidgetPage) -> None:
-    """ipywidgets marks the views of such a kernel, and tells the model."""
+def test_a_view_says_so_when_the_front_end_has_lost_the_kernel(widget_page: WidgetPage) -> None:
+    """ipywidgets marks the views of a lost kernel and informs the model."""
     page = widget_page.page
     widget_page.mount(digits_scene(), "progress", counters={**COUNTERS, "phase": "running"})
     page.evaluate(
@@ -79,5 +79,5 @@ def test_a_front_end_that_lost_the_kernel_is_believed(widget_page: WidgetPage) -
     )
     notice = page.locator(".tfnb-news")
     notice.wait_for(state="visible")
-    assert notice.inner_text() == "The kernel of this view is gone; this is how it stood last."
+    assert notice.inner_text() == "The kernel of this view is gone; this is its last state."
     assert notice.get_attribute("role") == "status"

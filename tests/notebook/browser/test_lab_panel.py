@@ -35,26 +35,26 @@ except tf.errors.CancelledError as error:
     print("ended:", error.message)
 """
 LIMIT_MS = 90_000
-# How often the command palette is opened for one command.
+# How many times the command palette is opened for one command.
 ATTEMPTS = 9
 
 
 def show_panel(lab: Lab) -> Any:
-    """The panel, opened."""
+    """Open the panel and return it."""
     lab.page.evaluate("() => window.jupyterapp.commands.execute('tfnb:show-panel')")
     lab.page.wait_for_selector(".tfnb-lab", state="visible", timeout=LIMIT_MS)
     return lab.page.locator(".tfnb-lab")
 
 
 def wait_for_text(panel: Any, text: str) -> None:
-    """Waits until the panel says something."""
+    """Wait until the panel contains a text."""
     panel.get_by_text(text).first.wait_for(timeout=LIMIT_MS)
 
 
 def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """Without a reload or a click, as soon as the cell has loaded tfnb."""
+    """The panel is up to date as soon as the cell has loaded tfnb, without a reload or a click."""
     lab.open(notebook_of("panel.ipynb", SETUP))
     panel = show_panel(lab)
     wait_for_text(panel, "without tfnb")
@@ -68,25 +68,25 @@ def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
 
 
 def open_graph(lab: Lab) -> Any:
-    """The graph of the first session in a tab, drawn."""
+    """Open the graph of the first session in a tab, and wait until it is drawn."""
     lab.page.get_by_role("button", name="Graph", exact=True).first.click()
     return drawn(lab, "graph")
 
 
 def drawn(lab: Lab, view: str) -> Any:
-    """A view in a tab, once its graph is there."""
+    """Return a view in a tab once its graph is drawn."""
     found = lab.page.locator(f".tfnb-lab-tab .tfnb-view-{view}")
     found.locator("xpath=self::*[@data-ready]").wait_for(timeout=LIMIT_MS)
     return found
 
 
 def press(panel: Any, name: str) -> None:
-    """A button of the panel or the toolbar."""
+    """Press a button of the panel or the toolbar."""
     panel.get_by_role("button", name=name).first.click()
 
 
 def wait_until_done(lab: Lab) -> None:
-    """The cell that was started has ended."""
+    """Wait until the started cell has ended."""
     lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
 
 
@@ -94,7 +94,7 @@ def wait_until_done(lab: Lab) -> None:
 def test_a_graph_opens_beside_the_notebook_and_grows_with_it(
     lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
 ) -> None:
-    """It survives that the cell runs again, and shows what that added."""
+    """When the cell runs again, the view stays and shows the new nodes."""
     path = notebook_of(f"tab{theme}.ipynb", SETUP, 'tf.square(score, name="late");')
     lab.open(path, theme=f"JupyterLab {theme}")
     panel = show_panel(lab)
@@ -118,7 +118,7 @@ def test_a_graph_opens_beside_the_notebook_and_grows_with_it(
 def test_a_running_loop_is_paused_resumed_and_cancelled(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """From the panel and from the notebook's toolbar, while the cell runs; the kernel works on."""
+    """The panel and the notebook's toolbar work while the cell runs; the kernel stays usable."""
     lab.page.set_viewport_size({"width": 1560, "height": 860})
     lab.open(notebook_of("steer.ipynb", SETUP, ENDLESS, "print(sess.run(tf.constant(3.0)))"))
     panel = show_panel(lab)
@@ -159,7 +159,7 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
 
 
 def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """Progress while it runs, the debugger's buttons, a recorded step, placement, partitions."""
+    """Progress, the debugger, a recorded step, placement and partitions open in tabs."""
     short = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
     lab.open(notebook_of("views.ipynb", SETUP, short))
     panel = show_panel(lab)
@@ -197,7 +197,7 @@ _SAVED = """async () => {
 def test_panel_and_tabs_are_there_again_after_a_reload(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Also where a cell runs meanwhile: its step can be cancelled."""
+    """While a cell runs, its step can be cancelled after the reload."""
     lab.open(notebook_of("reload.ipynb", SETUP, ENDLESS))
     panel = show_panel(lab)
     lab.run(0)
@@ -226,7 +226,7 @@ def test_panel_and_tabs_are_there_again_after_a_reload(
 def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """After a restart; the picture stays until tfnb is there again."""
+    """The picture stays until tfnb is loaded in the restarted kernel."""
     lab.open(notebook_of("restart.ipynb", SETUP))
     panel = show_panel(lab)
     lab.run(0)
@@ -246,7 +246,7 @@ def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
 def test_a_tab_opens_again_what_the_kernel_has_closed(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Because it heard of nobody for long, as of a computer that slept."""
+    """The kernel closed the tab because the page was silent, as on a suspended computer."""
     views = "from tfnb.notebook.extension import extension_of as of\nviews = of(get_ipython())"
     views += "._lab.link.views"
     lab.open(notebook_of("slept.ipynb", SETUP, f"{views}\nviews.close_all()", "views.titles()"))
@@ -264,7 +264,7 @@ def test_a_tab_opens_again_what_the_kernel_has_closed(
 
 
 def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """Each with its own sessions; names that are markup stay text."""
+    """Each kernel has its own sessions; names that are markup are shown as text."""
     hostile = (
         "%load_ext tfnb\nimport tfnb as tf\n"
         'v = tf.FIFOQueue(3, tf.float32, shared_name="<img src=x onerror=window.hit=1>")\n'
@@ -298,7 +298,7 @@ def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[
 
 
 def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """From the command palette to a node's card, and cancel from there."""
+    """The keyboard goes from the command palette to a node's card, and cancels."""
     sync_api = pytest.importorskip("playwright.sync_api")
     page = lab.page
     lab.open(notebook_of("keys.ipynb", SETUP, ENDLESS))
@@ -312,10 +312,10 @@ def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> No
     )
 
     def command(name: str, label: str) -> None:
-        """Run a command by its label, and open the palette again where the notebook closed it.
+        """Run a command by its label; open the palette again if the notebook closed it.
 
-        A notebook takes the focus back a moment after it has run a cell, and JupyterLab closes a
-        palette that loses the focus: the rest of what is typed goes to the cell then.
+        A notebook takes the focus shortly after it has run a cell, and JupyterLab closes a palette
+        that loses the focus; the rest of the typed text would go to the cell.
         """
         item = page.locator(".lm-CommandPalette-itemLabel", has_text=label).first
         for _ in range(ATTEMPTS):
@@ -357,7 +357,7 @@ def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> No
 
 
 def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """Its first cell is written, not run."""
+    """The first cell is written, but not run."""
     lab.open(notebook_of("launch.ipynb", "1"))
     lab.close()
     page = lab.page
@@ -377,7 +377,7 @@ def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable
 def test_jupyter_notebook_has_panel_views_and_toolbar_item(
     notebook7: Notebook7, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """Views open below the notebook, where there is one document a page."""
+    """Views open below the notebook, because a page has one document."""
     page = notebook7.page
     notebook7.open(notebook_of("panel7.ipynb", SETUP, ENDLESS))
     notebook7.run(0)

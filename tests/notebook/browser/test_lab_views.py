@@ -1,4 +1,4 @@
-"""Tabs of JupyterLab: where they open, how narrow ones look, what they and sessions are called."""
+"""Tabs of JupyterLab: positions, narrow tabs, names of tabs and sessions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _VISIBLE = "() => [window.first, window.panel].map((one) => one.isVisible)"
 def test_views_open_beside_their_notebook_wherever_that_is(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Also when it was opened among the tabs of another notebook's views."""
+    """A view opens beside its notebook, also among the tabs of another notebook's views."""
     other = notebook_of("beside_b.ipynb", SETUP)
     lab.open(notebook_of("beside_a.ipynb", SETUP))
     panel = show_panel(lab)
@@ -76,7 +76,7 @@ def _inside(outer: Any, inner: Any) -> bool:
 def test_narrow_tabs_are_filled_and_nothing_in_them_is_cut_off(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Beside a notebook and the panel at 1440 pixels, as most screens have them."""
+    """The window is 1440 pixels wide, with a notebook and the panel."""
     page = lab.page
     page.set_viewport_size({"width": 1440, "height": 900})
     lab.open(notebook_of("narrow.ipynb", SETUP))
@@ -105,7 +105,7 @@ def test_narrow_tabs_are_filled_and_nothing_in_them_is_cut_off(
 
 
 def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """By the variable that holds them; executors by what they fetch, in full, and a number."""
+    """Sessions are named after their variables, executors after their fetches and a number."""
     many = ", ".join(f"a_long_name_of_a_placeholder_{i}" for i in range(3))
     more = "\n".join(
         [
@@ -142,7 +142,7 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab: Lab, notebook_of: Callable[..., str], server_folder: Path
 ) -> None:
-    """Also as an exported page; while the widget is there the picture is not seen."""
+    """The picture is in an exported page, too; it is hidden while the widget is shown."""
     record = "%%tfnb record\nsess.run(score, {x: [[1.0, 2.0, 3.0]]})"
     path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, record)
     lab.page.set_viewport_size({"width": 1320, "height": 3200})

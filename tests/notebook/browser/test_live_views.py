@@ -1,4 +1,4 @@
-"""What tabs of live views do to the steps that they show: attach, leave, and say so."""
+"""Effects of live views in tabs on the steps they show: attaching, leaving, notices."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ DEBUGGER = "print(sess.runtime.step_events.debugger)"
 
 
 def close_tab(page: Any, name: str) -> None:
-    """The cross of a tab."""
+    """Close a tab by its cross."""
     cross = page.get_by_title(f"Close {name}", exact=True)
     cross.click()
     cross.wait_for(state="detached", timeout=LIMIT_MS)
 
 
 def wait_for_output(lab: Lab, index: int, text: str) -> None:
-    """Runs a cell until it prints what is expected."""
+    """Run a cell until it prints the expected text."""
     for _ in range(60):
         lab.run(index)
         if text in str(lab.outputs(index)):
@@ -48,7 +48,7 @@ def wait_for_output(lab: Lab, index: int, text: str) -> None:
 
 
 def debugger_tab(lab: Lab) -> Any:
-    """The debugger, opened from the panel."""
+    """Open the debugger from the panel."""
     press(lab.page.locator(".tfnb-lab"), "Debugger")
     found = lab.page.locator(".tfnb-lab-tab .tfnb-view-debug")
     found.locator(".tfnb-debug-heading", has_text="No step runs").wait_for(timeout=LIMIT_MS)
@@ -56,19 +56,19 @@ def debugger_tab(lab: Lab) -> Any:
 
 
 def heading(debugger: Any, text: str) -> None:
-    """Waits for what stands below the buttons."""
+    """Wait for the text below the buttons."""
     debugger.locator(".tfnb-debug-heading", has_text=text).wait_for(timeout=LIMIT_MS)
 
 
 def notice(view: Any, text: str) -> Any:
-    """Waits for what the view says that it does to steps."""
+    """Wait for the notice about the view's effect on steps."""
     found = view.locator(".tfnb-notice", has_text=text)
     found.wait_for(timeout=LIMIT_MS)
     return found
 
 
 def break_at(debugger: Any, node: str) -> None:
-    """A breakpoint by the form."""
+    """Set a breakpoint by the form."""
     form = debugger.locator(".tfnb-debug-form")
     form.get_by_label("Node or pattern").fill(node)
     form.get_by_role("button", name="Break").click()
@@ -76,12 +76,12 @@ def break_at(debugger: Any, node: str) -> None:
 
 
 def to_notebook(lab: Lab) -> None:
-    """Activates the notebook, so that its cells run and commands mean it."""
+    """Activate the notebook, so that its cells run and commands apply to it."""
     lab.page.evaluate("() => window.jupyterapp.shell.activateById(window.panel.id)")
 
 
 def test_a_closed_debugger_leaves_the_session(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """Steps run as if it had never been there."""
+    """Later steps run without the debugger."""
     lab.open(notebook_of("leaves.ipynb", SETUP, SHORT, DEBUGGER))
     panel = show_panel(lab)
     lab.run(0)
@@ -96,7 +96,7 @@ def test_a_closed_debugger_leaves_the_session(lab: Lab, notebook_of: Callable[..
 def test_the_debugger_attaches_only_with_a_reason_and_says_so(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """A breakpoint or a pause; then it can be detached, also while a step stands."""
+    """A breakpoint or a pause attaches it; it can be detached, also while a step stands."""
     lab.open(notebook_of("attaches.ipynb", SETUP, SHORT, DEBUGGER))
     panel = show_panel(lab)
     lab.run(0)
@@ -129,7 +129,7 @@ def test_the_debugger_attaches_only_with_a_reason_and_says_so(
 def test_pause_holds_a_step_that_runs_without_the_debugger(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """It stands between two nodes until Continue, or is cancelled there."""
+    """The step is held between two nodes until Continue or a cancellation."""
     lab.open(notebook_of("held.ipynb", SETUP, ENDLESS))
     panel = show_panel(lab)
     lab.run(0)
@@ -150,7 +150,7 @@ def test_pause_holds_a_step_that_runs_without_the_debugger(
 
 
 def test_a_recording_says_so_and_can_be_stopped(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """Before a step has come, and after; another one is recorded on demand."""
+    """The notice is shown before and after a step; another recording starts on demand."""
     observers = "print('recorded by', len(sess.runtime.step_events.observers))"
     lab.open(notebook_of("recording.ipynb", SETUP, SHORT, observers))
     panel = show_panel(lab)
@@ -174,7 +174,7 @@ def test_a_recording_says_so_and_can_be_stopped(lab: Lab, notebook_of: Callable[
 
 
 def test_a_closed_tab_opens_again(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """From the panel's button and from the command palette, as often as one likes."""
+    """The tab opens repeatedly from the panel's button and from the command palette."""
     page = lab.page
     lab.open(notebook_of("closed_tab.ipynb", SETUP, SHORT))
     panel = show_panel(lab)
@@ -205,7 +205,7 @@ except tf.errors.CancelledError:
 def test_a_hang_says_what_it_waits_for(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """In the picture, the progress, the toolbar and the panel."""
+    """The picture, the progress, the toolbar and the panel show the wait."""
     page = lab.page
     lab.open(notebook_of("hang.ipynb", SETUP, HANG))
     panel = show_panel(lab)
@@ -245,7 +245,7 @@ _WATCH_PHASES = """() => {
 
 
 def test_nothing_is_done_before_the_cell_is(lab: Lab, notebook_of: Callable[..., str]) -> None:
-    """Between its short steps none runs; the picture and the header agree in the end."""
+    """Between short steps of a running cell the header does not say done; at the end all agree."""
     lab.open(notebook_of("short.ipynb", SETUP, SLOW_STEPS))
     lab.run(0)
     lab.page.evaluate(_WATCH_PHASES)
@@ -274,7 +274,7 @@ print(sess.run(loop, {x: 1.0}))"""
 def test_the_graph_shows_the_iteration_where_the_step_stands(
     lab: Lab, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """Graph, card, header and lists say the same; what ran in an earlier iteration is not done."""
+    """Graph, card, header and lists agree; nodes of an earlier iteration are not shown as done."""
     page = lab.page
     page.set_viewport_size({"width": 1440, "height": 1200})
     lab.open(notebook_of("iteration.ipynb", SETUP, LOOP, STOPPED_LOOP))
@@ -314,7 +314,7 @@ _RELOADED = """() => {
 def test_a_page_that_is_reloaded_keeps_the_debugger_of_a_cell(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """While a step stands: in a tab, whose buttons are heard; then the tab has its own."""
+    """While a step stands, a tab takes over the cell's debugger; afterwards the tab has its own."""
     page = lab.page
     lab.open(notebook_of("reloaded.ipynb", SETUP, LOOP, STOPPED_LOOP, SHORT, DEBUGGER))
     panel = show_panel(lab)
@@ -356,14 +356,14 @@ except KeyboardInterrupt:
 def test_the_step_on_show_is_chosen_from_a_list(
     lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
 ) -> None:
-    """While the cell runs; the longest, which is shown first, is a choice as well."""
+    """The list is available while the cell runs; "the longest", the default, is an entry, too."""
     page = lab.page
     lab.open(notebook_of(f"chosen{theme}.ipynb", SETUP, ALTERNATING), theme=f"JupyterLab {theme}")
     lab.run(0)
     lab.start(1)
     view = page.locator(".tfnb-view-progress[data-ready]")
     view.wait_for(timeout=LIMIT_MS)
-    choice = view.get_by_label("Step on show")
+    choice = view.get_by_label("Step on display")
     choice.wait_for(timeout=LIMIT_MS)
     names = choice.locator("option").all_inner_texts()
     assert names[0] == "Longest step"

@@ -1,4 +1,4 @@
-"""The views in Jupyter Notebook 7: drawn, heard while a cell runs, there again after a reload."""
+"""The views in Jupyter Notebook 7: drawing, buttons while a cell runs, reloading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ loop = tf.while_loop(
 def test_a_graph_is_drawn_and_a_scope_opens(
     notebook7: Notebook7, notebook_of: Callable[..., str], shots: Path
 ) -> None:
-    """A click on a scope shows what is in it; Shift+Enter over the graph runs the cell again."""
+    """A click opens a scope; Shift+Enter over the graph runs the cell again."""
     page = notebook7.page
     notebook7.open(notebook_of("graph7.ipynb", LOOP, "%tfnb graph"))
     notebook7.run(0)
@@ -45,7 +45,7 @@ def test_a_graph_is_drawn_and_a_scope_opens(
 def test_a_running_loop_is_stopped_stepped_and_resumed(
     notebook7: Notebook7, notebook_of: Callable[..., str]
 ) -> None:
-    """Buttons are heard while the cell runs, as in JupyterLab."""
+    """Buttons work while the cell runs, as in JupyterLab."""
     page = notebook7.page
     cell = "%%tfnb debug loop/twice --iteration 3\nprint('result', loop[1].eval())"
     notebook7.open(notebook_of("debug7.ipynb", LOOP, cell))
@@ -69,7 +69,7 @@ def test_a_running_loop_is_stopped_stepped_and_resumed(
 def test_a_recorded_run_is_there_after_a_reload(
     notebook7: Notebook7, notebook_of: Callable[..., str]
 ) -> None:
-    """Saved and opened again, the time slider still moves."""
+    """In a saved and reopened notebook the time slider works."""
     page = notebook7.page
     path = notebook_of("record7.ipynb", LOOP, "%%tfnb record\nloop[1].eval()")
     notebook7.open(path)

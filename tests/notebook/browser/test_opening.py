@@ -26,7 +26,7 @@ _STATE = """async () => {
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_that_is_opened_is_not_dirty(lab: Lab, name: str) -> None:
-    """Nobody is asked to save what was only looked at; what is typed is a change."""
+    """A notebook that was only opened is not marked as changed; typed text is a change."""
     lab.open(f"notebooks/{name}")
     state = lab.page.evaluate(_STATE)
     assert state == {"isDirty": False, "isTold": True, "isDirtyAfterTyping": True}

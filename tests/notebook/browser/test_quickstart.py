@@ -19,7 +19,7 @@ _SHOW = "(element) => element.scrollIntoView({block: 'start'})"
 
 
 def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
-    """Graphs are drawn, progress changes while a step runs, scopes open, nothing fails."""
+    """Graphs are drawn, progress changes during a step, scopes open, no cell fails."""
     page = lab.page
     count = lab.open(NOTEBOOK)
     watch = lab.index_of("%%tfnb watch\n")

@@ -1,4 +1,4 @@
-"""What a recorded step knows, seen: colours, memory, transfers; passes; pictures as files."""
+"""Views of a recorded step: colours, memory, transfers; passes; pictures as files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def chain() -> tuple[Any, RunRecord]:
-    """A graph whose nodes make 8 KiB and 4 KiB on two devices, and a step of it."""
+    """Return a graph whose nodes make 8 KiB and 4 KiB on two devices, and a step of it."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [1024], name="x")
         wide = tf.concat([x, x], 0, name="wide")
@@ -47,20 +47,20 @@ def chain() -> tuple[Any, RunRecord]:
 
 @pytest.fixture(scope="module")
 def scene(chain: tuple[Any, RunRecord]) -> Scene:
-    """The user's graph with what the step cost."""
+    """Return the user's graph with the costs of the step."""
     graph, record = chain
     return build_scene(with_costs(describe_graph(graph), record), title="graph")
 
 
 def node_named(page: Any, name: str) -> Any:
-    """A node's box, also where the first view leaves its scope closed."""
+    """Return a node's box, also if its scope is closed at first."""
     page.locator(".tfnb-node").first.wait_for()
     page.get_by_role("button", name="Open one more level").click()
     return page.locator(f'.tfnb-node[aria-label^="{name},"]').first
 
 
 def mount_run(widget_page: WidgetPage, record: RunRecord, **options: Any) -> Any:
-    """Shows a record with its lanes; gives the page."""
+    """Show a record with its lanes; return the page."""
     lanes = b"" if record.lanes is None else record.lanes.encode()
     widget_page.mount(record.scene, "run", record=record.encode(), lanes=lanes, **options)
     return widget_page.page
@@ -77,7 +77,7 @@ def mount_run(widget_page: WidgetPage, record: RunRecord, **options: Any) -> Any
 def test_colours_of_a_recorded_step_have_texts_and_patterns(
     widget_page: WidgetPage, scene: Scene, by: str, name: str, says: str
 ) -> None:
-    """A box says its category to who hears it; the legend has it with a pattern."""
+    """A box states its category to screen readers; the legend has it with a pattern."""
     widget_page.mount(scene, colour_by=by)
     page = widget_page.page
     assert says in (node_named(page, name).get_attribute("aria-label") or "")
@@ -87,7 +87,7 @@ def test_colours_of_a_recorded_step_have_texts_and_patterns(
 
 
 def test_the_card_has_costs_kernel_and_passes(widget_page: WidgetPage, scene: Scene) -> None:
-    """Runs, time, bytes; the function that computes it."""
+    """The card has runs, time, bytes, and the function that computes the node."""
     widget_page.mount(scene, colour_by="time")
     node_named(widget_page.page, "wide").click()
     card = widget_page.page.locator(".tfnb-card").inner_text()
@@ -98,7 +98,7 @@ def test_the_card_has_costs_kernel_and_passes(widget_page: WidgetPage, scene: Sc
 
 
 def test_a_scene_without_a_record_offers_no_costs(widget_page: WidgetPage) -> None:
-    """What nobody measured cannot be chosen; asked for, it falls back."""
+    """Costs without a record cannot be selected, and a request falls back to the default."""
     widget_page.mount(build_scene([SceneNode("a", "NoOp")]), colour_by="memory")
     options = widget_page.page.locator(".tfnb-select option").all_inner_texts()
     assert options == ["Op kind", "Device", "Partition"]
@@ -107,7 +107,7 @@ def test_a_scene_without_a_record_offers_no_costs(widget_page: WidgetPage) -> No
 def test_the_timeline_lists_what_is_held_at_a_moment(
     widget_page: WidgetPage, chain: tuple[Any, RunRecord], shots: Path
 ) -> None:
-    """With the pointer over the curve, and by key at the peak."""
+    """The list is shown with the pointer over the curve, and by a key at the peak."""
     page = mount_run(widget_page, chain[1])
     page.get_by_role("tab", name="Timeline").click()
     canvas = page.locator(".tfnb-timeline-canvas")
@@ -131,7 +131,7 @@ def test_the_timeline_lists_what_is_held_at_a_moment(
 def test_devices_are_lanes_with_what_was_sent(
     widget_page: WidgetPage, chain: tuple[Any, RunRecord]
 ) -> None:
-    """The edge between lanes has its bytes and how long they were waited for; a pick is a pick."""
+    """The edge between lanes has bytes and waiting time; selecting a node selects it everywhere."""
     page = mount_run(widget_page, chain[1])
     page.get_by_role("tab", name="Devices").click()
     lanes = page.get_by_role("tabpanel", name="Devices")
@@ -145,7 +145,7 @@ def test_devices_are_lanes_with_what_was_sent(
 
 
 def test_liveness_follows_time(widget_page: WidgetPage, chain: tuple[Any, RunRecord]) -> None:
-    """At the beginning nothing is made yet, at the end only what is fetched is held."""
+    """At the beginning no tensor exists, at the end only the fetched ones are held."""
     page = mount_run(widget_page, chain[1])
     page.get_by_label("Open one more level of scopes").first.click()
     page.locator(".tfnb-select").first.select_option("liveness")
@@ -161,7 +161,7 @@ def test_liveness_follows_time(widget_page: WidgetPage, chain: tuple[Any, RunRec
 
 
 def test_a_loop_that_is_picked_is_marked_everywhere(widget_page: WidgetPage) -> None:
-    """In the graph all else is dimmed."""
+    """All other nodes of the graph are dimmed."""
     record = recorded_loop()
     page = mount_run(widget_page, record)
     page.get_by_role("tab", name="Frames").click()
@@ -172,7 +172,7 @@ def test_a_loop_that_is_picked_is_marked_everywhere(widget_page: WidgetPage) -> 
 
 
 def passes_of_small_graph() -> dict[str, Any]:
-    """What the widget shows of its passes."""
+    """Return the state of the passes widget."""
     graph = small_graph()
     with tf.Session(graph=graph) as session:
         fetches = [graph.get_tensor_by_name("sum:0"), graph.get_tensor_by_name("doubled:0")]
@@ -185,7 +185,7 @@ def passes_of_small_graph() -> dict[str, Any]:
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_passes_are_walked_through(widget_page: WidgetPage, shots: Path, is_dark: bool) -> None:
-    """By mouse and by keys; what is folded is marked before and after, its node stays selected."""
+    """Mouse and keys step through passes; folded nodes are marked, and the selection stays."""
     widget_page.mount(
         None, "passes", colour_by="change", passes=passes_of_small_graph(), is_dark=is_dark
     )
@@ -220,7 +220,7 @@ STRANGE = [HOSTILE, "a\"b'c]]>", "new\nline\x07", "\u202eltr", "y" * 100_000]
 
 
 def strange_scene() -> Scene:
-    """Names of strangers, one after the other."""
+    """Make a scene with a sequence of hostile names."""
     return build_scene(
         [SceneNode(name, "NoOp", ((i - 1, 0),) if i else ()) for i, name in enumerate(STRANGE)],
         title=HOSTILE,
@@ -228,7 +228,7 @@ def strange_scene() -> Scene:
 
 
 def saved(page: Any, label: str, to: Path) -> bytes:
-    """What a button offers as a file."""
+    """Return the file of a button."""
     with page.expect_download() as download:
         page.get_by_label(label).first.click()
     path = to / "file"
@@ -237,7 +237,7 @@ def saved(page: Any, label: str, to: Path) -> bytes:
 
 
 def test_the_picture_is_saved_as_svg(widget_page: WidgetPage, tmp_path: Path) -> None:
-    """Well-formed, with its looks, whatever the names; it loads as an image and runs nothing."""
+    """The SVG is well-formed and styled with any names; it loads as an image and runs no code."""
     widget_page.mount(strange_scene())
     text = saved(widget_page.page, "Save as SVG", tmp_path).decode()
     root = ElementTree.fromstring(text)
@@ -269,7 +269,7 @@ def test_the_picture_is_saved_as_png(widget_page: WidgetPage, tmp_path: Path) ->
 
 
 def test_python_gets_the_picture_when_it_asks(widget_page: WidgetPage, scene: Scene) -> None:
-    """As base64 of a PNG, in one message."""
+    """Python receives a PNG in base64, in one message."""
     widget_page.mount(scene)
     page = widget_page.page
     page.evaluate("() => { for (const hear of handlers['msg:custom']) hear({draw: 'png'}); }")
@@ -280,7 +280,7 @@ def test_python_gets_the_picture_when_it_asks(widget_page: WidgetPage, scene: Sc
 
 
 def test_the_view_is_saved_as_a_page(widget_page: WidgetPage, tmp_path: Path) -> None:
-    """It opens without a kernel, lives, runs nothing, and can be saved again."""
+    """The page works without a kernel, runs no foreign code, and can be saved again."""
     widget_page.mount(strange_scene())
     page = widget_page.page
     file = tmp_path / "graph.html"
@@ -312,7 +312,7 @@ def test_python_writes_the_same_page(widget_page: WidgetPage, tmp_path: Path) ->
 
 
 def test_the_minimap_shows_where_one_is(widget_page: WidgetPage) -> None:
-    """Hidden while all is seen; zoomed in, a press goes there."""
+    """The minimap is hidden while everything is visible; a press in it moves the view."""
     widget_page.mount(build_scene([SceneNode("a", "NoOp")]))
     page = widget_page.page
     widget_page.settle()
@@ -331,7 +331,7 @@ def test_the_minimap_shows_where_one_is(widget_page: WidgetPage) -> None:
 
 
 def test_views_of_one_graph_select_together(widget_page: WidgetPage, scene: Scene) -> None:
-    """Two on one page, of one group; a third of another group hears nothing."""
+    """Two views of one group on a page select together; a third of another group does not."""
     widget_page.mount(scene)
     page = widget_page.page
     page.evaluate(
@@ -364,7 +364,7 @@ def test_views_of_one_graph_select_together(widget_page: WidgetPage, scene: Scen
 def test_views_of_one_step_are_at_the_same_moment(
     widget_page: WidgetPage, chain: tuple[Any, RunRecord]
 ) -> None:
-    """The slider of one moves that of the other."""
+    """The slider of one view moves that of the other."""
     record = chain[1]
     widget_page.mount(record.scene, "run", record=record.encode())
     page = widget_page.page

@@ -1,4 +1,4 @@
-"""A recorded step in a real browser: time, frames, timeline, all about the same node."""
+"""A recorded step in a real browser: time, frames and timeline select the same node."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def record() -> RunRecord:
 
 
 def mount(widget_page: WidgetPage, record: RunRecord, **options: Any) -> Any:
-    """Shows the record; gives the page."""
+    """Show the record; return the page."""
     widget_page.mount(record.scene, "run", record=record.encode(), **options)
     return widget_page.page
 
 
 def move_to(page: Any, share: float) -> None:
-    """Pulls the slider of time."""
+    """Move the slider of time."""
     page.locator(".tfnb-slider").evaluate(
         "(slider, share) => { slider.value = String(Math.round(slider.max * share));"
         " slider.dispatchEvent(new Event('input')); }",
@@ -49,7 +49,7 @@ def move_to(page: Any, share: float) -> None:
 
 
 def test_time_goes_back_and_the_graph_with_it(widget_page: WidgetPage, record: RunRecord) -> None:
-    """At the end all is done; at the beginning all waits."""
+    """At the end all nodes are done, at the beginning all wait."""
     page = mount(widget_page, record)
     outer = widget_page.closed_scope("outer")
     assert outer.get_attribute("data-state") == "done"
@@ -66,7 +66,7 @@ def test_time_goes_back_and_the_graph_with_it(widget_page: WidgetPage, record: R
 def test_frames_show_iterations_in_flight_and_dead_nodes(
     widget_page: WidgetPage, record: RunRecord
 ) -> None:
-    """In the middle some iterations live, at most as many as may."""
+    """In the middle some iterations are in flight, at most parallel_iterations of them."""
     page = mount(widget_page, record)
     page.get_by_role("tab", name="Frames").click()
     move_to(page, 0.5)
@@ -82,7 +82,7 @@ def test_frames_show_iterations_in_flight_and_dead_nodes(
 
 
 def test_the_next_iteration_is_one_press_away(widget_page: WidgetPage, record: RunRecord) -> None:
-    """From the beginning to iteration 0, then 1."""
+    """A press goes from the beginning to iteration 0, then to 1."""
     page = mount(widget_page, record)
     page.get_by_label("To the beginning").click()
     page.get_by_label("To the next iteration").click()
@@ -92,7 +92,7 @@ def test_the_next_iteration_is_one_press_away(widget_page: WidgetPage, record: R
 def test_a_node_that_is_picked_is_picked_in_every_view(
     widget_page: WidgetPage, record: RunRecord
 ) -> None:
-    """From the frames to the graph's card, and to the row."""
+    """A node selected in the frames is selected in the graph's card and in its row."""
     page = mount(widget_page, record)
     page.get_by_role("tab", name="Frames").click()
     page.locator(".tfnb-cells-name .tfnb-link", has_text="outer/Less").first.click()
@@ -104,7 +104,7 @@ def test_a_node_that_is_picked_is_picked_in_every_view(
 def test_the_timeline_zooms_by_keys_and_says_where_it_is(
     widget_page: WidgetPage, record: RunRecord
 ) -> None:
-    """Lanes are drawn; + shows less of the time, 0 all of it again."""
+    """Lanes are drawn; + shows a shorter time span, 0 all of it."""
     page = mount(widget_page, record)
     page.get_by_role("tab", name="Timeline").click()
     canvas = page.locator(".tfnb-timeline-canvas")
@@ -128,7 +128,7 @@ def test_the_timeline_zooms_by_keys_and_says_where_it_is(
 
 
 def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunRecord) -> None:
-    """As the pattern for tabs has it."""
+    """Tabs follow the ARIA pattern."""
     page = mount(widget_page, record)
     page.get_by_role("tab", name="Graph").focus()
     page.keyboard.press("ArrowRight")
@@ -138,7 +138,7 @@ def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunReco
 
 
 def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
-    """And stops there."""
+    """Playing stops at the end."""
     page = mount(widget_page, record)
     move_to(page, 0.97)
     page.get_by_label("Play").click()
@@ -151,7 +151,7 @@ def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecor
 def test_the_file_of_its_own_opens_without_a_kernel(
     chromium: Any, record: RunRecord, tmp_path: Path, shots: Path
 ) -> None:
-    """From disk, with the network off."""
+    """The file is opened from disk with the network off."""
     file = tmp_path / "run.html"
     file.write_text(record_html(record, 420), encoding="utf-8")
     context = chromium.new_context(offline=True, viewport={"width": 1200, "height": 700})
@@ -169,7 +169,7 @@ def test_the_file_of_its_own_opens_without_a_kernel(
 
 
 def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
-    """Nodes, loops, fetches and errors of a stranger run nothing, in any tab."""
+    """Hostile names of nodes, loops, fetches and errors run no code in any tab."""
     nodes = [SceneNode(f"{HOSTILE}/{HOSTILE}_{i}", HOSTILE) for i in range(3)]
     scene = build_scene(nodes, partitions=[HOSTILE])
     kinds = [FRAME_ENTERED, ITERATION_STARTED, STARTED, DONE, STARTED, DONE]
@@ -200,7 +200,7 @@ def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
 
 
 def test_what_was_not_kept_is_done_at_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
-    """Of a step of more events than are kept: in the end nothing of it runs."""
+    """A step with more events than are kept has no running node at its end."""
     last = int(np.flatnonzero(record.kind == STARTED)[len(record.kind) // 4]) + 1
     cut = {
         name: getattr(record, name)[:last]

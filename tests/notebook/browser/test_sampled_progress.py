@@ -1,4 +1,4 @@
-"""A training loop that runs at full speed, looked at: below its cell and in the side panel."""
+"""Sampling of a training loop at full speed: below its cell and in the side panel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ except KeyboardInterrupt:
 def test_a_loop_at_full_speed_is_seen(
     lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
 ) -> None:
-    """Its nodes, its loop, its figures; steps per second in the panel, too, until it ends."""
+    """Nodes, loop and figures are shown; the panel has steps per second until the loop ends."""
     page = lab.page
     page.set_viewport_size({"width": 1500, "height": 1100})
     path = notebook_of(f"sampled{theme}.ipynb", SETUP, LOOP)
@@ -62,7 +62,7 @@ def test_a_loop_at_full_speed_is_seen(
     )
     wait_for_text(panel, "steps/s")
     text = page.locator(".tfnb-progress").inner_text()
-    assert "only looked at" in text
+    assert "only sampled" in text
     assert "nodes/s" not in text
     page.screenshot(path=shots / f"sample-{theme.lower()}.png")
     assert complaints(page, ".tfnb-view-progress") == []

@@ -1,4 +1,4 @@
-"""The views that are tables: run difference, values, partial runs; alone and in JupyterLab."""
+"""Views that are tables: run difference, values, partial runs; alone and in JupyterLab."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CPU, OTHER = (f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in (0, 1))
 
 
 def difference() -> dict[str, Any]:
-    """Each way in which a node may differ, a stranger's name, and many that are the same."""
+    """Return a difference of every kind, a hostile name, and many equal nodes."""
     nodes = (
         NodeInRuns("loss", "Mul", (CPU, CPU), (1, 1), (9_000, 8_000), "output 0 is 1.0, then 2.0"),
         NodeInRuns("extra", "Neg", (None, CPU), (0, 1), (0, 2_000), ""),
@@ -52,7 +52,7 @@ def difference() -> dict[str, Any]:
 
 
 def watched() -> dict[str, Any]:
-    """A line with a hole, a text, and a tensor that no step computed."""
+    """Return a line with a gap, a text, and a tensor that no step computed."""
     wave = WatchedTensor("while/wave:0", 500)
     for i in range(200):
         mean = math.nan if i == 90 else math.sin(i / 12) * i
@@ -64,7 +64,7 @@ def watched() -> dict[str, Any]:
 
 
 def partly(session: Any) -> dict[str, Any]:
-    """Two runs: everything that a feed and a fetch can be."""
+    """Return two runs with feeds and fetches in every state."""
     first = PartialRunState(
         "h",
         {"a:0": True, "b:0": False, f"{HOSTILE}:0": False},
@@ -76,7 +76,7 @@ def partly(session: Any) -> dict[str, Any]:
 
 @pytest.fixture(params=["compare", "values", "partial"])
 def state(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """The name of a view, and what it shows."""
+    """Return the name of a view, and its state."""
     if request.param == "partial":
         with tf.Session(graph=tf.Graph()) as session:
             return request.param, partly(session)
@@ -87,7 +87,7 @@ def state(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 def test_a_table_is_driven_by_keys_and_accessible(
     widget_page: WidgetPage, state: tuple[str, dict[str, Any]], is_dark: bool, shots: Path
 ) -> None:
-    """One row is reached by Tab, the others by arrows; Enter selects; names stay text."""
+    """Tab reaches one row, arrows the others; Enter selects; names are shown as text."""
     view, table = state
     widget_page.mount(None, view, table=table, is_dark=is_dark)
     page = widget_page.page
@@ -115,7 +115,7 @@ def test_a_table_is_driven_by_keys_and_accessible(
 
 
 def test_a_table_sorts_by_each_column(widget_page: WidgetPage) -> None:
-    """By numbers, not by their text; from the largest, and with a second press the other way."""
+    """Figures are sorted as numbers, largest first; a second press reverses the order."""
     names = [("MatMul", 9_000_000, 2), ("Add", 1_500, 300), (HOSTILE, 80_000, 10), ("Neg", 0, 1)]
     rows = [
         [
@@ -156,7 +156,7 @@ def test_a_table_sorts_by_each_column(widget_page: WidgetPage) -> None:
 
 
 def test_a_table_marks_what_the_selected_row_waits_for(widget_page: WidgetPage) -> None:
-    """And who waits for it; what is selected elsewhere comes into view."""
+    """Waiting rows in both directions are marked; a selection from elsewhere scrolls into view."""
     with tf.Session(graph=tf.Graph()) as session:
         widget_page.mount(None, "partial", table=partly(session))
     page = widget_page.page
@@ -171,7 +171,7 @@ def test_a_table_marks_what_the_selected_row_waits_for(widget_page: WidgetPage) 
 
 
 def test_a_table_that_changes_keeps_focus_and_selection(widget_page: WidgetPage) -> None:
-    """As partial runs do in a tab."""
+    """Focus and selection stay when the rows of partial runs change in a tab."""
     table = difference()
     widget_page.mount(None, "compare", table=table)
     page = widget_page.page
@@ -185,7 +185,7 @@ def test_a_table_that_changes_keeps_focus_and_selection(widget_page: WidgetPage)
 def test_a_saved_page_follows_the_scheme_that_is_preferred(
     widget_page: WidgetPage, tmp_path: Path, scheme: Any, shots: Path
 ) -> None:
-    """Also when that changes; and it can be saved again."""
+    """The page follows the system's colour scheme and its changes, and can be saved again."""
     file = tmp_path / "values.html"
     traits = {"_table": watched(), "_options": {"view": "values", "colourBy": "", "height": 1}}
     file.write_text(page_text(traits, "values"), encoding="utf-8")
@@ -229,7 +229,7 @@ _SHOW = "(element) => element.scrollIntoView({block: 'start'})"
 def test_cells_and_tabs_select_together(
     lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
 ) -> None:
-    """A node picked in one cell's table is picked in another cell's graph, in tabs, and back."""
+    """A selection in one cell's table selects in another cell's graph, in tabs, and back."""
     path = notebook_of(f"tables{theme}.ipynb", SETUP, "%tfnb graph", *CELLS.values())
     lab.page.set_viewport_size({"width": 1700, "height": 1000})
     lab.open(path, theme=f"JupyterLab {theme}")
@@ -241,7 +241,7 @@ def test_cells_and_tabs_select_together(
     for index, (name, view) in enumerate(views.items(), 2):
         view.wait_for(timeout=LIMIT_MS)
         page.evaluate(_SHOW, lab.cell(index))
-        # The picture stays in the notebook, and out of sight while the table is there.
+        # The picture stays in the notebook, hidden while the table is shown.
         assert any("image/svg+xml" in one.get("data", {}) for one in lab.outputs(index))
         assert not page.locator(".jp-Cell").nth(index).locator(".jp-RenderedSVG").is_visible()
         page.screenshot(path=shots / f"cell-{name}-{theme.lower()}.png")
@@ -270,7 +270,7 @@ def test_cells_and_tabs_select_together(
 def test_tabs_follow_what_runs_and_are_there_after_a_reload(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """Opened by the command palette's commands before there is anything to show."""
+    """The commands of the palette open tabs before there is anything to show."""
     path = notebook_of("late.ipynb", SETUP.rpartition("\nsecond")[0], *CELLS.values())
     lab.open(path)
     panel = show_panel(lab)
@@ -305,7 +305,7 @@ def test_tabs_follow_what_runs_and_are_there_after_a_reload(
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_pictures_follow_the_theme(lab: Lab, notebook_of: Callable[..., str], theme: str) -> None:
-    """Those that are no widgets: of a difference, of a graph; a cell may end with a semicolon."""
+    """Pictures that are not widgets follow the theme, also after a semicolon."""
     compare = "tf.debugger.compare_runs(first, second)"
     path = notebook_of(f"pictures{theme}.ipynb", SETUP, compare, "tf.get_default_graph()",
                        "%%tfnb values total\nsess.run(total, {a: 1.0, b: 2.0});")  # fmt: skip

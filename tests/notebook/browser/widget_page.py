@@ -61,7 +61,7 @@ _MOUNT = """async (given) => {
 
 
 class WidgetPage:
-    """A page to mount a widget in; keeps what goes wrong in it."""
+    """A page to mount a widget in; records its errors."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -89,7 +89,7 @@ class WidgetPage:
         is_dark: bool = False,
         policy: str = "",
     ) -> float:
-        """Shows a scene; gives the milliseconds from mounting to the drawn graph."""
+        """Show a scene; return the milliseconds from mounting to the drawn graph."""
         css = (STATIC / "tfnb.css").read_text(encoding="utf-8")
         source = (STATIC / "tfnb.js").read_text(encoding="utf-8")
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
@@ -119,7 +119,7 @@ class WidgetPage:
         return took
 
     def labels(self) -> list[str]:
-        """What the boxes say."""
+        """Return the texts of the boxes."""
         found: list[str] = self.page.evaluate(
             "() => [...document.querySelectorAll('.tfnb-label, .tfnb-scope-label')]"
             ".map((label) => label.textContent)"
@@ -131,5 +131,5 @@ class WidgetPage:
         return self.page.locator(".tfnb-closed", has_text=label).first
 
     def settle(self) -> None:
-        """Waits for what glides to arrive."""
+        """Wait for animations to end."""
         self.page.wait_for_timeout(320)

@@ -1,4 +1,4 @@
-"""The stop button of a notebook: a kernel of its own is interrupted as Jupyter does it."""
+"""The stop button of a notebook: a separate kernel is interrupted as Jupyter does it."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """What the front end shows of a cell's error."""
+    """Return the lines that a front end shows of a cell's error."""
     return _COLOURS.sub("", "\n".join(found["error"]["traceback"])).splitlines()
 
 
 class Kernel:
-    """A kernel and what it says."""
+    """A kernel and its messages."""
 
     def __init__(self) -> None:
         from jupyter_client.manager import start_new_kernel
@@ -88,7 +88,7 @@ class Kernel:
         self.manager.shutdown_kernel(now=True)
 
     def run(self, code: str, *, interrupt_at: str = "") -> dict[str, Any]:
-        """Runs a cell; presses stop once the cell has printed ``interrupt_at``."""
+        """Run a cell; interrupt it once it has printed ``interrupt_at``."""
         sent = self.client.execute(code)
         printed, error, waits = "", None, bool(interrupt_at)
         while True:
@@ -112,7 +112,7 @@ class Kernel:
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
-    """One kernel for all; each test leaves it usable."""
+    """One kernel for all tests, each of which leaves it usable."""
     pytest.importorskip("ipykernel")
     found = Kernel()
     try:
@@ -125,7 +125,7 @@ def kernel() -> Iterator[Kernel]:
 
 @pytest.mark.parametrize("what", BLOCKED)
 def test_stop_ends_what_waits_or_runs_and_the_session_works_on(kernel: Kernel, what: str) -> None:
-    """As for the user who presses it."""
+    """The session is usable after each interrupt."""
     found = kernel.run(f"watched(lambda: {BLOCKED[what]})", interrupt_at="a step runs")
     assert found["error"] is not None
     assert found["error"]["ename"] == "KeyboardInterrupt"
@@ -142,7 +142,7 @@ def test_stop_ends_what_waits_or_runs_and_the_session_works_on(kernel: Kernel, w
 
 
 def test_stop_says_what_the_step_waited_for(kernel: Kernel) -> None:
-    """Below the traceback, with the cell that made the node."""
+    """The text is below the traceback, with the cell that made the node."""
     code = "threading.Thread(target=still).start(); sess.run(item)"
     assert (
         kernel.run("""
@@ -159,7 +159,7 @@ def still():
 
 
 def test_a_stop_inside_a_watched_cell_is_as_short(kernel: Kernel) -> None:
-    """Below a magic the same lines are first; the user's own loop keeps its traceback."""
+    """The first lines are the same below a magic; a loop of the user's keeps its traceback."""
     found = kernel.run("%%tfnb watch\nwatched(lambda: sess.run(item))", interrupt_at="a step runs")
     lines = _lines(found)
     assert lines[0] == "KeyboardInterrupt: the step has ended, its session goes on"
@@ -171,7 +171,7 @@ def test_a_stop_inside_a_watched_cell_is_as_short(kernel: Kernel) -> None:
 
 
 def test_stop_ends_building_and_importing(kernel: Kernel) -> None:
-    """The graph keeps what was made, and takes more."""
+    """The graph keeps complete nodes and accepts new ones."""
     build = """
 with tf.Graph().as_default() as large:
     y = tf.constant(1.0)

@@ -1,4 +1,4 @@
-"""`%%tfnb cell` replaces what the cell made before, and says what became of it."""
+"""`%%tfnb cell` replaces operations of the cell's last run, and reports the changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CELL = "%%tfnb cell\nx = tf.constant(1.0, name='x')\ny = tf.multiply(x, {}, name
 
 
 def run(shell: Any, cell: str, capsys: pytest.CaptureFixture[str], cell_id: str = "a") -> str:
-    """What a cell prints."""
+    """Return the output of a cell."""
     capsys.readouterr()
     shell.run_cell(cell, store_history=True, cell_id=cell_id)
     captured = capsys.readouterr()
@@ -24,7 +24,7 @@ def run(shell: Any, cell: str, capsys: pytest.CaptureFixture[str], cell_id: str 
 def test_a_cell_that_runs_again_adds_nothing(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same objects are there, made by the latest run."""
+    """The same objects exist, as made by the latest run."""
     assert run(loaded, CELL.format(2.0), capsys) == ""
     first = loaded.user_ns["y"]
     assert run(loaded, CELL.format(2.0), capsys) == "3 kept; 3 in the graph\n"
@@ -33,10 +33,10 @@ def test_a_cell_that_runs_again_adds_nothing(
     assert (site.cell, site.line) == (loaded.execution_count - 1, 3)
 
 
-def test_who_still_uses_what_was_replaced_is_told(
+def test_users_of_replaced_operations_are_reported(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the cell and line to run again."""
+    """The report has the cell and line to run again."""
     run(loaded, CELL.format(2.0), capsys)
     number = loaded.execution_count
     run(loaded, "z = tf.negative(y, name='z')\nz.eval()", capsys, "b")
@@ -50,7 +50,7 @@ def test_who_still_uses_what_was_replaced_is_told(
 
 
 def test_cells_are_told_apart(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """By what the front end says, or by name; without either it cannot be done."""
+    """A cell is identified by the front end or by a given name; without either it is an error."""
     run(loaded, CELL.format(2.0), capsys, "a")
     run(loaded, CELL.format(2.0), capsys, "b")
     assert len(get_default_graph().get_operations()) == 6
@@ -63,7 +63,7 @@ def test_cells_are_told_apart(loaded: Any, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_cell_that_fails_is_told_as_ever(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """And its next run replaces what it had made."""
+    """The error is shown, and the next run replaces the operations."""
     run(loaded, CELL.format(2.0), capsys)
     assert "ZeroDivisionError" in run(loaded, CELL.format("1 / 0"), capsys)
     run(loaded, CELL.format(2.0), capsys)
@@ -73,7 +73,7 @@ def test_a_cell_that_fails_is_told_as_ever(loaded: Any, capsys: pytest.CaptureFi
 def test_diff_names_what_a_replaced_cell_changed(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Values, new nodes and those that are gone."""
+    """The difference has values, new nodes and removed nodes."""
     assert "No cell has added operations twice" in run(loaded, "%tfnb diff", capsys)
     first = loaded.execution_count
     run(loaded, CELL.format(2.0), capsys)
@@ -86,10 +86,10 @@ def test_diff_names_what_a_replaced_cell_changed(
     )
 
 
-def test_diff_of_a_cell_that_ran_twice_looks_past_the_numbers(
+def test_diff_of_a_cell_that_ran_twice_ignores_numbers_in_names(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A cell without the magic gets new names for the same."""
+    """A cell without the magic makes equal nodes with new numbers."""
     for factor in (2.0, 3.0):
         run(loaded, CELL.partition("\n")[2].format(factor), capsys)
     text = run(loaded, "%tfnb diff", capsys)
@@ -100,7 +100,7 @@ def test_diff_of_a_cell_that_ran_twice_looks_past_the_numbers(
 def test_diff_compares_with_a_kept_state_and_other_graphs(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The graph now, a name that was kept, a variable."""
+    """The graph is compared with a kept state and with a variable."""
     run(loaded, "x = tf.constant(1.0, name='x')", capsys)
     assert run(loaded, "%tfnb diff --keep before", capsys) == "Kept as 'before': 1 nodes.\n"
     run(loaded, "with tf.device('/cpu:0'):\n    n = tf.negative(x, name='n')", capsys)
@@ -118,7 +118,7 @@ def test_diff_compares_with_a_kept_state_and_other_graphs(
 def test_hostile_names_stay_text_in_differences(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Control characters are shown, not obeyed; long names are cut."""
+    """Control characters are shown as text; long names are shortened."""
     from tfnb.notebook.graph_difference import compare_nodes
     from tfnb.proto.graph_pb2 import GraphDef
 
@@ -133,7 +133,7 @@ def test_hostile_names_stay_text_in_differences(
 def test_the_badge_stays_silent_where_the_cell_speaks(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first run says how much the graph grew; the others say what was replaced."""
+    """The first run reports the growth of the graph, later ones the replacements."""
     extension = extension_of(loaded)
     assert extension is not None
     run(loaded, CELL.format(2.0), capsys)

@@ -1,4 +1,4 @@
-"""The panel's comm in a kernel of its own, as a page would use it."""
+"""The panel's comm in a separate kernel, used like a page does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ with tf.Graph().as_default(), tf.Session() as sess:
 
 
 class Kernel:
-    """A kernel and what it says."""
+    """A kernel and its messages."""
 
     def __init__(self) -> None:
         from jupyter_client.manager import start_new_kernel
@@ -38,14 +38,14 @@ class Kernel:
         self.manager.shutdown_kernel(now=True)
 
     def wait(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first message of the public channel that fits."""
+        """Return the first matching message of the public channel."""
         while True:
             message: dict[str, Any] = self.client.get_iopub_msg(timeout=LIMIT_S)
             if fits(message):
                 return message
 
     def wait_for(self, kind: str, **wanted: Any) -> dict[str, Any]:
-        """What the panel is told next, of a kind."""
+        """Return the next message of a kind to the panel."""
 
         def fits(message: dict[str, Any]) -> bool:
             content = message["content"]
@@ -59,14 +59,14 @@ class Kernel:
         return found
 
     def say(self, request: str, **words: Any) -> None:
-        """A message of the panel."""
+        """Send a message of the panel."""
         content = {"comm_id": COMM_ID, "data": {"request": request, **words}}
         self.client.shell_channel.send(self.client.session.msg("comm_msg", content))
 
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
-    """One kernel for all."""
+    """One kernel for all tests."""
     pytest.importorskip("ipykernel")
     found = Kernel()
     try:
@@ -82,7 +82,7 @@ def _running(told: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def test_a_page_finds_the_kernel_after_a_reload(kernel: Kernel) -> None:
-    """It asks which comms there are; none was announced."""
+    """The page lists the comms, because none was announced."""
     reply = kernel.client.comm_info(target_name=COMM_ID, reply=True, timeout=LIMIT_S)
     assert list(reply["content"]["comms"]) == [COMM_ID]
     kernel.say("hello")
@@ -90,7 +90,7 @@ def test_a_page_finds_the_kernel_after_a_reload(kernel: Kernel) -> None:
 
 
 def test_a_running_cell_is_looked_into_and_its_step_is_cancelled(kernel: Kernel) -> None:
-    """Requests are heard and answered while the cell runs."""
+    """Requests are answered while the cell runs."""
     cell = kernel.client.execute(ENDLESS)
     kernel.say("watch")
     while not (running := _running(kernel.wait_for("snapshot"))):
@@ -108,8 +108,8 @@ def test_a_running_cell_is_looked_into_and_its_step_is_cancelled(kernel: Kernel)
     assert "cancelled in JupyterLab" in printed
 
 
-def test_unloading_says_good_bye(kernel: Kernel) -> None:
-    """And loading again says hello, as another one."""
+def test_unloading_announces_the_end(kernel: Kernel) -> None:
+    """Unloading announces the end, and loading again announces a new link."""
     kernel.say("hello")
     before = kernel.wait_for("hello")["kernel"]
     kernel.client.execute("%reload_ext tfnb")

@@ -1,4 +1,4 @@
-"""The kernel's end of JupyterLab's panel: what it tells, hears, and does not believe."""
+"""The kernel's end of JupyterLab's panel: its messages, and which messages it rejects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOSTILE = "img_src_x_onerror" * 40
 
 
 class Page:
-    """A front end: its clock, and what it was told."""
+    """A front end with its own clock that records its messages."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -44,14 +44,14 @@ class Page:
         self.buffers.append(buffers)
 
     def ask(self, request: str, **words: Any) -> list[dict[str, Any]]:
-        """Has the worker's part done at once; gives the answers."""
+        """Run the worker's part at once; return the answers."""
         self.told.clear()
         self.buffers.clear()
         self.link.carry_out({"request": request, **words})
         return list(self.told)
 
     def say(self, content: Any, buffers: Any = ()) -> list[dict[str, Any]]:
-        """A message as it comes in."""
+        """Receive a message."""
         self.told.clear()
         self.now += 1.0
         self.link.hear(content, buffers)
@@ -60,7 +60,7 @@ class Page:
 
 @pytest.fixture
 def page(shell: Any) -> Iterator[Page]:
-    """A page that looks at this process, whose shell takes itself for a kernel's."""
+    """A page on this process, whose shell acts like a kernel's."""
     shell.kernel = object()
     found = Page()
     yield found
@@ -70,7 +70,7 @@ def page(shell: Any) -> Iterator[Page]:
 
 @pytest.fixture
 def session(graph: Any) -> Iterator[Any]:
-    """A session that has run something and holds something."""
+    """A session that has run a step and holds resources."""
     with tf.Session() as found:
         x = tf.placeholder(tf.float32, [None], name="x")
         kept = tf.get_variable("kept", [3, 2])
@@ -84,7 +84,7 @@ def session(graph: Any) -> Iterator[Any]:
 def test_a_snapshot_tells_of_sessions_executors_devices_and_containers(
     page: Page, session: Any
 ) -> None:
-    """As plain data."""
+    """The snapshot is plain data."""
     told = page.ask("watch")[0]
     assert told["kind"] == "snapshot"
     about = next(one for one in told["sessions"] if one["key"] == session_key(session))
@@ -102,8 +102,8 @@ def test_a_snapshot_tells_of_sessions_executors_devices_and_containers(
     assert "1 element of 5" in rows.values()
 
 
-def test_only_news_is_sent_and_only_while_somebody_looks(page: Page, session: Any) -> None:
-    """A lease that nobody renews ends."""
+def test_only_changes_are_sent_and_only_during_a_lease(page: Page, session: Any) -> None:
+    """Only changes are sent, and a lease that is not renewed ends."""
     assert page.ask("look") == []
     page.ask("watch")
     assert page.ask("look") == []
@@ -115,7 +115,7 @@ def test_only_news_is_sent_and_only_while_somebody_looks(page: Page, session: An
 
 
 def test_lists_and_names_are_bounded(page: Page, graph: Any) -> None:
-    """Hundreds of signatures and variables, and names of any length."""
+    """Hundreds of signatures and variables, and long names, are cut."""
     with tf.Session() as session:
         for number in range(MAX_RESOURCES + 20):
             variable = tf.get_variable(f"{HOSTILE}{number}", [])
@@ -151,7 +151,7 @@ class Running:
 
 
 def test_a_running_step_is_told_held_let_go_and_cancelled(page: Page, session: Any) -> None:
-    """By messages, while the step runs in another thread."""
+    """Messages control the step while it runs in another thread."""
     running = Running(session)
     key = session_key(session)
     about = next(one for one in page.ask("watch")[0]["sessions"] if one["key"] == key)
@@ -187,18 +187,18 @@ def test_a_running_step_is_told_held_let_go_and_cancelled(page: Page, session: A
     ids=["nothing", "number", "list", "text", "empty", "no name", "large", "no JSON"],
 )
 def test_what_is_no_message_is_dropped(page: Page, content: Any) -> None:
-    """Without an answer, without a worker."""
+    """Malformed messages get no answer and start no worker."""
     assert page.say(content) == []
     assert page.link._worker is None
 
 
 def test_buffers_are_none_of_ours(page: Page) -> None:
-    """Nothing that a front end says needs one."""
+    """Messages with buffers are ignored."""
     assert page.say({"request": "pause", "session": ""}, [b"x"]) == []
 
 
 def test_a_flood_is_cut_off_and_forgotten(page: Page) -> None:
-    """More messages than a person can make are dropped; later ones are heard again."""
+    """Too many messages are dropped; later ones are accepted again."""
     page.now += 100
     told = []
     for _ in range(500):
@@ -221,7 +221,7 @@ def test_a_flood_is_cut_off_and_forgotten(page: Page) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(page: Page, words: dict[str, Any], match: str) -> None:
-    """To whoever asked."""
+    """The error goes to the page with the request."""
     told = page.ask(**words, id="a1") if isinstance(words.get("id", ""), str) else []
     assert [one["kind"] for one in told] == ["problem"]
     assert match in told[0]["text"]
@@ -229,13 +229,13 @@ def test_what_cannot_be_done_is_said(page: Page, words: dict[str, Any], match: s
 
 
 def test_steering_a_session_that_is_closed_is_a_problem(page: Page) -> None:
-    """Its button was clicked late."""
+    """A button of a session that has been closed gives an error."""
     told = page.say({"request": "cancel", "session": "direct_0"})
     assert "session is closed" in told[0]["text"]
 
 
 def test_the_renderer_is_the_widgets_own(page: Page) -> None:
-    """Module and stylesheet, known by their hash."""
+    """The module and the stylesheet are identified by their hash."""
     told = page.ask("renderer")[0]
     assert "export" in told["script"]
     assert ".tfnb" in told["style"]
@@ -253,7 +253,7 @@ def _opened(page: Page, **words: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("view", ["graph", "placement", "partitions", "progress", "debug", "run"])
 def test_every_view_opens_with_its_state(page: Page, session: Any, view: str) -> None:
-    """Once; who asks again finds it open."""
+    """A view opens once; a second request finds it open."""
     told = _opened(page, view=view, session=session_key(session))
     content = told["content"]
     assert content["state"]["_options"]["view"] == view
@@ -269,7 +269,7 @@ def test_every_view_opens_with_its_state(page: Page, session: Any, view: str) ->
 
 
 def test_a_signature_is_chosen_by_its_number(page: Page, session: Any) -> None:
-    """Not only the last one that ran."""
+    """Any signature can be opened, not only the last one."""
     key = session_key(session)
     about = next(one for one in page.ask("watch")[0]["sessions"] if one["key"] == key)
     first, last = about["signatures"][-1], about["signatures"][0]
@@ -280,7 +280,7 @@ def test_a_signature_is_chosen_by_its_number(page: Page, session: Any) -> None:
 
 
 def test_a_graph_that_grows_is_sent_anew(page: Page, session: Any) -> None:
-    """In the tab that is open, without a click."""
+    """The open tab is updated without a click."""
     page.ask("watch")
     told = _opened(page, view="graph", session=session_key(session))
     page.ask("look")
@@ -294,7 +294,7 @@ def test_a_graph_that_grows_is_sent_anew(page: Page, session: Any) -> None:
 
 
 def test_a_selection_is_taken_over_and_nothing_else(page: Page, session: Any) -> None:
-    """A front end may not set what the kernel draws."""
+    """A front end may set the selection, but nothing that the kernel draws."""
     name = _opened(page, view="graph", session=session_key(session))["view"]
     state = {"selected": "y", "_options": {"view": "run"}}
     page.say({"request": "view", "view": name, "content": {"method": "update", "state": state}})
@@ -309,7 +309,7 @@ def test_a_selection_is_taken_over_and_nothing_else(page: Page, session: Any) ->
 
 
 def test_the_next_step_is_recorded(page: Page, session: Any) -> None:
-    """And nothing after it."""
+    """Only the next step is recorded."""
     page.ask("watch")
     name = _opened(page, view="run")["view"]
     session.run("y:0", {"x:0": [2.0]})
@@ -326,7 +326,7 @@ def test_the_next_step_is_recorded(page: Page, session: Any) -> None:
 
 
 def test_progress_and_debugger_end_with_their_tabs(page: Page, session: Any) -> None:
-    """No observer and no debugger stays behind."""
+    """The observer and the debugger are removed."""
     events = session.runtime.step_events
     before = len(events.observers)
     for view in ("progress", "debug"):
@@ -342,8 +342,8 @@ def test_progress_and_debugger_end_with_their_tabs(page: Page, session: Any) -> 
     assert len(events.observers) == before
 
 
-def test_views_end_when_nobody_looks_any_more(page: Page, session: Any) -> None:
-    """The page was closed without a word."""
+def test_views_end_with_the_lease_of_their_page(page: Page, session: Any) -> None:
+    """The lease of a page that was closed without a message ends."""
     page.ask("watch")
     _opened(page, view="progress")
     page.now += LEASE_S + 1
@@ -352,7 +352,7 @@ def test_views_end_when_nobody_looks_any_more(page: Page, session: Any) -> None:
 
 
 def test_a_view_that_was_closed_before_the_next_look_is_told_of(page: Page, session: Any) -> None:
-    """By a snapshot without it, though the one before had none either."""
+    """The snapshot without the view is sent, although the one before had no view either."""
     page.ask("watch")
     _opened(page, view="progress")
     page.link.views.close_all()
@@ -361,7 +361,7 @@ def test_a_view_that_was_closed_before_the_next_look_is_told_of(page: Page, sess
 
 
 def test_sessions_are_found_by_their_keys(session: Any) -> None:
-    """A closed one is not."""
+    """A closed session is not found."""
     key = session_key(session)
     assert find_session(key) is session
     session.close()
@@ -369,7 +369,7 @@ def test_sessions_are_found_by_their_keys(session: Any) -> None:
 
 
 def test_a_snapshot_is_small_work(page: Page, session: Any) -> None:
-    """A signature is described once."""
+    """Each signature is described once."""
     snapshots = LabSnapshots()
     one, two = snapshots.take(), snapshots.take()
     about = [next(s for s in t["sessions"] if s["nodes"]) for t in (one, two)]
@@ -377,7 +377,7 @@ def test_a_snapshot_is_small_work(page: Page, session: Any) -> None:
 
 
 def test_passes_of_a_signature_open(page: Page, session: Any) -> None:
-    """Where they changed something; else that is said."""
+    """Passes without changes give a message."""
     session.run(tf.add(tf.constant([1.0]), tf.constant([2.0]), name="folded"))
     told = _opened(page, view="passes", session=session_key(session))
     assert told["title"] == "Passes of folded:0"
@@ -391,7 +391,7 @@ def _table(page: Page, name: str) -> dict[str, Any]:
 
 
 def test_partial_runs_are_followed(page: Page, session: Any) -> None:
-    """A run that begins and goes on while the tab is open."""
+    """A run that begins while the tab is open is shown with its progress."""
     page.ask("watch")
     name = _opened(page, view="partial", session=session_key(session))["view"]
     assert _table(page, name)["title"] == "No partial run is in flight."
@@ -409,7 +409,7 @@ def test_partial_runs_are_followed(page: Page, session: Any) -> None:
 
 
 def test_the_last_two_recorded_runs_are_compared(page: Page, session: Any) -> None:
-    """Without a click; one that nobody has any more is none of them."""
+    """Collected records are not compared."""
     runs = [record_values(session, "y:0", {"x:0": [value]}) for value in (1.0, 2.0)]
     name = _opened(page, view="compare")["view"]
     assert _table(page, name)["note"].startswith("First other value: '")
@@ -424,7 +424,7 @@ def test_the_last_two_recorded_runs_are_compared(page: Page, session: Any) -> No
 
 
 def test_a_loop_of_steps_has_a_pace(session: Any) -> None:
-    """While it runs; what stood still before or after it is no part of it."""
+    """The pace includes only the time while the loop runs."""
     snapshots, now_ns, key = LabSnapshots(), 0, session_key(session)
 
     def pace(steps: int, ms: int) -> float:
@@ -444,7 +444,7 @@ def test_a_loop_of_steps_has_a_pace(session: Any) -> None:
 
 
 def test_the_debuggers_tab_shows_that_of_the_cell_that_runs(page: Page, session: Any) -> None:
-    """And its own again behind it, with the breakpoints that it had."""
+    """Afterwards the tab has its own debugger with its breakpoints again."""
     page.ask("watch")
     _opened(page, view="debug")
     own = page.link.views._views["debug"].widget

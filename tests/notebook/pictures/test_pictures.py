@@ -1,4 +1,4 @@
-"""Static pictures and texts: every name is escaped, nothing is lost, no layout overlaps."""
+"""Static pictures and texts: names are escaped, nothing is lost, boxes do not overlap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
     "name", [HOSTILE, "</title><script>x</script>", "a&b\"c'd", "\x00\x1b[31m"]
 )
 def test_a_hostile_name_is_text_in_an_svg(name: str) -> None:
-    """The picture is well-formed and holds no element that the name asked for."""
+    """The picture is well-formed and has no element from the name."""
     scene = build_scene([SceneNode(name, name), SceneNode("y", "Neg", ((0, 0),))], title=name)
 
     root = ET.fromstring(scene_svg(scene))
@@ -30,7 +30,7 @@ def test_a_hostile_name_is_text_in_an_svg(name: str) -> None:
 
 
 def test_attributes_are_quoted() -> None:
-    """A text in an attribute cannot end it."""
+    """A text in an attribute cannot end the attribute."""
     out = SvgWriter()
     out.text(0, 0, "x", font_family='"><script>')
 
@@ -39,7 +39,7 @@ def test_attributes_are_quoted() -> None:
 
 
 def test_a_terminal_gets_no_escape_sequences_from_names() -> None:
-    """A name cannot colour, clear or retitle a terminal."""
+    """Names cannot send control sequences to a terminal."""
     text = scene_text(build_scene([SceneNode("\x1b]0;owned\x07\x1b[2J", "Const")]))
 
     assert "\x1b" not in text
@@ -47,7 +47,7 @@ def test_a_terminal_gets_no_escape_sequences_from_names() -> None:
 
 
 def test_the_text_is_a_tree_of_scopes() -> None:
-    """Scopes open as far as the lines allow; the rest says how much it is."""
+    """Scopes are open as far as the lines allow; the rest is counted."""
     nodes = [SceneNode(f"block_{i // 10}/n_{i}", "Neg") for i in range(40)]
     text = scene_text(build_scene(nodes, title="g"), max_lines=20)
 
@@ -59,7 +59,7 @@ def test_the_text_is_a_tree_of_scopes() -> None:
 
 
 def test_layout_keeps_boxes_apart_and_data_flowing_down() -> None:
-    """No two boxes of a rank overlap, and every edge that is no back edge goes down."""
+    """Boxes of one rank do not overlap, and edges go down except for back edges."""
     edges = [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3), (3, 4), (4, 0)]
     sizes = [(80.0, 24.0)] * 5
     found = layered_layout(sizes, edges)
@@ -72,21 +72,21 @@ def test_layout_keeps_boxes_apart_and_data_flowing_down() -> None:
 
 
 def test_an_empty_graph_has_a_layout() -> None:
-    """Nothing to place takes no room."""
+    """An empty graph takes no room."""
     found = layered_layout([], [])
 
     assert (found.width, found.height) == (0.0, 0.0)
 
 
 def test_a_large_picture_says_what_it_does_not_draw() -> None:
-    """The static picture is bounded, and honest about it."""
+    """The static picture is bounded, and states what is missing."""
     nodes = [SceneNode(f"a{i}/x", "Neg") for i in range(118)]
 
     assert "28 boxes not drawn" in scene_svg(build_scene(nodes))
 
 
 def test_a_picture_of_partitions_has_a_lane_for_each_device() -> None:
-    """With what is sent between them, and names as text."""
+    """Transfers are drawn between lanes, and names are text."""
     nodes = [
         SceneNode("x", "Const", partition=0),
         SceneNode("x/_1", "_Send", ((0, 0),), partition=0),
@@ -106,7 +106,7 @@ def test_a_picture_of_partitions_has_a_lane_for_each_device() -> None:
 
 
 def test_a_picture_of_a_placement_says_each_node_with_its_device_and_why() -> None:
-    """Long names are cut in the middle, rows beyond a number are counted."""
+    """Long names are shortened in the middle, and rows beyond a limit are counted."""
     nodes = [
         SceneNode(f"scope/{HOSTILE}_{i}", "Neg", assigned_device="/device:CPU:0", reason="only one")
         for i in range(60)
@@ -120,7 +120,7 @@ def test_a_picture_of_a_placement_says_each_node_with_its_device_and_why() -> No
 
 
 def test_a_picture_of_passes_lists_what_each_did() -> None:
-    """In the order in which they ran."""
+    """The order is that in which the passes ran."""
     told = [{"name": HOSTILE, "summary": "3 folded", "where": "on CPU:0"}] * 2
     texts = [element.text for element in ET.fromstring(passes_svg(told)).iter()]
 

@@ -17,14 +17,14 @@ from tfnb.notebook.views.progress import Watch
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def screen(self) -> list[str]:
-        """What stands there, after lines were taken away."""
+        """Return the screen after lines were removed."""
         lines: list[str] = [""]
         for part in self.getvalue().replace("\x1b[1A\x1b[2K", "\x00").replace("\n", "\x01\n"):
             if part == "\x00":
@@ -53,7 +53,7 @@ COUNTERS: dict[str, Any] = {
 
 
 def test_lines_say_phase_rates_bars_loops_and_queues() -> None:
-    """All of it without colours, too."""
+    """Everything is readable without colours."""
     lines = progress_lines(COUNTERS, 120, has_colours=False)
     assert lines == [
         "running: 4 steps · 2.00 s · 120 nodes/s · 2.0 steps/s · 8.2 kB moved",
@@ -65,7 +65,7 @@ def test_lines_say_phase_rates_bars_loops_and_queues() -> None:
 
 
 def test_hostile_names_move_no_cursor() -> None:
-    """Control characters of a stranger are shown, not obeyed."""
+    """Control characters of hostile names are shown, not executed."""
     bad = f"{HOSTILE}\x1b[2J\n\r\u202e"
     counters = {
         **COUNTERS,
@@ -79,7 +79,7 @@ def test_hostile_names_move_no_cursor() -> None:
 
 
 def test_what_is_printed_goes_above_and_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines are drawn over, make room for output, and are gone at the end."""
+    """Lines are redrawn, make room for output, and are removed at the end."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -101,7 +101,7 @@ def test_what_is_printed_goes_above_and_nothing_is_left(monkeypatch: pytest.Monk
 
 
 def test_only_terminals_are_drawn_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither files nor terminals that cannot go back."""
+    """Files, and terminals without cursor control, are not drawn on."""
     monkeypatch.setenv("TERM", "xterm")
     assert can_draw(Terminal())
     assert not can_draw(io.StringIO())
@@ -110,7 +110,7 @@ def test_only_terminals_are_drawn_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_watched_training_loop_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps, their rate, what moved between devices, queues: then the summary stays."""
+    """Steps, rate, transfers and queues are drawn; then the summary stays."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(sys, "stdout", Terminal())
@@ -140,7 +140,7 @@ def test_a_watched_training_loop_is_drawn(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_rate_is_that_of_the_latest_steps() -> None:
-    """None before there are two."""
+    """There is no rate before the second step."""
     model = StepModel()
     assert model.steps_per_second() == 0
     for second in range(40):

@@ -1,4 +1,4 @@
-"""Bodies of functions in pictures, and the shapes of graphs that are drawn from a file."""
+"""Bodies of functions in pictures, and the shapes of graphs from files."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def functional(graph: Any) -> Iterator[Any]:
 
 
 def edges_of(scene: Scene) -> set[tuple[str, str]]:
-    """Pairs of names."""
+    """Return pairs of names."""
     names = [node.name for node in scene.nodes]
     return {(names[source], names[to]) for source, _, to, _ in scene.edges}
 
 
 def test_a_call_opens_and_data_flows_through_its_body(graph: Any) -> None:
-    """From the call's inputs to arguments, from results to the call, and on to consumers."""
+    """Edges lead from the call's inputs to arguments, and from results to consumers."""
 
     @Defun(tf.float32, func_name="double")
     def double(a: Any) -> Any:
@@ -63,7 +63,7 @@ def test_a_call_opens_and_data_flows_through_its_body(graph: Any) -> None:
 
 
 def test_branches_and_loops_have_a_scope_for_each_function(functional: Any) -> None:
-    """A loop in a branch opens within it."""
+    """A loop in a branch opens inside of it."""
     x = tf.placeholder(tf.float32, [2], name="x")
 
     def loop() -> Any:
@@ -81,7 +81,7 @@ def test_branches_and_loops_have_a_scope_for_each_function(functional: Any) -> N
 
 
 def test_a_function_that_calls_itself_is_shown_once() -> None:
-    """Its inner call stays a box."""
+    """The inner call stays a closed box."""
     graph_def = graph_pb2.GraphDef()
     node = graph_def.node.add(name="x", op="Placeholder")
     node.attr["dtype"].type = 1
@@ -118,14 +118,14 @@ def test_bodies_end_where_a_picture_would_be_too_large(graph: Any) -> None:
 
 
 def test_functions_of_datasets_are_shown(graph: Any) -> None:
-    """Their arguments come from elements, not from the node's inputs."""
+    """Their arguments are elements, not the node's inputs."""
     tf.data.Dataset.range(3).map(lambda a: tf.square(a)).make_one_shot_iterator()
     scene = find_target(graph).scene()
     assert "Square" in {node.op for node in scene.nodes}
 
 
 def test_a_graph_from_a_file_has_shapes(tmp_path: Path) -> None:
-    """Shapes follow from those of placeholders and constants, in bodies, too."""
+    """Shapes follow from placeholders and constants, also in bodies."""
 
     @Defun(tf.float32, func_name="double")
     def double(a: Any) -> Any:
@@ -147,7 +147,7 @@ def test_a_graph_from_a_file_has_shapes(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_imported_is_still_shown(tmp_path: Path) -> None:
-    """An op nobody registered and an input that fits no op leave what the nodes say."""
+    """With an unregistered op or an unsuitable input, shapes are those in the nodes."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="x", op="NoSuchOpAnywhere")
     graph_def.node.add(name="y", op="Neg", input=["x"]).attr["T"].type = 1
@@ -158,7 +158,7 @@ def test_a_file_that_cannot_be_imported_is_still_shown(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_a_saved_model_is_its_graph(tmp_path: Path, graph: Any) -> None:
-    """Its name stands for the file in it."""
+    """The folder stands for the file of the graph in it."""
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.Session() as session:
         tf.saved_model.simple_save(session, str(tmp_path / "model"), {"x": x}, {"y": x + 1.0})

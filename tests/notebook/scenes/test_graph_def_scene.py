@@ -12,7 +12,7 @@ MODEL = Path(__file__).parents[3] / "notebooks" / "models" / "digits_conv.pb"
 
 
 def test_inputs_are_read_in_all_their_forms() -> None:
-    """`x`, `x:1` and `^x`; what names no node is left out."""
+    """The forms are `x`, `x:1` and `^x`; names of no node are ignored."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="x", op="Split")
     graph_def.node.add(name="y", op="Add", input=["x", "x:1", "nowhere", "^x"])
@@ -20,8 +20,8 @@ def test_inputs_are_read_in_all_their_forms() -> None:
     assert describe_graph_def(graph_def)[1].inputs == ((0, 0), (0, 1), (0, CONTROL))
 
 
-def test_an_op_nobody_registered_is_described() -> None:
-    """A picture needs no kernel."""
+def test_an_unregistered_op_is_described() -> None:
+    """An unregistered op is described, because a picture needs no kernel."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="x", op="NoSuchOpAnywhere").attr["k"].i = 7
 
@@ -30,7 +30,7 @@ def test_an_op_nobody_registered_is_described() -> None:
 
 
 def test_large_values_are_cut() -> None:
-    """A megabyte of text makes a line."""
+    """A megabyte of text becomes one line."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="x", op="Const").attr["value"].s = b"a" * 1_000_000
 
@@ -40,7 +40,7 @@ def test_large_values_are_cut() -> None:
 
 
 def test_a_constant_tells_dtype_and_shape_without_its_numbers() -> None:
-    """The weights stay in the file."""
+    """The values of the constant are not read."""
     graph_def = graph_pb2.GraphDef()
     graph_def.ParseFromString(MODEL.read_bytes())
     nodes = {node.name: node for node in describe_graph_def(graph_def)}
@@ -51,7 +51,7 @@ def test_a_constant_tells_dtype_and_shape_without_its_numbers() -> None:
 
 
 def test_dtypes_have_their_usual_names() -> None:
-    """DT_FLOAT is float32; a number nobody knows is shown as it is."""
+    """DT_FLOAT is float32; an unknown number is shown as a number."""
     assert dtype_text(types_pb2.DT_FLOAT) == "float32"
     assert dtype_text(types_pb2.DT_INT32_REF) == "int32_ref"
     assert dtype_text(9999) == "dtype 9999"

@@ -8,14 +8,14 @@ from tfnb.notebook.views.targets import find_target
 
 
 def test_the_kernel_is_the_function_of_the_device() -> None:
-    """Its module and name; nothing for an op nobody knows."""
+    """The module and name of the kernel; nothing for an unregistered op."""
     assert kernel_text("Neg", "/device:CPU:0", {}).endswith(" on CPU")
     assert kernel_text("Neg", "", {}) == kernel_text("Neg", "/device:CPU:0", {})
     assert kernel_text("NoSuchOp", "/device:CPU:0", {}) == ""
 
 
-def test_who_stands_together_is_a_group() -> None:
-    """Groups are joined through their members; who stands alone is in none."""
+def test_colocated_nodes_are_a_group() -> None:
+    """Groups that share a member are joined; a node alone has no group."""
     groups = colocation_groups(
         {"b": [b"loc:@a"], "c": [b"loc:@b"], "d": [b"loc:@d"], "f": [b"loc:@e"], "g": [b"other"]}
     )
@@ -23,13 +23,13 @@ def test_who_stands_together_is_a_group() -> None:
 
 
 def test_a_chain_of_ten_thousand_is_one_group() -> None:
-    """However deep."""
+    """The chain is ten thousand nodes deep."""
     groups = colocation_groups({f"n{i + 1}": [b"loc:@n%d" % i] for i in range(10_000)})
     assert len(set(groups.values())) == 1
 
 
 def test_passes_are_found_by_the_names_they_quote() -> None:
-    """Each line under every node that it names, with its pass."""
+    """Each report is listed under all nodes that it names, with its pass."""
     lines = [
         "meta_optimizer (post rewrite for exec, 1000)",
         "  constfold: 'x/mul' (Mul) became a constant",
@@ -45,7 +45,7 @@ def test_passes_are_found_by_the_names_they_quote() -> None:
 
 
 def test_a_graph_knows_all_of_it_once_it_ran() -> None:
-    """Allowed devices, kernel, colocation, passes, in the description of the user's graph."""
+    """The description has allowed devices, kernel, colocation and passes."""
     with tf.Graph().as_default() as graph:
         v = tf.Variable([1.0, 2.0], name="v", use_resource=False)
         with tf.colocate_with(v.op):

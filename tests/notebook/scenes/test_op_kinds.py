@@ -1,4 +1,4 @@
-"""Kinds of ops in pictures follow from what the ops declare."""
+"""Kinds of ops in pictures follow from the declarations of ops."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tfnb.notebook.scenes.op_kinds import KINDS, op_kind
     ],
 )
 def test_an_op_has_its_kind(kind, ops):
-    """Ops of every kind, among them some whose name says nothing."""
+    """Each kind has ops, some with names that do not show it."""
     assert {op: op_kind(op) for op in ops.split()} == dict.fromkeys(ops.split(), kind)
 
 
 def test_every_op_on_a_resource_is_state_or_more_special():
-    """An op that takes or gives a handle is never drawn as a computation."""
+    """An op with a handle is not drawn as a computation."""
     for name, definition in op_registry.all_ops().items():
         args = (*definition.op_def.inputs, *definition.op_def.outputs)
         kind = op_kind(name)

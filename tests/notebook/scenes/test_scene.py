@@ -1,4 +1,4 @@
-"""Scenes: nodes under their scopes, in contiguous ranges, safe for any name."""
+"""Scenes: nodes under their scopes, in contiguous ranges, with any names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def chain(*names: str) -> list[SceneNode]:
-    """Nodes, each taking the one before it."""
+    """Return nodes that each take the one before."""
     return [SceneNode(name, "Identity", ((i - 1, 0),) if i else ()) for i, name in enumerate(names)]
 
 
@@ -23,7 +23,7 @@ def scope_names(scene: Scene) -> list[str]:
 
 
 def test_nodes_lie_in_the_scopes_of_their_names() -> None:
-    """`a/b/c` is the node c in the scope b in the scope a."""
+    """`a/b/c` is node c in scope b in scope a."""
     scene = build_scene(chain("x", "a/b/c", "a/d"))
 
     assert scope_names(scene) == ["a", "a/b"]
@@ -35,7 +35,7 @@ def test_nodes_lie_in_the_scopes_of_their_names() -> None:
 
 
 def test_every_scope_is_one_range_of_nodes() -> None:
-    """States of a scope are sums over a range."""
+    """A scope's state is a sum over a range of nodes."""
     scene = build_scene(chain("b/x", "a/x", "b/c/y", "a/y", "z", "b/c/d/w"))
 
     for scope in scene.scopes[1:]:
@@ -44,7 +44,7 @@ def test_every_scope_is_one_range_of_nodes() -> None:
 
 
 def test_a_node_named_like_a_scope_is_shown_inside_it() -> None:
-    """TensorFlow puts the result of scope `loss` often into a node `loss`."""
+    """TensorFlow often puts the result of scope `loss` into a node `loss`."""
     scene = build_scene(chain("loss/sum", "loss"))
 
     assert [scene.label(i) for i in range(2)] == ["sum", "(loss)"]
@@ -52,7 +52,7 @@ def test_a_node_named_like_a_scope_is_shown_inside_it() -> None:
 
 
 def test_edges_follow_the_nodes_to_their_new_places() -> None:
-    """An edge joins the same nodes as in the description, with its slots; control edges too."""
+    """An edge connects the same nodes and slots as in the description, also control edges."""
     description = [
         SceneNode("s/split", "Split"),
         SceneNode("add", "Add", ((0, 1), (0, 0), (2, CONTROL))),
@@ -69,7 +69,7 @@ def test_edges_follow_the_nodes_to_their_new_places() -> None:
 
 
 def test_a_name_of_a_million_slashes_does_not_make_a_million_scopes() -> None:
-    """Depth is bounded; the rest of the name stays its label."""
+    """The depth is bounded; the rest of the name is the label."""
     scene = build_scene(chain("a/" * 1_000_000 + "z", "b"))
 
     assert len(scene.scopes) <= MAX_DEPTH + 2
@@ -77,7 +77,7 @@ def test_a_name_of_a_million_slashes_does_not_make_a_million_scopes() -> None:
 
 @pytest.mark.parametrize("name", ["", "/", "//", "a//b", "/a", "a/", HOSTILE, "\x00", "\ud800"])
 def test_strange_names_make_a_scene(name: str) -> None:
-    """Whatever a file names its nodes, there is a picture, and the name is in it as it was."""
+    """Names of any form are drawn, unchanged."""
     scene = build_scene([SceneNode(name, "Const"), SceneNode("other", "Identity", ((0, 0),))])
 
     payload = json.loads(zlib.decompress(scene.encode()).decode("utf-8", "surrogatepass"))
@@ -85,7 +85,7 @@ def test_strange_names_make_a_scene(name: str) -> None:
 
 
 def test_repeated_texts_travel_once() -> None:
-    """Ten thousand MatMuls do not send their attrs ten thousand times."""
+    """Ten thousand MatMuls with equal attrs send them once."""
     attrs = (("transpose_a", "False"), ("transpose_b", "False"))
     site = Site(3, "cell", 7, "<module>", "y = tf.matmul(a, b)")
     nodes = [SceneNode(f"m_{i}", "MatMul", attrs=attrs, site=site) for i in range(1000)]
@@ -97,7 +97,7 @@ def test_repeated_texts_travel_once() -> None:
 
 
 def test_lanes_put_every_partition_under_its_device() -> None:
-    """The same scope on two devices is two boxes, and transfers stand directly in their lane."""
+    """A scope on two devices is two boxes, and transfers are directly in their lane."""
     devices = ["CPU:0", "CPU:1"]
     nodes = [
         SceneNode("f/x", "Const", partition=0),

@@ -1,4 +1,4 @@
-"""Crowded scopes: flat graphs of thousands of nodes become a few boxes that say something."""
+"""Crowded scopes: flat graphs of thousands of nodes become a few meaningful boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def block_chain(blocks: int, per_block: int, name: str) -> list[SceneNode]:
-    """A chain of blocks, each a chain of nodes named by a pattern of block and op."""
+    """Return a chain of blocks, each a chain of nodes named by a pattern of block and op."""
     ops = ["Conv2D", "BiasAdd", "Relu", "Identity"]
     nodes = []
     for i in range(blocks * per_block):
@@ -27,7 +27,7 @@ def block_chain(blocks: int, per_block: int, name: str) -> list[SceneNode]:
 
 
 def test_names_that_follow_the_data_flow_group_by_their_first_words() -> None:
-    """block3_conv, block3_relu, … are the box block3."""
+    """block3_conv, block3_relu, … become the box block3."""
     scene = build_scene(block_chain(10, 20, "block{block}_{op}_{number}"))
 
     assert [scope.label for scope in scene.scopes[1:]] == [f"block{i}" for i in range(10)]
@@ -35,13 +35,13 @@ def test_names_that_follow_the_data_flow_group_by_their_first_words() -> None:
 
 
 def test_names_that_are_only_op_types_give_the_blocks_that_repeat() -> None:
-    """Boxes Conv and Relu would feed each other in circles, so the chain is cut instead."""
+    """Boxes Conv and Relu would form cycles, so the chain is cut into repeated blocks."""
     scene = build_scene(block_chain(10, 20, "{op}_{number}"))
 
     assert {scope.kind for scope in scene.scopes[1:]} == {"repeat"}
     blocks = {tuple(n.op for n in scene.nodes[s.first : s.end]) for s in scene.scopes[1:]}
     assert len({block[:4] for block in blocks}) == 1
-    # Every stretch is contiguous in a chain: no more edges between boxes than neighbours.
+    # Each block is contiguous: boxes are connected only to their neighbours.
     box = [0] * len(scene.nodes)
     for index, scope in enumerate(scene.scopes[1:]):
         box[scope.first : scope.end] = [index] * scope.size
@@ -50,7 +50,7 @@ def test_names_that_are_only_op_types_give_the_blocks_that_repeat() -> None:
 
 
 def test_a_series_side_by_side_is_one_box() -> None:
-    """Thirty branches of one op between the same ends; the others stay as they are."""
+    """Thirty parallel branches of one op between the same ends are one box."""
     nodes = [SceneNode("in", "Placeholder")]
     nodes += [SceneNode(f"branch_{i}", "MatMul", ((0, 0),)) for i in range(30)]
     nodes.append(SceneNode("sum", "AddN", tuple((i + 1, 0) for i in range(30))))
@@ -64,7 +64,7 @@ def test_a_series_side_by_side_is_one_box() -> None:
 
 
 def test_a_long_series_is_opened_in_pieces() -> None:
-    """A box of thousands would be as crowded as what it stands for."""
+    """A box of thousands of nodes is divided again."""
     nodes = [SceneNode("in", "Placeholder")]
     nodes += [SceneNode(f"m_{i}", "MatMul", ((0, 0),)) for i in range(3000)]
     nodes.append(SceneNode("sum", "AddN", tuple((i + 1, 0) for i in range(3000))))
@@ -73,7 +73,7 @@ def test_a_long_series_is_opened_in_pieces() -> None:
 
 
 def flat_residual(blocks: int, lengths: Sequence[int]) -> list[SceneNode]:
-    """Blocks of other lengths, each a chain of many ops with a way around it, added at its end."""
+    """Return blocks of varying lengths, each a chain with a residual connection."""
     nodes = [SceneNode("x", "Placeholder")]
     last = 0
     for block in range(blocks):
@@ -93,7 +93,7 @@ def flat_residual(blocks: int, lengths: Sequence[int]) -> list[SceneNode]:
 
 
 def test_regions_with_one_way_out_are_boxes() -> None:
-    """What nothing repeats in is cut where one node dominates: the boxes form a chain."""
+    """Without repetition the graph is cut at dominators: the boxes form a chain."""
     scene = build_scene(flat_residual(24, (5, 9, 13, 17)))
     boxes = [scope for scope in scene.scopes[1:] if scope.parent == 0]
     assert {box.kind for box in boxes} == {"region"}
@@ -109,7 +109,7 @@ def test_regions_with_one_way_out_are_boxes() -> None:
 
 
 def test_a_graph_without_structure_is_cut_anywhere() -> None:
-    """Many sources, many ends, no block twice."""
+    """The graph has many sources and ends, and no repeated block."""
     nodes = [
         SceneNode(f"n_{i}", f"Op{i * i % 101}", ((i - 7, 0), (i - 11, 0)) if i >= 11 else ())
         for i in range(400)
@@ -119,7 +119,7 @@ def test_a_graph_without_structure_is_cut_anywhere() -> None:
 
 
 def test_dominators_are_found_in_cycles_and_alone() -> None:
-    """Every child lies in one region; loops and loose children break nothing."""
+    """Every child is in one region, also with loops and unconnected children."""
     pairs = [(i, i + 1) for i in range(199)] + [(150, 20), (3, 3)]
     order = data_flow_order(205, pairs)
     regions = dominated_regions(205, order, pairs, 40)
@@ -128,14 +128,14 @@ def test_dominators_are_found_in_cycles_and_alone() -> None:
 
 
 def test_a_scope_that_fits_stays_as_it_is() -> None:
-    """Up to the limit nothing is grouped."""
+    """Scopes within the limit are not grouped."""
     scene = build_scene([SceneNode(f"n_{i}", "Const") for i in range(MAX_CHILDREN)])
 
     assert len(scene.scopes) == 1
 
 
 def lines_run(work: Callable[[], object]) -> int:
-    """How many lines of Python the work takes: a measure that no machine changes."""
+    """Return how many lines of Python run, a measure that does not depend on the machine."""
     count = 0
 
     def trace(*_: Any) -> Any:
@@ -154,7 +154,7 @@ def lines_run(work: Callable[[], object]) -> int:
 
 @pytest.mark.slow
 def test_ten_thousand_flat_nodes_make_few_boxes_in_time_in_proportion() -> None:
-    """Every level has few children, however flat the graph is; twice the nodes, twice the work."""
+    """Every level has few children; twice the nodes take twice the work."""
     scene = build_scene(block_chain(2500, 4, "{op}_{number}"))
     most = max(len(scope.nodes) + len(scope.scopes) for scope in scene.scopes)
     assert most <= max(MAX_CHILDREN, MAX_GROUPS)
@@ -165,7 +165,7 @@ def test_ten_thousand_flat_nodes_make_few_boxes_in_time_in_proportion() -> None:
 
 
 def test_loops_do_not_hinder_grouping() -> None:
-    """An edge that closes a loop counts for nothing in the order."""
+    """The edge that closes a loop is ignored in the order."""
     nodes = block_chain(1, 200, "{op}_{number}")
     nodes[0] = SceneNode("merge", "Merge", ((199, 0),))
     nodes[199] = SceneNode("next", "NextIteration", ((198, 0),))
@@ -176,7 +176,7 @@ def test_loops_do_not_hinder_grouping() -> None:
 
 
 def test_data_flow_order_keeps_inputs_close_before_their_consumers() -> None:
-    """Sources 0, 1 and 3 stand before what takes them, not all of them first.
+    """Sources 0, 1 and 3 come just before their consumers, not all first.
 
     0 -> 2 <- 1,  2 -> 4 <- 3
     """
@@ -187,5 +187,5 @@ def test_data_flow_order_keeps_inputs_close_before_their_consumers() -> None:
 
 
 def test_a_cycle_without_a_sink_is_ordered_too() -> None:
-    """Every node appears once, whatever the edges."""
+    """Every node appears once."""
     assert sorted(data_flow_order(3, [(0, 1), (1, 2), (2, 0)])) == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Summaries, savers and initializers stand beside a model; notes say what else is to be known."""
+"""Summaries, savers and initializers are drawn beside a model; notes have further facts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def aside(scene: Scene) -> set[str]:
-    """What stands beside the data flow, by label."""
+    """Return the boxes beside the data flow, by label."""
     scopes = {scope.label for scope in scene.scopes if scope.is_aside}
     return scopes | {scene.nodes[node].name for node in scene.aside}
 
 
 def test_a_model_is_seen_without_what_stands_beside_it(graph: Any) -> None:
-    """Each role is one box; names and nodes in it are as ever."""
+    """Each role is one box with its nodes and names."""
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     w = tf.get_variable("w", [2, 1])
     loss = tf.reduce_mean(tf.matmul(x, w), name="loss")
@@ -48,7 +48,7 @@ def test_a_model_is_seen_without_what_stands_beside_it(graph: Any) -> None:
 
 
 def test_what_feeds_the_model_is_a_part_of_it() -> None:
-    """A restore whose value goes on, a scope with a metric, a group of assignments."""
+    """A restored value in use, a metric in a scope, and grouped assignments stay in the flow."""
     nodes = [
         SceneNode("name", "Const"),
         SceneNode("restored", "RestoreV2", ((0, 0),)),
@@ -61,13 +61,13 @@ def test_what_feeds_the_model_is_a_part_of_it() -> None:
 
 
 def test_a_graph_of_nothing_else_is_drawn_as_ever() -> None:
-    """There would be nothing left to stand beside."""
+    """A graph with only these roles is drawn in the usual way."""
     nodes = [SceneNode("save/Const", "Const"), SceneNode("save/SaveV2", "SaveV2", ((0, 0),))]
     assert aside(build_scene(nodes)) == set()
 
 
 def test_a_placeholder_for_the_savers_only_goes_with_them() -> None:
-    """As TensorFlow's SavedModels have one."""
+    """TensorFlow's SavedModels have one."""
     nodes = [
         SceneNode("x", "Placeholder"),
         SceneNode("y", "Neg", ((0, 0),)),
@@ -80,7 +80,7 @@ def test_a_placeholder_for_the_savers_only_goes_with_them() -> None:
 
 
 def test_a_fed_placeholder_is_in_the_placement(graph: Any) -> None:
-    """With the device on which its value comes in, and its consumers."""
+    """The placement has the device of the feed, and of its consumers."""
     x = tf.placeholder(tf.float32, [], name="x")
     y = tf.add(x, 1.0, name="y")
     z = tf.negative(y, name="z")
@@ -104,7 +104,7 @@ def test_a_fed_placeholder_is_in_the_placement(graph: Any) -> None:
 
 
 def test_a_note_says_how_many_nodes_were_folded(graph: Any) -> None:
-    """In the views where they are missing."""
+    """The note is in the views without the folded nodes."""
     x = tf.constant(1.0)
     for _ in range(50):
         x = tf.exp(x * 0.1)
@@ -123,7 +123,7 @@ def test_a_note_says_how_many_nodes_were_folded(graph: Any) -> None:
 
 @pytest.mark.parametrize("name", ["init", "init_1", "init_all_tables"])
 def test_initializers_are_known_by_their_names(name: str) -> None:
-    """Those that TensorFlow gives them."""
+    """The names are those of TensorFlow."""
     nodes = [
         SceneNode("v", "VariableV2"),
         SceneNode("v/Assign", "Assign", ((0, 0),)),

@@ -14,7 +14,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def recorded_loop(iterations: int = 6, parallel_iterations: int = 3) -> RunRecord:
-    """Two devices, nested loops, dead branches; runs twice, of which the second is given."""
+    """Record two runs on two devices with nested loops and dead branches; return the second."""
     with tf.Graph().as_default() as graph:
 
         def body(i: tf.Tensor, a: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -1,4 +1,4 @@
-"""Progress of steps that run as emitted functions: by their counters and the line they are at."""
+"""Progress of steps that run as emitted functions: counters and the current line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIMIT_S = 60
 
 
 class Looked:
-    """A session that is watched, and looked at whenever somebody says so."""
+    """A watched session whose state is read on demand."""
 
     def __init__(self, session: Any) -> None:
         self.log = EventLog()
@@ -38,14 +38,14 @@ class Looked:
         native.step_events.add(self.recorder)
 
     def look(self) -> dict[str, Any]:
-        """The state of every node by name, and below "" the counters."""
+        """Return the state of every node by name, and the counters under ""."""
         self.publisher.publish()
         nodes, states = self.sink.scenes[-1].nodes, self.sink.states[-1]
         found: dict[str, Any] = {n.name: s & STATE for n, s in zip(nodes, states, strict=True)}
         return found | {"": self.sink.counters[-1]}
 
     def runs(self, name: str) -> int:
-        """How often a node of the step on show ran, dead runs included."""
+        """Return how often a node of the shown step ran, including dead runs."""
         step = self.model.step
         assert step is not None
         names = [node.name for node in step.signature.scene.nodes]
@@ -53,7 +53,7 @@ class Looked:
 
 
 def conds_in_loops() -> Any:
-    """A loop in a loop, a cond in each, one that never takes a side, one outside."""
+    """A loop in a loop with a cond in each, one that never takes a side, one outside."""
 
     def inner(j: Any, y: Any) -> list[Any]:
         return [j + 1, tf.cond(tf.equal(j % 3, 0), lambda: y + 1.0, lambda: y * 0.5)]
@@ -67,7 +67,7 @@ def conds_in_loops() -> Any:
 
 
 def chain() -> Any:
-    """No control flow."""
+    """Nodes without control flow."""
     return tf.reduce_sum(tf.square(tf.constant([1.0, 2.0]) * 3.0))
 
 
@@ -87,7 +87,7 @@ def on_two_devices() -> Any:
 def test_what_is_shown_at_the_end_is_what_the_reference_tells(
     graph: Any, build: Callable[[], Any]
 ) -> None:
-    """States, bars, loops: the same."""
+    """States, bars and loops at the end equal those of the reference executor."""
     fetch = build()
     seen = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
@@ -109,7 +109,7 @@ def test_what_is_shown_at_the_end_is_what_the_reference_tells(
 
 
 def test_a_loop_is_seen_while_it_runs(graph: Any) -> None:
-    """The running node, what is done, the iteration, the side of a cond that is not taken."""
+    """The running node, finished nodes, the iteration and the untaken side are shown."""
     stops = Stops(2)
 
     def body(i: Any) -> Any:
@@ -150,8 +150,8 @@ def test_a_loop_is_seen_while_it_runs(graph: Any) -> None:
     assert end[""]["partitions"][0]["done"] == end[""]["partitions"][0]["total"]
 
 
-def test_time_is_counted_by_looks(graph: Any) -> None:
-    """The op of the node that is seen running."""
+def test_time_is_counted_by_samples(graph: Any) -> None:
+    """The time is counted for the op of the node that is running at a sample."""
     stops = Stops(0)
     slow = tf.py_func(stops.wait, [tf.constant(1.0)], tf.float32)
     with tf.Session() as session, lowering(Lowering.ALWAYS):
@@ -172,7 +172,7 @@ def test_time_is_counted_by_looks(graph: Any) -> None:
 def test_a_step_that_ends_early_shows_how_far_it_came(
     graph: Any, error: BaseException, phase: str
 ) -> None:
-    """The node that failed, or in which the interrupt struck; what ran until then."""
+    """The failed or interrupted node is shown, with the nodes that ran before."""
 
     def fail(value: Any) -> Any:
         if value == 3:
@@ -202,7 +202,7 @@ def test_a_step_that_ends_early_shows_how_far_it_came(
 
 
 def test_steps_that_come_and_go_between_two_pictures_are_added_up(graph: Any) -> None:
-    """The last one is shown, the others are counted, whatever signature they are of."""
+    """The last step is shown, the others are counted, of any signature."""
     x = tf.placeholder(tf.float32, name="x")
     one, other = x * 2.0, conds_in_loops()
     with tf.Session() as session, lowering(Lowering.ALWAYS):
@@ -229,18 +229,18 @@ def test_steps_that_come_and_go_between_two_pictures_are_added_up(graph: Any) ->
 
 
 class Nodes(StepObserver):
-    """Wants to hear of every node."""
+    """Takes events of every node."""
 
     def __init__(self) -> None:
         self.num_nodes = 0
 
     def node_done(self, *args: Any) -> None:
-        """One more."""
+        """Count."""
         self.num_nodes += 1
 
 
-def test_who_needs_events_of_nodes_gets_them_beside_a_watch(graph: Any) -> None:
-    """The step runs node by node then, and the watch hears the same."""
+def test_an_observer_of_nodes_gets_events_beside_a_watch(graph: Any) -> None:
+    """The step runs node by node, and the watch gets the same states."""
     fetch = conds_in_loops()
     with tf.Session() as session:
         looked, nodes = Looked(session), Nodes()
@@ -255,7 +255,7 @@ def test_who_needs_events_of_nodes_gets_them_beside_a_watch(graph: Any) -> None:
 
 
 def test_a_watch_leaves_the_function_of_unwatched_steps_alone(graph: Any) -> None:
-    """Byte for byte; what counts is a function of its own."""
+    """Counting uses a separate function; the other one is unchanged byte for byte."""
     fetch = conds_in_loops()
     with tf.Session() as session:
         session.run(fetch)

@@ -1,4 +1,4 @@
-"""A recorded step: what is kept of it, what views read, and what stays without one."""
+"""A recorded step: its contents, the data for views, and its representation without a kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def test_every_execution_has_its_node_frame_iteration_and_times() -> None:
-    """In order of time, each start before its end."""
+    """Events are in order of time, and each start precedes its end."""
     record = recorded_loop(iterations=4)
 
     starts = int(np.count_nonzero(record.kind == STARTED))
@@ -40,21 +40,21 @@ def test_every_execution_has_its_node_frame_iteration_and_times() -> None:
 
 
 def test_loops_are_frames_with_parents_and_iterations() -> None:
-    """An inner loop has a frame of its own for each outer iteration."""
+    """An inner loop has a frame for each outer iteration."""
     record = recorded_loop(iterations=4)
 
     outer = [i for i, frame in enumerate(record.frames) if frame.name.startswith("outer/while")]
     inner = [frame for frame in record.frames if "inner" in frame.name]
     assert len(outer) == 1
     assert {frame.parent for frame in inner} == set(outer)
-    # The last one was entered dead: its condition is evaluated for nothing.
+    # The last frame was entered dead: only its condition is evaluated.
     assert sorted(frame.parent_iteration for frame in inner)[:4] == [0, 1, 2, 3]
     begun = (record.kind == ITERATION_STARTED) & (record.frame == outer[0])
     assert sorted(record.iteration[begun].tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_the_summary_counts_bodies_that_ran() -> None:
-    """Not the iteration that ends a loop, nor a frame that was entered dead."""
+    """The iteration that ends a loop, and a frame that was entered dead, do not count."""
     text = record_text(recorded_loop(iterations=4))
 
     (outer,) = {line for line in text.splitlines() if "loop outer/while_context" in line}
@@ -64,16 +64,16 @@ def test_the_summary_counts_bodies_that_ran() -> None:
 
 
 def test_transfers_are_kept_with_their_bytes() -> None:
-    """What goes to the other device, and arrives."""
+    """Sent and received tensors have their bytes."""
     record = recorded_loop()
 
-    # There and back: the step ends where it began.
+    # To the other device and back.
     assert record.iteration[record.kind == SENT].tolist() == [4, 4]
     assert np.count_nonzero(record.kind == RECEIVED) == 2
 
 
 def test_only_the_latest_steps_are_kept() -> None:
-    """Memory is bounded; a step that is asked for and not there is an error that says so."""
+    """The memory is bounded; requesting a missing step is an error."""
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(1.0)
         with Recording() as recording:
@@ -85,7 +85,7 @@ def test_only_the_latest_steps_are_kept() -> None:
 
 
 def test_events_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A very long step is kept up to a point, and says how much is missing."""
+    """A very long step is cut, and the missing events are counted."""
     monkeypatch.setattr(step_tape, "MAX_EVENTS", 100)
     record = recorded_loop(iterations=20)
 
@@ -95,7 +95,7 @@ def test_events_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_failed_step_keeps_its_error() -> None:
-    """Up to the node that failed."""
+    """Events up to the failing node are kept."""
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.int32, [], name="x")
         y = tf.identity(10 // x, name="y")
@@ -106,14 +106,14 @@ def test_a_failed_step_keeps_its_error() -> None:
 
 
 def test_no_step_is_said_plainly() -> None:
-    """Nothing to show is no error."""
+    """Without a step the display says so."""
     with Recording() as recording:
         pass
     assert repr(recording.view()) == "No step ran."
 
 
 def test_what_is_sent_to_the_browser_has_a_header_and_columns() -> None:
-    """Eight bytes aligned, so that the browser can look at it in place."""
+    """Columns are aligned to eight bytes, so that the browser can read them in place."""
     record = recorded_loop()
     data = zlib.decompress(record.encode())
     size = int.from_bytes(data[:4], "little")
@@ -129,7 +129,7 @@ def test_what_is_sent_to_the_browser_has_a_header_and_columns() -> None:
 
 
 def test_the_trace_has_a_process_per_device_and_slices_that_do_not_cross() -> None:
-    """What Perfetto wants of slices of one thread."""
+    """Perfetto requires that slices of one thread do not overlap."""
     record = recorded_loop()
     events = chrome_trace(record)["traceEvents"]
 
@@ -147,7 +147,7 @@ def test_the_trace_has_a_process_per_device_and_slices_that_do_not_cross() -> No
 
 
 def test_the_picture_that_stays_is_well_formed() -> None:
-    """SVG with a title, and as many lanes as loops and devices."""
+    """The SVG has a title, and as many lanes as loops and devices."""
     record = recorded_loop()
     root = ElementTree.fromstring(record_svg(record))
 
@@ -155,7 +155,7 @@ def test_the_picture_that_stays_is_well_formed() -> None:
 
 
 def test_a_file_of_its_own_needs_nothing_from_outside(tmp_path: Path) -> None:
-    """No address in it, nothing that a name could end early."""
+    """The page has no address in it, and no name can end its script."""
     with tf.Graph().as_default() as graph, tf.Session() as session:
         graph_def = graph.as_graph_def()
         node = graph_def.node.add()
@@ -178,7 +178,7 @@ def test_a_file_of_its_own_needs_nothing_from_outside(tmp_path: Path) -> None:
 def test_the_magic_prints_the_step_in_a_terminal(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`%%tfnb record` before a cell."""
+    """`%%tfnb record` runs a cell and prints the step."""
     capsys.readouterr()
     loaded.run_cell("%%tfnb record\ny = (tf.constant(2.0) * 3.0).eval()\n", store_history=True)
     printed = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Curves of the scalars that a watched program summarises."""
+"""Curves of the scalars in summaries of a watched program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def curves() -> Iterator[ScalarCurves]:
-    """Curves that listen."""
+    """Curves that receive scalars."""
     found = ScalarCurves()
     scalar_events.add_scalar_listener(found)
     yield found
@@ -30,7 +30,7 @@ def curves() -> Iterator[ScalarCurves]:
 
 
 def test_a_watched_loop_gives_a_curve_for_each_scalar(graph: Any) -> None:
-    """Its summary is computed within the steps; nothing has to be written."""
+    """The summary is computed in the steps and need not be written."""
     x = tf.placeholder(tf.float32, [])
     loss = tf.summary.scalar("loss", x * 2.0)
     tf.summary.histogram("all", x)
@@ -48,7 +48,10 @@ def test_a_watched_loop_gives_a_curve_for_each_scalar(graph: Any) -> None:
 def test_a_written_scalar_stands_at_its_step(
     curves: ScalarCurves, graph: Any, tmp_path: Path
 ) -> None:
-    """In the curve of its run; training and test of one tag are two curves."""
+    """A written scalar belongs to the curve of its run.
+
+    Training and test of a tag are two curves.
+    """
     x = tf.placeholder(tf.float32, [])
     loss = tf.summary.scalar("loss", x)
     writers = [tf.summary.FileWriter(str(tmp_path / run)) for run in ("train", "test")]
@@ -70,8 +73,8 @@ def test_a_written_scalar_stands_at_its_step(
     ]
 
 
-def test_a_summary_made_by_hand_is_heard(curves: ScalarCurves, tmp_path: Path) -> None:
-    """Programs that keep their loss in Python write it themselves."""
+def test_a_summary_made_in_python_is_received(curves: ScalarCurves, tmp_path: Path) -> None:
+    """Summaries made in Python are received when they are written."""
     with tf.summary.FileWriter(str(tmp_path)) as writer:
         summary = tf.Summary(value=[tf.Summary.Value(tag="accuracy", simple_value=0.5)])
         writer.add_summary(summary, 7)
@@ -81,7 +84,7 @@ def test_a_summary_made_by_hand_is_heard(curves: ScalarCurves, tmp_path: Path) -
 
 
 def test_long_curves_are_thinned_and_keep_their_last_value() -> None:
-    """What is sent stays small however long a program runs."""
+    """The sent data stay small for any length."""
     curves = ScalarCurves()
     for number in range(10_000):
         curves.scalar_made("loss", float(number))
@@ -95,7 +98,7 @@ def test_long_curves_are_thinned_and_keep_their_last_value() -> None:
 
 
 def test_values_that_are_no_numbers_leave_a_gap() -> None:
-    """NaN travels as null, the last value is told as it is."""
+    """NaN is sent as null; the last value is shown as it is."""
     curves = ScalarCurves()
     for value in (1.0, math.nan, 2.0, math.inf):
         curves.scalar_made("loss", value)
@@ -109,7 +112,7 @@ def test_values_that_are_no_numbers_leave_a_gap() -> None:
 
 
 def test_a_picture_has_axes_and_last_values() -> None:
-    """More scalars than there is room for are counted."""
+    """Scalars beyond the available room are counted."""
     curves = ScalarCurves()
     for tag in range(MAX_CURVES + 2):
         for number in range(3):
@@ -127,7 +130,7 @@ def test_a_picture_has_axes_and_last_values() -> None:
 
 
 def test_ticks_are_round_numbers_within_an_axis() -> None:
-    """At any size."""
+    """Ticks are round numbers at any scale."""
     assert ticks(0.0, 1.0, 4) == [0.0, 0.5, 1.0]
     assert ticks(0.13, 0.94) == [0.2, 0.4, 0.6, 0.8]
     assert ticks(-3.2e-7, 8e-7, 4) == [0.0, 5e-7]
@@ -135,7 +138,7 @@ def test_ticks_are_round_numbers_within_an_axis() -> None:
 
 
 def test_a_listener_that_fails_is_removed(graph: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The step goes on."""
+    """The step is not affected."""
 
     class Broken:
         def scalar_made(self, tag: str, value: float) -> None:

@@ -1,4 +1,4 @@
-"""What the tensors of a recorded step weigh, and what nodes cost."""
+"""Sizes of the tensors of a recorded step, and costs of its nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIB = 1024
 
 @pytest.fixture(scope="module")
 def record() -> RunRecord:
-    """A chain: 8 KiB are made, of them 4 KiB, of these a sum; one result is fetched."""
+    """Record a chain: 8 KiB, from them 4 KiB, from these a sum; one result is fetched."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [1024], name="x")
         wide = tf.concat([x, x], 0, name="wide")
@@ -41,7 +41,7 @@ def by_name(record: RunRecord) -> dict[str, Any]:
 
 
 def test_tensors_are_kept_with_their_makers_sizes_and_times(record: RunRecord) -> None:
-    """What is fed does not count; what is fetched outlives the step."""
+    """Fed tensors do not count; fetched ones outlive the step."""
     tensors = record.tensors
     names = [record.scene.nodes[node].name for node in tensors.node]
     sizes = dict(zip(names, tensors.num_bytes.tolist(), strict=True))
@@ -58,7 +58,7 @@ def test_tensors_are_kept_with_their_makers_sizes_and_times(record: RunRecord) -
 
 
 def test_the_curve_is_the_sum_of_what_is_held(record: RunRecord) -> None:
-    """At each moment, the bytes of the tensors that live then; the peak is its highest point."""
+    """At each moment the curve has the bytes of living tensors; the peak is the maximum."""
     tensors = record.tensors
     moments, held = tensors.curve()
     for moment, total in zip(moments.tolist(), held.tolist(), strict=True):
@@ -74,7 +74,7 @@ def test_the_curve_is_the_sum_of_what_is_held(record: RunRecord) -> None:
 
 
 def test_each_node_has_its_cost(record: RunRecord) -> None:
-    """How often, how long, how much, and what of it is there at the peak."""
+    """Costs are: runs, time, bytes, and bytes held at the peak."""
     costs = by_name(record)
     assert costs["wide"].runs == 1
     assert costs["wide"].ns > 0
@@ -85,7 +85,7 @@ def test_each_node_has_its_cost(record: RunRecord) -> None:
 
 
 def test_loops_and_transfers_count_together() -> None:
-    """A node of a loop ran in every iteration; a Recv knows its bytes and how long it waited."""
+    """A node of a loop counts in every iteration; a Recv has bytes and waiting time."""
     record = recorded_loop(iterations=4)
     costs = by_name(record)
     body = [cost for name, cost in costs.items() if name.startswith("outer/add")]
@@ -100,7 +100,7 @@ def test_loops_and_transfers_count_together() -> None:
 
 
 def test_threads_of_a_pool_have_lanes_of_their_own() -> None:
-    """What a pool's thread ran is told with the thread, and is no wait."""
+    """The kernel of a pool's thread is shown with its thread, and is not a wait."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [300, 300], name="x")
         y = tf.add_n([tf.matmul(x, x) for _ in range(4)], name="y")
@@ -122,7 +122,7 @@ def test_threads_of_a_pool_have_lanes_of_their_own() -> None:
 
 
 def test_the_trace_counts_bytes_and_pairs_its_waits(record: RunRecord) -> None:
-    """Counters have numbers, asynchronous slices a beginning and an end, metadata a name."""
+    """Counters have numbers, asynchronous slices have both ends, metadata have names."""
     for found in (record, recorded_loop()):
         events = chrome_trace(found)["traceEvents"]
         counters = [e for e in events if e["ph"] == "C"]
@@ -139,7 +139,7 @@ def test_the_trace_counts_bytes_and_pairs_its_waits(record: RunRecord) -> None:
 
 
 def test_recording_keeps_nothing_alive() -> None:
-    """Values that a step gave go when whoever asked for them lets them go."""
+    """Values are freed when the caller frees them."""
     import gc
     import weakref
 

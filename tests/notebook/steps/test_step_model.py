@@ -1,4 +1,4 @@
-"""Live progress, without a thread and without a browser: real sessions, a list for a sink."""
+"""Live progress without threads and browser: real sessions, with a list as sink."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ STATE = 0b111
 
 
 class NodeListener(StepObserver):
-    """Hears of every node."""
+    """Takes every node."""
 
     def node_done(self, *event: Any) -> None:
-        """Hears."""
+        """Ignore."""
 
 
 class Pictures:
-    """A sink that keeps what it was shown."""
+    """A sink that records its pictures."""
 
     def __init__(self) -> None:
         self.scenes: list[Scene] = []
@@ -45,7 +45,7 @@ class Pictures:
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
-        """Keeps a picture."""
+        """Record a picture."""
         if scene is not None:
             self.scenes.append(scene)
         self.states.append(states)
@@ -54,7 +54,7 @@ class Pictures:
 
 
 class Watched:
-    """A session with a recorder, and a publisher that publishes when it is told."""
+    """A session with a recorder, and a publisher that publishes on demand."""
 
     def __init__(self, session: Any, max_events: int = 60_000) -> None:
         self.log = EventLog(max_events)
@@ -66,7 +66,7 @@ class Watched:
         events.add(StepRecorder(self.log, 0))
 
     def states_by_name(self) -> dict[str, int]:
-        """The last picture's state of every node."""
+        """Return the last picture's state of every node."""
         scene = self.sink.scenes[-1]
         return {
             node.name: byte & STATE
@@ -83,7 +83,7 @@ def loop(iterations: int) -> Any:
 
 
 def test_a_finished_step_shows_every_node_done(graph: Any) -> None:
-    """All nodes of the step are in the scene, and all are done."""
+    """All nodes of the step are in the scene and done."""
     with tf.Session() as session:
         watched = Watched(session)
         x = tf.placeholder(tf.float32, [])
@@ -99,7 +99,7 @@ def test_a_finished_step_shows_every_node_done(graph: Any) -> None:
 
 
 def test_nothing_new_is_not_shown_again(graph: Any) -> None:
-    """An idle watch sends nothing."""
+    """Without changes nothing is sent."""
     with tf.Session() as session:
         watched = Watched(session)
         session.run(tf.constant(1.0))
@@ -109,7 +109,7 @@ def test_nothing_new_is_not_shown_again(graph: Any) -> None:
 
 
 def test_a_scene_is_sent_once_per_signature(graph: Any) -> None:
-    """A thousand steps of one kind send one graph."""
+    """A thousand steps of one signature send one graph."""
     x = tf.constant(1.0) + 2.0
     with tf.Session() as session:
         watched = Watched(session)
@@ -124,7 +124,7 @@ def test_a_scene_is_sent_once_per_signature(graph: Any) -> None:
 
 
 def test_a_running_step_is_seen_between_its_nodes(graph: Any) -> None:
-    """While a node waits, those before it are done and those after it are waiting."""
+    """While a node waits, the nodes before it are done and those after it wait."""
     queue = tf.FIFOQueue(1, [tf.float32])
     before = tf.constant(2.0, name="before")
     after = tf.multiply(queue.dequeue(name="waiting"), before, name="after")
@@ -133,7 +133,7 @@ def test_a_running_step_is_seen_between_its_nodes(graph: Any) -> None:
         watched = Watched(session)
         runner = threading.Thread(target=session.run, args=(after,))
         runner.start()
-        # The phase before the first step is called "waiting", too.
+        # The phase before the first step is also called "waiting".
         while "'current': 'waiting'" not in str(watched.sink.counters[-1:]):
             watched.publisher.publish()
         states = watched.states_by_name()
@@ -148,10 +148,10 @@ def test_a_running_step_is_seen_between_its_nodes(graph: Any) -> None:
 
 
 def test_a_step_that_begins_while_the_log_is_read_keeps_its_nodes(graph: Any) -> None:
-    """Its beginning is looked for again when its first events are there."""
+    """The beginning is searched again when the first events of the step arrive."""
 
     class Late(deque[Any]):
-        """Seems to be empty when it is asked first."""
+        """Claims to be empty when it is read first."""
 
         has_been_asked = False
 
@@ -177,7 +177,7 @@ def test_a_step_that_begins_while_the_log_is_read_keeps_its_nodes(graph: Any) ->
 
 
 def test_loops_show_their_iterations(graph: Any) -> None:
-    """The row says which iteration and that the loop has ended."""
+    """The row has the iteration, and whether the loop has ended."""
     with tf.Session() as session:
         watched = Watched(session)
         session.run(loop(10))
@@ -189,7 +189,7 @@ def test_loops_show_their_iterations(graph: Any) -> None:
 
 
 def test_nested_loops_are_rows_below_each_other(graph: Any) -> None:
-    """The inner loop is entered once per outer iteration that runs its body."""
+    """The inner loop is entered once per outer iteration whose body runs."""
 
     def body(i: Any, x: Any) -> list[Any]:
         _, y = tf.while_loop(lambda j, y: j < 3, lambda j, y: [j + 1, y + 1.0], [0, x], name="in")
@@ -210,7 +210,7 @@ def test_nested_loops_are_rows_below_each_other(graph: Any) -> None:
 @pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_loop_is_entered_as_often_as_it_is(graph: Any, when: Lowering, devices: int) -> None:
-    """Not where a cond leaves it out, but where it ends at once."""
+    """A loop that a cond skips is not entered; one that ends at once is."""
 
     def body(i: Any, x: Any) -> list[Any]:
         def turn() -> Any:
@@ -232,7 +232,7 @@ def test_a_loop_is_entered_as_often_as_it_is(graph: Any, when: Lowering, devices
 
 
 def test_a_branch_not_taken_is_dead_and_a_loop_body_is_not(graph: Any) -> None:
-    """Dead in the last iteration only is not dead."""
+    """A node that is dead only in the last iteration is not shown as dead."""
     branch = tf.cond(
         tf.constant(True), lambda: tf.constant(1.0, name="yes"), lambda: tf.constant(2.0, name="no")
     )
@@ -251,7 +251,7 @@ def test_a_branch_not_taken_is_dead_and_a_loop_body_is_not(graph: Any) -> None:
 
 
 def test_counts_travel_as_powers_of_two(graph: Any) -> None:
-    """The high four bits are the bit length of how often a node ran."""
+    """The high four bits are the bit length of the number of runs."""
     with tf.Session() as session:
         watched = Watched(session)
         session.run(loop(9))
@@ -265,7 +265,7 @@ def test_counts_travel_as_powers_of_two(graph: Any) -> None:
 
 @pytest.mark.parametrize("how", ["interrupt", "close"])
 def test_a_cancelled_step_is_neither_done_nor_failed(graph: Any, how: str) -> None:
-    """It is counted by itself, and no error."""
+    """It is counted separately and is not an error."""
     session = tf.Session()
 
     def end(value: Any) -> Any:
@@ -290,7 +290,7 @@ def test_a_cancelled_step_is_neither_done_nor_failed(graph: Any, how: str) -> No
 
 
 def test_a_failed_step_shows_where(graph: Any) -> None:
-    """The node that failed is marked, and the message is there."""
+    """The failed node is marked, and the message is shown."""
     bad = tf.reshape(tf.placeholder(tf.float32, name="p"), [2, 2], name="bad")
     with tf.Session() as session:
         watched = Watched(session)
@@ -306,7 +306,7 @@ def test_a_failed_step_shows_where(graph: Any) -> None:
 
 @pytest.mark.slow
 def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
-    """Only the newest events are read; the end and the loops are known all the same."""
+    """Only the newest events are read; the end and the loops are known nevertheless."""
     with tf.Session() as session, lowering(Lowering.NEVER):
         watched = Watched(session, max_events=2 * MAX_READ)
         session.run(loop(3000))
@@ -322,7 +322,7 @@ def test_a_flood_of_events_is_skipped_and_counted(graph: Any) -> None:
 
 @pytest.mark.slow
 def test_what_was_skipped_is_inferred_from_what_ran_after_it(graph: Any) -> None:
-    """A loop that turns has been entered, also if nobody saw that."""
+    """A loop that iterates has been entered, although the event was skipped."""
     with tf.Session() as session, lowering(Lowering.NEVER):
         watched = Watched(session, max_events=2 * MAX_READ)
         session.run(loop(3000))
@@ -337,7 +337,7 @@ def test_what_was_skipped_is_inferred_from_what_ran_after_it(graph: Any) -> None
 
 
 def test_what_ran_is_marked_until_the_step_ends(graph: Any) -> None:
-    """The last picture is at rest."""
+    """In the last picture no node runs."""
     with tf.Session() as session:
         watched = Watched(session)
         session.run(tf.constant(1.0) + 2.0)
@@ -347,7 +347,7 @@ def test_what_ran_is_marked_until_the_step_ends(graph: Any) -> None:
 
 
 def test_two_devices_are_two_partitions(graph: Any) -> None:
-    """Each has its own bar, and Recv takes from Send in the scene."""
+    """Each partition has a bar, and Recv is connected to Send."""
     with tf.device("/CPU:0"):
         a = tf.constant(1.0, name="a")
     with tf.device("/CPU:1"):
@@ -366,7 +366,7 @@ def test_two_devices_are_two_partitions(graph: Any) -> None:
 
 
 def test_a_watch_lets_go_of_its_sessions(graph: Any) -> None:
-    """After the block nobody listens, and the thread has ended."""
+    """After the block no observer is left, and the thread has ended."""
     x = tf.constant(1.0)
     with tf.Session() as session:
         events = events_of(session)
@@ -384,7 +384,7 @@ def test_a_watch_lets_go_of_its_sessions(graph: Any) -> None:
 def test_a_sink_that_fails_does_not_stop_the_steps(
     graph: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever watches cannot break what is watched."""
+    """An error of the sink does not affect the steps."""
     with tf.Session() as session:
         watched = Watched(session)
         watched.sink.show = None  # type: ignore[assignment, method-assign]
@@ -395,10 +395,7 @@ def test_a_sink_that_fails_does_not_stop_the_steps(
 
 
 def test_frames_are_known_whatever_is_read_first() -> None:
-    """A row appears with the first iteration that is seen.
-
-    What came before it is taken as ended.
-    """
+    """A row appears with the first iteration that is read; earlier ones count as ended."""
     book = FrameBook()
     book.enter(0, frame_id=7, parent=0, name_index=0)
     book.iteration_started(0, 7, 41, "CPU:0", ("loop",))
@@ -417,14 +414,14 @@ def test_frames_are_known_whatever_is_read_first() -> None:
 def test_the_user_chooses_which_of_alternating_steps_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its steps are shown as they come, longer or not; without a choice those that take longest."""
+    """Steps of the chosen signature are shown; without a choice, those that take longest."""
     note_time = StepModel._note_time
 
     def note_known_time(model: StepModel, key: tuple[int, int], _: int) -> None:
         is_long = model._signatures[key].partitioned.fetches[0] == "long/Exit:0"
         note_time(model, key, 1000 if is_long else 10)
 
-    # On a busy machine a short step may take longer than a long one, and both very long.
+    # On a busy machine a short step may take longer than a long one.
     monkeypatch.setattr(StepModel, "_note_time", note_known_time)
     monkeypatch.setattr(step_model, "STAYS_NS", 10**15)
     with tf.Graph().as_default(), tf.Session() as session:

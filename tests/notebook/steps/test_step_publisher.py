@@ -1,4 +1,4 @@
-"""A viewer that fails or is stuck loses its steps, the steps never wait for it."""
+"""A failing or blocked viewer loses steps, and steps never wait for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_EVENTS = 100
 
 
 def _run_watched(sink: Any, while_running: Any = None) -> tuple[Any, EventLog, StepPublisher]:
-    """Runs a loop under a publisher with this sink; the value, the log, the publisher."""
+    """Run a loop under a publisher with this sink; return the value, the log, the publisher."""
     _, total = tf.while_loop(lambda i, _: i < 200, lambda i, t: (i + 1, t + i), [0, 0])
     with tf.Session() as session:
         log = EventLog(MAX_EVENTS)
@@ -37,13 +37,13 @@ def _run_watched(sink: Any, while_running: Any = None) -> tuple[Any, EventLog, S
 
 
 class Stuck:
-    """A sink that does not come back before it is told to."""
+    """A sink that blocks until the test ends it."""
 
     def __init__(self) -> None:
         self.entered, self.freed, self.calls = threading.Event(), threading.Event(), 0
 
     def show(self, scene: Any, states: bytes, counters: Any = None) -> None:
-        """Waits."""
+        """Block."""
         self.calls += 1
         self.entered.set()
         self.freed.wait(60)
@@ -52,7 +52,7 @@ class Stuck:
 def test_a_viewer_that_is_stuck_is_left_behind(
     graph: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Steps run on, what is kept for it has a bound, and the end does not wait for it."""
+    """Steps continue, the kept data are bounded, and the end does not wait for the viewer."""
     monkeypatch.setattr(step_publisher, "_JOIN_TIMEOUT_S", 0.05)
     sink = Stuck()
     try:
@@ -66,7 +66,7 @@ def test_a_viewer_that_is_stuck_is_left_behind(
 
 
 def test_a_viewer_that_raises_is_dropped(graph: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged, and the steps go on unseen."""
+    """The error is logged, and steps continue without the viewer."""
     raised = threading.Event()
 
     class Broken:

@@ -1,4 +1,4 @@
-"""The tape of a step says what a plain listener would: the same events, the same live tensors."""
+"""The tape of a step has the events and living tensors of a plain observer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class PlainListener(StepObserver):
-    """Works everything out at once: events, and which tensors live when one is made."""
+    """Computes events and living tensors at once."""
 
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
@@ -50,49 +50,49 @@ class PlainListener(StepObserver):
         self._followed: list[tuple[weakref.ref[Any], int]] = []
 
     def graph_partitioned(self, partitioned: Any) -> None:
-        """Learns the ops."""
+        """Read the ops."""
         self._ops = [view.node_ops for view in partitioned.partitions]
 
     def step_started(self, *_: Any) -> None:
-        """Only the last step is compared."""
+        """Clear: only the last step is compared."""
         self.events, self.made, self.live, self._followed = [], [], [], []
 
     def node_started(self, step: int, part: int, node: int, frame: int, k: int, t: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((STARTED, part, frame, k, node, t))
 
     def node_done(  # type: ignore[override]
         self, step: int, part: int, node: int, frame: int, k: int, t: int, is_dead: bool
     ) -> None:
-        """An event."""
+        """Record."""
         self.events.append((DEAD if is_dead else DONE, part, frame, k, node, t))
 
     def frame_entered(self, step: int, part: int, frame: int, *rest: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((FRAME_ENTERED, part, frame, 0, -1, rest[-1]))
 
     def iteration_started(self, step: int, part: int, frame: int, k: int, t: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((ITERATION_STARTED, part, frame, k, -1, t))
 
     def iteration_done(self, step: int, part: int, frame: int, k: int, t: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((ITERATION_DONE, part, frame, k, -1, t))
 
     def frame_done(self, step: int, part: int, frame: int, t: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((FRAME_DONE, part, frame, 0, -1, t))
 
     def tensor_sent(self, step: int, part: int, node: int, size: int, t: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((SENT, part, 0, size, node, t))
 
     def tensor_received(self, step: int, part: int, node: int, size: int, t: int) -> None:  # type: ignore[override]
-        """An event."""
+        """Record."""
         self.events.append((RECEIVED, part, 0, size, node, t))
 
     def tensors_made(self, step: int, part: int, node: int, outputs: Any) -> None:  # type: ignore[override]
-        """Looks at all that is followed."""
+        """Check all followed tensors."""
         for slot, given in enumerate(outputs):
             value = given.value if isinstance(given, RefCell) else given
             if not isinstance(value, np.ndarray) or not value.shape:
@@ -112,7 +112,7 @@ class PlainListener(StepObserver):
 
 
 def chain() -> Any:
-    """Vectors, views of them, what nobody uses."""
+    """Vectors, views of them, and unused ones."""
     x = y = tf.random_uniform([16])
     for i in range(12):
         y = y * 2.0 if i % 3 else y + x[:16]
@@ -121,7 +121,7 @@ def chain() -> Any:
 
 
 def loop() -> Any:
-    """Iterations in flight, a choice in each, a loop inside."""
+    """Iterations in flight with a cond and a loop in each."""
 
     def body(i: Any, total: Any) -> Any:
         one = tf.cond(tf.equal(i % 2, 0), lambda: total + 1.0, lambda: total * 0.5)
@@ -132,7 +132,7 @@ def loop() -> Any:
 
 
 def training() -> Any:
-    """Variables of both kinds, and what is written to them."""
+    """Variables of both kinds, and updates."""
     old = tf.Variable(tf.ones([6, 3]), use_resource=False)
     new = tf.Variable(tf.ones([3, 6]), use_resource=True)
     loss = tf.reduce_mean(tf.square(tf.matmul(old, new) - 2.0))
@@ -140,7 +140,7 @@ def training() -> Any:
 
 
 def queue() -> Any:
-    """A kernel that answers later."""
+    """An asynchronous kernel."""
     line = tf.FIFOQueue(9, tf.float32, shapes=[[7]])
     with tf.control_dependencies([line.enqueue(tf.random_uniform([7]))]):
         return line.dequeue() * 2.0
@@ -155,8 +155,8 @@ def devices() -> Any:
 
 
 @pytest.mark.parametrize("build", [chain, loop, training, queue, devices])
-def test_a_tape_says_what_a_plain_listener_hears(build: Callable[[], Any]) -> None:
-    """The same events with the same times; of the tensors, which live when each is made."""
+def test_a_tape_has_the_events_of_a_plain_observer(build: Callable[[], Any]) -> None:
+    """Events have the same times; the same tensors live when each tensor is made."""
     with tf.Graph().as_default() as graph:
         fetches = build()
         init = tf.global_variables_initializer()
@@ -193,7 +193,7 @@ def test_a_tape_says_what_a_plain_listener_hears(build: Callable[[], Any]) -> No
 def test_a_tape_of_an_emitted_function_says_what_one_of_the_reference_does(
     build: Callable[[], Any],
 ) -> None:
-    """The same events but for their order, the same tensors; all that die are seen to die."""
+    """Events are equal except for their order, tensors are equal, and each end is recorded."""
     found = []
     for watches in (False, True):
         with tf.Graph().as_default() as graph:
@@ -221,21 +221,21 @@ def test_a_tape_of_an_emitted_function_says_what_one_of_the_reference_does(
                 sorted(map(tuple, (frame[:-1] for frame in reader.frames))),
             )
         )
-        # What is fetched lives on.
+        # Fetched tensors live on.
         held = int(np.isinf(record.tensors.freed_ns).sum())
         found[-1] = (*found[-1], held)
     assert found[0] == found[1]
 
 
 def plain_calls() -> Any:
-    """A configuration in which calls stay calls."""
+    """A configuration that keeps calls."""
     config = tf.ConfigProto()
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     return config
 
 
 def recorded(build: Callable[[], Any], runs: int = 2) -> RunRecord:
-    """The last of some runs of a graph with calls."""
+    """Return the record of the last of some runs of a graph with calls."""
     with tf.Graph().as_default() as graph:
         fetches = build()
     with tf.Session(graph=graph, config=plain_calls()) as session, Recording() as recording:
@@ -245,7 +245,7 @@ def recorded(build: Callable[[], Any], runs: int = 2) -> RunRecord:
 
 
 def tensors_of(record: RunRecord) -> list[tuple[str, int, float]]:
-    """Node, output and bytes of each tensor."""
+    """Return node, output and bytes of each tensor."""
     found = record.tensors
     return [
         (record.scene.nodes[node].op, slot, size)
@@ -254,7 +254,7 @@ def tensors_of(record: RunRecord) -> list[tuple[str, int, float]]:
 
 
 def widening() -> Defun:
-    """A function that makes 1 KiB, then 2 KiB of it, and gives the first 1 KiB of a sum."""
+    """Build a function that makes 1 KiB, then 2 KiB, and returns the first 1 KiB of a sum."""
 
     @Defun(tf.float32, func_name="Widen")
     def widen(x: Any) -> Any:
@@ -266,7 +266,7 @@ def widening() -> Defun:
 
 @pytest.mark.parametrize("op", ["PartitionedCall", "StatefulPartitionedCall", "Widen"])
 def test_what_a_call_makes_inside_counts_as_that_node_s(op: str) -> None:
-    """Its peak is in the curve, what it gives keeps its number, what goes is gone."""
+    """Its peak is in the curve, results keep their numbers, and freed tensors end."""
     widen = widening()
 
     def build() -> Any:
@@ -282,14 +282,14 @@ def test_what_a_call_makes_inside_counts_as_that_node_s(op: str) -> None:
     record = recorded(build)
     found = [row for row in tensors_of(record) if row[0] == op]
     assert found == [(op, INSIDE, 1024), (op, INSIDE, 2048), (op, 0, 1024)]
-    # 0.5 KiB from outside, and what is made of it.
+    # 0.5 KiB from outside, and the tensors made from it.
     assert record.tensors.peak()[1] >= 512 + 1024 + 2048
     of_call = np.isin(record.tensors.slot, [INSIDE])
     assert np.isfinite(record.tensors.freed_ns[of_call]).all()
 
 
 def test_loops_and_choices_that_call_are_followed_calls_in_calls_too() -> None:
-    """Every round of a While, the branch of an If that was taken, a call inside of a body."""
+    """A While's iterations, the taken branch of an If, and a call in a body are followed."""
     widen = widening()
 
     @Defun(tf.int32, tf.float32, func_name="Goes")
@@ -327,7 +327,7 @@ def test_loops_and_choices_that_call_are_followed_calls_in_calls_too() -> None:
 
 
 def test_a_body_that_waits_is_followed_in_its_iteration() -> None:
-    """It joins the step; what it makes meanwhile belongs to the iteration that called."""
+    """The call joins the step; its tensors belong to the calling iteration."""
     line = None
 
     @Defun(tf.float32, func_name="Take")
@@ -357,7 +357,7 @@ def test_a_body_that_waits_is_followed_in_its_iteration() -> None:
 
 
 def test_a_full_tape_counts_and_lets_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was held when it was full ends when it ends; a body that loops is bounded, too."""
+    """Tensors held when the tape was full end when they are freed; a looping body is bounded."""
     monkeypatch.setattr(step_tape, "MAX_EVENTS", 50)
 
     def build() -> Any:
@@ -380,7 +380,7 @@ def test_a_full_tape_counts_and_lets_go(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_steps_of_several_threads_have_a_tape_each() -> None:
-    """Nothing of one is on the other's."""
+    """The tapes have no event in common."""
     from concurrent.futures import ThreadPoolExecutor
 
     with tf.Graph().as_default() as graph:
@@ -399,7 +399,7 @@ def test_steps_of_several_threads_have_a_tape_each() -> None:
 
 
 def test_a_trace_of_the_same_step_hides_no_call() -> None:
-    """Both hear of what is made inside."""
+    """Both observers see the tensors of calls."""
     widen = widening()
     with tf.Graph().as_default() as graph:
         fetch = widen(tf.random_uniform([128]))

@@ -1,4 +1,4 @@
-"""Steps that stand still: what the live view, the panel and a terminal say of them."""
+"""Waiting steps in the live view, the panel and a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TRIES = 200_000
 
 
 class Looked:
-    """A watch whose pictures are made when they are asked for."""
+    """A watch whose pictures are made on demand."""
 
     def __init__(self, session: Any, *, samples: bool = False) -> None:
         self.watch = Watch(samples=samples, keeps_summary=False, displays=False)
@@ -41,11 +41,11 @@ class Looked:
 
     @property
     def phase(self) -> str:
-        """The last picture's word for the whole."""
+        """Return the last picture's phase."""
         return str(self.sink.counters[-1]["phase"]) if self.sink.counters else ""
 
     def look_until(self, phase: str) -> dict[str, Any]:
-        """Makes pictures until one has that phase; gives its counters."""
+        """Make pictures until one has that phase; return its counters."""
         for _ in range(_TRIES):
             self.publisher.publish()
             if self.phase == phase:
@@ -53,14 +53,14 @@ class Looked:
         raise AssertionError(f"{self.phase} is not {phase}")
 
     def states(self) -> dict[str, int]:
-        """The last picture's state of every node."""
+        """Return the last picture's state of every node."""
         nodes = self.sink.scenes[-1].nodes
         return {n.name: s & STATE for n, s in zip(nodes, self.sink.states[-1], strict=True)}
 
 
 @contextmanager
 def running(session: Any, fetch: Any) -> Iterator[None]:
-    """A step in a thread of its own, ended by the session's end."""
+    """A step in a separate thread, ended by the end of the session."""
 
     def run() -> None:
         with suppress(tf.errors.CancelledError):
@@ -76,14 +76,14 @@ def running(session: Any, fetch: Any) -> Iterator[None]:
 
 
 def jobs() -> tuple[Any, Any]:
-    """A queue, and what takes an element out of it."""
+    """A queue, and a dequeue from it."""
     queue = tf.FIFOQueue(5, tf.float32, shapes=[[]], name="jobs")
     return queue, tf.square(queue.dequeue(name="take"), name="after")
 
 
 @pytest.mark.slow
 def test_a_node_that_waits_for_another_step_is_neither_running_nor_done(graph: Any) -> None:
-    """The picture, the header and the account say what for."""
+    """The picture, the header and the summary say what it waits for."""
     _, after = jobs()
     with tf.Session() as session:
         looked = Looked(session)
@@ -98,8 +98,8 @@ def test_a_node_that_waits_for_another_step_is_neither_running_nor_done(graph: A
     assert any("waits for elements of queue 'jobs'" in line for line in lines)
 
 
-def test_one_that_is_only_looked_at_is_shown_too(graph: Any) -> None:
-    """Samples see nothing of it; what lies before it is taken as done."""
+def test_a_sampled_waiting_step_is_shown_too(graph: Any) -> None:
+    """Samples do not show the waiting node; the nodes before it count as done."""
     _, after = jobs()
     with tf.Session() as session:
         looked = Looked(session, samples=True)
@@ -111,7 +111,7 @@ def test_one_that_is_only_looked_at_is_shown_too(graph: Any) -> None:
 
 @pytest.mark.slow
 def test_in_a_loop_the_iteration_that_waits_counts(graph: Any) -> None:
-    """Others of the same node have run, or are dead."""
+    """Other iterations of the node have run, or are dead."""
     queue, _ = jobs()
     put = queue.enqueue_many([[1.0, 2.0]])
     loop = tf.while_loop(
@@ -126,7 +126,7 @@ def test_in_a_loop_the_iteration_that_waits_counts(graph: Any) -> None:
 
 
 def test_a_hang_is_shown_though_others_came_and_went(graph: Any) -> None:
-    """The step on show has ended: the one that waits is turned to."""
+    """When the shown step has ended, the waiting one is shown."""
     _, after = jobs()
     other = tf.negative(tf.placeholder_with_default(1.0, []), name="other")
     with tf.Session() as session:
@@ -141,7 +141,7 @@ def test_a_hang_is_shown_though_others_came_and_went(graph: Any) -> None:
 
 
 def test_the_panel_knows_a_step_that_waits(graph: Any) -> None:
-    """From one that runs."""
+    """The panel distinguishes waiting from running steps."""
     _, after = jobs()
     with tf.Session() as session, running(session, after):
         while not any(wait.kind == BLOCKED_STEP for wait in waits_of(session).values()):
@@ -156,7 +156,7 @@ def test_the_panel_knows_a_step_that_waits(graph: Any) -> None:
 
 
 def test_between_two_steps_nothing_is_done(graph: Any) -> None:
-    """More may come until the block ends."""
+    """Further steps may come until the block ends."""
     x = tf.placeholder_with_default(1.0, [])
     y = tf.negative(x)
     with tf.Session() as session:
@@ -176,7 +176,7 @@ def test_between_two_steps_nothing_is_done(graph: Any) -> None:
 
 
 def test_the_longer_of_two_kinds_of_steps_stays_on_show(graph: Any) -> None:
-    """A picture that changes with every step shows none; a long one is turned to at last."""
+    """Alternating short steps do not replace the picture; a long step is shown at last."""
     x = tf.placeholder(tf.float32, [])
     short, long = tf.negative(x, name="short"), tf.square(x, name="long")
     with tf.Session() as session:
@@ -205,7 +205,7 @@ def test_the_longer_of_two_kinds_of_steps_stays_on_show(graph: Any) -> None:
 
 
 def test_a_node_that_runs_in_another_iteration_is_not_done(graph: Any) -> None:
-    """Also where the last iteration's dead copy of it came by."""
+    """The dead copy of the last iteration does not count either."""
     queue, _ = jobs()
     loop = tf.while_loop(
         lambda i, x: i < 2, lambda i, x: (i + 1, x + queue.dequeue(name="each")), [0, 0.0]

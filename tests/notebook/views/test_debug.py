@@ -1,4 +1,4 @@
-"""The debugger's view without a browser: what it shows, what messages do, and in a terminal."""
+"""The debugger's view without a browser: its state, its messages, and in a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _run_stopped(look: Callable[[Debugger, Any], None], node: str = "y") -> Any:
 
 
 class View:
-    """A debug view with a widget that no front end shows."""
+    """A debug view with a widget without a front end."""
 
     def __init__(self, debugger: Debugger) -> None:
         self.debug = Debug()
@@ -50,13 +50,13 @@ class View:
         self.debug.widget = self.widget = DebugWidget(None, view="debug")
 
     def say(self, **content: Any) -> dict[str, Any]:
-        """A message of the front end; gives what is shown then."""
+        """Send a message of the front end; return the new state."""
         self.debug._hear(self.widget, content, [])
         return self.widget._debug
 
 
 def test_a_stop_is_plain_data_of_bounded_size() -> None:
-    """JSON, with values as short texts."""
+    """The state is JSON, with values as short texts."""
     seen: list[dict[str, Any]] = []
     _run_stopped(lambda _, stop: seen.append(stop_view(stop)))
 
@@ -70,7 +70,7 @@ def test_a_stop_is_plain_data_of_bounded_size() -> None:
 
 
 def test_messages_change_values_and_go_on() -> None:
-    """As the buttons and forms send them."""
+    """The messages are those of the buttons and forms."""
     answers: list[dict[str, Any]] = []
 
     def look(debugger: Debugger, stop: Any) -> None:
@@ -89,7 +89,7 @@ def test_messages_change_values_and_go_on() -> None:
     ("content", "says"),
     [
         ({"command": "fly"}, "There is no command 'fly'"),
-        ({"command": "set", "tensor": "y:0", "value": "__import__('os')"}, "is no number"),
+        ({"command": "set", "tensor": "y:0", "value": "__import__('os')"}, "is not a number"),
         ({"command": "set", "tensor": "nowhere:0", "value": "1"}, "no value of 'nowhere:0'"),
         ({"command": "set"}, "tensor"),
         ({"command": "break", "node": "y", "condition": "often"}, "is no condition"),
@@ -102,7 +102,7 @@ def test_messages_change_values_and_go_on() -> None:
 def test_a_message_that_is_wrong_is_answered_and_the_step_stands_still(
     content: dict[str, str], says: str
 ) -> None:
-    """Nothing that a page sends ends the step by accident."""
+    """A wrong message does not end the step."""
     answers: list[dict[str, Any]] = []
     result = _run_stopped(lambda debugger, _: answers.append(View(debugger).say(**content)))
 
@@ -116,7 +116,7 @@ def test_a_message_that_is_wrong_is_answered_and_the_step_stands_still(
     [None, 7, [], {}, {"command": 3}, {"command": "set", "tensor": "x" * 30_000, "value": "1"}],
 )
 def test_what_is_no_message_is_passed_over(content: Any) -> None:
-    """Other types, and texts that are far too long."""
+    """Other types, and texts beyond the limit, are ignored."""
 
     def look(debugger: Debugger, _: Any) -> None:
         view = View(debugger)
@@ -127,7 +127,7 @@ def test_what_is_no_message_is_passed_over(content: Any) -> None:
 
 
 def test_sessions_made_inside_the_block_are_debugged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a terminal the commands are typed; the debugger leaves with the block."""
+    """In a terminal commands are typed; the debugger is detached at the end of the block."""
     typed = iter(["print x", "continue"])
     monkeypatch.setattr("builtins.input", lambda _: next(typed))
     shown: list[str] = []
@@ -141,12 +141,12 @@ def test_sessions_made_inside_the_block_are_debugged(monkeypatch: pytest.MonkeyP
 
 
 def test_a_terminal_has_no_subshell() -> None:
-    """Nor does it need one."""
+    """A terminal needs no subshell."""
     assert control_shell_id() is None
 
 
 def test_a_wrong_condition_is_refused_before_anything_runs() -> None:
-    """When the block is made."""
+    """The error is raised when the block begins."""
     with pytest.raises(ValueError, match="is no condition"):
         Debug(breakpoints=({"condition": "often"},))
 
@@ -175,7 +175,7 @@ def test_what_two_threads_show_is_all_sent(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class LateView:
-    """The debugger of a tab: it attaches while it has a reason."""
+    """The debugger of a tab, which attaches only with a reason."""
 
     def __init__(self, session: Any) -> None:
         self.debug = Debug(attaches_late=True)
@@ -185,16 +185,16 @@ class LateView:
 
     @property
     def is_attached(self) -> bool:
-        """Whether steps that begin now are debugged."""
+        """Whether new steps are debugged."""
         return self.events.debugger is not None
 
     def say(self, **content: Any) -> None:
-        """A message of the front end."""
+        """Send a message of the front end."""
         self.debug._hear(self.widget, content, [])
 
 
 def test_a_tabs_debugger_attaches_while_there_is_a_breakpoint_or_a_pause() -> None:
-    """Detached by hand it stays so until something else is asked for."""
+    """After a detachment by hand it stays detached until the next request."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.square(tf.constant(3.0), name="y")
         view = LateView(session)
@@ -219,7 +219,7 @@ def test_a_tabs_debugger_attaches_while_there_is_a_breakpoint_or_a_pause() -> No
 
 
 def test_a_step_is_debugged_to_its_end_after_a_command_that_goes_on() -> None:
-    """Step and Iteration keep the debugger; Continue without breakpoints lets it go."""
+    """Step and Iteration keep the debugger attached; Continue without breakpoints detaches it."""
     stops: list[str] = []
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [], name="x")
@@ -241,8 +241,8 @@ def test_a_step_is_debugged_to_its_end_after_a_command_that_goes_on() -> None:
         assert not view.is_attached
 
 
-def test_two_tabs_debuggers_do_not_quarrel() -> None:
-    """A session has one debugger; the other attaches when that has left."""
+def test_debuggers_of_two_tabs_take_turns() -> None:
+    """A session has one debugger; the other one attaches when the first has left."""
     with tf.Graph().as_default(), tf.Session() as session:
         one, other = LateView(session), LateView(session)
         one.say(command="break", node="y")
@@ -254,7 +254,7 @@ def test_two_tabs_debuggers_do_not_quarrel() -> None:
 
 
 def test_a_breakpoint_is_set_in_every_session() -> None:
-    """The next step may be of any of them, also of one that is made later."""
+    """The breakpoint applies to all sessions, also to later ones."""
     with tf.Graph().as_default(), tf.Session() as session, tf.Session() as other:
         view = LateView(session)
         view.debug._join(other._session.step_events)
@@ -277,7 +277,7 @@ def test_a_breakpoint_is_set_in_every_session() -> None:
 def test_pause_holds_the_running_step_and_continue_lets_it_go(
     has_breakpoint: bool, num_devices: int
 ) -> None:
-    """Inspected where the debugger was attached when it began; else it only stands."""
+    """A step that began without the debugger can only be held, not inspected."""
     runs, may_go = threading.Event(), threading.Event()
 
     def wait(i: Any) -> Any:

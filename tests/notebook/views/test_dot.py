@@ -1,4 +1,4 @@
-"""Graphs as Graphviz draws them."""
+"""Graphs in Graphviz's language."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_graph_becomes_text_for_dot(loaded: Any, capsys: pytest.CaptureFixture
 
 
 def test_a_scope_is_drawn_alone(graph: Any) -> None:
-    """With the boxes around it."""
+    """The boxes around the scope are drawn, too."""
     with tf.name_scope("one"):
         tf.constant(1.0, name="in_one")
     with tf.name_scope("two"):
@@ -42,7 +42,7 @@ def test_a_scope_is_drawn_alone(graph: Any) -> None:
 
 
 def test_names_stay_text(tmp_path: Path) -> None:
-    """What a name of a file's graph holds is neither markup nor an escape of Graphviz."""
+    """Hostile names are neither markup nor escapes of Graphviz."""
     graph_def = tf.GraphDef()
     for name in ("<i>/x", 'a"b', "c\\N"):
         graph_def.node.add(name=name, op="NoOp")
@@ -55,7 +55,7 @@ def test_names_stay_text(tmp_path: Path) -> None:
 
 
 def test_a_large_graph_is_refused(graph: Any) -> None:
-    """It says what to do instead."""
+    """The error suggests another view."""
     for _ in range(MAX_NODES + 1):
         tf.no_op()
     with pytest.raises(TargetError, match="at most 1,000 nodes here, and these are 1,001: name a"):
@@ -65,7 +65,7 @@ def test_a_large_graph_is_refused(graph: Any) -> None:
 def test_without_the_program_it_says_so(
     graph: Any, shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A notebook cannot draw without it."""
+    """The error names the missing program."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(shell, "kernel", object(), raising=False)
     tf.no_op()

@@ -1,4 +1,4 @@
-"""Views as files: pages, pictures, text; whatever the names."""
+"""Views as files: pages, pictures, text; with any names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRANGE = (HOSTILE, "</script><script>alert(1)</script>", "{{module}}", "a\x07b"
 
 
 def strange_file(folder: Path) -> Path:
-    """A GraphDef of nodes with names of strangers."""
+    """Write a GraphDef with hostile names."""
     graph_def = tf.GraphDef()
     for name in STRANGE:
         node = graph_def.node.add()
@@ -38,7 +38,7 @@ def strange_file(folder: Path) -> Path:
 
 @pytest.fixture
 def ran(graph: Any) -> Any:
-    """A session on two devices in which something has run."""
+    """A session on two devices that has run a step."""
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.device("/cpu:1"):
         tf.add(x, tf.constant([1.0, 2.0]) * 2.0, name="y")
@@ -49,7 +49,7 @@ def ran(graph: Any) -> Any:
 
 @pytest.mark.parametrize("view", ["graph", "placement", "partitions", "passes"])
 def test_each_view_is_a_page(ran: Any, tmp_path: Path, view: str) -> None:
-    """With its scene inside and nothing from outside."""
+    """The page has its scene and loads nothing from outside."""
     file = export(tmp_path / "view.html", ran, view=view)
     text = file.read_text(encoding="utf-8")
     assert f'"view": "{view}"' in text
@@ -58,7 +58,7 @@ def test_each_view_is_a_page(ran: Any, tmp_path: Path, view: str) -> None:
 
 
 def test_tables_are_pages_and_text(ran: Any, tmp_path: Path) -> None:
-    """Partial runs of a session, what was compared last, the values shown last."""
+    """Partial runs, the last comparison and the last shown values can be exported."""
     ran.partial_run_setup(["y:0"], ["x:0"])
     with tf.notebook.values("y") as seen:
         ran.run("y:0", {"x:0": [1.0, 2.0]})
@@ -71,20 +71,20 @@ def test_tables_are_pages_and_text(ran: Any, tmp_path: Path) -> None:
         assert expected in json.dumps(traits["_table"])
         assert expected in export(tmp_path / f"{view}.txt", ran, view=view).read_text("utf-8")
     del kept  # the two that were compared
-    with pytest.raises(TargetError, match="no picture"):
+    with pytest.raises(TargetError, match="not a picture"):
         export(tmp_path / "table.svg", ran, view="compare")
-    with pytest.raises(TargetError, match="say which"):
+    with pytest.raises(TargetError, match="give one"):
         export(tmp_path / "partial.txt", "nobody", view="partial")
 
 
 @pytest.mark.parametrize(("view", "expected"), [("graph", "y  Add"), ("passes", "1. pruning")])
 def test_text_is_text(ran: Any, tmp_path: Path, view: str, expected: str) -> None:
-    """What a terminal would show."""
+    """The text is that of a terminal."""
     assert expected in export(tmp_path / "view.txt", ran, view=view).read_text("utf-8")
 
 
-def test_names_of_strangers_end_nothing(tmp_path: Path) -> None:
-    """A page has one script of ours, an SVG is well-formed, a text has no line too many."""
+def test_hostile_names_break_no_file(tmp_path: Path) -> None:
+    """Hostile names break neither the page's script, nor the SVG, nor lines of the text."""
     source = strange_file(tmp_path)
     page = export(tmp_path / "a.html", source).read_text(encoding="utf-8")
     assert page.count("</script>") == 2
@@ -100,7 +100,7 @@ def test_names_of_strangers_end_nothing(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_said(ran: Any, tmp_path: Path) -> None:
-    """Another ending, another view, passes as one picture."""
+    """Unknown endings and views, and passes as one picture, are refused."""
     with pytest.raises(TargetError, match="has to end with"):
         export(tmp_path / "view.pdf", ran)
     with pytest.raises(TargetError, match="There is no view"):
@@ -113,7 +113,7 @@ def test_what_cannot_be_written_is_said(ran: Any, tmp_path: Path) -> None:
 def test_the_magic_writes_and_says_how_much(
     loaded: Any, ran: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder that is not there is a usage error."""
+    """The size is printed; a missing folder is a usage error."""
     loaded.user_ns["session"] = ran
     loaded.run_cell(f"%tfnb export {tmp_path}/p.html session --view partitions")
     assert re.search(r"p\.html: [\d,]+ bytes", capsys.readouterr().out)
@@ -123,7 +123,7 @@ def test_the_magic_writes_and_says_how_much(
 
 
 def test_a_widget_saves_itself(tmp_path: Path) -> None:
-    """As a page at once; a PNG when the browser has drawn it, and only a PNG."""
+    """A page is written at once, a PNG when the browser has drawn it."""
     widget = SceneWidget(build_scene([SceneNode("a", "NoOp")]))
     widget.save(tmp_path / "w.html")
     assert "<!DOCTYPE html>" in (tmp_path / "w.html").read_text(encoding="utf-8")
@@ -142,7 +142,7 @@ def test_a_widget_saves_itself(tmp_path: Path) -> None:
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(graph: Any, tmp_path: Path) -> None:
-    """Where there is no room for the new one, the old one stays."""
+    """If writing fails, the old file stays."""
     resource = pytest.importorskip("resource")
     tf.constant(1.0)
     path = tmp_path / "g.html"

@@ -1,4 +1,4 @@
-"""Rich displays: useful, escaped, and without evaluating anything."""
+"""Rich displays are useful and escaped, and evaluate nothing."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Tags(HTMLParser):
 
 
 def bundle(shell: Any, value: Any) -> dict[str, Any]:
-    """What a notebook would store for a value."""
+    """Return the formats that a notebook would store for a value."""
     data: dict[str, Any] = shell.display_formatter.format(value)[0]
     return data
 
 
 def hostile_tensor() -> Any:
-    """A tensor of an op from a file, with markup for a name, an attr and a device."""
+    """Return a tensor of a loaded op with markup as name, attribute and device."""
     graph_def = graph_pb2.GraphDef()
     node = graph_def.node.add(name="x", op="Placeholder")
     node.attr["dtype"].type = types_pb2.DT_FLOAT
@@ -49,7 +49,7 @@ def hostile_tensor() -> Any:
 
 
 def test_a_tensor_tells_dtype_shape_and_op(loaded: Any) -> None:
-    """Text in a line, and a small table."""
+    """The display is a line of text and a small table."""
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     found = bundle(loaded, x)
 
@@ -59,7 +59,7 @@ def test_a_tensor_tells_dtype_shape_and_op(loaded: Any) -> None:
 
 
 def test_displaying_evaluates_nothing(loaded: Any) -> None:
-    """No step runs, whatever is displayed."""
+    """Displays run no step."""
     x = tf.constant(1.0) + 2.0
     session = tf.get_default_session()
     for value in (x, x.op, session, tf.get_default_graph()):
@@ -70,7 +70,7 @@ def test_displaying_evaluates_nothing(loaded: Any) -> None:
 
 @pytest.mark.parametrize("of", ["tensor", "operation"])
 def test_hostile_names_and_attrs_are_text(loaded: Any, of: str) -> None:
-    """A graph from a file runs nothing in the browser."""
+    """Markup in a loaded graph runs no code in the browser."""
     tensor = hostile_tensor()
     text = bundle(loaded, tensor if of == "tensor" else tensor.op)["text/html"]
 
@@ -81,7 +81,7 @@ def test_hostile_names_and_attrs_are_text(loaded: Any, of: str) -> None:
 
 
 def test_a_graph_is_a_picture_and_a_text(loaded: Any) -> None:
-    """No text/html beside the picture: a notebook that is not trusted would show that instead."""
+    """There is no text/html, which an untrusted notebook would show instead of the picture."""
     with tf.name_scope("scope"):
         tf.constant(1.0, name="x")
     hostile_tensor()
@@ -93,12 +93,12 @@ def test_a_graph_is_a_picture_and_a_text(loaded: Any) -> None:
 
 
 def test_an_empty_graph_is_a_text(loaded: Any) -> None:
-    """Nothing to draw is no error."""
+    """An empty graph is displayed without an error."""
     assert bundle(loaded, tf.Graph()) == {"text/plain": "graph: 0 nodes, 0 edges"}
 
 
 def test_an_operation_tells_all_that_is_known(loaded: Any) -> None:
-    """Inputs, outputs, attrs, device and the line that made it."""
+    """The display has inputs, outputs, attrs, device and the line that made it."""
     loaded.run_cell(
         "with tf.device('/CPU:0'):\n    y = tf.matmul(tf.ones([2, 3]), tf.ones([3, 4]), name='y')",
         store_history=True,
@@ -113,7 +113,7 @@ def test_an_operation_tells_all_that_is_known(loaded: Any) -> None:
 
 
 def test_a_session_tells_devices_and_state(loaded: Any) -> None:
-    """Also when it is closed."""
+    """A closed session is displayed as well."""
     session = tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}))
     assert "CPU:0, CPU:1" in bundle(loaded, session)["text/plain"]
     session.close()
@@ -122,7 +122,7 @@ def test_a_session_tells_devices_and_state(loaded: Any) -> None:
 
 
 def test_inside_a_list_the_short_form_is_kept(loaded: Any) -> None:
-    """A list of operations is not a list of tables."""
+    """A list of operations is displayed in one line each, not as tables."""
     x = tf.constant(1.0, name="x")
 
     assert bundle(loaded, [x.op])["text/plain"] == f"[{x.op!r}]"

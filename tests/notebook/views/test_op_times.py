@@ -1,4 +1,4 @@
-"""Where a recorded step spent its time, by type of op."""
+"""The time of a recorded step by type of op."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 
 
 def test_rows_add_up_to_what_the_nodes_cost() -> None:
-    """Runs in loops count each; what is dead does not; the longest op comes first."""
+    """Each run in a loop counts, dead runs do not; the slowest op comes first."""
     recorded = recorded_loop(iterations=4)
     rows = op_times(recorded)
     by_op = {row.op: row for row in rows}
     assert sum(row.ns for row in rows) == pytest.approx(recorded.node_times_ns().sum(), rel=0.2)
     assert [row.ns for row in rows] == sorted((row.ns for row in rows), reverse=True)
     assert by_op["LoopCond"].nodes >= 2
-    # Five of the outer loop, three in each of four frames of the inner one, some on each device.
+    # Five runs in the outer loop and three in each of four frames of the inner one, some per
+    # device.
     assert by_op["LoopCond"].runs % (5 + 4 * 3) == 0
     assert all(row.longest for row in rows)
 
 
 def test_the_table_sorts_by_numbers() -> None:
-    """Each cell but the name has one; a row selects the longest node."""
+    """Numeric columns sort by value; a row selects the slowest node."""
     recorded = recorded_loop(iterations=4)
     rows = op_times(recorded)
     state = op_times_table(recorded, rows)
@@ -57,7 +58,7 @@ def test_the_table_sorts_by_numbers() -> None:
 def test_the_magic_shows_the_step_recorded_last(
     loaded: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Nothing recorded is said, with what to do."""
+    """Without a recorded step the message says what to do."""
     loaded.run_cell("%tfnb times")
     assert "begin a cell with %%tfnb record" in capsys.readouterr().err
     loaded.run_cell("x = tf.placeholder(tf.float32, [2, 2])\ny = tf.matmul(x, x)")
@@ -73,7 +74,7 @@ def test_the_magic_shows_the_step_recorded_last(
 
 
 def test_it_is_there_from_python(graph: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """For a graph, a session, or the default graph."""
+    """The function takes a graph, a session, or the default graph."""
     x = tf.placeholder(tf.float32, [])
     y = x * 2.0
     with tf.Session() as session:

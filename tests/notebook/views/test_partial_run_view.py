@@ -1,4 +1,4 @@
-"""How far partial runs are: as data, as text, and as a picture."""
+"""The progress of partial runs as data, text and picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _begun() -> tuple[tf.Session, str, Any, Any, Any]:
 
 
 def test_a_session_tells_which_fetches_are_ready(graph: Any) -> None:
-    """Given the feeds so far; looking changes nothing."""
+    """Readiness follows from the feeds so far; reading it changes nothing."""
     session, handle, (a, b, c), first, second = _begun()
     with session:
         (state,) = session.partial_runs()
@@ -47,7 +47,7 @@ def test_a_session_tells_which_fetches_are_ready(graph: Any) -> None:
 
 
 def test_a_tensor_that_is_fed_is_where_the_need_ends(graph: Any) -> None:
-    """What lies behind it is not missing."""
+    """Feeds behind a fed tensor are not missing."""
     session, _, (_, _, c), first, second = _begun()
     with session:
         session.partial_run_setup([second], [first, c])
@@ -56,7 +56,7 @@ def test_a_tensor_that_is_fed_is_where_the_need_ends(graph: Any) -> None:
 
 
 def test_the_picture_tells_it_all(graph: Any) -> None:
-    """Names, states, and a line for each feed that is missing."""
+    """The picture has names, states, and a line for each missing feed."""
     session, handle, (a, b, _), first, _ = _begun()
     with session:
         session.partial_run(handle, first, {a: 1.0, b: 2.0})
@@ -68,7 +68,7 @@ def test_the_picture_tells_it_all(graph: Any) -> None:
 
 
 def test_hostile_and_many_names_stay_in_the_picture() -> None:
-    """Nothing is markup, and the height has a limit."""
+    """Hostile names are text, and the height is limited."""
     name = "</text><img src=x onerror=alert(1)>\x1b\u202e" + "n" * 1_000_000
     state = PartialRunState(
         "h",
@@ -83,7 +83,7 @@ def test_hostile_and_many_names_stay_in_the_picture() -> None:
 
 
 def test_the_magic_shows_those_in_flight(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a terminal as text; without any it says so."""
+    """A terminal shows text; without a partial run there is a message."""
     loaded.run_cell("%tfnb partial")
     assert capsys.readouterr().out == "No partial run is in flight.\n"
     loaded.run_cell(
@@ -95,7 +95,7 @@ def test_the_magic_shows_those_in_flight(loaded: Any, capsys: pytest.CaptureFixt
 
 
 def test_a_state_is_displayed_as_picture_and_text(loaded: Any) -> None:
-    """What a cell that ends with it shows."""
+    """A cell that ends with the state displays it."""
     state = PartialRunState("h", {"a:0": True}, {"r:0": None}, ())
     data, _ = loaded.display_formatter.format(state)
     assert data["image/svg+xml"].startswith("<svg")

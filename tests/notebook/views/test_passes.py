@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def small_graph() -> Any:
-    """A call, constants, equal nodes and one that nobody asks for."""
+    """Build a call, constants, equal nodes and an unused node."""
     with tf.Graph().as_default() as graph:
 
         @Defun(tf.float32, func_name="double")
@@ -38,7 +38,7 @@ def small_graph() -> Any:
 
 @pytest.fixture(scope="module")
 def pictures() -> list[PassPicture]:
-    """What the passes do to it."""
+    """Return the pictures of its passes."""
     graph = small_graph()
     with tf.Session(graph=graph) as session:
         fetches = [graph.get_tensor_by_name("sum:0"), graph.get_tensor_by_name("doubled:0")]
@@ -46,7 +46,7 @@ def pictures() -> list[PassPicture]:
 
 
 def changes(pictures: list[PassPicture]) -> dict[str, set[str]]:
-    """What became of each node that was there, over all passes."""
+    """Return what happened to each original node, over all passes."""
     found: dict[str, set[str]] = {}
     for picture in pictures:
         for name, change in picture.before.items():
@@ -55,7 +55,7 @@ def changes(pictures: list[PassPicture]) -> dict[str, set[str]]:
 
 
 def test_each_kind_of_change_is_told(pictures: list[PassPicture]) -> None:
-    """Removed, folded, merged, inlined; what only has other inputs, too."""
+    """Changes are: removed, folded, merged, inlined, other inputs."""
     found = changes(pictures)
     assert "removed" in found["unasked"]
     assert "folded" in found["layer/scale"]
@@ -65,7 +65,7 @@ def test_each_kind_of_change_is_told(pictures: list[PassPicture]) -> None:
 
 
 def test_a_node_new_after_a_pass_is_marked_in_its_picture(pictures: list[PassPicture]) -> None:
-    """What comes out of a function is inlined, the ends of the signature are added."""
+    """Nodes of a function are inlined, nodes at the ends of the signature are added."""
     new = {
         name: change
         for picture in pictures
@@ -78,7 +78,7 @@ def test_a_node_new_after_a_pass_is_marked_in_its_picture(pictures: list[PassPic
 
 
 def test_scenes_show_the_graph_as_it_was_and_became(pictures: list[PassPicture]) -> None:
-    """Every node with its change, and what the pass says of it."""
+    """Every node has its change and the report of the pass."""
     folding = next(one for one in pictures if "folded" in one.before.values())
     before = folding.scene(None, is_after=False)
     after = folding.scene(None, is_after=True)
@@ -95,7 +95,7 @@ def test_scenes_show_the_graph_as_it_was_and_became(pictures: list[PassPicture])
 
 
 def test_as_text_it_is_a_list_of_passes(pictures: list[PassPicture]) -> None:
-    """Numbered, each with sizes and its changed nodes."""
+    """Passes are numbered, with sizes and changed nodes."""
     text = passes_text(pictures)
     assert text.startswith("1. lower_functional_ops (pre placement): ")
     assert "  - unasked (Exp) removed" in text
@@ -104,7 +104,7 @@ def test_as_text_it_is_a_list_of_passes(pictures: list[PassPicture]) -> None:
 
 
 def test_passes_over_the_body_of_a_function_name_it() -> None:
-    """What was pruned and folded there; shapes are not those of nodes of that name outside."""
+    """Pruned and folded nodes of a body have the body's shapes, not those of nodes outside."""
 
     @Defun(tf.float32, tf.float32, func_name="hostile\u202e")
     def body(x: Any, v: Any) -> Any:
@@ -127,7 +127,7 @@ def test_passes_over_the_body_of_a_function_name_it() -> None:
 
 
 def test_the_last_run_or_a_fetch_is_shown(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a terminal as text; a name that is not there is a usage error."""
+    """A terminal shows text; an unknown name is a usage error."""
     loaded.user_ns["g"] = graph = small_graph()
     with tf.Session(graph=graph) as session:
         session.run("sum:0", {"x:0": [[1.0] * 4] * 4})
@@ -141,8 +141,8 @@ def test_the_last_run_or_a_fetch_is_shown(loaded: Any, capsys: pytest.CaptureFix
             assert "unasked" in passes_text_of("sum")
 
 
-def test_names_of_strangers_are_one_line() -> None:
-    """A hostile name breaks no line, and is a text in the scenes."""
+def test_hostile_names_are_one_line() -> None:
+    """A hostile name breaks no line, and is text in the scenes."""
     names = [HOSTILE, "a\nb' \u202e", "x" * 100_000]
     nodes = tuple(NodeSnapshot(name, "NoOp", "", (), {}, ()) for name in names)
     report = PassReport(Grouping.PRE_PLACEMENT, 0, "pruning", (f"'{HOSTILE}' is not needed",))

@@ -1,4 +1,4 @@
-"""Two runs side by side, as a picture and as text."""
+"""A comparison of two runs as a picture and as text."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _texts(svg: str) -> list[str]:
 
 
 def test_times_are_part_of_what_is_recorded(graph: Any) -> None:
-    """Of every execution."""
+    """Every execution has its time."""
     with tf.Session() as session:
         values = record_values(session, tf.constant(1.0) + 2.0)
     assert all(one.ns > 0 for one in values.executions)
 
 
 def test_nodes_that_differ_come_first(graph: Any) -> None:
-    """Each with what differs: another value, another count, only there."""
+    """Each differing node has its kind of difference: value, count, missing."""
     found = _two_runs()
     rows = rows_to_show(found)
     num = sum(one.differs for one in rows)
@@ -59,7 +59,7 @@ def test_nodes_that_differ_come_first(graph: Any) -> None:
 
 
 def test_the_picture_says_which_and_why(graph: Any) -> None:
-    """Signs beside colours; the first other value in a line of its own."""
+    """Signs supplement colours; the first different value has its own line."""
     texts = _texts(run_difference_svg(_two_runs()))
     assert any(text.startswith("first other value: '") for text in texts)
     assert {"first run", "second run", "extra", "+", "only in the second run", "≠"} <= set(texts)
@@ -67,7 +67,7 @@ def test_the_picture_says_which_and_why(graph: Any) -> None:
 
 
 def test_the_same_runs_are_said_to_be_the_same(graph: Any) -> None:
-    """Times alone are no difference."""
+    """Times are not a difference."""
     y = tf.constant(2.0) * 3.0
     with tf.Session() as session:
         found = compare_runs(record_values(session, y), record_values(session, y))
@@ -77,7 +77,7 @@ def test_the_same_runs_are_said_to_be_the_same(graph: Any) -> None:
 
 
 def test_hostile_and_many_nodes_stay_in_the_picture() -> None:
-    """Nothing is markup; what does not fit is counted."""
+    """Hostile names are text; rows beyond the limit are counted."""
     name = "<img src=x onerror=alert(1)>\x1b\u202e" + "n" * 1_000_000
     nodes = tuple(
         NodeInRuns(f"{name}{i}", name, (name, None), (i, 0), (10**i, 0), name) for i in range(90)
@@ -91,7 +91,7 @@ def test_hostile_and_many_nodes_stay_in_the_picture() -> None:
 
 
 def test_the_magic_and_the_display(loaded: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two variables; anything else is a usage error."""
+    """The arguments are two variables; others are a usage error."""
     loaded.run_cell(
         "p = tf.placeholder(tf.float32, [], name='p')\nr = tf.exp(p, name='r')\n"
         "s = tf.get_default_session()\n"

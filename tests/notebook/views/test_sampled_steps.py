@@ -1,4 +1,4 @@
-"""The live view of steps that are only looked at."""
+"""The live view of steps that are sampled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIMIT_S = 60
 
 
 class Stops:
-    """A node that waits in some turns until it may go on."""
+    """A node that waits in some calls until it may continue."""
 
     def __init__(self, *turns: int) -> None:
         self._turns = turns
@@ -29,7 +29,7 @@ class Stops:
         self.go = [threading.Event() for _ in turns]
 
     def wait(self, value: Any) -> Any:
-        """The Python function of the node."""
+        """Wait; this is the Python function of the node."""
         if self._number in self._turns:
             position = self._turns.index(self._number)
             self.here[position].set()
@@ -39,7 +39,7 @@ class Stops:
 
 
 def test_samples_show_the_running_node_its_loop_and_the_end(graph: Any) -> None:
-    """Two looks at a loop, in its emitted form, and one when it is over."""
+    """A loop in its emitted form is sampled twice, and once after its end."""
     stops = Stops(1, 3)
 
     def body(i: Any) -> Any:
@@ -79,7 +79,7 @@ def test_samples_show_the_running_node_its_loop_and_the_end(graph: Any) -> None:
 
 
 def test_an_inner_loop_that_begins_again_is_followed(graph: Any) -> None:
-    """Its iterations count from the start, and it is gone when the outer loop is left."""
+    """Iterations of the inner loop count from 0 again, and its row ends with the outer loop."""
     stops = Stops(1, 2)
 
     def step(i: Any) -> Any:
@@ -109,13 +109,13 @@ def test_an_inner_loop_that_begins_again_is_followed(graph: Any) -> None:
         thread.join(_LIMIT_S)
         sampled.end()
         model.absorb(log)
-    # An inner loop in its first iteration tells how far it came before.
+    # In its first iteration an inner loop still shows the last iteration from before.
     assert rows == [[(0, 0, False), (1, 1, False)], [(0, 1, False), (1, 1, False)]]
     assert all(row.is_done for row in model.frame_rows())
 
 
 def test_a_watch_that_samples_leaves_steps_alone(graph: Any, capsys: Any) -> None:
-    """No observer is added; the summary says where the time went."""
+    """No observer is added; the summary has the times."""
     stops, seen = Stops(0), threading.Event()
     y = tf.py_func(stops.wait, [tf.constant(1.0)], tf.float32, name="slow")
     with tf.Session() as session:
@@ -134,7 +134,7 @@ def test_a_watch_that_samples_leaves_steps_alone(graph: Any, capsys: Any) -> Non
 
 
 def test_steps_too_fast_to_be_seen_are_counted(graph: Any) -> None:
-    """By their ids; nothing is said of what nobody saw."""
+    """Steps are counted by their ids; without samples there are no times."""
     one = tf.constant(1.0)
     with tf.Session() as session:
         session.run(one)

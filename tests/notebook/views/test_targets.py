@@ -1,4 +1,4 @@
-"""What a view is asked to show, and what it finds."""
+"""The targets of views: what is accepted, and what is found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_a_graph_shows_where_its_nodes_were_placed(graph: Any) -> None:
-    """What a session has run has a device and a reason in the picture of the graph."""
+    """A graph that a session has run shows devices and reasons."""
     x = tf.placeholder(tf.float32, [], name="x")
     y = tf.add(x, 1.0, name="y")
     tf.negative(x, name="never_run")
@@ -29,7 +29,7 @@ def test_a_graph_shows_where_its_nodes_were_placed(graph: Any) -> None:
 
 
 def test_tensors_operations_and_variables_select_themselves(graph: Any) -> None:
-    """The view opens at what was asked for."""
+    """The view opens at the requested element."""
     x = tf.constant(1.0, name="scope/x")
 
     assert find_target(x).selected == "scope/x"
@@ -38,7 +38,7 @@ def test_tensors_operations_and_variables_select_themselves(graph: Any) -> None:
 
 
 def test_saved_models_are_opened_like_graph_defs(tmp_path: Path) -> None:
-    """The content decides, not the suffix."""
+    """The content of the file decides, not the suffix."""
     saved_model = saved_model_pb2.SavedModel()
     saved_model.meta_graphs.add().graph_def.node.add(name="inside", op="Const")
     file = tmp_path / "saved_model.pb"
@@ -48,7 +48,7 @@ def test_saved_models_are_opened_like_graph_defs(tmp_path: Path) -> None:
 
 
 def test_text_graphs_are_opened(tmp_path: Path) -> None:
-    """`.pbtxt` is a GraphDef as text."""
+    """`.pbtxt` is a GraphDef in text form."""
     file = tmp_path / "g.pbtxt"
     file.write_text('node { name: "x" op: "Const" }')
 
@@ -57,7 +57,7 @@ def test_text_graphs_are_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff" * 50, b"version https://git-lfs"])
 def test_a_file_without_a_graph_says_so(tmp_path: Path, content: bytes) -> None:
-    """A wrong file is a clean error."""
+    """A wrong file raises a clear error."""
     file = tmp_path / "wrong.pb"
     file.write_bytes(content)
 
@@ -66,19 +66,19 @@ def test_a_file_without_a_graph_says_so(tmp_path: Path, content: bytes) -> None:
 
 
 def test_an_object_without_a_graph_says_what_would_do() -> None:
-    """The error names what can be shown."""
+    """The error lists what can be shown."""
     with pytest.raises(TargetError, match="A dict has no graph to show; give a Graph, Session"):
         find_target({})
 
 
 def test_a_fetch_without_a_session_says_so(graph: Any) -> None:
-    """Placing needs a session."""
+    """Placement requires a session."""
     with pytest.raises(TargetError, match="No open session"):
         find_signature(tf.constant(1.0))
 
 
 def test_a_signature_is_found_by_what_it_fetches(graph: Any) -> None:
-    """Preparing twice is not needed: the second time it is known."""
+    """The second request finds the prepared signature."""
     x = tf.placeholder(tf.float32, [], name="x")
     y = tf.add(x, 1.0, name="y")
     with tf.Session() as session:
@@ -90,7 +90,7 @@ def test_a_signature_is_found_by_what_it_fetches(graph: Any) -> None:
 
 
 def test_a_graph_def_is_read_without_importing_it(tmp_path: Path) -> None:
-    """Ops that nobody registered are shown too."""
+    """Unregistered ops are shown."""
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="x", op="NoSuchOpAnywhere")
     file = tmp_path / "g.pb"

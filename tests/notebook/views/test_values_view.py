@@ -1,4 +1,4 @@
-"""The values of tensors inside loops, and what printing nodes say, with node and iteration."""
+"""Values of tensors inside loops, and output of printing nodes, with node and iteration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def loop(graph: Any) -> Iterator[Any]:
 
 
 def test_each_iteration_s_value_is_kept(loop: Any) -> None:
-    """Stacked, the last, and with frame and iteration."""
+    """Values are available stacked, last, and with frame and iteration."""
     with values("while/twice") as seen:
         assert loop.eval() == 32.0
         assert loop.eval() == 32.0
@@ -46,23 +46,23 @@ def test_each_iteration_s_value_is_kept(loop: Any) -> None:
 
 
 def test_tensors_are_named_in_every_way(loop: Any) -> None:
-    """By tensor, operation, name; anything else is refused, with what there is."""
+    """A tensor, an operation or a name is accepted; other arguments are refused with a list."""
     with values(loop, loop.op.name, loop.op) as seen:
         loop.eval()
     assert [one.name for one in seen.seen()] == [loop.name]
     assert seen[loop].last == 32.0
     with pytest.raises(KeyError, match=f"there are: {loop.name}"):
         seen["other"]
-    with pytest.raises(TypeError, match="int is no tensor"):
+    with pytest.raises(TypeError, match="int is neither a tensor"):
         values(3)
-    with pytest.raises(ValueError, match="which tensors"):
+    with pytest.raises(ValueError, match="Name the tensors"):
         values()
     with pytest.raises(ValueError, match="at least 1"):
         values("x", keep=0)
 
 
 def test_nothing_ran(graph: Any) -> None:
-    """Which is said."""
+    """A watch without a step says so."""
     seen = values("x")
     assert repr(seen) == "No step ran."
     with pytest.raises(KeyError, match="no session ran"):
@@ -70,7 +70,7 @@ def test_nothing_ran(graph: Any) -> None:
 
 
 def test_the_picture_breaks_its_line_between_loops_and_at_nan(loop: Any) -> None:
-    """So that it never lies about what lies between."""
+    """The line has no segment between loops and at NaN."""
     one = WatchedTensor("w:0", 100)
     for step, means in ((1, [1.0, 2.0, math.nan, 3.0, 4.0]), (2, [5.0, 6.0])):
         one.values.extend(WatchedValue(step, "f", 1, i, np.float32(m)) for i, m in enumerate(means))
@@ -81,7 +81,7 @@ def test_the_picture_breaks_its_line_between_loops_and_at_nan(loop: Any) -> None
 
 
 def test_hostile_names_and_values_stay_in_the_picture() -> None:
-    """Names, frames, texts as values; many tensors, many values."""
+    """Names, frames and text values are escaped; the numbers of tensors and values are limited."""
     evil = "<img src=x onerror=alert(1)>\x1b\u202e" + "n" * 1_000_000
     value = np.array(evil.encode(), object)
     one = WatchedTensor(f"{evil}:0", 100)
@@ -97,7 +97,7 @@ def test_hostile_names_and_values_stay_in_the_picture() -> None:
 
 
 def test_means_of_what_has_none() -> None:
-    """Dead, empty, texts."""
+    """Dead, empty and text values have no mean."""
     assert all(map(math.isnan, map(mean_of, (None, np.zeros(0), np.array(b"x", object)))))
     assert mean_of(np.array([True, False])) == 0.5
 
@@ -105,7 +105,7 @@ def test_means_of_what_has_none() -> None:
 def test_the_magic_runs_the_cell_and_shows_values(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Several tensors, by name and by variable."""
+    """Tensors are given by name and by variable."""
     loaded.run_cell(
         "out = tf.while_loop(lambda i: i < 3, lambda i: tf.add(i, 1, name='next'), [0])"
     )
@@ -122,7 +122,7 @@ def test_the_magic_runs_the_cell_and_shows_values(
 def test_what_nodes_print_says_which_and_when(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a notebook, and only there; it can be switched off."""
+    """Only a notebook shows the node and iteration; this can be switched off."""
     loaded.run_cell(
         "x = tf.Print(tf.constant(1.0), [2.0], message='m', name='shown')\n"
         "def body(i):\n"
@@ -155,7 +155,7 @@ def test_what_nodes_print_says_which_and_when(
     ],
 )
 def test_frames_and_nodes_are_completed(loaded: Any, text: str, expected: list[str]) -> None:
-    """What an option takes, not whatever has a name."""
+    """Completion offers what an option accepts."""
     tf.while_loop(lambda i: i < 3, lambda i: tf.add(i, 1, name="next"), [0])
     extension = extension_of(loaded)
     assert extension is not None

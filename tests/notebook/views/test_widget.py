@@ -1,4 +1,4 @@
-"""The widget's own side: what it sends, and what is left of it where it cannot be shown."""
+"""The widget in Python: its messages, and its text where it cannot be shown."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tfnb.notebook.views.widget import SceneWidget
 
 
 class Wire(BaseComm):
-    """A comm that keeps what is sent over it."""
+    """A comm that records its messages."""
 
     sent: list[dict[str, Any]]
 
     def publish_msg(self, msg_type: str, data: Any = None, *rest: Any, **keys: Any) -> None:
-        """Keeps a message."""
+        """Record a message."""
         self.__dict__.setdefault("sent", []).append({"type": msg_type, "data": data or {}})
 
 
@@ -30,7 +30,7 @@ def widget(monkeypatch: pytest.MonkeyPatch) -> SceneWidget:
 
 
 def test_states_and_counters_are_one_message(widget: SceneWidget) -> None:
-    """However much changes, a picture is one message, with its bytes as buffers."""
+    """A picture with any number of changes is one message with buffers."""
     wire = widget.comm
     wire.sent.clear()
     widget.show(build_scene([SceneNode("y", "Neg")]), b"\x13", {"phase": "done"})
@@ -41,7 +41,7 @@ def test_states_and_counters_are_one_message(widget: SceneWidget) -> None:
 
 
 def test_states_alone_do_not_send_the_scene_again(widget: SceneWidget) -> None:
-    """The graph travels once."""
+    """The graph is sent once."""
     wire = widget.comm
     widget.show(None, b"\x01", {"phase": "running"})
     wire.sent.clear()
@@ -51,8 +51,8 @@ def test_states_alone_do_not_send_the_scene_again(widget: SceneWidget) -> None:
     assert message["data"]["buffer_paths"] == [["_states"]]
 
 
-def test_whoever_cannot_show_it_gets_a_text(widget: SceneWidget) -> None:
-    """A notebook without widgets still says what the graph is."""
+def test_a_front_end_without_widgets_gets_a_text(widget: SceneWidget) -> None:
+    """A notebook without widgets shows a description of the graph."""
     data = widget._repr_mimebundle_()[0]
 
     assert data["text/plain"] == "g: 1 nodes, 0 edges\n└─ scope/  1 nodes\n   └─ x  Const"

@@ -368,7 +368,7 @@ def _part(
     new_axis_mask=0,
     shrink_axis_mask=0,
 ):  # type: ignore[no-untyped-def]
-    """What NumPy takes with the same index."""
+    """Return what NumPy takes with the same index."""
     index: list[object] = []
     for i in range(len(begin)):
         if ellipsis_mask >> i & 1:

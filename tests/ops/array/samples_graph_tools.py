@@ -1,4 +1,4 @@
-"""Rows for ops that tools which rewrite graphs leave in them."""
+"""Rows for ops that tools for rewriting graphs insert."""
 
 from __future__ import annotations
 

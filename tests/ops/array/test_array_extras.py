@@ -25,14 +25,14 @@ def session() -> Iterator[Any]:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8", "uint8"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_sort_and_argsort(session: Any, dtype: str, axis: int) -> None:
-    """Every axis, both directions, equal elements in their order."""
+    """Every axis and both directions are sorted; equal elements keep their order."""
     array = (CUBE % 7).astype(dtype)
     if dtype == "uint8":
         array = array * 40
     if dtype == "int8":
         array = array * 40 - np.int8(127) - np.int8(1)
     up = np.argsort(array, axis=axis, kind="stable")
-    # numpy knows no descending order that keeps equal elements in theirs.
+    # NumPy has no stable descending order.
     down = np.argsort(-array.astype(np.int64), axis=axis, kind="stable")
     found = session.run(
         [
@@ -50,7 +50,7 @@ def test_sort_and_argsort(session: Any, dtype: str, axis: int) -> None:
 
 
 def test_sort_without_a_known_rank(session: Any) -> None:
-    """The axis is found when the graph runs."""
+    """The axis is determined at run time."""
     fed = tf.placeholder(tf.int32)
     for axis in (0, 1, -1, -2, -3):
         found = session.run(tf.sort(fed, axis=axis), {fed: CUBE})
@@ -60,13 +60,13 @@ def test_sort_without_a_known_rank(session: Any) -> None:
 @pytest.mark.parametrize(("repeats", "axis"), [(2, None), ([3], 1), ([1, 0, 2], 1), ([0, 2], 0),
                                                ([1, 2, 0, 3], -1), (0, 2)])  # fmt: skip
 def test_repeat(session: Any, repeats: Any, axis: Any) -> None:
-    """As numpy's."""
+    """Results equal NumPy's."""
     found = session.run(tf.repeat(CUBE, repeats, axis))
     np.testing.assert_array_equal(found, np.repeat(CUBE, repeats, axis))
 
 
 def test_repeat_of_unknown_rank(session: Any) -> None:
-    """One count for all elements suffices."""
+    """One count applies to all elements."""
     fed = tf.placeholder(tf.int32)
     found = session.run(tf.repeat(fed, 2, axis=1), {fed: CUBE})
     np.testing.assert_array_equal(found, np.repeat(CUBE, 2, 1))
@@ -76,7 +76,7 @@ def test_repeat_of_unknown_rank(session: Any) -> None:
 @pytest.mark.parametrize("indexing", ["xy", "ij"])
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_meshgrid(session: Any, indexing: str, count: int) -> None:
-    """As numpy's."""
+    """Results equal NumPy's."""
     vectors = [np.arange(size + 2, dtype=np.float32) * 0.5 for size in range(count)]
     found = session.run(tf.meshgrid(*vectors, indexing=indexing))
     wanted = np.meshgrid(*vectors, indexing=indexing)  # type: ignore[call-overload]
@@ -85,7 +85,7 @@ def test_meshgrid(session: Any, indexing: str, count: int) -> None:
 
 
 def test_sequence_mask(session: Any) -> None:
-    """True where the sequence still goes on."""
+    """The mask is True within the length of each sequence."""
     found = session.run(tf.sequence_mask([1, 0, 3]))
     assert found.tolist() == [[True, False, False], [False] * 3, [True] * 3]
     found = session.run(tf.sequence_mask([[1], [5]], 2, tf.float32))
@@ -97,7 +97,7 @@ def test_sequence_mask(session: Any) -> None:
 
 
 def test_checks_of_the_whole_graph(session: Any) -> None:
-    """Every float that the graph makes is looked at."""
+    """Every float tensor of the graph is checked."""
     fed = tf.placeholder(tf.float32, [2], name="fed")
     quotient = tf.divide(1.0, fed, name="quotient")
     check = tf.add_check_numerics_ops()
@@ -110,7 +110,7 @@ def test_checks_of_the_whole_graph(session: Any) -> None:
 
 
 def test_gradients_are_checked_too(session: Any) -> None:
-    """The gradient of a check is a check."""
+    """The gradient of a check is checked as well."""
     fed = tf.placeholder(tf.float32, [])
     root = tf.sqrt(tf.check_numerics(fed, "the root"))
     gradient = tf.gradients(root, fed)[0]
@@ -122,7 +122,7 @@ def test_gradients_are_checked_too(session: Any) -> None:
 def test_quantized_numbers_are_cast_as_the_integers_they_are_stored_as(
     session: Any, kind: str
 ) -> None:
-    """From and to any type of numbers."""
+    """Casts from and to all numeric types are compared."""
     quantized = tf.cast(tf.constant([1.7, 100.0, 3.0]), kind)
     assert quantized.dtype == tf.as_dtype(kind)
     for target in (tf.float32, tf.int64, tf.uint8):

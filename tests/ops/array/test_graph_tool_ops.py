@@ -1,4 +1,4 @@
-"""Ops that tools which rewrite graphs leave in them compute what they were made of."""
+"""Ops that tools for rewriting graphs insert compute the results of the original ops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_fused_convolution_is_resize_pad_and_convolution(
 
 
 def test_a_fused_convolution_refuses_paddings_that_do_not_fit() -> None:
-    """Negative ones and those of another rank, while building or running."""
+    """Negative paddings and those of another rank are refused, while building or running."""
     with tf.Graph().as_default():
         x, kernel = tf.constant(normal(1, 5, 6, 3)), tf.constant(normal(3, 2, 3, 4))
         attrs = {"mode": "REFLECT", "strides": [1, 1, 1, 1], "padding": "SAME"}

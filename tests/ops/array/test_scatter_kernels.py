@@ -1,4 +1,4 @@
-"""Rows scattered all at once go where a loop over them would put them."""
+"""Scattering rows at once equals a loop over them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KINDS = [
 def test_scattered_as_by_a_loop(
     sizes: tuple[int, int], shape: tuple[int, ...], operation: str, dtype: str
 ) -> None:
-    """Places that come once, often, and more often than there are ranks."""
+    """Indices occur once, often, and more often than there are ranks."""
     count, places = sizes
     rng = np.random.default_rng(0)
     ids = rng.integers(0, places, count).astype("i4")
@@ -50,7 +50,7 @@ def test_scattered_as_by_a_loop(
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_stays_in_its_row(bad: float) -> None:
-    """Also in a long run."""
+    """A NaN in a long run affects only its row."""
     rows, target = np.ones((300, 4), "f4"), np.zeros((4, 4), "f4")
     ids = np.arange(300) % 3
     rows[4, 2] = bad
@@ -63,7 +63,7 @@ def test_what_is_no_number_stays_in_its_row(bad: float) -> None:
 @pytest.mark.parametrize("op", ["SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin"])
 @pytest.mark.parametrize("segments", [1, 7, 300, 3000])
 def test_sorted_segments(op: str, segments: int) -> None:
-    """Runs of one row, of some and of many, with segments that have none."""
+    """Runs have one row, some and many; some segments have none."""
     importlib.import_module("tfnb.ops.all_ops")
     rng = np.random.default_rng(0)
     ids = np.sort(rng.integers(0, segments, 1500).astype("i4"))

@@ -26,7 +26,7 @@ def session() -> Iterator[Any]:
 
 
 def _fed(value: Any, dtype: Any = tf.float32) -> Any:
-    """A tensor whose value and shape are not known while building."""
+    """Return a tensor whose value and shape are unknown while building."""
     return tf.placeholder_with_default(np.array(value, dtype.as_numpy_dtype), None)
 
 
@@ -156,7 +156,7 @@ VALUES: dict[str, tuple[Callable[[], Any], Any]] = {
 
 @pytest.mark.parametrize("case", VALUES)
 def test_values_are_tensorflows(session: Any, case: str) -> None:
-    """What TensorFlow 2.21 gives for the same program."""
+    """Each program gives TensorFlow 2.21's result."""
     make, wanted = VALUES[case]
     assert session.run(make()).tolist() == wanted
 
@@ -207,14 +207,14 @@ ERRORS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("message", ERRORS)
 def test_errors_are_tensorflows(session: Any, message: str) -> None:
-    """InvalidArgument with TensorFlow's sentence."""
+    """InvalidArgumentError has TensorFlow's message."""
     made = ERRORS[message]()
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         session.run(made.op)
 
 
 def test_dtypes_are_checked_while_building() -> None:
-    """A list knows statically what it holds."""
+    """The dtype of a list's elements is known statically."""
     with pytest.raises(ValueError, match="wrong element dtype"):
         ops.tensor_list_push_back(_empty(), _int([1]))
     with pytest.raises(ValueError, match="Expected list with element dtype int32"):
@@ -222,7 +222,7 @@ def test_dtypes_are_checked_while_building() -> None:
 
 
 def test_shapes_are_known_while_building() -> None:
-    """Through pushing, setting and stacking."""
+    """Pushing, setting and stacking keep static shapes."""
     reserved = ops.tensor_list_reserve([2, 3], 4, **F)
     changed = ops.tensor_list_set_item(reserved, 0, tf.zeros([2, 3]))
     assert ops.tensor_list_get_item(changed, 0, [2, 3], **F).shape.as_list() == [2, 3]
@@ -231,7 +231,7 @@ def test_shapes_are_known_while_building() -> None:
 
 
 def test_elements_that_do_not_fit_are_refused_by_the_step_alone(session: Any) -> None:
-    """Pushed or scattered; into a list that exists, a row of any shape is scattered."""
+    """Pushing and scattering check at run time; an existing list accepts rows of any shape."""
     full = ops.tensor_list_from_tensor([[1.0, 2.0]], [2])
     popped = ops.tensor_list_pop_back(full, [3], **F)[1]
     assert popped.shape.as_list() == [2]
@@ -245,7 +245,7 @@ def test_elements_that_do_not_fit_are_refused_by_the_step_alone(session: Any) ->
 
 
 def test_lists_behind_each_other_know_the_shapes_of_both() -> None:
-    """And neither may hold another dtype, or elements of a shape that differs."""
+    """Two concatenated lists must have equal dtypes and compatible shapes."""
 
     def after(a: Any, b: Any, dtype: Any = tf.float32) -> Any:
         return whole.tensor_list_stack(
@@ -302,14 +302,14 @@ WANTED = {
 
 @pytest.mark.parametrize("case", GRADIENTS)
 def test_gradients_flow_through_lists(session: Any, case: str) -> None:
-    """Back through the list to the tensors that went in."""
+    """Gradients flow to the tensors that were put into the list."""
     x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     grad = tf.gradients(GRADIENTS[case](x), x)[0]
     assert session.run(tf.convert_to_tensor(grad)).tolist() == WANTED[case]
 
 
 def test_lists_that_share_their_beginning_stay_apart() -> None:
-    """What is pushed to a list, or to what is left of it, is no other list's."""
+    """A push to a list, or to its remainder after a pop, affects no other list."""
     ab = Stack([], 0).pushed("a").pushed("b")
     abc, other = ab.pushed("c"), ab.pushed("d")
     a = ab.popped()

@@ -1,4 +1,4 @@
-"""The elements of tensor lists: lists that are made of each other keep what they have."""
+"""The elements of tensor lists: derived lists keep their elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfnb.ops.containers.tensor_list import Places, TensorList, as_places
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_version_of_a_list_keeps_its_elements(seed):
-    """Set in any version, looked at in any order."""
+    """Elements are set in any version and read in any order."""
     rng = random.Random(seed)
     count = rng.randint(1, 9)
     wanted: list[list[int | None]] = [[None] * count]
@@ -35,8 +35,8 @@ def test_every_version_of_a_list_keeps_its_elements(seed):
     assert [one[1:] for one in versions] == [one[1:] for one in wanted]
 
 
-def test_who_keeps_the_first_of_many_versions_keeps_few_of_them():
-    """A loop of any length takes the same memory."""
+def test_keeping_the_first_of_many_versions_keeps_few_of_them():
+    """A loop of any length needs the same memory."""
     newest = first = Places({}, 3)
     for step in range(10_000):
         newest = newest.replaced(step % 3, step)
@@ -49,7 +49,7 @@ def test_who_keeps_the_first_of_many_versions_keeps_few_of_them():
 
 
 def test_a_place_that_is_not_there_is_refused():
-    """As by any sequence."""
+    """The error is that of any sequence."""
     places = as_places((None, 1))
     for index in (2, -3):
         with pytest.raises(IndexError):
@@ -60,7 +60,7 @@ def test_a_place_that_is_not_there_is_refused():
 
 @pytest.mark.parametrize("is_swapped", [False, True])
 def test_a_list_with_few_elements_is_added_place_by_place(is_swapped):
-    """The sums are those of two whole lists, and both lists stay as they are."""
+    """The sums are those of two whole lists, which stay unchanged."""
 
     def list_of(elements):
         return TensorList(dtypes.float32, TensorShape([]), elements)

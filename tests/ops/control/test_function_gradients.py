@@ -1,6 +1,6 @@
-"""The gradients that SymbolicGradient runs: TensorFlow's nodes, values and refusals.
+"""The gradients that SymbolicGradient runs: nodes, values and errors equal TensorFlow's.
 
-All answers are in tests/golden/symbolic_gradients.json.xz, which
+The answers are in tests/golden/symbolic_gradients.json.xz, which
 scripts/oracle/graphs/symbolic_gradients.py writes.
 """
 
@@ -54,7 +54,7 @@ def _answer(row: dict[str, Any], feeds: dict[str, Any], *, is_plain: bool) -> tu
 
 
 def _comparable(labels: Iterable[str]) -> list[str]:
-    """Labels without memory and control edges; parts of a list do not name their node."""
+    """Return labels without memory and control edges; parts of a list do not name their node."""
     return sorted(re.sub(_UNSTABLE, "", label) for label in labels)
 
 
@@ -80,7 +80,7 @@ def _check(want: dict[str, Any], row: dict[str, Any], feeds: Any, *, is_plain: b
     "number", range(len(_golden()["ops"])), ids=[row["op"] for row in _golden()["ops"]]
 )
 def test_the_gradient_of_an_op_runs_tensorflows_nodes(number: int) -> None:
-    """The same nodes with the same inputs, hence the same values; or the same class of error."""
+    """Nodes and inputs are equal, and therefore values; or the class of the error."""
     row = _golden()["ops"][number]
     feeds = {name: _array(value) for name, value in row["feeds"].items()}
     _check(row, row, feeds, is_plain=True)
@@ -91,17 +91,17 @@ def test_the_gradient_of_an_op_runs_tensorflows_nodes(number: int) -> None:
 def test_the_gradient_of_a_function_runs_tensorflows_nodes(
     row: dict[str, Any], session: str
 ) -> None:
-    """Where graphs are left alone, node for node; in a default session, the values."""
+    """Without optimizers nodes are equal; in a default session, values."""
     want = row[session]
     if session == "optimized" and row["name"] == "stop_gradient":
-        # Before it differentiates, TensorFlow's optimizer takes out the node that stops it.
+        # TensorFlow's optimizer removes the StopGradient before it differentiates.
         assert want["values"] != row["plain"]["values"]
         want = row["plain"]
     _check(want, row, {}, is_plain=session == "plain")
 
 
 def test_there_is_a_gradient_of_the_ops_of_which_tensorflow_has_one() -> None:
-    """The others are refused: some as not differentiable, all else as not known."""
+    """Other ops are refused, as not differentiable or as unknown."""
     known = _golden()["known"]
     ours = {name for name in known["gradient"] if has_gradient(name)}
     assert ours == {*known["gradient"]} - {"SymbolicGradient"}

@@ -16,7 +16,7 @@ from tfnb.proto import graph_pb2
 
 
 def _function(name: str, args: str, results: str, nodes: str, returns: str) -> str:
-    """One function of one-line nodes: "name Op input input"."""
+    """Return a function of one-line nodes: "name Op input input"."""
     text = f'function {{ signature {{ name: "{name}"'
     for kind, listed in (("input_arg", args), ("output_arg", results)):
         for entry in listed.split():
@@ -68,7 +68,7 @@ def _named(name: str) -> NameAttrList:
 
 @pytest.fixture
 def graph():
-    """A graph that has the functions."""
+    """A graph with the functions."""
     graph_def = text_format.Parse(
         f"library {{ {_LIBRARY} }} versions {{ producer: 21 }}", graph_pb2.GraphDef()
     )
@@ -78,7 +78,7 @@ def graph():
 
 
 def test_a_call_gives_the_functions_results(graph):
-    """With and without effects."""
+    """Functions with and without effects are called."""
     x = tf.constant(3.0)
     with tf.Session() as session:
         for build in (
@@ -94,7 +94,7 @@ def test_a_call_gives_the_functions_results(graph):
     [(True, 6.0), (False, 9.0), (2, 6.0), (0, 9.0), (0.5, 6.0), ("a", 6.0), ("", 9.0)],
 )
 def test_if_takes_a_branch_by_what_the_condition_is_worth(graph, cond, want):
-    """Numbers hold if they are not 0, strings if they are not empty."""
+    """Numbers are true unless 0, strings unless empty."""
     with tf.Session() as session:
         for build in (functional_ops.if_, functional_ops.stateless_if, functional_ops._if):
             (result,) = build(
@@ -109,7 +109,7 @@ def test_if_takes_a_branch_by_what_the_condition_is_worth(graph, cond, want):
 
 
 def test_a_tensor_as_condition_holds_if_it_has_elements(graph):
-    """However large they are."""
+    """The values of its elements do not matter."""
     with tf.Session() as session:
         for cond, want in (([0], 6.0), (np.zeros(0, np.int32), 9.0)):
             (result,) = functional_ops.if_(
@@ -123,7 +123,7 @@ def test_a_tensor_as_condition_holds_if_it_has_elements(graph):
 
 
 def test_case_takes_the_last_branch_for_numbers_out_of_range(graph):
-    """Also for negative ones."""
+    """Negative numbers select the last branch, too."""
     index = tf.placeholder(tf.int32, [])
     with tf.Session() as session:
         for build in (functional_ops.case, functional_ops.stateless_case):
@@ -138,7 +138,7 @@ def test_case_takes_the_last_branch_for_numbers_out_of_range(graph):
 
 
 def test_while_runs_its_body_as_long_as_the_condition_holds(graph):
-    """Doubling up to a limit; not at all if the condition fails at first."""
+    """The loop doubles up to a limit, or does not run if the condition is false at first."""
     start = tf.placeholder(tf.float32, [])
     with tf.Session() as session:
         for build in (
@@ -152,7 +152,7 @@ def test_while_runs_its_body_as_long_as_the_condition_holds(graph):
 
 
 def test_for_gives_its_body_the_numbers(graph):
-    """In steps of delta, the limit left out."""
+    """The steps are delta, without the limit."""
     with tf.Session() as session:
         for bounds, want in (((0, 5, 1), 10), ((5, 0, -2), 9), ((3, 3, 1), 0)):
             (result,) = functional_ops.for_(*bounds, [tf.constant(0)], body=_named("Count"))
@@ -163,7 +163,7 @@ def test_for_gives_its_body_the_numbers(graph):
 
 
 def test_shapes_may_be_declared(graph):
-    """output_shapes says what is known; as many as outputs."""
+    """output_shapes gives known shapes, one per output."""
     arguments = {"Tout": [tf.float32], "then_branch": _named("Double")}
     (result,) = functional_ops.if_(
         True, [1.0], else_branch=_named("SquareOf"), output_shapes=[[2]], **arguments
@@ -180,14 +180,14 @@ def test_shapes_may_be_declared(graph):
 
 
 def test_an_unknown_function_is_named(graph):
-    """The error says which one is missing."""
+    """The error names the missing function."""
     (result,) = functional_ops.partitioned_call([1.0], Tout=[tf.float32], f=_named("Nothing"))
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Nothing"):
         session.run(result)
 
 
 def test_a_loop_ends_when_its_session_is_closed(graph):
-    """An endless While is cancelled between two rounds."""
+    """An endless While is cancelled between two iterations."""
     (result,) = functional_ops.while_([1.0], cond=_named("Forever"), body=_named("Double"))
     session = tf.Session()
     session.run(tf.constant(0))
@@ -211,7 +211,7 @@ def test_a_loop_ends_when_its_session_is_closed(graph):
 
 
 def test_small_ops_beside():
-    """ToBool, FakeParam and DeviceIndex."""
+    """ToBool, FakeParam and DeviceIndex are tested."""
     with tf.Graph().as_default(), tf.Session() as session:
         assert session.run(functional_ops.to_bool(tf.constant([1, 2])))
         assert session.run(functional_ops.fake_param(dtype=tf.float32, shape=[2])).shape == (2,)
@@ -220,7 +220,7 @@ def test_small_ops_beside():
 
 
 def test_a_function_is_mapped_over_the_rows_of_its_arguments():
-    """No rows give no rows; what the node says of the results' shapes is checked."""
+    """No rows give no rows; the declared shapes of results are checked."""
     with tf.Graph().as_default(), tf.Session() as session:
 
         @Defun(tf.float32, tf.float32)

@@ -1,4 +1,4 @@
-"""Python functions as ops: values, several results, and the classes of what they raise."""
+"""Python functions as ops: values, several results, and classes of errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sess():
 
 
 def test_a_function_gets_arrays_and_gives_arrays(sess):
-    """One result where Tout is a dtype, a list where it is a list."""
+    """A dtype as Tout gives one result, a list gives a list."""
     x = tf.placeholder(tf.float32, [2])
     one = tf.py_func(lambda a: a * 2, [x], tf.float32)
     two = tf.py_func(lambda a: (a.sum(), np.int64(a.size)), [x], [tf.float32, tf.int64])
@@ -29,7 +29,7 @@ def test_a_function_gets_arrays_and_gives_arrays(sess):
 
 
 def test_a_function_without_results_is_an_op(sess):
-    """It runs for its effect, once per step."""
+    """The operation runs once per step."""
     calls = []
     op = tf.py_func(lambda: calls.append(1), [], [])
     sess.run(op)
@@ -38,7 +38,7 @@ def test_a_function_without_results_is_an_op(sess):
 
 
 def test_functions_of_one_step_may_wait_for_each_other(sess):
-    """Where the graph leaves their order open they run together, without a declared pool."""
+    """Functions whose order is open run at the same time, without a declared pool."""
     numbers = queue.Queue(1)
 
     def put():
@@ -59,7 +59,7 @@ def test_functions_of_one_step_may_wait_for_each_other(sess):
 
 
 def test_functions_in_a_row_run_in_the_calling_thread(sess):
-    """A function that waits for the other one's value cannot run beside it."""
+    """The order of the functions is determined by their values."""
     threads = []
 
     def note(x):
@@ -72,7 +72,7 @@ def test_functions_in_a_row_run_in_the_calling_thread(sess):
 
 
 def test_writing_into_an_argument_changes_nothing_else(sess):
-    """The function gets a copy."""
+    """The function gets a copy of the argument."""
 
     def spoil(a):
         a[...] = 9
@@ -97,7 +97,7 @@ def test_writing_into_an_argument_changes_nothing_else(sess):
     ],
 )
 def test_what_a_function_raises_has_tensorflows_class(sess, raised, error):
-    """The message holds class and text."""
+    """The message has the class and text of the exception."""
 
     def fail():
         raise raised("boom")
@@ -107,14 +107,14 @@ def test_what_a_function_raises_has_tensorflows_class(sess, raised, error):
 
 
 def test_another_dtype_than_promised_is_refused(sess):
-    """An array of float64 where float32 was promised."""
+    """float64 is refused where float32 was declared."""
     y = tf.py_func(lambda: np.zeros(2), [], tf.float32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="is double, but expects float"):
         sess.run(y)
 
 
 def test_a_graph_from_elsewhere_brings_no_function():
-    """The token of a graph that is gone is not found, and the message says what to do."""
+    """The token of a deleted graph is unknown, and the message has the remedy."""
     graph = tf.Graph()
     with graph.as_default():
         tf.py_func(lambda: np.float32(1), [], tf.float32, name="f")
@@ -130,7 +130,7 @@ def test_a_graph_from_elsewhere_brings_no_function():
 
 
 def test_a_function_of_another_process_is_named_as_in_tensorflow() -> None:
-    """A token that is no text is told apart."""
+    """A token that is not valid text has another message."""
     with tf.Graph().as_default(), tf.Session() as session:
         for token, error, text in (
             (b"nope", tf.errors.InvalidArgumentError, "Could not find callback with key=nope in"),

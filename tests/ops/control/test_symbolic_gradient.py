@@ -1,4 +1,4 @@
-"""Gradients of functions that a graph carries: SymbolicGradient builds them when it runs."""
+"""Gradients of functions in a graph: SymbolicGradient builds them at run time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfnb.proto import graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# tanh(a * b) and a + b, of which nothing needs b twice.
+# tanh(a * b) and a + b, in which nothing needs b twice.
 _LIBRARY = """
 library {
   function {
@@ -83,7 +83,7 @@ def _partitioned_call(graph: tf.Graph, a: Any, b: Any) -> list[tf.Tensor]:
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("call", [_call, _partitioned_call])
 def test_gradient_of_a_function(call: Callable[..., Any], number: int) -> None:
-    """It is that of the body, whichever result is used and however it is called."""
+    """The gradient is that of the body, for any used result and any kind of call."""
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(_graph_def(), name="")
         a, b = tf.constant([0.5, 1.0]), tf.constant([0.25, -1.0])
@@ -141,7 +141,7 @@ def test_function_in_a_loop_has_a_gradient() -> None:
 
 
 def test_second_derivative_of_a_function() -> None:
-    """The gradient that a body takes itself is differentiated like the rest of it."""
+    """A gradient inside of a body is differentiated like its other nodes."""
 
     @function.Defun(tf.float32)
     def power(x: tf.Tensor) -> tf.Tensor:

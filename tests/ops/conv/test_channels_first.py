@@ -1,4 +1,4 @@
-"""What only GPUs compute: channels first, refused on a CPU with TensorFlow's classes."""
+"""Channels first, which only GPUs compute, is refused on a CPU with TensorFlow's errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONV = {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": "NCHW"}
 
 @pytest.mark.parametrize("which", ["Input", "Filter"])
 def test_gradients_of_a_convolution_are_invalid_arguments(which: str) -> None:
-    """The forward convolution is unimplemented; its gradients are refused when they are made."""
+    """The forward convolution raises UnimplementedError; its gradients are refused when built."""
     given = {
         "Input": {"input_sizes": [1, 2, 6, 6], "filter": _FILTER},
         "Filter": {"input": _IMAGE, "filter_sizes": [3, 3, 2, 2]},
@@ -31,7 +31,7 @@ def test_gradients_of_a_convolution_are_invalid_arguments(which: str) -> None:
 
 
 def test_pooling_of_a_volume_is_an_invalid_argument() -> None:
-    """The window's last number is no depth here, so that the format is what is refused."""
+    """The format is refused, because the window's last size is not a depth here."""
     with tf.Graph().as_default(), tf.Session() as session:
         pooled = tf.raw_ops.MaxPool3D(
             input=_IMAGE[:, :, None],

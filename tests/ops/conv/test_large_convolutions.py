@@ -1,4 +1,4 @@
-"""The faster ways with large convolutions, poolings and normalizations give what the plain give."""
+"""The faster ways with large convolutions, poolings and normalizations equal the plain ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _normal(*shape: int, seed: int = 0) -> Any:
 
 
 def _both(op: str, *inputs: Any, **attrs: Any) -> tuple[Any, Any]:
-    """What the faster way and the plain way give, which leave their inputs alone."""
+    """Return the results of the faster and the plain way, which keep their inputs."""
     definition = op_registry.get(op)
     whole = {a.name: a.default for a in definition.op_def.attrs if a.has_default} | attrs
     function: Any = definition.function
@@ -52,7 +52,10 @@ def _both(op: str, *inputs: Any, **attrs: Any) -> tuple[Any, Any]:
 
 
 def _close(got: Any, want: Any, rounding: float = 1e-5) -> None:
-    """Equal but for the rounding, measured by the largest numbers; NaN and infinities in place."""
+    """Compare up to rounding relative to the largest numbers.
+
+    NaN and infinities at the same places.
+    """
     assert got.dtype == want.dtype
     assert got.shape == want.shape
     finite = want[np.isfinite(want)]
@@ -60,8 +63,8 @@ def _close(got: Any, want: Any, rounding: float = 1e-5) -> None:
     np.testing.assert_allclose(got, want, rtol=rounding, atol=atol)
 
 
-# (images, filter, stride, dilation, padding): filters that suit Winograd's way and others, tiles
-# that fill the image and others, phases of longer steps, a single image, short rows.
+# (images, filter, stride, dilation, padding): filters for Winograd's way and others, tiles that
+# fill the image and others, larger strides, a single image, short rows.
 _CONVOLUTIONS = [
     ((2, 24, 24, 32), (3, 3, 32, 32), 1, 1, "SAME"),
     ((2, 29, 26, 40), (3, 3, 40, 33), 1, 1, "SAME"),
@@ -105,7 +108,7 @@ def test_convolutions_and_their_gradients(
     padding: str,
     dtype: str,
 ) -> None:
-    """Forward, with respect to the input, and with respect to the filter."""
+    """Forward results and both gradients are compared."""
     x, kernel = _normal(*images).astype(dtype), _normal(*filters, seed=1).astype(dtype)
     attrs = _attrs(stride, dilation, padding)
     got, want = _both("Conv2D", x, kernel, **attrs)
@@ -117,7 +120,7 @@ def test_convolutions_and_their_gradients(
 
 @pytest.mark.parametrize("size", [3, 5])
 def test_rounding_stays_within_what_answers_may_differ(size: int) -> None:
-    """Of every single value, also of those that are near zero: as TensorFlow's own rounding."""
+    """Single values near zero are as exact as TensorFlow's."""
     random = np.random.RandomState(0)
     x = np.maximum(random.randn(8, 14, 14, 64), 0).astype("f4")
     kernel = (random.randn(size, size, 64, 64) * 0.1).astype("f4")
@@ -133,7 +136,7 @@ def test_rounding_stays_within_what_answers_may_differ(size: int) -> None:
     np.testing.assert_allclose(got, exact, 1e-4, 1e-5)
 
 
-# (images, filter, stride, dilation, padding) of depthwise ones: steps, dilations, multipliers.
+# (images, filter, stride, dilation, padding) of depthwise ones: strides, dilations, multipliers.
 _DEPTHWISE = [
     ((2, 20, 20, 16), (3, 3, 16, 1), 1, 1, "SAME"),
     ((1, 40, 20, 16), (3, 3, 16, 1), 1, 1, "VALID"),
@@ -156,7 +159,7 @@ def test_depthwise_convolutions_and_their_gradients(
     padding: str,
     dtype: str,
 ) -> None:
-    """Forward, with respect to the input, and with respect to the filter; with NaN in place."""
+    """Forward results and both gradients are compared, with NaN at the same places."""
     x, kernel = _normal(*images).astype(dtype), _normal(*filters, seed=1).astype(dtype)
     attrs, op = _attrs(stride, dilation, padding), "DepthwiseConv2dNative"
     got, want = _both(op, x, kernel, **attrs)
@@ -172,7 +175,7 @@ def test_depthwise_convolutions_and_their_gradients(
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
 def test_what_is_no_finite_number_stays_where_it_is_seen(bad: float) -> None:
-    """Also where a tile would spread it, or where tiles would be too large for float32."""
+    """Tiles do not spread infinities and NaN, and are not too large for float32."""
     x, kernel = _normal(2, 24, 24, 32), _normal(3, 3, 32, 32, seed=1)
     x[1, 5, 6, 7] = bad
     attrs = _attrs(1, 1, "SAME")
@@ -185,7 +188,7 @@ def test_what_is_no_finite_number_stays_where_it_is_seen(bad: float) -> None:
 
 
 def test_the_number_of_threads_changes_nothing() -> None:
-    """Sums have the same parts for one thread and for five."""
+    """Sums have the same parts with one thread and with five."""
     x, kernel = _normal(6, 30, 30, 32), _normal(3, 3, 32, 32, seed=1)
     y = _normal(6, 30, 30, 32, seed=2)
     found = []
@@ -201,8 +204,8 @@ def test_the_number_of_threads_changes_nothing() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-# (images, window, step, padding) of pooling: windows that lie side by side, overlap, leave cells
-# out, and hang over the edge.
+# (images, window, stride, padding) of pooling: windows that are adjacent, overlap, leave gaps, and
+# exceed the edge.
 _POOLS = [
     ((4, 20, 20, 8), (2, 2), (2, 2), "VALID"),
     ((4, 21, 19, 8), (2, 2), (2, 2), "SAME"),
@@ -219,7 +222,7 @@ _POOLS = [
 def test_pooling_and_its_gradients(
     images: tuple[int, ...], size: tuple[int, int], steps: tuple[int, int], padding: str, dtype: str
 ) -> None:
-    """The largest and the mean, with NaN and infinities in place."""
+    """Maximum and mean are compared, with NaN and infinities at the same places."""
     attrs = {"ksize": [1, *size, 1], "strides": [1, *steps, 1], "padding": padding}
     x = _normal(*images).astype(dtype)
     for _ in range(2):
@@ -240,7 +243,7 @@ def test_pooling_and_its_gradients(
     "shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 5, 3000), (20_000, 1, 1, 1)]
 )
 def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
-    """Training, inference and the gradient, channels last or first."""
+    """Training, inference and the gradient are compared, channels last or first."""
     x = _normal(*shape) + np.float32(3)
     y = _normal(*shape, seed=1)
     if data_format == "NCHW":
@@ -265,7 +268,7 @@ def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
 @pytest.mark.parametrize("shape", [(4, 20, 20, 8), (3, 7, 11, 300), (9, 20, 60, 1)])
 @pytest.mark.parametrize("beta", [0.5, 0.75])
 def test_local_response_normalization(shape: tuple[int, ...], beta: float) -> None:
-    """With NaN where the neighbours see it."""
+    """NaN appears only where a neighbour is NaN."""
     x = _normal(*shape)
     for _ in range(2):
         _close(*_both("LRN", x, depth_radius=2, alpha=0.5, beta=beta))
@@ -275,7 +278,7 @@ def test_local_response_normalization(shape: tuple[int, ...], beta: float) -> No
 
 @pytest.mark.parametrize("shape", [(4, 20, 20, 8), (1000, 13), (9, 2000)])
 def test_biases(shape: tuple[int, ...]) -> None:
-    """One for each channel."""
+    """There is a bias per channel."""
     x = _normal(*shape)
     got, want = _both("BiasAdd", x, _normal(shape[-1], seed=1))
     np.testing.assert_array_equal(got, want)

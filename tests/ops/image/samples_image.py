@@ -144,7 +144,8 @@ def _patches() -> None:
     volume = normal(2, 4, 5, 6, 2)
     for padding in ("SAME", "VALID"):
         attrs = {"ksizes": [1, 2, 3, 2, 1], "strides": [1, 1, 2, 3, 1], "padding": padding}
-        # Of an unknown input TensorFlow's shape function gives four dimensions instead of five.
+        # For an input of unknown shape TensorFlow's shape function gives four dimensions instead of
+        # five.
         SAMPLES.append(checked(op("ExtractVolumePatches", volume, **attrs), shapes=False))
     kernel = normal(3, 2, 3)
     for padding in ("SAME", "VALID"):

@@ -71,7 +71,7 @@ _BMP = base64.b64decode(
 
 def _files() -> None:
     for data in (_PNG_RGB, _PNG_GRAY, _PNG_RGBA, _PNG_PALETTE, _JPEG_RGB, _JPEG_GRAY):
-        # The cosine transforms of decoders of JPEG differ by three levels of 256 at most.
+        # JPEG decoders differ by three levels of 256 at most.
         levels = 3 if data.startswith(b"\xff") else 0
         options = {"atol": levels, "gradient": False}
         for channels in (0, 1, 3):

@@ -1,4 +1,4 @@
-"""Rows for images that are scaled and moved."""
+"""Rows for scaling and translating images."""
 
 from __future__ import annotations
 

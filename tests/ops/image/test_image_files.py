@@ -50,7 +50,7 @@ def test_jpeg_of_a_smooth_image_is_near_it() -> None:
 
 @pytest.mark.parametrize("kind", [1, 3, 4])
 def test_the_filters_of_16_bit_rows_are_undone(kind: int) -> None:
-    """Differences from the left, from a mean, from the likeliest neighbour."""
+    """Filters predict from the left, from a mean, or from the nearest neighbour."""
     rows = np.random.RandomState(2).randint(0, 256, (4, 12)).astype(np.uint8)
     filtered = np.zeros((4, 13), np.uint8)
     filtered[:, 0] = kind
@@ -96,7 +96,7 @@ def _bmp(width: int, height: int, bits: int, pixels: bytes) -> bytes:
 def test_a_bmp_file_keeps_its_alpha_and_has_no_palette(
     bits: int, channels: int, first: list[int]
 ) -> None:
-    """Pixels are as many bytes as the file says, from its lowest row up."""
+    """Pixels have as many bytes as the file says; rows begin at the bottom."""
     row = (bits // 8 + 3) // 4 * 4
     data = _bmp(1, 2, bits, bytes(range(row * 2)))
     if bits == 24:
@@ -119,7 +119,7 @@ def test_a_bmp_file_keeps_its_alpha_and_has_no_palette(
     ],
 )
 def test_a_broken_bmp_file_is_refused_as_by_tensorflow(data: bytes, message: str) -> None:
-    """Sizes that cannot be are named before any memory is taken."""
+    """Impossible sizes are refused before memory is allocated."""
     with tf.Graph().as_default(), tf.Session() as session:
         image = tf.image.decode_image(data)
         with pytest.raises(tf.errors.InvalidArgumentError) as caught:
@@ -128,7 +128,7 @@ def test_a_broken_bmp_file_is_refused_as_by_tensorflow(data: bytes, message: str
 
 
 def test_a_cut_off_jpeg_gives_the_rows_it_has_when_asked() -> None:
-    """Only try_recover_truncated bears with a file that stops early."""
+    """Only try_recover_truncated accepts a file that ends early."""
     pixels = np.random.RandomState(0).randint(0, 256, (32, 16, 3)).astype(np.uint8)
     with tf.Graph().as_default(), tf.Session() as session:
         contents = tf.placeholder(tf.string, [])

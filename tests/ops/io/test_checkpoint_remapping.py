@@ -1,4 +1,4 @@
-"""Matrices of a checkpoint for another vocabulary; what is wanted is what TensorFlow answered."""
+"""Matrices of a checkpoint for another vocabulary; the expected results are TensorFlow's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sess() -> Iterator[tf.Session]:
 
 @pytest.fixture
 def vocabularies(tmp_path: Path) -> Path:
-    """A folder with the files new, old and twice."""
+    """Write a folder with the files new, old and twice."""
     (tmp_path / "new").write_text("a\nb\nc\nd\n")
     (tmp_path / "old").write_text("c\nx\na\ny\nd\n")
     (tmp_path / "twice").write_text("c\nx\nc\n")
@@ -33,7 +33,7 @@ def vocabularies(tmp_path: Path) -> Path:
 
 
 def remapped(sess: tf.Session, folder: Path, new: str, old: str, *numbers: int) -> Any:
-    """The answer of the op for an offset, a count and perhaps the old vocabulary's size."""
+    """Return the op's result for an offset, a count and optionally the old vocabulary's size."""
     names = ("new_vocab_offset", "num_new_vocab", "old_vocab_size")
     found = ops.GenerateVocabRemapping(
         new_vocab_file=str(folder / new),
@@ -45,7 +45,7 @@ def remapped(sess: tf.Session, folder: Path, new: str, old: str, *numbers: int) 
 
 
 def test_words_are_found_in_the_old_vocabulary(sess: tf.Session, vocabularies: Path) -> None:
-    """Their lines there, or -1, and how many there are."""
+    """The result has their lines in the old vocabulary, or -1, and the number found."""
     assert remapped(sess, vocabularies, "new", "old", 0, 4) == ([2, -1, 0, 4], 3)
     assert remapped(sess, vocabularies, "new", "old", 1, 2) == ([-1, 0], 1)
     assert remapped(sess, vocabularies, "new", "old", 0, 4, 2) == ([-1, -1, 0, -1], 1)
@@ -65,7 +65,7 @@ def test_words_are_found_in_the_old_vocabulary(sess: tf.Session, vocabularies: P
 def test_bad_vocabularies_are_refused(
     sess: tf.Session, vocabularies: Path, new: str, old: str, numbers: Any, error: Any, message: str
 ) -> None:
-    """With TensorFlow's class of error."""
+    """The error's class is TensorFlow's."""
     with pytest.raises(error, match=message):
         remapped(sess, vocabularies, new, old, *numbers)
 
@@ -85,7 +85,7 @@ def checkpoint(sess: tf.Session, tmp_path: Path) -> str:
 def loaded(
     sess: tf.Session, path: str, rows: Any, columns: Any, values: Any, name: str, size: Any
 ) -> Any:
-    """The matrix that the op makes."""
+    """Return the matrix that the op makes."""
     return sess.run(
         ops.LoadAndRemapMatrix(
             ckpt_path=path,
@@ -100,7 +100,7 @@ def loaded(
 
 
 def test_rows_and_columns_are_rearranged(sess: tf.Session, checkpoint: str) -> None:
-    """What is new gets the given values, row by row."""
+    """New rows and columns get the given values, row by row."""
     found = loaded(sess, checkpoint, [2, 0], [], [], "matrix", (2, 3))
     assert found == [[6, 7, 8], [0, 1, 2]]
     found = loaded(sess, checkpoint, [2, -1, 0], [], [7, 8, 9], "matrix", (3, 3))
@@ -125,7 +125,7 @@ _INVALID = tf.errors.InvalidArgumentError
         ([0], [], [], "vector", (1, 3), _INVALID, "expected shape of rank 2"),
         ([0], [], [], "doubles", (1, 2), _INVALID, "expected type float"),
         ([0], [], [], "matrix", (1, 2), _INVALID, "equal to num_cols=2"),
-        ([0], [7], [], "matrix", (1, 1), _INVALID, "asks for 7"),
+        ([0], [7], [], "matrix", (1, 1), _INVALID, "has column 7"),
         ([9], [], [], "matrix", (1, 3), tf.errors.InternalError, "out of bounds"),
     ],
 )
@@ -140,6 +140,6 @@ def test_bad_remappings_are_refused(
     error: Any,
     message: str,
 ) -> None:
-    """With TensorFlow's class of error; a column beyond the tensor is one, too."""
+    """The error's class is TensorFlow's; a column beyond the tensor is refused, too."""
     with pytest.raises(error, match=message):
         loaded(sess, checkpoint, rows, columns, values, name, size)

@@ -1,4 +1,4 @@
-"""Saves on a full disk, saves that were killed, and saves at the same time."""
+"""Saving on a full disk, killed saves, and concurrent saves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Files of this process grow no further."""
+    """Limit the size of files of this process."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -55,7 +55,7 @@ def sess() -> Iterator[tf.Session]:
 def test_a_save_without_room_names_the_file(
     sess: tf.Session, tmp_path: Path, options: dict[str, Any], file: str
 ) -> None:
-    """TensorFlow's class of error for the number; the checkpoint before stays, nothing else."""
+    """The error's class is TensorFlow's; the earlier checkpoint stays, and no other file."""
     saver = tf.train.Saver(**options)
     path = str(tmp_path / "m")
     saver.save(sess, path, write_meta_graph=False)
@@ -70,7 +70,7 @@ def test_a_save_without_room_names_the_file(
 
 
 def test_a_full_disk_is_exhausted(tmp_path: Path) -> None:
-    """Whether it is found full while tensors are added or at the end."""
+    """The error is the same whether the disk is full while adding tensors or at the end."""
     for size in (1 << 20, 1):
         writer = BundleWriter(str(tmp_path / "m"))
         writer._file.close()
@@ -90,7 +90,7 @@ def test_a_full_disk_is_exhausted(tmp_path: Path) -> None:
 
 
 def test_a_cache_without_room_is_no_end_of_the_data(tmp_path: Path) -> None:
-    """It says which file, each time, and leaves nothing."""
+    """The error names the file, every time, and no file is left."""
     with tf.Graph().as_default(), tf.Session() as session:
         elements = tf.data.Dataset.range(3).map(lambda i: tf.fill([1 << 20], i))
         cached = elements.cache(str(tmp_path / "c"))
@@ -103,7 +103,7 @@ def test_a_cache_without_room_is_no_end_of_the_data(tmp_path: Path) -> None:
 
 
 def _killed_while_saving(prefix: str) -> None:
-    """Leaves what a process leaves that is killed in the middle of a save."""
+    """Leave the files of a process that was killed in the middle of a save."""
 
     def save() -> None:
         writer = BundleWriter(prefix)
@@ -114,7 +114,7 @@ def _killed_while_saving(prefix: str) -> None:
 
 
 def test_the_next_save_removes_what_a_killed_one_left(sess: tf.Session, tmp_path: Path) -> None:
-    """Of any step; what is old enough for it also of small files."""
+    """Files of any step are removed; small files only if they are old enough."""
     path = str(tmp_path / "m")
     for left in ("m", "m-5", "m-7_temp/part-00000-of-00002"):
         _killed_while_saving(str(tmp_path / left))
@@ -132,7 +132,7 @@ def test_the_next_save_removes_what_a_killed_one_left(sess: tf.Session, tmp_path
 
 
 def test_what_others_are_writing_stays(sess: tf.Session, tmp_path: Path) -> None:
-    """A save in flight, files of other names, and small files that are new."""
+    """A save in progress, files with other names, and new small files stay."""
     writing = BundleWriter(str(tmp_path / "m-9"))
     writing.add("v", np.float32(3), dtypes.float32)
     others = ["m2.data-00000-of-00001.tempstate1", "m.index.tempstate2", "m-1_temporary"]
@@ -148,7 +148,7 @@ def test_what_others_are_writing_stays(sess: tf.Session, tmp_path: Path) -> None
 
 
 def test_a_sharded_save_that_fails_leaves_no_folder(sess: tf.Session, tmp_path: Path) -> None:
-    """The one it gathers the parts in."""
+    """The temporary folder for the parts is removed."""
     saver = tf.train.Saver(sharded=True)
     with largest_file(100_000), pytest.raises(tf.errors.OutOfRangeError):
         saver.save(sess, str(tmp_path / "m"))
@@ -158,7 +158,7 @@ def test_a_sharded_save_that_fails_leaves_no_folder(sess: tf.Session, tmp_path: 
 def test_two_threads_may_save_under_one_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One begins while the other gives its files their names: both succeed, one after the other."""
+    """The second one begins while the first renames its files; both succeed in turn."""
     prefix = str(tmp_path / "m")
     errors: list[BaseException] = []
     threads: list[threading.Thread] = []

@@ -1,4 +1,4 @@
-"""Checkpoints of the first format: written, read back, read in slices, refused."""
+"""Checkpoints of the first format: writing, reading, slices, errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUES: list[Any] = [
 
 
 def test_what_was_saved_is_restored(sess: tf.Session, tmp_path: Path) -> None:
-    """Every dtype that has a list in the message."""
+    """Every dtype with a list in the message is restored."""
     path = str(tmp_path / "model.ckpt")
     names = [f"v{number}" for number in range(len(VALUES))]
     sess.run(ops.Save(filename=path, tensor_names=names, data=[tf.constant(v) for v in VALUES]))
@@ -49,7 +49,7 @@ def test_what_was_saved_is_restored(sess: tf.Session, tmp_path: Path) -> None:
 
 
 def test_slices_are_put_together_from_several_files(sess: tf.Session, tmp_path: Path) -> None:
-    """Saved in two halves, restored whole and in another part."""
+    """Two halves are saved and restored as a whole and in another part."""
     whole = np.arange(12, dtype=np.float32).reshape(4, 3)
     for shard, rows in enumerate((whole[:2], whole[2:])):
         save = ops.SaveSlices(
@@ -75,7 +75,7 @@ def test_slices_are_put_together_from_several_files(sess: tf.Session, tmp_path: 
 
 
 def test_what_is_not_there_is_refused(sess: tf.Session, tmp_path: Path) -> None:
-    """Files, names, dtypes, and files of another format."""
+    """Missing files and names, other dtypes, and files of another format are refused."""
     path = tmp_path / "model.ckpt"
 
     def restore(name: str, dtype: Any = tf.float32) -> Any:

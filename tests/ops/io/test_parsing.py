@@ -1,4 +1,4 @@
-"""Examples, CSV lines and raw bytes become tensors, or errors that say where."""
+"""Examples, CSV lines and raw bytes become tensors, or errors with their place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfnb.proto import example_pb2
 
 
 def example(**features):
-    """A serialized Example; the kind follows from the first value."""
+    """Return a serialized Example; the kind follows from the first value."""
     message = example_pb2.Example()
     for key, values in features.items():
         feature = message.features.feature[key]
@@ -38,7 +38,7 @@ FEATURES = {
 
 
 def test_dense_and_sparse_columns_come_out_of_a_batch(sess):
-    """A missing feature takes its default; a sparse one is a list of places."""
+    """A missing feature has its default; a sparse one has a list of indices."""
     data = [
         example(x=[1.0, 2.0], label=[7], words=[b"a", b"b"]),
         example(x=[3.0, 4.0]),
@@ -54,7 +54,7 @@ def test_dense_and_sparse_columns_come_out_of_a_batch(sess):
 
 
 def test_one_example_has_no_batch(sess):
-    """parse_single_example."""
+    """parse_single_example gives tensors without a batch dimension."""
     found = sess.run(tf.parse_single_example(example(x=[1.0, 2.0], words=[b"a"]), FEATURES))
     assert found["x"].tolist() == [1, 2]
     assert found["label"] == -1
@@ -71,13 +71,13 @@ def test_one_example_has_no_batch(sess):
     ],
 )
 def test_an_example_that_does_not_fit_is_refused(sess, data, message):
-    """Bad bytes, a missing feature, too few values, another kind."""
+    """Invalid bytes, a missing feature, too few values and another kind are errors."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         sess.run(tf.parse_example([data], FEATURES))
 
 
 def test_csv_fields_take_their_columns_types_and_defaults(sess):
-    """Quotes are honoured; an empty field is the default."""
+    """Quotes are parsed; an empty field has the default."""
     lines = ["1,2.5,a", '2,,"x, y"', ",4,"]
     columns = tf.decode_csv(lines, [[0], [9.0], ["-"]])
     ints, floats, texts = sess.run(columns)
@@ -94,14 +94,14 @@ def test_csv_fields_take_their_columns_types_and_defaults(sess):
     ],
 )
 def test_a_csv_line_that_does_not_fit_is_refused(sess, line, message):
-    """Too few fields, no number, a required field missing."""
+    """Too few fields, invalid numbers and missing required fields are errors."""
     columns = tf.decode_csv([line], [tf.constant([], tf.int32), [0.0]])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         sess.run(columns)
 
 
 def test_bytes_are_read_as_numbers_in_either_order(sess):
-    """Little and big endian."""
+    """Both byte orders are read."""
     data = np.array([1, 258], "<i2").tobytes()
     little = tf.decode_raw([data], tf.int16)
     big = tf.decode_raw([data], tf.int16, little_endian=False)
@@ -111,7 +111,7 @@ def test_bytes_are_read_as_numbers_in_either_order(sess):
 
 
 def test_a_tensor_survives_serialization(sess):
-    """serialize_tensor and parse_tensor; another dtype is refused."""
+    """Another dtype is refused."""
     text = tf.serialize_tensor(tf.constant([[1.5, 2.5]]))
     assert sess.run(tf.parse_tensor(text, tf.float32)).tolist() == [[1.5, 2.5]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="Type mismatch"):

@@ -1,4 +1,4 @@
-"""What Print writes, and where to."""
+"""The output of Print, and its destination."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_bytes_that_are_no_text_go_to_streams_that_take_text_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Print replaces what is no UTF-8; a notebook's streams would fail on it."""
+    """Print replaces invalid UTF-8, on which a notebook's streams would fail."""
     with tf.Graph().as_default(), tf.Session() as sess:
         printed = tf.Print(1, [tf.constant(b"\xff\n")], "bytes: ")
         written = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Readers: what they give of their files, what they count, waiting for names, damaged files."""
+"""Readers: records, counters, waiting for names, damaged files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ops = tf.raw_ops
 
 
 class Reading:
-    """A reader over files of one folder, with an op for everything."""
+    """A reader over files of one folder, with all its ops."""
 
     def __init__(self, sess: tf.Session, folder: Path, reader: Any) -> None:
         self.sess = sess
@@ -42,7 +42,7 @@ class Reading:
         self.restore = ops.ReaderRestoreStateV2(reader_handle=reader, state=self.state)
 
     def put(self, *files: bytes | str, close: bool = True) -> None:
-        """Puts files, made of contents or named, into the queue."""
+        """Put files, made from contents or named, into the queue."""
         names = []
         for number, file in enumerate(files):
             path = self.folder / (file if isinstance(file, str) else f"f{number}")
@@ -54,30 +54,30 @@ class Reading:
             self.sess.run(self.names.close())
 
     def read(self) -> tuple[str, bytes]:
-        """The next record; the key without its folder."""
+        """Return the next record; the key without its folder."""
         key, value = self.sess.run(self.one)
         return key.decode().removeprefix(f"{self.folder}/"), value
 
     def read_up_to(self, limit: int) -> list[bytes]:
-        """The next values."""
+        """Return the next values."""
         values: list[bytes] = self.sess.run(self.several, {self.limit: limit})[1].tolist()
         return values
 
     def counts(self) -> tuple[int, int]:
-        """Records produced and names done with."""
+        """Return the numbers of records and of finished files."""
         produced, completed = self.sess.run([self.produced, self.completed])
         return int(produced), int(completed)
 
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Iterator[Callable[[Any], Reading]]:
-    """Makes a reader ready, in a session on a graph of its own."""
+    """Make a reader in a session on a separate graph."""
     with tf.Graph().as_default(), tf.Session() as session:
         yield lambda make: Reading(session, tmp_path, make())
 
 
 def test_lines_come_one_by_one(reading: Callable[[Any], Reading]) -> None:
-    """Empty files give none; the keys tell file and line."""
+    """Empty files have none; the keys name file and line."""
     lines = reading(ops.TextLineReaderV2)
     lines.put(b"l1\nl2\n", b"", b"m1\r\nm\r2\n\nlast")
     assert [lines.read() for _ in range(3)] == [("f0:1", b"l1"), ("f0:2", b"l2"), ("f2:1", b"m1")]
@@ -93,14 +93,14 @@ def test_lines_come_one_by_one(reading: Callable[[Any], Reading]) -> None:
 
 
 def test_header_lines_are_skipped(reading: Callable[[Any], Reading]) -> None:
-    """Also where a file has no other lines."""
+    """Files without other lines are accepted."""
     lines = reading(lambda: ops.TextLineReaderV2(skip_header_lines=3))
     lines.put(b"l1\nl2\n", b"a\nb\nc\nd\n")
     assert lines.read() == ("f1:4", b"d")
 
 
 def test_several_records_are_of_one_file(reading: Callable[[Any], Reading]) -> None:
-    """As many as asked for, or what is left of the file."""
+    """The number is the requested one, or the rest of the file."""
     lines = reading(ops.TextLineReaderV2)
     lines.put(b"1\n2\n", b"", b"3\n4\n5\n6\n")
     assert lines.read_up_to(3) == [b"1", b"2"]
@@ -125,7 +125,7 @@ def test_a_missing_file_costs_one_read(reading: Callable[[Any], Reading]) -> Non
 
 
 def test_a_read_waits_for_a_name(reading: Callable[[Any], Reading]) -> None:
-    """Reads that wait go on when names come, one after the other."""
+    """Waiting reads continue when names come, one after the other."""
     names = reading(ops.IdentityReaderV2)
     got: list[str] = []
     threads = [threading.Thread(target=lambda: got.append(names.read()[0])) for _ in range(3)]
@@ -139,7 +139,7 @@ def test_a_read_waits_for_a_name(reading: Callable[[Any], Reading]) -> None:
 
 
 def test_names_and_whole_files_are_records(reading: Callable[[Any], Reading]) -> None:
-    """The work is done with as soon as its record is read."""
+    """The file is finished as soon as its record is read."""
     names = reading(ops.IdentityReaderV2)
     names.put("a", "b")
     assert names.read() == ("a", f"{names.folder}/a".encode())
@@ -154,7 +154,7 @@ def test_names_and_whole_files_are_records(reading: Callable[[Any], Reading]) ->
 
 
 def test_a_state_can_be_kept(reading: Callable[[Any], Reading]) -> None:
-    """As TensorFlow's bytes; bytes that are no state are refused."""
+    """The bytes equal TensorFlow's; invalid bytes are refused."""
     names = reading(ops.IdentityReaderV2)
     names.put("a", "b")
     name = f"{names.folder}/a".encode()
@@ -174,7 +174,7 @@ def test_a_state_can_be_kept(reading: Callable[[Any], Reading]) -> None:
 
 
 def compressed(data: bytes, how: str) -> bytes:
-    """The bytes as a file of this kind holds them."""
+    """Return the contents as a compressed file."""
     if not how:
         return data
     return gzip.compress(data) if how == "GZIP" else zlib.compress(data)
@@ -192,7 +192,7 @@ def compressed(data: bytes, how: str) -> bytes:
 def test_records_of_one_size(
     reading: Callable[[Any], Reading], hop: int, values: list[bytes], encoding: str
 ) -> None:
-    """Between header and footer, packed or not."""
+    """Records are between header and footer, compressed or not."""
     plain = b"HHaaaabbbbccccddF"
     packed = compressed(plain, encoding)
     records = reading(
@@ -205,7 +205,7 @@ def test_records_of_one_size(
 
 
 def test_sizes_are_checked(reading: Callable[[Any], Reading]) -> None:
-    """None is negative; a file has at least its header."""
+    """Negative sizes, and files shorter than the header, are refused."""
     records = reading(lambda: ops.FixedLengthRecordReaderV2(record_bytes=1, footer_bytes=-1))
     with pytest.raises(tf.errors.InvalidArgumentError, match="footer_bytes must be >= 0 not -1"):
         records.read()
@@ -216,7 +216,7 @@ def test_sizes_are_checked(reading: Callable[[Any], Reading]) -> None:
 
 
 def tf_record(data: bytes) -> bytes:
-    """A record as TFRecord files hold it."""
+    """Return a record of a TFRecord file."""
     length = struct.pack("<Q", len(data))
     sums = [struct.pack("<I", crc32c.mask(crc32c.crc32c(part))) for part in (length, data)]
     return length + sums[0] + data + sums[1]
@@ -227,7 +227,7 @@ RECORDS = tf_record(b"one") + tf_record(b"") + tf_record(b"three")
 
 @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
 def test_a_compressed_file_unfolds_to_what_is_allowed(tmp_path: Path, compression: str) -> None:
-    """The limit of the step holds for what stands in files, too."""
+    """The limit of the step applies to contents of files, too."""
     path = tmp_path / "zeros"
     path.write_bytes(compressed(bytes(10_000_000), compression))
     with tf.Graph().as_default() as graph, tf.Session() as sess:
@@ -240,7 +240,7 @@ def test_a_compressed_file_unfolds_to_what_is_allowed(tmp_path: Path, compressio
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
 def test_tf_records(reading: Callable[[Any], Reading], compression: str) -> None:
-    """The keys tell where a record begins."""
+    """The keys give the positions of records."""
     packed = compressed(RECORDS, compression)
     records = reading(lambda: ops.TFRecordReaderV2(compression_type=compression))
     records.put(packed)
@@ -259,7 +259,7 @@ def test_tf_records(reading: Callable[[Any], Reading], compression: str) -> None
 def test_damage_is_found(
     reading: Callable[[Any], Reading], contents: bytes, good: int, message: str
 ) -> None:
-    """Every further read finds it again."""
+    """Every further read raises the error again."""
     records = reading(ops.TFRecordReaderV2)
     records.put(contents)
     for _ in range(good):
@@ -271,7 +271,7 @@ def test_damage_is_found(
 
 
 def test_the_queue_holds_single_strings(reading: Callable[[Any], Reading]) -> None:
-    """Other queues are refused."""
+    """Queues of other elements are refused."""
     sess = reading(ops.IdentityReaderV2).sess
     for queue, message in (
         (tf.FIFOQueue(3, [tf.string, tf.string]), "Expected single component queue"),
@@ -284,7 +284,7 @@ def test_the_queue_holds_single_strings(reading: Callable[[Any], Reading]) -> No
 
 
 def test_the_classes_read_what_their_ops_read(tmp_path: Path) -> None:
-    """Each of the classes on one file, with its counters and its state."""
+    """Each class reads one file, with its counters and its state."""
     path = tmp_path / "f"
     path.write_bytes(b"head\nab\ncd")
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -323,7 +323,7 @@ def test_records_may_be_compressed(tmp_path: Path) -> None:
 
 
 def test_the_first_versions_of_the_ops_read_too() -> None:
-    """Their handles are references; graphs of old files hold them."""
+    """Their handles are references, as in old files."""
     with tf.Graph().as_default(), tf.Session() as sess:
         queue = ops.FIFOQueue(component_types=[tf.string], shapes=[[]])
         sess.run(ops.QueueEnqueueMany(handle=queue, components=[[b"a", b"b"]]))
@@ -337,7 +337,7 @@ def test_the_first_versions_of_the_ops_read_too() -> None:
 
 
 def _as_records(records: list[bytes]) -> bytes:
-    """A TFRecord file's bytes."""
+    """Return a TFRecord file's bytes."""
     out = b""
     for record in records:
         head = struct.pack("<Q", len(record))
@@ -347,7 +347,10 @@ def _as_records(records: list[bytes]) -> bytes:
 
 
 def test_record_input_gives_each_record_once_an_epoch(tmp_path: Path) -> None:
-    """In an order of the seed's; compressed or not; several batches at a time."""
+    """The seed determines the order; files may be compressed.
+
+    Several batches are read at a time.
+    """
     for number in range(3):
         records = [b"%d%d" % (number, i) for i in range(4)]
         (tmp_path / f"r{number}").write_bytes(_as_records(records))
@@ -377,7 +380,7 @@ def test_record_input_gives_each_record_once_an_epoch(tmp_path: Path) -> None:
 def test_record_input_goes_on_after_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files are read anew."""
+    """The files are read again."""
     (tmp_path / "r").write_bytes(_as_records([b"a"]))
     read = file_system.read_file
     is_interrupted = iter([True])

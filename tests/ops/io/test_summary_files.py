@@ -1,4 +1,4 @@
-"""Ops that write event files: what a reader finds, and what is refused."""
+"""Ops that write event files: contents and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _events(folder: Path) -> list[Any]:
 
 
 def test_summaries_are_in_the_file(sess: tf.Session, tmp_path: Path) -> None:
-    """Every kind, with step and tag, once the writer was flushed."""
+    """After a flush every kind is there, with step and tag."""
     writer, create = _writer(tmp_path / "logs")
     metadata = tf.SummaryMetadata(plugin_data={"plugin_name": "mine"}).SerializeToString()
     text = tf.summary.scalar("inner", 5.0)
@@ -82,7 +82,7 @@ def test_summaries_are_in_the_file(sess: tf.Session, tmp_path: Path) -> None:
 
 
 def test_a_full_queue_is_written(sess: tf.Session, tmp_path: Path) -> None:
-    """More events than may wait are in the file without a flush."""
+    """Events beyond the queue's size are written without a flush."""
     writer, create = _writer(tmp_path)
     write = raw.WriteScalarSummary(writer=writer, step=tf.constant(1, tf.int64), tag="x", value=1.0)
     sess.run(create)
@@ -93,7 +93,7 @@ def test_a_full_queue_is_written(sess: tf.Session, tmp_path: Path) -> None:
 
 
 def test_two_nodes_share_a_writer(sess: tf.Session, tmp_path: Path) -> None:
-    """By a name that both have."""
+    """Writers with equal shared names are one."""
     one, create = _writer(tmp_path, shared_name="mine")
     other = raw.SummaryWriter(shared_name="mine")
     step = tf.constant(1, tf.int64)
@@ -104,7 +104,7 @@ def test_two_nodes_share_a_writer(sess: tf.Session, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_refused(sess: tf.Session, tmp_path: Path) -> None:
-    """No file, no message, no scalar."""
+    """An invalid file, message or scalar is refused."""
     writer, create = _writer(tmp_path)
     step = tf.constant(1, tf.int64)
     write = raw.WriteScalarSummary(writer=writer, step=step, tag="x", value=1.0)
@@ -120,13 +120,13 @@ def test_what_cannot_be_written_is_refused(sess: tf.Session, tmp_path: Path) -> 
         raw.ImportEvent(writer=writer, event=b"\xff\xff"),
         raw.WriteRawProtoSummary(writer=writer, step=step, tensor=b"\xff\xff"),
     ):
-        with pytest.raises(tf.errors.DataLossError, match="no such message"):
+        with pytest.raises(tf.errors.DataLossError, match="not a valid message"):
             sess.run(bad)
     sess.run(write)
 
 
 def test_a_graph_from_a_file_may_not_write(tmp_path: Path) -> None:
-    """Not without leave."""
+    """A loaded graph needs permission."""
     with tf.Graph().as_default() as built:
         _, create = _writer(tmp_path / "logs")
     with tf.Graph().as_default() as graph, tf.Session() as session:

@@ -54,7 +54,7 @@ def _square_ops() -> None:
     SAMPLES.append(checked(op("MatrixSquareRoot", [[4.0, 1.0], [0.0, 4.0]]), rtol=1e-4))
     singular = [[0.0, 2.0, 1.0], [0.0, 4.0, 3.0], [0.0, 0.0, 9.0]]
     SAMPLES.append(checked(op("MatrixSquareRoot", singular), rtol=1e-5, gradient=False))
-    # The first of the batch has no real root, the second one has.
+    # The first matrix of the batch has no real root, the second one has.
     swapped = [[[1.0, 3.0], [4.0, -2.0]], [[5.0, 1.0], [1.0, 2.0]]]
     SAMPLES.append(checked(op("MatrixSquareRoot", swapped), rtol=1e-5, gradient=False))
     negative = np.array([[-4.0, 1.0, 2.0], [0.0, -4.0, 0.0], [0.0, 1.0, 1.0]], np.complex128)
@@ -176,7 +176,7 @@ def _decompositions() -> None:
                 )
                 for full in (False, True)
             )
-            # The signs of vectors are free.
+            # The signs of vectors are arbitrary.
             only: dict[str, Any] = {"compute_uv": False}
             SAMPLES.append(
                 checked(sweep(dtype, "Svd", normal(*shape), **only), rtol=rtol, undefined=(1, 2))

@@ -1,4 +1,4 @@
-"""Decompositions whose parts are free in sign or order: what they are made of comes out again."""
+"""Decompositions with arbitrary signs or orders: their parts reconstruct the matrix."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_eigenvalues_and_vectors_of_symmetric_matrices_make_them(dtype: str) -> 
 
 
 def _gradient_agrees(build: Any, a: Any) -> None:
-    """The gradient is that of differences of values."""
+    """Compare the gradient with differences of values."""
     direction = _random(*a.shape)
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float64, a.shape)
@@ -157,7 +157,7 @@ def test_exponentials(scale: float, dtype: str) -> None:
 
 
 def test_pseudo_inverses_and_ranks() -> None:
-    """A matrix of rank 2 is known as one."""
+    """A matrix of rank 2 is recognized."""
     a = _random(4, 2) @ _random(2, 3)
     inverse, rank = _run(lambda: (tf.linalg.pinv(a), tf.linalg.matrix_rank(a)))
     np.testing.assert_allclose(inverse, np.linalg.pinv(a), atol=1e-10)
@@ -173,7 +173,7 @@ def test_pseudo_inverses_and_ranks() -> None:
 )
 @pytest.mark.parametrize("keeps", [False, True])
 def test_norms(order: Any, axis: Any, keeps: bool) -> None:
-    """Norms are those of NumPy, over any axes."""
+    """Norms over any axes equal NumPy's."""
     a = _random(3, 4, 5)
     found = _run(lambda: tf.norm(a, order, axis, keepdims=keeps))
     wanted: Any
@@ -189,7 +189,7 @@ def test_norms(order: Any, axis: Any, keeps: bool) -> None:
 
 
 def test_tridiagonal_equations_in_each_format() -> None:
-    """The three ways to give diagonals mean the same."""
+    """The three formats of diagonals are equivalent."""
     matrix = np.diag(_random(5) + 5) + np.diag(_random(4), 1) + np.diag(_random(4), -1)
     rhs = _random(5, 2)
     wanted = np.linalg.solve(matrix, rhs)

@@ -1,4 +1,4 @@
-"""Lookup tables, more programs of layer_scenarios.py."""
+"""Lookup tables: further programs for layer_scenarios.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lookup tables: filling, finding, changing, what is refused, and reading them from text files."""
+"""Lookup tables: initialization, lookup, changes, errors, and text files."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def longs(value: Any) -> Any:
 
 
 def words(**attrs: Any) -> Any:
-    """A table from strings to numbers that is filled once."""
+    """Return a static table from strings to numbers."""
     return ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, **attrs)
 
 
 def counts(**attrs: Any) -> Any:
-    """A table from strings to numbers that may change."""
+    """Return a mutable table from strings to numbers."""
     return ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, **attrs)
 
 
 def find(table: Any, keys: Any, default: Any = -1) -> Any:
-    """The values of keys."""
+    """Look up keys."""
     return ops.LookupTableFindV2(table_handle=table, keys=keys, default_value=longs(default))
 
 
 def fill(table: Any, keys: Any, values: Any) -> Any:
-    """Fills a table."""
+    """Initialize a table."""
     return ops.InitializeTableV2(table_handle=table, keys=keys, values=longs(values))
 
 
@@ -54,7 +54,7 @@ def insert(table: Any, keys: Any, values: Any) -> Any:
 
 
 def size(table: Any) -> Any:
-    """The number of keys."""
+    """Return the number of keys."""
     return ops.LookupTableSizeV2(table_handle=table)
 
 
@@ -64,7 +64,7 @@ def export(table: Any) -> Any:
 
 
 def test_a_table_is_filled_once(sess: tf.Session) -> None:
-    """Filling it again is allowed with as many entries, and changes nothing."""
+    """Initializing again with as many entries is accepted, and changes nothing."""
     table = words()
     assert sess.run(size(table)) == 0
     with pytest.raises(tf.errors.FailedPreconditionError, match="Table not initialized"):
@@ -81,7 +81,7 @@ def test_a_table_is_filled_once(sess: tf.Session) -> None:
 
 
 def test_a_key_with_two_values_is_refused(sess: tf.Session) -> None:
-    """And the table stays empty."""
+    """The table stays empty."""
     table = words()
     with pytest.raises(
         tf.errors.FailedPreconditionError,
@@ -92,7 +92,7 @@ def test_a_key_with_two_values_is_refused(sess: tf.Session) -> None:
 
 
 def test_a_static_table_does_not_change(sess: tf.Session) -> None:
-    """Insert and remove are for mutable tables; import fills it."""
+    """Insert and remove are refused; import initializes the table."""
     table = words()
     with pytest.raises(tf.errors.UnimplementedError, match="Insert not supported"):
         sess.run(insert(table, ["q"], [1]))
@@ -103,7 +103,7 @@ def test_a_static_table_does_not_change(sess: tf.Session) -> None:
 
 
 def test_a_mutable_table_changes(sess: tf.Session) -> None:
-    """Insert, find, remove, import, export; the last of equal keys counts."""
+    """Insert, lookup, remove, import and export work; the last of equal keys applies."""
     table = counts()
     sess.run(insert(table, ["q", "r", "q"], [1, 2, 3]))
     assert sess.run(find(table, [["q"], ["x"]])).tolist() == [[3], [-1]]
@@ -116,7 +116,7 @@ def test_a_mutable_table_changes(sess: tf.Session) -> None:
 
 
 def test_values_may_be_vectors(sess: tf.Session) -> None:
-    """Every key has a vector of one length."""
+    """All values are vectors of one length."""
     table = ops.MutableHashTableOfTensorsV2(
         key_dtype=tf.string, value_dtype=tf.int64, value_shape=[2]
     )
@@ -129,7 +129,7 @@ def test_values_may_be_vectors(sess: tf.Session) -> None:
 
 
 def test_what_does_not_fit_a_table_is_refused(sess: tf.Session) -> None:
-    """Dtypes of keys and values, shapes of values and defaults, the kind of the table."""
+    """Dtypes of keys and values, shapes of values and defaults, and kinds of tables are checked."""
     table, mutable = words(), counts()
     sess.run(fill(table, ["a"], [1]))
     invalid = tf.errors.InvalidArgumentError
@@ -151,7 +151,7 @@ def test_what_does_not_fit_a_table_is_refused(sess: tf.Session) -> None:
 
 
 def test_tables_are_shared_by_name(sess: tf.Session) -> None:
-    """One name, one table; its dtypes must agree."""
+    """Equal names mean one table, whose dtypes must agree."""
     sess.run(fill(words(shared_name="same"), ["a"], [1]))
     assert sess.run(find(words(shared_name="same"), ["a"])).tolist() == [1]
     other = ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int32, shared_name="same")
@@ -160,14 +160,14 @@ def test_tables_are_shared_by_name(sess: tf.Session) -> None:
 
 
 def test_pairs_of_dtypes_without_a_kernel_are_refused(sess: tf.Session) -> None:
-    """As TensorFlow has none for them."""
+    """TensorFlow has no kernel for these pairs either."""
     table = ops.HashTableV2(key_dtype=tf.float32, value_dtype=tf.int64)
     with pytest.raises(tf.errors.InvalidArgumentError, match="No OpKernel was registered"):
         sess.run(size(table))
 
 
 def test_one_operation_fills_all_tables(sess: tf.Session) -> None:
-    """What stands in the graph's collection; a NoOp where there is nothing."""
+    """The tables are those in the graph's collection; without any it is a NoOp."""
     assert tf.tables_initializer(name="none").type == "NoOp"
     table = words()
     tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, fill(table, ["a"], [1]))
@@ -187,7 +187,7 @@ def from_text(
     dtypes: Any = (tf.string, tf.int64),
     **attrs: Any,
 ) -> dict[Any, Any]:
-    """What a table read from a file holds."""
+    """Return the entries of a table read from a file."""
     path.write_text(text)
     table = ops.HashTableV2(key_dtype=dtypes[0], value_dtype=dtypes[1])
     init = ops.InitializeTableFromTextFileV2(
@@ -204,7 +204,7 @@ TABLE = "a\tx\nb\ty\nc\tz\n"
 
 
 def test_lines_become_entries(sess: tf.Session, tmp_path: Path) -> None:
-    """Columns, whole lines and line numbers."""
+    """Keys and values are columns, whole lines or line numbers."""
     path = tmp_path / "vocab"
     assert from_text(sess, path, TABLE, -2, -1) == {b"a\tx": 0, b"b\ty": 1, b"c\tz": 2}
     strings = (tf.string, tf.string)
@@ -217,7 +217,7 @@ def test_lines_become_entries(sess: tf.Session, tmp_path: Path) -> None:
 
 
 def test_anonymous_tables_are_others_with_every_execution(sess: tf.Session) -> None:
-    """What one step fills, the next does not find; within a step all see one table."""
+    """Entries of one step are not visible in the next; within a step all ops use one table."""
     keys, values = tf.constant(["a", "b"]), longs([1, 2])
     static = ops.AnonymousHashTable(key_dtype=tf.string, value_dtype=tf.int64)
     mutable = ops.AnonymousMutableHashTable(key_dtype=tf.string, value_dtype=tf.int64)
@@ -269,13 +269,13 @@ def test_a_table_behind_a_reference_is_filled_from_a_file(sess: tf.Session, tmp_
 def test_bad_lines_are_refused(
     sess: tf.Session, tmp_path: Path, text: str, key: int, value: int, attrs: Any, message: str
 ) -> None:
-    """With the file and the line."""
+    """The error names the file and the line."""
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         from_text(sess, tmp_path / "vocab", text, key, value, **attrs)
 
 
 def test_a_missing_or_empty_file_is_refused(sess: tf.Session, tmp_path: Path) -> None:
-    """NotFound and OutOfRange."""
+    """The errors are NotFoundError and OutOfRangeError."""
     with pytest.raises(tf.errors.OutOfRangeError, match="Read less bytes"):
         from_text(sess, tmp_path / "empty", "", -2, -1)
     table = words()
@@ -287,7 +287,7 @@ def test_a_missing_or_empty_file_is_refused(sess: tf.Session, tmp_path: Path) ->
 
 
 def test_a_dense_table_takes_what_tensorflow_exported(sess: tf.Session) -> None:
-    """TensorFlow's checkpoints hold all places of such a table, free ones by the two keys."""
+    """TensorFlow's checkpoints have all buckets of the table, with special keys in free ones."""
     table = ops.MutableDenseHashTableV2(
         empty_key=longs(-1), deleted_key=longs(-2), value_dtype=tf.int64
     )

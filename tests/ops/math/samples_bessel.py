@@ -22,7 +22,7 @@ def _functions() -> None:
     edges = np.array([0.0, -0.0, 1.0, INF, -INF, NAN])
     for names, x in ((_WHOLE, whole), (_HALF, positive)):
         for name in names.split():
-            # Near a zero of the oscillating ones only the absolute error is small.
+            # Near a zero of the oscillating functions only the absolute error is small.
             SAMPLES.append(checked(sweep("double", name, x), rtol=1e-12, atol=1e-13))
             SAMPLES.append(checked(sweep("float", name, x), rtol=2e-5, atol=1e-6))
             SAMPLES.append(checked(sweep("half bfloat16", name, x[:10]), gradient=False))

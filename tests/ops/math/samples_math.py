@@ -32,7 +32,7 @@ SAMPLES: list[Sample | list[Sample]] = []
 
 
 def _unary() -> None:
-    """One tensor at a time."""
+    """Rows for ops of one tensor."""
     x = np.linspace(-2.3, 2.9, 14).reshape(2, 7)
     inside = np.linspace(-0.95, 0.9, 8)
     above = np.linspace(0.2, 3.1, 9)
@@ -126,7 +126,7 @@ def _unary() -> None:
 
 
 def _binary() -> None:
-    """Two tensors, broadcasting."""
+    """Rows for ops of two tensors, with broadcasting."""
     x, y = normal(2, 3), normal(2, 3, seed=5) + 3
     a, b = [7, -7, 9, 4, 0, 100], [2, 3, -4, 5, 7, -3]
     unsigned = "uint8 uint16 uint32 uint64"
@@ -509,7 +509,7 @@ def _sequences() -> None:
             for reverse in (False, True):
                 SAMPLES.append(op(name, x, 0, exclusive=exclusive, reverse=reverse))
                 SAMPLES.append(op(name, x, -1, exclusive=exclusive, reverse=reverse))
-        # Two-byte floats are rounded at every step, and not only at the end.
+        # Two-byte floats are rounded at every step, not only at the end.
         long = uniform(2, 40, low=-1.5, high=1.5)
         rows = sweep("half bfloat16", name, long, 1, fixed=(1,), reverse=True)
         SAMPLES.append(checked(rows, exact=True, gradient=False))
@@ -519,7 +519,7 @@ def _sequences() -> None:
 
 
 def _casts() -> None:
-    """Every pair of types, and numbers that do not fit."""
+    """Rows for every pair of types, and for numbers that do not fit."""
     kinds = f"{NUMBERS} bool"
     for target in kinds.split():
         SAMPLES.append(sweep(kinds, "Cast", [0, 1, 2, 100], DstT=target))
@@ -527,8 +527,8 @@ def _casts() -> None:
             sweep(f"{FLOATS} {SIGNED} {COMPLEX}", "Cast", [-1.7, 2.5, -100.0], DstT=target)
         )
     for target in INTEGERS.split():
-        # What a number that does not fit becomes depends in TensorFlow on its place in the array;
-        # these do not.
+        # In TensorFlow the result for a number that does not fit may depend on its place in the
+        # array; the results for these do not.
         unfit = [300.5, -300.5, 70000.0, 3e9, -3e9, 1e19, -1e19, 1e30, NAN, INF, -INF]
         if target == "uint32":
             unfit = [300.5, -300.5, 70000.0, 3e9]

@@ -1,4 +1,4 @@
-"""Large products, divided among threads, are the products."""
+"""Large products that are divided among threads have the right results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _two_threads() -> Iterator[None]:
 @pytest.mark.parametrize("shape", [(600, 150, 200), (150, 200, 600), (1, 3000, 4000), (0, 3, 4)])
 @pytest.mark.parametrize(("flip_a", "flip_b"), [(False, False), (True, True)])
 def test_matrices(dtype: str, shape: tuple[int, int, int], flip_a: bool, flip_b: bool) -> None:
-    """Divided by rows or by columns, whichever are more, also of transposed operands."""
+    """Rows or columns are divided, whichever are more, also of transposed operands."""
     rng = np.random.default_rng(0)
     rows, inner, columns = shape
     a = rng.standard_normal((inner, rows) if flip_a else (rows, inner)).astype(dtype)
@@ -44,7 +44,7 @@ def test_matrices(dtype: str, shape: tuple[int, int, int], flip_a: bool, flip_b:
 def test_few_rows_times_a_transposed_matrix(
     rows: int, inner: int, columns: int, dtype: str
 ) -> None:
-    """Multiplied the other way round: the same product, in C order."""
+    """The product is computed in transposed form, and returned in C order."""
     rng = np.random.default_rng(0)
     a = rng.standard_normal((rows, inner)).astype(dtype)
     b = rng.standard_normal((columns, inner)).astype(dtype)
@@ -58,7 +58,7 @@ def test_few_rows_times_a_transposed_matrix(
 
 
 def test_batches() -> None:
-    """A batch is divided by its first dimension, a repeated one is not divided."""
+    """A batch is divided by its first dimension, a broadcast one is not divided."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((40, 3, 50, 60))
     y = rng.standard_normal((40, 3, 70, 60))
@@ -68,7 +68,7 @@ def test_batches() -> None:
 
 
 def test_what_is_no_number_stays_so() -> None:
-    """In its row and in no other."""
+    """NaN affects only its own row."""
     a, b = np.ones((600, 200), "f4"), np.ones((200, 100), "f4")
     a[7, 3], a[9, 4] = np.nan, np.inf
     got = matmul_ops.mat_mul.function(np, a, b, transpose_a=False, transpose_b=False)

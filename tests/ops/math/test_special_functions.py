@@ -1,4 +1,4 @@
-"""Special functions of arrays: each element by itself."""
+"""Special functions treat each element of an array separately."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def test_an_element_does_not_depend_on_its_neighbours(
     function: Callable[[Any, Any], Any],
 ) -> None:
-    """Iterations end for each element where it converges, not where the slowest one does."""
+    """Iterations end for each element where it converges, not with the slowest one."""
     a = np.array([0.25, 2.0, 30.0, 3000.0, 1.0, 0.5])
     x = np.array([5.0, 1.0, 31.0, 2900.0, 0.0, np.inf])
     with np.errstate(all="ignore"):  # as where kernels run
@@ -38,7 +38,7 @@ def test_an_element_does_not_depend_on_its_neighbours(
 def test_few_slow_elements_do_not_keep_the_others_in_the_iteration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The work of an iteration is in the elements that have not converged."""
+    """The work of an iteration is proportional to the elements that have not converged."""
     work = []
     advance = special_functions._series_round
 

@@ -31,7 +31,7 @@ def _lstm_steps() -> None:
     x, state = normal(_BATCH, _INPUTS), normal(_BATCH, _CELLS, seed=1)
     output, weights = normal(_BATCH, _CELLS, seed=2), _weights()
     step = [x, state, output, *weights]
-    # The gradient of a single step was TensorFlow's contrib's, so TensorFlow has no answer now.
+    # The gradient of a single step was in TensorFlow's contrib, so TensorFlow has no answer.
     SAMPLES.extend(
         checked(op("LSTMBlockCell", *step, **attrs), gradient=False, **_LOOSE)
         for attrs in (
@@ -74,7 +74,7 @@ def _lstm_over_time() -> None:
         SAMPLES.append(checked(op(name, np.int64(_STEPS), *rest), **_LOOSE))
         row = op(name, np.int64(_STEPS), *rest, use_peephole=True, cell_clip=0.75)
         SAMPLES.append(checked(row, **_LOOSE))
-        # What the gates of later steps hold is undefined.
+        # The gates of later steps are undefined.
         SAMPLES.append(
             checked(
                 op(name, np.int64(3), *rest), undefined=(0, 2, 3, 4, 5), gradient=False, **_LOOSE
@@ -102,7 +102,7 @@ def _lstm_over_time() -> None:
         for length in (0, _STEPS):
             for use_peephole in (False, True):
                 row = op(name, np.int64(length), *rest, *states, *grads, use_peephole=use_peephole)
-                # Gradients of steps that were not made are undefined.
+                # Gradients of steps that were not computed are undefined.
                 undefined = () if length else (0,)
                 SAMPLES.append(checked(row, gradient=False, undefined=undefined, **_LOOSE))
 

@@ -39,7 +39,7 @@ def _samplers() -> None:
             )
             if limit == 16:
                 row = replace(row, error="out of range")
-            # The expected counts are float32 of another library's logarithm.
+            # The expected counts depend on another library's float32 logarithm.
             SAMPLES.append(checked(row, rtol=1e-5))
         SAMPLES.append(
             op(

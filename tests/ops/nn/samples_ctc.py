@@ -27,7 +27,7 @@ def _rows() -> None:
         row = op("CTCLoss", logits, places, labels, lengths, **flags)
         SAMPLES.append(checked(row, **loose))
     rows = sweep("double", "CTCLoss", logits, places, labels, lengths, fixed=(1, 2, 3))
-    # TensorFlow adds logarithms with float32's log1p even then.
+    # TensorFlow adds logarithms with float32's log1p in this case, too.
     SAMPLES.append(checked(rows, rtol=1e-6, atol=2e-7))
     short = np.array([2, 4, 5], np.int32)
     SAMPLES.append(op("CTCLoss", logits, places, labels, short, error="Not enough time"))

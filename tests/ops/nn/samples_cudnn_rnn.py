@@ -1,4 +1,4 @@
-"""Rows for cuDNN's recurrent networks: static shapes, for a CPU has no kernels of them."""
+"""Rows for cuDNN's recurrent networks: only static shapes, because the CPU has no kernels."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def _isotonic_regression() -> None:
     SAMPLES.append(sweep("int8 int16 float", name, rows))
     SAMPLES.append(sweep("int32 int64 double", name, rows, output_dtype="double"))
     SAMPLES.append(sweep("half", name, rows, output_dtype="half"))
-    # TensorFlow's gradient takes a matrix with rows; where means are equal it is one of several.
+    # TensorFlow's gradient needs a matrix with rows; where means are equal, it is not unique.
     not_compared = [
         normal(2, 2, 5), normal(7), 3.5, np.zeros((0, 3), np.float32),
         np.zeros((2, 0), np.float32), ties,

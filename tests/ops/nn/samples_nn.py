@@ -27,7 +27,7 @@ EXTREME = [NAN, INF, -INF, 0.0, -0.0, 100.0, -100.0, 1e-20, 6.0, 3.5, -0.25]
 SAMPLES: list[Sample | list[Sample]] = []
 
 
-# What tanh gives between -8 and 8.
+# Results of tanh between -8 and 8.
 _SQUASHED = np.array([
     [-0.9999997749296758, -0.9999973615414057, -0.999969070228575, -0.9996374755774785,
      -0.995758430910334, -0.951382398771772, -0.5479063585733729],
@@ -37,7 +37,7 @@ _SQUASHED = np.array([
 
 
 def _activations() -> None:
-    """Functions of one element."""
+    """Rows for functions of one element."""
     x = np.linspace(-8, 8, 14).reshape(2, 7)
     for name in ("Relu", "Relu6"):
         SAMPLES.append(checked(sweep(REAL, name, np.abs(x) - 3), exact=True))
@@ -352,7 +352,7 @@ def _pools() -> None:
     )
     SAMPLES.append(op("AvgPool", normal(1, 1, 1, 1), error="negative|Negative", **attrs))
     SAMPLES.append(op("MaxPool", np.zeros((0, 5, 6, 3), np.float32), **attrs))
-    # Images' maxima begin with the lowest finite number, volumes' are padded with it.
+    # The maximum of images begins with the lowest finite number; volumes are padded with it.
     low = np.where(normal(1, 4, 4, 2) > 1, normal(1, 4, 4, 2), np.float32(-np.inf))
     same = {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
     SAMPLES.append(op("MaxPool", low, **same))

@@ -26,7 +26,7 @@ def _lstm_inputs() -> list[Any]:
 
 
 def _composed_lstm(x: Any, cs: Any, h: Any, w: Any, wci: Any, wcf: Any, wco: Any, b: Any) -> Any:
-    """The same step of single ops."""
+    """Return the same step built of single ops."""
     gates = tf.matmul(tf.concat([x, h], 1), w) + b
     i, ci, f, o = tf.split(gates, 4, 1)
     i, f = tf.sigmoid(i + cs * wci), tf.sigmoid(f + 1.0 + cs * wcf)
@@ -49,7 +49,7 @@ def _assert_same_gradients(of_op: Any, of_composed: Any, inputs: list[Any]) -> N
 
 
 def test_an_lstm_step_has_the_gradients_of_its_parts() -> None:
-    """All eight inputs, with peepholes."""
+    """Gradients of all eight inputs are compared, with peepholes."""
     with tf.Graph().as_default():
         inputs = [tf.constant(value) for value in [normal(_BATCH, _INPUTS), *_lstm_inputs()]]
         names = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
@@ -62,7 +62,7 @@ def test_an_lstm_step_has_the_gradients_of_its_parts() -> None:
 
 
 def test_an_lstm_over_time_has_the_gradients_of_a_loop() -> None:
-    """All inputs but the length, with peepholes."""
+    """Gradients of all inputs but the length are compared, with peepholes."""
     with tf.Graph().as_default():
         x, *rest = (tf.constant(v) for v in [normal(_STEPS, _BATCH, _INPUTS), *_lstm_inputs()])
         names = ("cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
@@ -82,7 +82,7 @@ def test_an_lstm_over_time_has_the_gradients_of_a_loop() -> None:
 
 
 def test_a_gru_step_has_the_gradients_of_its_parts() -> None:
-    """All six inputs."""
+    """Gradients of all six inputs are compared."""
     with tf.Graph().as_default():
         size = _CELLS
         shapes = [
@@ -98,7 +98,7 @@ def test_a_gru_step_has_the_gradients_of_its_parts() -> None:
 
 @pytest.mark.parametrize("length", [-1, _STEPS + 1])
 def test_a_length_beyond_the_input_is_refused(length: int) -> None:
-    """TensorFlow ends the process here; we raise."""
+    """TensorFlow's process ends here; tfnb raises an error."""
     with tf.Graph().as_default():
         names = ("cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
         block = tf.raw_ops.BlockLSTM(
@@ -114,7 +114,7 @@ def test_a_length_beyond_the_input_is_refused(length: int) -> None:
 
 
 def test_a_cudnn_network_says_that_it_has_no_kernel() -> None:
-    """The graph can be built and differentiated; the step says what is missing."""
+    """The graph is built and differentiated; the step raises the error."""
     with tf.Graph().as_default():
         x, h = tf.constant(normal(7, 3, 4)), tf.constant(normal(1, 3, 5))
         params = tf.constant(normal(200))
@@ -129,7 +129,7 @@ def test_a_cudnn_network_says_that_it_has_no_kernel() -> None:
 
 
 def test_a_cudnn_network_that_does_not_train_has_no_gradient() -> None:
-    """The gradient needs what training keeps."""
+    """The gradient needs values that only training keeps."""
     with tf.Graph().as_default():
         x, h = tf.constant(normal(7, 3, 4)), tf.constant(normal(1, 3, 5))
         network = tf.raw_ops.CudnnRNN(

@@ -1,4 +1,4 @@
-"""Ops that an optimizer fused equal what they were made of."""
+"""Fused ops of optimizers equal their parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfnb.proto import graph_pb2
 
 
 def fused_depthwise(fused_ops, x, weights, *args, **attrs):
-    """The op by its name, which Python has no function for."""
+    """Build the op by its name, because Python has no function for it."""
     graph_def = graph_pb2.GraphDef()
     names = ["x", "filter", *(f"arg{number}" for number in range(len(args)))]
     node = graph_def.node.add(name="y", op="_FusedDepthwiseConv2dNative", input=names)
@@ -36,7 +36,7 @@ def fused_depthwise(fused_ops, x, weights, *args, **attrs):
     ],
 )
 def test_a_fused_depthwise_convolution_equals_its_parts(names, activation) -> None:
-    """TensorFlow has a kernel only where its graph was rewritten for oneDNN."""
+    """TensorFlow has a kernel only for graphs rewritten for oneDNN."""
     x, weights, bias = normal(2, 5, 6, 3), normal(3, 3, 3, 2), normal(6, seed=1)
     with tf.Graph().as_default(), tf.Session() as sess:
         found = fused_depthwise(names, x, weights, bias)
@@ -47,7 +47,7 @@ def test_a_fused_depthwise_convolution_equals_its_parts(names, activation) -> No
 
 
 def test_what_cannot_be_fused_is_refused() -> None:
-    """With the reason."""
+    """The error gives the reason."""
     x, weights, bias = normal(1, 4, 4, 3), normal(3, 3, 3, 2), normal(6)
     with tf.Graph().as_default(), tf.Session() as sess:
         with pytest.raises(tf.errors.UnimplementedError, match=r"not implemented: \[Relu\]"):

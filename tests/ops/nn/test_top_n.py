@@ -1,4 +1,4 @@
-"""``TopKV2(sorted=False)``: the largest elements as they lie in TensorFlow's heap."""
+"""``TopKV2(sorted=False)``: the largest elements in the order of TensorFlow's heap."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import tfnb as tf
 
-# Elements of a row, how many differ at most, k, TensorFlow's indices.
+# Elements of a row, the number of different ones, k, TensorFlow's indices.
 _ROWS = [
     (8, 17, 3, [[3, 2, 5], [5, 4, 1]]),
     (23, 7, 5, [[9, 7, 2, 6, 12], [9, 15, 4, 5, 10]]),
@@ -26,7 +26,7 @@ def _rows(size: int, most: int) -> np.ndarray:
 def test_unsorted_elements_lie_as_in_tensorflow(
     size: int, most: int, k: int, indices: list[list[int]]
 ) -> None:
-    """With equal ones among them; all of them, and a single one, are sorted there, too."""
+    """Equal elements occur; all elements, and a single one, are sorted."""
     x = _rows(size, most)
     with tf.Graph().as_default(), tf.Session() as sess:
         values, found = sess.run(tf.nn.top_k(x, k, sorted=False))
@@ -34,7 +34,8 @@ def test_unsorted_elements_lie_as_in_tensorflow(
     np.testing.assert_array_equal(values, np.take_along_axis(x, found, -1))
 
 
-# Kinds of 20,000 elements, k, TensorFlow's first indices, and the sum of each times its place.
+# Kinds of 20,000 elements, k, TensorFlow's first indices, and a checksum: the sum of index times
+# place.
 _LONG = [
     ("int64", 5000, [4628, 13691, 16330, 6323], 125504615496),
     ("float32", 19999, [0, 18273, 1741, 8266], 2079492759060),
@@ -56,7 +57,7 @@ def _long_row(kind: str) -> np.ndarray:
 def test_elements_of_a_long_row_lie_as_in_tensorflow(
     kind: str, k: int, first: list[int], total: int
 ) -> None:
-    """Thousands of them, whatever their type; of numbers that are none, too."""
+    """Thousands of elements of every type are compared, with NaN."""
     x = _long_row(kind)
     with tf.Graph().as_default(), tf.Session() as sess:
         values, found = sess.run(tf.nn.top_k(x, k, sorted=False))
@@ -66,7 +67,7 @@ def test_elements_of_a_long_row_lie_as_in_tensorflow(
 
 
 def test_of_very_many_rows_they_are_sorted() -> None:
-    """No order is promised, and heaps in Python would take too long."""
+    """No order is specified, and heaps in Python would take too long."""
     x = np.tile(_rows(40, 1000), (20_000, 1))
     with tf.Graph().as_default(), tf.Session() as sess:
         free, in_order = sess.run([tf.nn.top_k(x, 20, sorted=s)[1] for s in (False, True)])

@@ -18,7 +18,7 @@ _MODES = ("MIN_COMBINED", "MIN_FIRST", "SCALED")
 
 
 def numbers(dtype: str, *shape: int, seed: int = 0, bits: int | None = None) -> Any:
-    """The same quantized numbers everywhere, over the whole type or within some bits."""
+    """Return quantized numbers, equal on every machine, over the whole type or within some bits."""
     target = NUMPY_TYPES[dtype]
     info = np.iinfo(target)
     low, high = int(info.min), int(info.max)
@@ -93,7 +93,7 @@ def _and_dequantize() -> None:
             SAMPLES.append(sweep("float double", name, x, -1.0, 1.5, **attrs, **more))
             SAMPLES.append(op("QuantizeAndDequantizeV4", x, -1.0, 1.5, **attrs, **more))
         lows, highs = [-1.0, 0.1, -2.0, -0.5], [1.0, 0.7, -0.3, 3.0]
-        # With a range that is given, TensorFlow's kernel takes a scalar only, whatever the axis.
+        # With a given range, TensorFlow's kernel takes a scalar only, with any axis.
         for name in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
             if "range_given" not in attrs:
                 SAMPLES.append(op(name, x, lows, highs, axis=1, **attrs))
@@ -118,7 +118,7 @@ def _and_dequantize() -> None:
     SAMPLES.append(op(name, x, [-1.0], [1.0], axis=4, error="rank"))
     SAMPLES.append(op(name, x, -1.0, 1.0, axis=-3, error="xis"))
     SAMPLES.append(op("QuantizeAndDequantizeV3", x, -1.0, 1.0, 70, error="out of range"))
-    # A range the wrong way round is refused only where it is a scalar.
+    # A reversed range is refused only if it is a scalar.
     SAMPLES.append(op("QuantizeAndDequantizeV3", x, highs, lows, 8, axis=1))
     SAMPLES.append(op("QuantizeAndDequantizeV3", x, 1.0, -1.0, 8, error="Invalid range"))
 
@@ -334,7 +334,7 @@ _resize()
 
 
 def _ranges_at_the_edge() -> None:
-    # Numbers halfway between two levels of a range whose start is no whole number of levels.
+    # Numbers halfway between two levels of a range that does not begin at a level.
     x = np.array([2**31 - 1, 0, -(2**31), 2**30, 1], np.int64).astype(np.int32)
     shrunk = {"Tinput": "qint32", "out_type": "quint8"}
     for low, high in ((-0.0013322817, -0.00034594478), (-18.30111, 44.933254), (-40.8, 46.1)):
@@ -367,7 +367,7 @@ def _ranges_at_the_edge() -> None:
             SAMPLES.append(op("QuantizedAdd", bytes_, bytes_, *ends, **types))
             SAMPLES.append(op("QuantizedMul", bytes_, bytes_, *ends, **types))
             SAMPLES.append(op("QuantizedMatMul", bytes_, more, *ends, **types))
-    # A range so narrow that what stands for zero is far beyond any byte.
+    # In these narrow ranges the level for zero is far outside of a byte.
     ends = (1.0, 1.0000001, -3.0, -2.9999998)
     SAMPLES.append(op("QuantizedMatMul", bytes_, more, *ends, **types))
     SAMPLES.append(op("QuantizedConv2D", image, weights, *ends, padding="VALID", **conv))

@@ -1,4 +1,4 @@
-"""What the rows of samples cannot ask of quantization: ops that TensorFlow no longer makes."""
+"""Quantization beyond the samples: ops that TensorFlow no longer builds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tfnb as tf
 
 
 def test_the_first_quantize_and_dequantize_rounds_as_the_second_does():
-    """A graph of an old producer still runs, and its op computes what its successor does."""
+    """A graph of an old producer runs, and its op computes the successor's result."""
     x = np.linspace(-2, 2, 9, dtype=np.float32)
     with tf.Graph().as_default() as graph:
         graph_def = graph.as_graph_def()
@@ -30,7 +30,7 @@ def test_the_first_quantize_and_dequantize_rounds_as_the_second_does():
 
 
 def test_slices_have_ranges_of_their_own():
-    """Along an axis, Dequantize and QuantizeAndDequantize do with each slice what they do alone."""
+    """Along an axis each slice is quantized as if alone."""
     numbers = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
     lows, highs = np.float32([-5, -1, 0.5]), np.float32([-2, 3, 6])
     with tf.Graph().as_default(), tf.Session() as session:
@@ -54,7 +54,7 @@ def test_slices_have_ranges_of_their_own():
 
 
 def test_only_the_third_rounding_takes_ranges_by_slice():
-    """As in TensorFlow, V2 and V4 want scalars, whatever the axis; the error names what does."""
+    """V2 and V4 need scalars for any axis, as in TensorFlow; the error names V3."""
     numbers = np.zeros((2, 3), np.float32)
     for given, why in (([0.0] * 3, "must be a scalar.*V3"), (0.0, "rank 1 for input_min")):
         for function in ("quantize_and_dequantize", "quantize_and_dequantize_v2"):
@@ -68,7 +68,7 @@ def test_only_the_third_rounding_takes_ranges_by_slice():
 
 
 def test_an_axis_that_is_none_is_refused():
-    """Beyond the input's rank, or below -1, an axis is an error before anything is computed."""
+    """An axis beyond the rank, or below -1, is refused before anything is computed."""
     with tf.Graph().as_default(), tf.Session() as session:
         fed = tf.placeholder(tf.float32)
         made = tf.quantize(fed, [0.0], [1.0], tf.quint8, axis=3)

@@ -113,7 +113,7 @@ SAMPLES = [
     ),
     op("StatelessMultinomial", _LOGITS, 13, [12, -5]),
     *[
-        # Its gradient, by implicit reparameterization, is not written.
+        # Its gradient, by implicit reparameterization, is not implemented.
         checked(
             op("StatelessParameterizedTruncatedNormal", [70, 3], [12, -5], *np.float32(bounds)),
             gradient=False,

@@ -1,4 +1,4 @@
-"""Rows for points that fill a cube evenly."""
+"""Rows for Sobol sequences."""
 
 from __future__ import annotations
 

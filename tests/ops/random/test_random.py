@@ -1,4 +1,4 @@
-"""Random numbers: seeds, sequences, and what users call."""
+"""Random numbers: seeds, sequences, and public functions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tfnb.ops.random.philox import GuardedPhilox, Philox
 
 
 def test_philox_is_the_published_generator():
-    """The known answer for key and counter zero, and for all bits set."""
+    """The known answers for zeros and for all bits set are right."""
     assert Philox(0, 0).block() == (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)
     full = Philox(2**64 - 1, 2**128 - 1).block()
     assert full == (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)
 
 
 def test_blocks_do_not_depend_on_how_many_are_asked_for():
-    """One by one, few and many at once are the same sequence."""
+    """Single numbers, few and many give the same sequence."""
     start = Philox(12345, 2**64 - 2)  # the counter's low half overflows on the way
     many = start.blocks(np, 20_000)
     assert start.blocks(np, 3).tolist() == many[:3].tolist()
@@ -27,7 +27,7 @@ def test_blocks_do_not_depend_on_how_many_are_asked_for():
 
 
 def test_a_generator_gives_every_stretch_once():
-    """The second asker begins where the first one's ends."""
+    """The second caller begins where the first one's numbers end."""
     generator = GuardedPhilox(1, 2)
     first, second = generator.reserve_blocks(10), generator.reserve_outputs(3)
     assert second == first.skip(10)
@@ -40,7 +40,7 @@ def test_no_seed_is_another_one_each_time():
 
 
 def test_two_sessions_have_the_same_sequence_and_a_session_goes_on():
-    """With seeds; a second run gives the next numbers."""
+    """Seeds determine the sequence; a second run continues it."""
     with tf.Graph().as_default():
         x = tf.random_uniform([3], seed=7)
         with tf.Session() as one, tf.Session() as two:
@@ -51,7 +51,7 @@ def test_two_sessions_have_the_same_sequence_and_a_session_goes_on():
 
 
 def test_numbers_without_any_seed_differ_between_sessions():
-    """Neither graph nor op has one."""
+    """Neither the graph nor the op has a seed."""
     with tf.Graph().as_default():
         x = tf.random_normal([4])
         with tf.Session() as one, tf.Session() as two:
@@ -59,7 +59,7 @@ def test_numbers_without_any_seed_differ_between_sessions():
 
 
 def test_a_graphs_seed_gives_each_op_its_own():
-    """The same program gives the same numbers; two ops in it differ."""
+    """The same program gives the same numbers; two ops of it differ."""
 
     def run():
         with tf.Graph().as_default(), tf.Session() as session:
@@ -74,7 +74,7 @@ def test_a_graphs_seed_gives_each_op_its_own():
 
 
 def test_seeds_are_combined_as_tensorflow_combines_them():
-    """The pairs that the ops of a graph get."""
+    """The pairs of seeds of a graph's ops are compared."""
     with tf.Graph().as_default():
         assert tf.get_seed(None) == (None, None)
         assert tf.get_seed(5) == (87654321, 5)
@@ -99,7 +99,7 @@ def test_seeds_are_combined_as_tensorflow_combines_them():
     ],
 )
 def test_distributions_have_their_moments(make, mean, deviation):
-    """Mean and standard deviation of twenty thousand numbers."""
+    """Mean and standard deviation of twenty thousand numbers are checked."""
     with tf.Graph().as_default(), tf.Session() as session:
         found = session.run(make())
     assert abs(found.mean() - mean) < 5 * deviation / 20_000**0.5
@@ -107,7 +107,7 @@ def test_distributions_have_their_moments(make, mean, deviation):
 
 
 def test_truncated_numbers_stay_within_two_deviations():
-    """None is further away."""
+    """No number is further away."""
     with tf.Graph().as_default(), tf.Session() as session:
         found = session.run(tf.truncated_normal([10_000], 5.0, 0.5, seed=3))
     assert found.min() >= 4.0
@@ -115,7 +115,7 @@ def test_truncated_numbers_stay_within_two_deviations():
 
 
 def test_uniform_integers_need_an_upper_limit():
-    """With TensorFlow's words."""
+    """The message is TensorFlow's."""
     with tf.Graph().as_default(), tf.Session() as session:
         with pytest.raises(ValueError, match="Must specify maxval for integer dtype"):
             tf.random_uniform([2], dtype=tf.int32)
@@ -126,7 +126,7 @@ def test_uniform_integers_need_an_upper_limit():
 
 
 def test_classes_come_with_their_chances():
-    """Multinomial takes logits; what has none never comes."""
+    """Multinomial takes logits; impossible classes never occur."""
     with tf.Graph().as_default(), tf.Session() as session:
         logits = tf.log([[0.2, 0.0, 0.8]])
         found = session.run(tf.multinomial(logits, 5000, seed=1))
@@ -139,7 +139,7 @@ def test_classes_come_with_their_chances():
 
 
 def test_shuffling_keeps_every_row():
-    """The rows stay whole."""
+    """Rows are permuted as a whole."""
     with tf.Graph().as_default(), tf.Session() as session:
         rows = np.arange(20).reshape(10, 2)
         found = session.run(tf.random_shuffle(rows, seed=1))
@@ -148,7 +148,7 @@ def test_shuffling_keeps_every_row():
 
 
 def test_nodes_are_named_as_tensorflow_names_them():
-    """The names in the graph of each function."""
+    """The names in the graph of each function are compared."""
     with tf.Graph().as_default() as graph:
         tf.random_normal([2])
         tf.random_uniform([2], 1.0, 3.0)
@@ -165,7 +165,7 @@ def test_nodes_are_named_as_tensorflow_names_them():
 
 
 def test_seeds_split_and_fold():
-    """New seeds follow from old ones."""
+    """New seeds are derived from old ones."""
     with tf.Graph().as_default(), tf.Session() as session:
         seeds = session.run(tf.random.split([1, 2], 3))
         assert seeds.shape == (3, 2)
@@ -176,7 +176,7 @@ def test_seeds_split_and_fold():
 
 @pytest.mark.slow
 def test_the_gradient_of_a_gamma_sample_by_alpha():
-    """Quantiles kept: the derivative is the one of the inverse distribution function."""
+    """The derivative is that of the inverse distribution function at a fixed quantile."""
     with tf.Graph().as_default(), tf.Session() as session:
         alpha = tf.constant([0.7, 3.0], tf.float64)
         sample = tf.random_gamma([4], alpha, dtype=tf.float64, seed=5)

@@ -10,7 +10,7 @@ import tfnb as tf
 
 @pytest.mark.parametrize("largest", [1, 5, 2047, 2048, 5000])
 def test_all_places_are_taken_once(largest: int) -> None:
-    """Tables and repeated enciphering are permutations; one index gets what a vector gets."""
+    """Tables and ciphers are permutations; scalars and vectors of indices agree."""
     with tf.Graph().as_default():
         whole = tf.random.experimental.index_shuffle(tf.range(largest + 1), [3, 4], largest)
         one = tf.random.experimental.index_shuffle(1, [3, 4], largest)
@@ -29,7 +29,7 @@ def test_rounds_without_keys_are_refused(rounds: int) -> None:
 
 
 def test_one_element_of_a_dataset_at_a_time() -> None:
-    """The use that it is made for: a pipeline that shuffles numbers it never holds."""
+    """A pipeline shuffles indices that it never holds in memory."""
     with tf.Graph().as_default():
         numbers = tf.data.Dataset.range(10).map(
             lambda index: tf.random.experimental.index_shuffle(index, [5, 8], 9)
@@ -37,5 +37,5 @@ def test_one_element_of_a_dataset_at_a_time() -> None:
         following = tf.data.make_one_shot_iterator(numbers).get_next()
         with tf.Session() as session:
             found = [session.run(following) for _ in range(10)]
-    # The numbers of TensorFlow's documentation.
+    # The numbers are those of TensorFlow's documentation.
     assert np.array(found).tolist() == [3, 8, 0, 1, 2, 7, 6, 9, 4, 5]

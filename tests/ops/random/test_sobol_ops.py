@@ -1,4 +1,4 @@
-"""Sobol's sequences beyond the dimensions that tfnb's own table has."""
+"""Sobol sequences beyond the dimensions of tfnb's own table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _sample(dim: int, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("dim", [1, 3, sobol_ops._OWN_DIMS, sobol_ops._OWN_DIMS + 1, 5000])
 def test_points_are_those_of_the_sequence(dim: int) -> None:
-    """From our table and from SciPy's; its first point is the origin, which is left out here."""
+    """Points of tfnb's and of SciPy's table are right; the first point, the origin, is omitted."""
     want = qmc.Sobol(dim, scramble=False, bits=31).random(8)[1:]
     np.testing.assert_array_equal(_sample(dim, 7), want)
 
@@ -25,7 +25,7 @@ def test_points_are_those_of_the_sequence(dim: int) -> None:
 def test_without_scipy_more_dimensions_are_an_error_that_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Fewer need nothing."""
+    """The error suggests SciPy; fewer dimensions do not need it."""
 
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)

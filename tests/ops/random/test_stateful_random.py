@@ -1,4 +1,4 @@
-"""Generators in variables, beyond what the rows of samples ask."""
+"""Generators in variables, beyond the samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tfnb as tf
 
 
 def test_binomial_numbers_are_tensorflows_and_the_state_moves_on():
-    """The numbers are those that TensorFlow draws from the same states, one draw after another."""
+    """Successive draws from the same states equal TensorFlow's."""
     with tf.Graph().as_default(), tf.Session() as session:
         state = tf.get_variable(
             "state", initializer=np.array([1, 2, 3], np.int64), use_resource=True
@@ -26,7 +26,7 @@ def test_binomial_numbers_are_tensorflows_and_the_state_moves_on():
 
 
 def test_two_draws_of_a_step_differ():
-    """Every op moves the state on, also when several run in one step."""
+    """Every op advances the state, also if several run in one step."""
     with tf.Graph().as_default(), tf.Session() as session:
         state = tf.get_variable(
             "state", initializer=np.array([0, 0, 7], np.int64), use_resource=True

@@ -12,7 +12,7 @@ SAMPLES: list[Sample | list[Sample]] = []
 
 
 def _wav(channels: int, *, bits: int = 16, kind: int = 1) -> bytes:
-    """A file with a chunk that readers skip, and an odd last byte that is not zero."""
+    """Return a file with a chunk that readers skip, and an odd last byte that is not zero."""
     samples = integers(20, channels, low=-30000, high=30000).astype("<i2")
     samples[-1, -1] = 12345
     body = samples.tobytes()

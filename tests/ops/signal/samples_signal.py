@@ -35,7 +35,7 @@ def _fourier() -> None:
         half = _complex(2, 4, 5, 4)
         for lengths in ([4, 5, 6], [3, 4, 5], [4, 5, 4], [2, 1, 1]):
             wanted = lengths[3 - rank :]
-            # TensorFlow's gradient takes what is cut to a single value for broadcast.
+            # TensorFlow's gradient mistakes a signal cut to a single value for a broadcast one.
             options = {**loose, "gradient": wanted[-1] > 1}
             SAMPLES.append(checked(op(f"RFFT{suffix}", x, wanted), **options))
             SAMPLES.append(checked(op(f"IRFFT{suffix}", half, wanted), **options))

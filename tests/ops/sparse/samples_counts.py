@@ -70,7 +70,7 @@ def _counts() -> None:
     name = "RaggedCountSparseOutput"
     SAMPLES.append(op(name, _SPLITS + 1, _VALUES, _NONE, error="start with 0", **more))
     SAMPLES.append(op(name, _SPLITS[:1], _VALUES[:0], _NONE, error="at least 2", **more))
-    # Splits and values of any rank are read one after the other.
+    # Splits and values of any rank are read in flat order.
     one = [np.array([0, 0, 1], np.int64), _VALUES[0], _NONE]
     pair = [np.array([[0, 1, 4]], np.int64), _VALUES[:4].reshape(2, 2), _NONE]
     SAMPLES.extend(checked(op(name, *inputs, **more), shapes=False) for inputs in (one, pair))

@@ -43,7 +43,7 @@ def _gathers() -> None:
     SAMPLES.append(op(name, Many([short]), list("abcdef"), [3, 0], OUTPUT_RAGGED_RANK=1))
     empty = np.zeros(0, np.int32)
     SAMPLES.append(op(name, Many([outer]), normal(6), empty, OUTPUT_RAGGED_RANK=1))
-    # Not all values are in rows; inner splits of any rank are read one after the other.
+    # Some values are in no row; inner splits of any rank are read in flat order.
     row = op(name, Many([_long([1, 2, 4])]), normal(6), [1, 0], OUTPUT_RAGGED_RANK=1)
     SAMPLES.append(row)
     splits = Many([_long([0, 1, 2]), _long([0, 1])])

@@ -1,6 +1,6 @@
-"""Compressed sparse rows where TensorFlow has kernels for GPUs only, and what is refused.
+"""Compressed sparse rows: ops with GPU kernels only in TensorFlow, and errors.
 
-What its kernels for CPUs answer is in tests/golden/single_calls/sparse_matrices.md.
+TensorFlow's answers of CPU kernels are in tests/golden/single_calls/sparse_matrices.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _own_graph() -> Any:
 
 
 def test_weighted_sums_have_the_elements_of_both() -> None:
-    """Values of one place are added up, elements are in order."""
+    """Values at one place are added, and elements are in order."""
     a, b = _matrix(_INDICES, [1.0, 2.0, 3.0]), _matrix(_OTHER, [10.0, 20.0, 30.0, 40.0])
     total = R.SparseMatrixAdd(a=a, b=b, alpha=2.0, beta=-1.0)
     expected = 2 * _dense(a) - _dense(b)
@@ -58,7 +58,7 @@ def test_weighted_sums_of_batches() -> None:
 
 
 def test_gradients_of_sums_are_at_the_elements_of_each() -> None:
-    """The weight times what comes in, at the operand's own elements."""
+    """The gradient at an operand's elements is the weight times the incoming gradient."""
     v, w = tf.constant([1.0, 2.0, 3.0]), tf.constant([10.0, 20.0, 30.0, 40.0])
     total = R.SparseMatrixAdd(a=_matrix(_INDICES, v), b=_matrix(_OTHER, w), alpha=2.0, beta=-1.0)
     weights = tf.constant(np.arange(12.0, dtype=np.float32).reshape(3, 4))
@@ -68,7 +68,7 @@ def test_gradients_of_sums_are_at_the_elements_of_each() -> None:
 
 
 def test_products_with_numbers() -> None:
-    """One number, or one for each matrix of the batch."""
+    """There is one number, or one per matrix of the batch."""
     a = _matrix(_INDICES, [1.0, 2.0, 3.0])
     assert tf.Session().run(_values(R.SparseMatrixMul(a=a, b=2.0))).tolist() == [2, 4, 6]
     b = _matrix([[0, 0, 1], [0, 1, 1], [1, 1, 0]], [1.0, 2.0, 3.0], (2, 2, 2))
@@ -77,7 +77,7 @@ def test_products_with_numbers() -> None:
 
 
 def test_products_with_numbers_of_other_shapes_are_refused() -> None:
-    """The words are those of TensorFlow's shape function, at the call or in the run."""
+    """The message is that of TensorFlow's shape function, at the call or at run time."""
     a = _matrix(_INDICES, [1.0, 2.0, 3.0])
     with pytest.raises(tf.errors.UnimplementedError, match="b must be a scalar or shaped"):
         R.SparseMatrixMul(a=a, b=[1.0, 2.0])
@@ -93,7 +93,7 @@ def test_products_with_numbers_of_other_shapes_are_refused() -> None:
 
 
 def test_softmax_of_rows_counts_elements_only() -> None:
-    """What has no element counts as minus infinity; an empty row stays empty."""
+    """Missing elements count as minus infinity; an empty row stays empty."""
     values = np.array([1.0, 2.0, 3.0, -800.0, 800.0])
     indices = [[0, 0, 1], [0, 2, 0], [0, 2, 3], [1, 1, 0], [1, 1, 2]]
     softmax = R.SparseMatrixSoftmax(logits=_matrix(indices, values, (2, 3, 4)), type=tf.float64)
@@ -103,7 +103,7 @@ def test_softmax_of_rows_counts_elements_only() -> None:
 
 
 def test_the_gradient_of_softmax_is_that_of_each_row() -> None:
-    """It equals that of a dense softmax of the row; elements that the gradient lacks are 0."""
+    """It equals that of a dense softmax of the row; elements missing in the gradient are 0."""
     rows = tf.constant([1.0, -2.0, 3.0, 0.5, 0.25], tf.float64)
     indices = [[0, 0], [0, 1], [0, 3], [2, 1], [2, 2]]
     weights = tf.constant([1.0, 10.0, -3.0, 2.0, 5.0], tf.float64)
@@ -121,7 +121,7 @@ def test_the_gradient_of_softmax_is_that_of_each_row() -> None:
 
 
 def test_zeros_and_sums_of_matrices() -> None:
-    """A matrix without elements, zeros like a matrix, and AddN as gradients build it."""
+    """Matrices without elements, zeros like a matrix, and AddN for gradients are tested."""
     a = _matrix(_INDICES, [1.0, 2.0, 3.0])
     zeros = R.SparseMatrixZeros(dense_shape=np.array([3, 4]), type=tf.float32)
     assert tf.Session().run(R.SparseMatrixNNZ(sparse_matrix=zeros)) == 0
@@ -130,7 +130,7 @@ def test_zeros_and_sums_of_matrices() -> None:
 
 
 def test_a_matrix_used_twice_has_the_sum_of_both_gradients() -> None:
-    """AddN of matrices."""
+    """Both gradients are added by AddN."""
     v = tf.constant([1.0, 2.0, 3.0])
     a = _matrix(_INDICES, v)
     b = tf.constant(np.arange(8.0, dtype=np.float32).reshape(4, 2))
@@ -142,7 +142,7 @@ def test_a_matrix_used_twice_has_the_sum_of_both_gradients() -> None:
 
 
 def test_large_products_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row with more elements than a piece, and empty rows, change nothing."""
+    """A row with more elements than a piece, and empty rows, have no effect."""
     rng = np.random.RandomState(1)
     dense = rng.randint(-3, 4, (20, 30)) * (rng.rand(20, 30) < 0.4)
     dense[[0, 7, 19]] = 0
@@ -156,7 +156,7 @@ def test_large_products_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_factor_times_its_adjoint_is_the_matrix_in_the_order_given() -> None:
-    """Random complex matrices, with the order of least degree."""
+    """Complex matrices are factored in the order of minimum degree."""
     rng = np.random.RandomState(2)
     half = np.where(rng.rand(40, 40) < 0.06, rng.randn(40, 40) + 1j * rng.randn(40, 40), 0)
     dense = half + half.conj().T + np.eye(40) * 40
@@ -172,7 +172,7 @@ def test_a_factor_times_its_adjoint_is_the_matrix_in_the_order_given() -> None:
 
 
 def test_the_order_keeps_factors_sparse() -> None:
-    """An arrow of which the tip comes first fills up; in the order of least degree it does not."""
+    """An arrow matrix fills up with its tip first, and not in the order of minimum degree."""
     n = 50
     arrow = [[0, i] for i in range(n)] + [[i, j] for i in range(1, n) for j in (0, i)]
     values = np.array([float(n) if i == j else 1.0 for i, j in arrow])
@@ -194,14 +194,14 @@ def test_an_order_without_all_rows_is_refused(order: list[int]) -> None:
 
 
 def test_elements_of_mixed_batches_are_refused() -> None:
-    """TensorFlow's answer is what lies in memory."""
+    """TensorFlow returns uninitialized memory."""
     a = _matrix([[1, 0, 0], [0, 0, 0]], [1.0, 2.0], (2, 2, 2))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"use tf\.sparse\.reorder"):
         _dense(a)
 
 
 def test_sizes_are_checked_before_anything_is_allocated() -> None:
-    """Rows and columns that no int32 counts, and negative ones."""
+    """Sizes beyond int32, and negative ones, are refused."""
     sizes = tf.placeholder(tf.int64, [2])
     zeros = R.SparseMatrixNNZ(sparse_matrix=R.SparseMatrixZeros(dense_shape=sizes, type=tf.float32))
     for wrong, message in (
@@ -214,18 +214,18 @@ def test_sizes_are_checked_before_anything_is_allocated() -> None:
 
 
 def test_other_variants_are_no_matrices() -> None:
-    """Nothing is known of them when the graph is built, and the run says what was found."""
+    """They are unknown when the graph is built, and the error says what was found."""
     with pytest.raises(ValueError, match="Unable to access shape and type info from variant input"):
         R.SparseMatrixNNZ(sparse_matrix=R.EmptyTensorMap())
     a = _matrix(_INDICES, [1.0, 2.0, 3.0])
     count = R.SparseMatrixNNZ(sparse_matrix=a)
     other = tf.Session().run(R.EmptyTensorMap())
-    with pytest.raises(tf.errors.InvalidArgumentError, match="no scalar that holds a CSRSparse"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not a scalar that holds a CSRSparse"):
         tf.Session().run(count, {a: other})
 
 
 def test_loops_and_branches_pass_matrices_on() -> None:
-    """What is known of a matrix goes with it through tf.cond."""
+    """Static information of a matrix passes tf.cond."""
     a = _matrix(_INDICES, [1.0, 2.0, 3.0])
     turned = tf.cond(
         tf.constant(True), lambda: R.SparseMatrixMul(a=a, b=2.0), lambda: tf.identity(a)

@@ -29,7 +29,7 @@ def _assignment() -> None:
     x, y = normal(2, 3), normal(2, 3, seed=1)
     _add(
         sweep(f"{NUMBERS} bool string", "Assign", [1, 2], [3, 4]),
-        # The gradient's graph has no variable without a value.
+        # The graph of the gradient has no uninitialized variable.
         checked(op("Assign", Uninitialized("float32", (2, 3)), x), gradient=False),
         op("Assign", np.float32(1), np.float32(2)),
         op("Assign", x, normal(3), error="lhs shape= \\[2,3\\] rhs shape= \\[3\\]|rank"),

@@ -1,4 +1,4 @@
-"""What an update leaves behind in a variable when one of its indices is out of range."""
+"""The contents of a variable after an update with an index out of range."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.ops.samples import Resource, Sample
 from tfnb.core import dtypes, errors, op_registry
 
 _OPERATIONS = "Update Add Sub Mul Div Min Max"
-# TensorFlow looks at an index of these when its turn comes; of the others, at all of them first.
+# TensorFlow checks each index of these when it is reached; for the others, it checks all first.
 _ROW_BY_ROW = "AdagradDA Ftrl FtrlV2 Momentum ProximalAdagrad ProximalGradientDescent"
 _ALL_FIRST = "Adadelta Adagrad AdagradV2 CenteredRMSProp RMSProp"
 
 
 def _changed(op_type: str, shape: tuple[int, ...], indices: list[int]) -> list[list[bool]]:
-    """Which rows of each variable are others after the op failed."""
+    """Return which rows of each variable have changed after the op failed."""
     inputs: list[Any] = []
     for arg in op_registry.get(op_type).op_def.inputs:
         if arg.is_ref or arg.type == dtypes.resource:
@@ -43,7 +43,7 @@ def _changed(op_type: str, shape: tuple[int, ...], indices: list[int]) -> list[l
 @pytest.mark.parametrize("prefix", ["", "Resource"])
 @pytest.mark.parametrize("operation", _OPERATIONS.split())
 def test_rows_before_the_wrong_index_are_scattered(prefix: str, operation: str) -> None:
-    """A scattering op goes from row to row, and stops at an index without a row."""
+    """A scattering op proceeds by rows, and stops at an invalid index."""
     found = _changed(f"{prefix}Scatter{operation}", (4,), [0, 1, 9, 2])
     assert found == [[True, True, False, False]]
 
@@ -51,7 +51,7 @@ def test_rows_before_the_wrong_index_are_scattered(prefix: str, operation: str) 
 @pytest.mark.parametrize("prefix", ["", "Resource"])
 @pytest.mark.parametrize("operation", ["Update", "Add", "Sub", "Min", "Max"])
 def test_coordinates_inside_are_scattered(prefix: str, operation: str) -> None:
-    """Scattering at coordinates writes all that have a place before it complains of the others."""
+    """Scattering at coordinates writes all valid ones before it raises the error."""
     found = _changed(f"{prefix}ScatterNd{operation}", (4, 2), [0, 9, 2])
     assert found == [[True, False, True, False]]
 
@@ -59,7 +59,7 @@ def test_coordinates_inside_are_scattered(prefix: str, operation: str) -> None:
 @pytest.mark.parametrize("prefix", ["", "Resource"])
 @pytest.mark.parametrize("rule", _ROW_BY_ROW.split())
 def test_rows_before_the_wrong_index_are_trained(prefix: str, rule: str) -> None:
-    """Optimizers that go from row to row have changed those before the wrong index."""
+    """Optimizers that proceed by rows have changed those before the invalid index."""
     found = _changed(f"{prefix}SparseApply{rule}", (4, 2), [0, 1, 9, 2])
     assert found[0] == [True, True, False, False]
     assert all(rows in ([False] * 4, found[0]) for rows in found)
@@ -68,12 +68,12 @@ def test_rows_before_the_wrong_index_are_trained(prefix: str, rule: str) -> None
 @pytest.mark.parametrize("prefix", ["", "Resource"])
 @pytest.mark.parametrize("rule", _ALL_FIRST.split())
 def test_no_row_is_trained(prefix: str, rule: str) -> None:
-    """Optimizers that look at all indices first leave everything as it was."""
+    """Optimizers that check all indices first change nothing."""
     found = _changed(f"{prefix}SparseApply{rule}", (4, 2), [0, 1, 9, 2])
     assert found == [[False] * 4] * len(found)
 
 
 def test_a_rule_for_resources_only_goes_from_row_to_row() -> None:
-    """That of Keras's momentum, too."""
+    """This also holds for Keras's momentum."""
     found = _changed("ResourceSparseApplyKerasMomentum", (4, 2), [0, 1, 9, 2])
     assert found == [[True, True, False, False]] * 2

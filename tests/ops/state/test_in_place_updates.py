@@ -1,4 +1,4 @@
-"""The rules that write over their arrays do, to the last bit, what the plain ones do."""
+"""Update rules that write in place give the bits of the plain ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPTIONS: list[tuple[str, int, list[float], dict[str, Any]]] = [
 def _apply(
     name: str, num_slots: int, numbers: list[float], attrs: dict[str, Any], grad: Any, is_ref: bool
 ) -> list[Any]:
-    """The variable and its slots after two steps."""
+    """Return the variable and its slots after two steps."""
     with tf.Graph().as_default(), tf.Session() as session:
         rng = np.random.default_rng(1)
         cells = [
@@ -63,7 +63,7 @@ def test_written_over_or_replaced(
     dtype: str,
     shape: tuple[int, ...],
 ) -> None:
-    """Variables of all sizes, one tile or many, with a gradient that is not a number somewhere."""
+    """Variables have all sizes, in one tile or many, with a NaN in a gradient."""
     grad = np.random.default_rng(0).standard_normal(shape).astype(dtype)
     grad.reshape(-1)[1:2], grad.reshape(-1)[2:3] = np.nan, np.inf
     got = _apply(name, num_slots, numbers, attrs, grad, is_ref)
@@ -73,8 +73,8 @@ def test_written_over_or_replaced(
         np.testing.assert_array_equal(one, other)
 
 
-def test_who_read_a_variable_keeps_what_was_read() -> None:
-    """An update in place does not reach a value that was fetched before."""
+def test_a_value_that_was_read_survives_an_update_in_place() -> None:
+    """An update in place does not change a value that was fetched before."""
     with tf.Graph().as_default(), tf.Session() as session:
         variable = tf.Variable(np.zeros(40_000, "f4"), use_resource=True)
         step = tf.train.GradientDescentOptimizer(1.0).apply_gradients(
@@ -88,7 +88,7 @@ def test_who_read_a_variable_keeps_what_was_read() -> None:
 
 
 def test_a_gradient_that_is_the_variable_itself() -> None:
-    """var -= 1 * var gives zero everywhere, in all tiles."""
+    """var -= 1 * var gives zero in all tiles."""
     with tf.Graph().as_default(), tf.Session() as session:
         variable = tf.Variable(np.ones(100_000, "f4"), use_resource=True)
         step = tf.train.GradientDescentOptimizer(1.0).apply_gradients(

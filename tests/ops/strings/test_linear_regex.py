@@ -1,4 +1,4 @@
-"""The machine finds what Python's re finds, in time that is linear in the text."""
+"""The matcher finds what Python's re finds, in time linear in the text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATTERNS = (
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_matches_are_those_of_re(pattern: str) -> None:
-    """Spans and groups, searched from anywhere, and of the whole text."""
+    """Spans and groups are compared, searching from any position, and matching the whole text."""
     quick = re.compile(pattern)
     slow = _Machine(re._parser.parse(pattern), quick.groups)  # type: ignore[attr-defined]
     numbers = random.Random(1)
@@ -44,7 +44,7 @@ def test_matches_are_those_of_re(pattern: str) -> None:
     "pattern", [r"(a+)+$", r"(a|aa)+$", r"(a*)*b", r"([a-z]+)*=", r"(.*)(.*)(.*)(.*)(.*)y"]
 )
 def test_patterns_made_to_hurt_are_answered(pattern: str) -> None:
-    """What re would try for longer than the universe is old."""
+    """Patterns with exponential time in re are matched."""
     compiled = compile_pattern(pattern)
     text = "a" * 300 + "!"
     assert compiled.fullmatch(text) is None
@@ -53,14 +53,14 @@ def test_patterns_made_to_hurt_are_answered(pattern: str) -> None:
 
 
 def test_quick_patterns_stay_with_re() -> None:
-    """A match of re is an object of re."""
+    """Simple patterns are matched by re."""
     found = compile_pattern(r"\w+@\w+").search("mail me@there now")
     assert isinstance(found, re.Match)
     assert isinstance(BoundedPattern("a").fullmatch("a"), re.Match)
 
 
 def test_counts_within_counts_are_limited() -> None:
-    """Together at most 1000, as in RE2."""
+    """Nested counts multiply to at most 1000, as in RE2."""
     with pytest.raises(PatternError, match=r"invalid repetition size: \{1000\}"):
         compile_pattern("((a{1000}){1000}){1000}")
     assert compile_pattern("(a{10}){100}").fullmatch("a" * 1000) is not None
@@ -84,7 +84,7 @@ def test_counts_within_counts_are_limited() -> None:
 def test_a_loop_of_what_may_be_empty_gives_what_tensorflow_gives(
     pattern: str, text: str, replaced: str
 ) -> None:
-    """An empty round changes no group, and is not taken where another one is possible."""
+    """An empty iteration changes no group, and is not taken if another one is possible."""
     with tf.Graph().as_default(), tf.Session() as sess:
         for size in (1, 7):  # short texts and long ones
             found = sess.run(tf.strings.regex_replace("\n".join([text] * size), pattern, r"<\1>"))
@@ -104,7 +104,7 @@ def test_a_loop_of_what_may_be_empty_gives_what_tensorflow_gives(
     ],
 )
 def test_a_thousand_groups_in_each_other_are_read(inside: str, end: str, replaced: bytes) -> None:
-    """In a thread, too; Python's stack has as much room afterwards as before."""
+    """Nested groups are parsed in a thread, and the stack limit is restored."""
     before = sys.getrecursionlimit()
     pattern = inside * 1000 + "a" + end * 1000
     found: list[object] = []
@@ -126,7 +126,7 @@ def test_a_thousand_groups_in_each_other_are_read(inside: str, end: str, replace
 @pytest.mark.slow
 @pytest.mark.parametrize("inside", ["(", "(?i:", "(?i:(?-i)", "(a|"])
 def test_groups_nested_without_end_are_refused(inside: str) -> None:
-    """By an error, not by the end of the process; what is not refused is matched."""
+    """Too deep nesting is an error and does not end the process; accepted patterns are matched."""
     with pytest.raises(PatternError, match="groups are nested deeper than"):
         compile_pattern(inside * 4001 + "a" + ")*" * 4001)
     compiled = compile_pattern(inside * 4000 + "a" + ")*" * 4000)

@@ -1,4 +1,4 @@
-"""``tfnb.testing.register_test_ops``: TensorFlow's test-only ops, there on request."""
+"""``tfnb.testing.register_test_ops``: TensorFlow's test-only ops, on request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINES = {
 
 
 def test_they_are_there_only_on_request() -> None:
-    """And go at the end of the block."""
+    """The ops are removed at the end of the block."""
     assert op_registry.find("FloatInput") is None
     with tf.testing.register_test_ops() as ops:
         assert op_registry.find("FloatInput") is not None
@@ -35,7 +35,7 @@ def test_their_definitions_are_tensorflows() -> None:
 
 
 def test_graphs_of_them_are_built_written_and_read() -> None:
-    """But not run: they have no kernel."""
+    """They cannot run, because they have no kernel."""
     with tf.testing.register_test_ops() as ops, tf.Graph().as_default() as graph:
         number = ops["IntOutput"](name="number")
         ops["IntInput"](number, name="sink")
@@ -55,7 +55,7 @@ def test_graphs_of_them_are_built_written_and_read() -> None:
 
 
 def test_what_others_registered_is_left_alone() -> None:
-    """A second call adds nothing, and takes nothing back."""
+    """A second call adds and removes nothing."""
     with tf.testing.register_test_ops():
         with tf.testing.register_test_ops() as second:
             assert second.names == ()

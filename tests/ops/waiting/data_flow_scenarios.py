@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _flow(tf: Any) -> Any:
-    """The classes that are no public names."""
+    """Classes without public names."""
     if "tensorflow" in tf.__name__:
         from tensorflow.python.ops import data_flow_ops
 
@@ -257,7 +257,7 @@ def _accumulated(reduction: str) -> Callable[[Any, Any], Any]:
         for number in range(3):
             sess.run(put, {x: [number, 2 * number], step: 0})
         seen = [sess.run(acc.num_accumulated()), sess.run(take)]
-        # The step has grown: what is older is dropped.
+        # The step is larger now, so that older gradients are dropped.
         sess.run(put, {x: [9, 9], step: 0})
         seen.append(sess.run(acc.num_accumulated()))
         sess.run(put, {x: [9, 9], step: 1})
@@ -389,7 +389,7 @@ def _barriers(tf: Any, sess: Any) -> Any:
         put(first, ["d"], [5.0]),
         put(second, ["d"], [[5, 6]]),
         put(second, ["a"], [[1, 1]]),
-        # Keys of one insertion have no promised order.
+        # The order of the keys of one insertion is unspecified.
         put(first, ["e"], [5.0]),
         put(first, ["f"], [6.0]),
         put(second, ["e"], [[5, 5]]),
@@ -562,7 +562,7 @@ def _synchronous_steps(tf: Any, sess: Any) -> Any:
     seen = [sess.run(train) for _ in range(2)]
     has_moved = sess.run(step) >= 1
     coordinator.request_stop()
-    # Only this ends the chief, which waits for gradients.
+    # Only close ends the chief, which waits for gradients.
     sess.close()
     coordinator.join()
     return [len(seen), has_moved]

@@ -1,8 +1,8 @@
-"""Queues and input pipelines, to be built and run with TensorFlow and with tfnb alike.
+"""Queues and input pipelines, built and run in the same way with TensorFlow and with tfnb.
 
-A program of ``GRAPHS`` builds into the default graph; all its nodes are compared, or the error that
-it ends with. A program of ``RUNS`` gets a session as well, and gives what it saw as lists and
-numbers. ``scripts/oracle/pipelines.py`` stores what TensorFlow makes of them.
+A program of ``GRAPHS`` builds into the default graph; all its nodes are compared, or its error. A
+program of ``RUNS`` also gets a session, and returns its observations as lists and numbers.
+``scripts/oracle/pipelines.py`` stores TensorFlow's results.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ RUNS: dict[str, Callable[[Any, Any], Any]] = {}
 
 
 def graph(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A program whose nodes are compared."""
+    """Register a program whose nodes are compared."""
     GRAPHS[program.__name__.removeprefix("_")] = program
     return program
 
 
 def run(program: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A program whose answer is compared."""
+    """Register a program whose observations are compared."""
     RUNS[program.__name__.removeprefix("_")] = program
     return program
 
@@ -41,7 +41,7 @@ def nodes_of(built: Any) -> dict[str, list[Any]]:
             node.op,
             list(node.input),
             node.device,
-            # TensorFlow 2 marks whatever somebody depends on by hand.
+            # TensorFlow 2 marks nodes with manual control dependencies.
             {
                 key: " ".join(str(value).split())
                 for key, value in sorted(node.attr.items())
@@ -53,7 +53,7 @@ def nodes_of(built: Any) -> dict[str, list[Any]]:
 
 
 def collections_of(built: Any) -> dict[str, list[str]]:
-    """The names of what is in the graph's collections; of queue runners their description."""
+    """Return the names in the graph's collections; for queue runners their description."""
     return {
         key: [
             " ".join(str(item.to_proto()).split())
@@ -62,16 +62,16 @@ def collections_of(built: Any) -> dict[str, list[str]]:
             for item in built.get_collection(key)
         ]
         for key in sorted(built.get_all_collection_keys())
-        # Critical sections keep objects that are no part of a graph.
+        # Critical sections keep objects that are not part of a graph.
         if not key.startswith(("_", "critical_section"))
     }
 
 
 def described_error(error: BaseException) -> list[str]:
-    """Class and first line; numbers that a process counts up are left out."""
+    """Return class and first line of an error, without numbers of the process's counter."""
     text = getattr(error, "message", None) or str(error)
     lines = text.split("\n")
-    # TensorFlow puts where the node was made before the message, and the node after it.
+    # TensorFlow puts the place of the node before the message, and the node after it.
     places = [place for place, line in enumerate(lines) if "[[{{node" in line]
     text = lines[places[0] - 1 if places and places[0] else 0].split(" [[{{")[0]
     text = re.sub(r"\b_\d+_", "_N_", text)
@@ -80,7 +80,7 @@ def described_error(error: BaseException) -> list[str]:
 
 
 def answer_of_graph(tf: Any, program: Callable[[Any], Any]) -> dict[str, Any]:
-    """What a program of ``GRAPHS`` builds."""
+    """Return what a program of ``GRAPHS`` builds."""
     with tf.Graph().as_default() as built:
         tf.set_random_seed(5)
         try:
@@ -95,7 +95,7 @@ def answer_of_graph(tf: Any, program: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def described(result: Any) -> Any:
-    """Names, types and shapes of tensors, in their structure."""
+    """Return names, types and shapes of tensors, in their structure."""
     if isinstance(result, dict):
         return {key: described(result[key]) for key in sorted(result)}
     if isinstance(result, (list, tuple)):
@@ -108,7 +108,7 @@ def described(result: Any) -> Any:
 
 
 def answer_of_run(tf: Any, program: Callable[[Any, Any], Any]) -> Any:
-    """What a program of ``RUNS`` sees."""
+    """Return the observations of a program of ``RUNS``."""
     with tf.Graph().as_default(), tf.Session() as sess:
         return plain(attempt(tf, lambda: program(tf, sess)))
 
@@ -127,7 +127,7 @@ def plain(value: Any) -> Any:
 
 
 def attempt(tf: Any, act: Callable[[], Any]) -> Any:
-    """What ``act`` gives, or the error it ends with."""
+    """Return the result of ``act``, or its error."""
     try:
         return act()
     except (tf.errors.OpError, ValueError, TypeError, RuntimeError) as error:
@@ -300,7 +300,7 @@ def _priorities(tf: Any, sess: Any) -> Any:
     put = queue.enqueue_many([np.int64(keys), [f"v{i}" for i in range(len(keys))]])
     sess.run(put)
     sess.run(put)
-    # Elements of one priority have no promised order.
+    # The order of elements of one priority is unspecified.
     first = sess.run(queue.dequeue())
     priorities, values = sess.run(queue.dequeue_many(15))
     return [first, priorities, sorted(values.tolist())]

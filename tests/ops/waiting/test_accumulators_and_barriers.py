@@ -29,7 +29,7 @@ def sess() -> Iterator[Any]:
 
 
 def test_a_take_waits_for_gradients_of_another_thread(sess: Any) -> None:
-    """It goes on when there are enough."""
+    """The step continues when another thread has applied enough gradients."""
     acc = tf.ConditionalAccumulator(tf.float32, [2])
     put, take, got = acc.apply_grad([2.0, 4.0]), acc.take_grad(2), []
     thread = threading.Thread(target=lambda: got.append(sess.run(take).tolist()))
@@ -41,7 +41,7 @@ def test_a_take_waits_for_gradients_of_another_thread(sess: Any) -> None:
 
 
 def test_takes_are_served_in_the_order_they_came() -> None:
-    """A small one does not pass a large one; a cancelled one takes nothing."""
+    """A small request does not overtake a large one; a cancelled one takes nothing."""
     acc = DenseAccumulator("a", dtypes.float32, TensorShape([]), is_mean=False)
     first, second = CancellationManager(), CancellationManager()
     heard: list[Any] = []
@@ -57,7 +57,7 @@ def test_takes_are_served_in_the_order_they_came() -> None:
 
 
 def test_gradients_of_unknown_shape_agree_with_each_other(sess: Any) -> None:
-    """A refused gradient does not count."""
+    """A refused gradient is not counted."""
     acc = tf.ConditionalAccumulator(tf.float32)
     x, step = tf.placeholder(tf.float32), tf.placeholder(tf.int64)
     put = acc.apply_grad(x, step)
@@ -70,7 +70,7 @@ def test_gradients_of_unknown_shape_agree_with_each_other(sess: Any) -> None:
 
 
 def test_the_first_kind_of_accumulator_has_a_reference(sess: Any) -> None:
-    """Old graphs hold it; an op for another dtype or kind is refused."""
+    """Old graphs contain it; an op of another dtype or kind is refused."""
     ops = tf.raw_ops
     acc = ops.ConditionalAccumulator(dtype=tf.int32, shape=[2], shared_name="a")
     sess.run(ops.AccumulatorApplyGradient(handle=acc, local_step=0, gradient=[-3, 4]))
@@ -84,8 +84,8 @@ def test_the_first_kind_of_accumulator_has_a_reference(sess: Any) -> None:
     assert sess.run(acc).tolist() == [b"localhost", b"a"]
 
 
-def test_a_barrier_makes_who_takes_wait(sess: Any) -> None:
-    """One thread serves both in one step."""
+def test_a_take_from_a_barrier_waits(sess: Any) -> None:
+    """Insertion and removal in one step run in one thread."""
     barrier = Barrier(tf.int32, shapes=((),))
     taken, _ = sess.run([barrier.take_many(2), barrier.insert_many(0, ["a", "b"], [1, 2])])
     assert taken.keys.tolist() == [b"a", b"b"]
@@ -93,7 +93,7 @@ def test_a_barrier_makes_who_takes_wait(sess: Any) -> None:
 
 
 def test_a_cancelled_take_leaves_the_elements() -> None:
-    """The barrier keeps them."""
+    """The elements stay in the barrier."""
     barrier = barrier_ops.Barrier("b", [dtypes.int32], [TensorShape([])])
     manager, heard = CancellationManager(), []
     barrier.take_many(2, False, heard.append, manager)
@@ -104,7 +104,7 @@ def test_a_cancelled_take_leaves_the_elements() -> None:
 
 
 def test_a_component_of_another_shape_is_refused(sess: Any) -> None:
-    """The key keeps what it has; each key has one value."""
+    """The key keeps its components, and each component has one value."""
     barrier = Barrier((tf.int32, tf.int32), shapes=((), (2,)))
     x = tf.placeholder(tf.int32)
     sess.run(barrier.insert_many(0, ["a"], [1]))
@@ -119,7 +119,7 @@ def test_a_component_of_another_shape_is_refused(sess: Any) -> None:
 
 
 def test_shapes_of_a_barrier_are_known_and_hold_elements() -> None:
-    """Partial and empty shapes are refused while building."""
+    """Partial and empty shapes are refused when the graph is built."""
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="All shapes must be fully defined"):
             Barrier(tf.int32, shapes=([None],))
@@ -128,7 +128,7 @@ def test_shapes_of_a_barrier_are_known_and_hold_elements() -> None:
 
 
 def test_a_step_that_stands_still_says_what_it_waits_for() -> None:
-    """The accumulator or barrier and what it holds."""
+    """The error names the accumulator or barrier and its contents."""
     with tf.Graph().as_default(), tf.Session() as session:
         acc = tf.ConditionalAccumulator(tf.float32, [2], name="a", shared_name="acc")
         barrier = Barrier((tf.int32, tf.int32), shapes=((), ()), shared_name="b")

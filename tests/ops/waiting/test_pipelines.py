@@ -1,6 +1,6 @@
-"""Queues and input pipelines are built, and answer, as TensorFlow's.
+"""Queues and input pipelines are built, and run, as in TensorFlow.
 
-The programs stand in pipeline_scenarios.py and data_flow_scenarios.py, TensorFlow's answers in
+The programs are in pipeline_scenarios.py and data_flow_scenarios.py, TensorFlow's answers in
 golden/pipelines.json.
 """
 
@@ -22,13 +22,13 @@ _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 @pytest.mark.parametrize("name", sorted(GRAPHS))
 def test_pipeline_is_built_as_in_tensorflow(name: str) -> None:
-    """The same nodes, attributes, collections, results and errors."""
+    """Nodes, attributes, collections, results and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_graph(tf, GRAPHS[name])))
     assert _ANSWERS[name] == actual
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
 def test_pipeline_answers_as_in_tensorflow(name: str) -> None:
-    """The same values and errors."""
+    """Values and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_run(tf, RUNS[name])))
     assert _ANSWERS[f"run:{name}"] == actual

@@ -1,4 +1,4 @@
-"""Queues: order, waiting, closing, batches, and several names for one queue."""
+"""Queues: order, waiting, closing, batches, and shared names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sess():
 
 
 def test_elements_come_out_in_the_order_they_went_in(sess):
-    """First in, first out; the size counts."""
+    """The size is updated, too."""
     queue = tf.FIFOQueue(10, [tf.int32, tf.string], shapes=[[], []])
     x, s = tf.placeholder(tf.int32, []), tf.placeholder(tf.string, [])
     put = queue.enqueue([x, s])
@@ -34,7 +34,7 @@ def test_elements_come_out_in_the_order_they_went_in(sess):
 
 
 def test_a_dequeue_waits_for_an_enqueue_of_the_same_step(sess):
-    """One thread serves both."""
+    """One thread runs both."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     assert sess.run([queue.dequeue(), queue.enqueue(3.0)])[0] == 3.0
 
@@ -51,7 +51,7 @@ def test_a_dequeue_waits_for_another_thread(sess):
 
 
 def test_a_closed_queue_gives_what_is_left_and_then_ends(sess):
-    """OutOfRange for whoever wants more, Cancelled for whoever puts in."""
+    """OutOfRangeError is raised for dequeues, CancelledError for enqueues."""
     queue = tf.FIFOQueue(10, tf.float32, shapes=[[]])
     sess.run(queue.enqueue_many([[1.0, 2.0, 3.0]]))
     sess.run(queue.close())
@@ -69,8 +69,8 @@ def test_a_closed_queue_gives_what_is_left_and_then_ends(sess):
         sess.run(queue.enqueue(1.0))
 
 
-def test_closing_can_cancel_those_who_wait_to_put_in(sess):
-    """A full queue, a waiting enqueue, close(cancel_pending_enqueues=True)."""
+def test_closing_can_cancel_waiting_enqueues(sess):
+    """close(cancel_pending_enqueues=True) ends a waiting enqueue into a full queue."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     put = queue.enqueue(1.0)
     sess.run(put)
@@ -90,7 +90,7 @@ def test_closing_can_cancel_those_who_wait_to_put_in(sess):
 
 
 def test_more_elements_than_fit_wait_for_room(sess):
-    """enqueue_many of four into a queue of two, while they are taken out."""
+    """enqueue_many of four into a queue of two waits until elements are taken."""
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     put, take, got = queue.enqueue_many([[1, 2, 3, 4]]), queue.dequeue_many(4), []
     thread = threading.Thread(target=lambda: got.append(sess.run(take).tolist()))
@@ -101,7 +101,7 @@ def test_more_elements_than_fit_wait_for_room(sess):
 
 
 def test_a_padding_queue_pads_with_zeros(sess):
-    """Rows of different lengths in one batch."""
+    """Rows of different lengths make one batch."""
     queue = tf.PaddingFIFOQueue(10, tf.int32, shapes=[[None]])
     x = tf.placeholder(tf.int32, [None])
     put = queue.enqueue(x)
@@ -111,7 +111,7 @@ def test_a_padding_queue_pads_with_zeros(sess):
 
 
 def test_a_priority_queue_gives_the_lowest_first(sess):
-    """Equal priorities in the order they came."""
+    """Equal priorities keep their order."""
     queue = tf.PriorityQueue(10, tf.string, shapes=[[]])
     sess.run(queue.enqueue_many([np.int64([3, 1, 2, 1]), [b"c", b"a", b"b", b"a2"]]))
     priorities, values = sess.run(queue.dequeue_many(4))
@@ -120,7 +120,7 @@ def test_a_priority_queue_gives_the_lowest_first(sess):
 
 
 def test_a_shuffle_queue_gives_every_element_once(sess):
-    """And keeps min_after_dequeue inside while it is open."""
+    """min_after_dequeue elements stay inside while the queue is open."""
     queue = tf.RandomShuffleQueue(20, 5, tf.int32, shapes=[[]], seed=3)
     sess.run(queue.enqueue_many([list(range(10))]))
     first = sess.run(queue.dequeue_many(5)).tolist()
@@ -130,7 +130,7 @@ def test_a_shuffle_queue_gives_every_element_once(sess):
 
 
 def test_two_ops_with_one_shared_name_are_one_queue(sess):
-    """Another capacity is refused."""
+    """A different capacity is refused."""
     one = tf.FIFOQueue(3, tf.int32, shapes=[[]], shared_name="sq")
     same = tf.FIFOQueue(3, tf.int32, shapes=[[]], shared_name="sq")
     other = tf.FIFOQueue(4, tf.int32, shapes=[[]], shared_name="sq")
@@ -144,7 +144,7 @@ def test_two_ops_with_one_shared_name_are_one_queue(sess):
 
 
 def test_a_batch_needs_shapes(sess):
-    """dequeue_many of a queue without shapes."""
+    """dequeue_many of a queue without shapes is refused."""
     queue = tf.FIFOQueue(3, tf.int32)
     sess.run(queue.enqueue(1))
     with pytest.raises(tf.errors.InvalidArgumentError, match="to have specified shapes"):
@@ -152,7 +152,7 @@ def test_a_batch_needs_shapes(sess):
 
 
 def test_names_make_elements_dicts(sess):
-    """Wrong keys are refused while the graph is built."""
+    """Wrong keys are refused when the graph is built."""
     queue = tf.FIFOQueue(3, [tf.int32, tf.float32], shapes=[[], []], names=["i", "f"])
     sess.run(queue.enqueue({"i": 1, "f": 2.0}))
     assert sess.run(queue.dequeue()) == {"i": 1, "f": 2.0}
@@ -160,8 +160,8 @@ def test_names_make_elements_dicts(sess):
         queue.enqueue({"i": 1, "g": 2.0})
 
 
-def test_a_close_comes_after_those_who_wait_to_put_in():
-    """The enqueue before it still happens; the one after it does not."""
+def test_a_close_comes_after_waiting_enqueues():
+    """An enqueue that waits before the close succeeds; a later one is refused."""
     queue = Queue("q", [dtypes.int32], [], 1)
     manager, heard = CancellationManager(), []
 
@@ -187,7 +187,7 @@ def test_a_close_comes_after_those_who_wait_to_put_in():
 
 
 def test_a_waiting_close_is_cancelled_with_its_step():
-    """The queue stays open."""
+    """The queue then stays open."""
     queue = Queue("q", [dtypes.int32], [], 1)
     manager, heard = CancellationManager(), []
     queue.enqueue([(np.int32(1),), (np.int32(2),)], lambda _: None, CancellationManager())
@@ -198,7 +198,7 @@ def test_a_waiting_close_is_cancelled_with_its_step():
 
 
 def test_the_number_of_elements_wanted_is_a_scalar(sess):
-    """A vector is an error, not a crash."""
+    """A vector is refused."""
     queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
     n = tf.placeholder(tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="n must be a scalar"):
@@ -206,7 +206,7 @@ def test_the_number_of_elements_wanted_is_a_scalar(sess):
 
 
 def test_a_queue_may_pass_for_one_of_the_first_version(sess):
-    """FakeQueue turns the handle into a reference."""
+    """FakeQueue converts the handle to a reference."""
     queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
     old = tf.raw_ops.FakeQueue(resource=queue.queue_ref)
     sess.run(tf.raw_ops.QueueEnqueue(handle=old, components=[tf.constant(4)]))
@@ -214,7 +214,7 @@ def test_a_queue_may_pass_for_one_of_the_first_version(sess):
 
 
 def test_two_steps_that_are_first_to_use_a_queue_use_the_same_one(sess):
-    """However they run into each other."""
+    """Concurrent first steps create one queue."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:

@@ -1,4 +1,4 @@
-"""Staging areas and critical sections: waiting, order, limits, and failures inside."""
+"""Staging areas and critical sections: waiting, order, limits, and errors inside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sess() -> Iterator[Any]:
 
 
 def test_a_get_waits_for_a_put_of_the_same_step(sess: Any) -> None:
-    """One thread serves both; the same by key."""
+    """One thread runs both; maps do the same by key."""
     area, by_key = StagingArea([tf.int32]), MapStagingArea([tf.int32])
     key = tf.constant(7, tf.int64)
     found = sess.run([area.get(), area.put([tf.constant(3)])])
@@ -41,8 +41,8 @@ def _note(heard: list[Any], what: Any, _: Any) -> None:
     heard.append(what)
 
 
-def test_a_full_area_makes_who_puts_in_wait() -> None:
-    """By number and by bytes; whoever takes out lets the next one in."""
+def test_a_put_into_a_full_area_waits() -> None:
+    """Limits are numbers and bytes; a get lets the next put continue."""
     for limits in ({"capacity": 1, "memory_limit": 0}, {"capacity": 0, "memory_limit": 6}):
         area, manager, heard = StagingBuffer("area", **limits), CancellationManager(), []
         for number in (1, 2, 3):
@@ -56,7 +56,7 @@ def test_a_full_area_makes_who_puts_in_wait() -> None:
 
 
 def test_a_cancelled_get_takes_nothing() -> None:
-    """Whoever waits is told; the next put stays inside."""
+    """The waiting get raises an error; the next element stays inside."""
     area, manager, heard = StagingBuffer("area", 0, 0), CancellationManager(), []
     area.get(heard.append, manager)
     manager.start_cancel()
@@ -66,7 +66,7 @@ def test_a_cancelled_get_takes_nothing() -> None:
 
 
 def test_a_waiting_get_ends_with_its_session() -> None:
-    """Closing cancels it."""
+    """Closing the session cancels it."""
     caught: list[BaseException] = []
     started = threading.Event()
 
@@ -89,7 +89,7 @@ def test_a_waiting_get_ends_with_its_session() -> None:
 
 
 def test_a_failure_inside_a_critical_section_lets_others_in(sess: Any) -> None:
-    """The lock goes with the step."""
+    """The lock is released with the step."""
     section = tf.CriticalSection()
     x = tf.placeholder(tf.int32, [])
     fails = section.execute(lambda: tf.constant(1) // x)
@@ -101,7 +101,7 @@ def test_a_failure_inside_a_critical_section_lets_others_in(sess: Any) -> None:
 
 
 def test_a_critical_section_is_not_entered_twice(sess: Any) -> None:
-    """Nor may two sections share a resource unless both agree."""
+    """Two sections may share a resource only if both allow it."""
     section = tf.CriticalSection()
     with pytest.raises(ValueError, match="in which we are already running"):
         section.execute(lambda: section.execute(lambda: tf.constant(1)))
@@ -114,7 +114,7 @@ def test_a_critical_section_is_not_entered_twice(sess: Any) -> None:
 
 
 def test_limits_are_not_negative(sess: Any) -> None:
-    """And every component is put in."""
+    """Negative limits are refused, and so are missing components."""
     with pytest.raises(ValueError, match="capacity must be >= 0 and is -1"):
         StagingArea([tf.int32], capacity=-1)
     with pytest.raises(ValueError, match="Unexpected number of inputs 1 vs"):
@@ -124,7 +124,7 @@ def test_limits_are_not_negative(sess: Any) -> None:
 
 
 def test_an_index_of_a_map_is_one_of_its_components(sess: Any) -> None:
-    """Out of bounds is an error."""
+    """An index out of bounds is an error."""
     area = tf.raw_ops.MapStage(
         key=1, indices=[3], values=[tf.constant(1)], dtypes=[tf.int32], shared_name="m"
     )

@@ -1,5 +1,5 @@
-"""The command ``tfnb``: looks into model files, runs them, converts them.
+"""The command ``tfnb``: inspects, runs and converts model files.
 
-``main`` reads the arguments, ``model_file`` opens whatever holds a graph, ``summary``, ``run`` and
-``convert`` do what their commands say, ``progress`` tells of long work on standard error.
+``main`` parses the arguments, ``model_file`` opens any file with a graph, ``summary``, ``run`` and
+``convert`` implement their commands, ``progress`` reports long work on standard error.
 """

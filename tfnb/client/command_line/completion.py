@@ -1,4 +1,4 @@
-"""``tfnb completion SHELL``: what a shell needs to complete it, made of the parser."""
+"""``tfnb completion SHELL``: scripts for completion in a shell, made from the parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to have it i
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """An option: its names, what it says, the words that may follow it; None where none do."""
+    """An option: its names, its help, the words that may follow it; None if no word may follow."""
 
     names: tuple[str, ...]
     text: str
@@ -36,11 +36,11 @@ class _Command:
     name: str
     text: str
     options: tuple[_Option, ...]
-    words: tuple[str, ...]  # that may stand where no option does; files where there are none
+    words: tuple[str, ...]  # words in place of options; file names if there are none
 
 
 def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """A script for ``bash``, ``zsh`` or ``fish``; it completes options, values, files."""
+    """Return a script for ``bash``, ``zsh`` or ``fish``; it completes options, values, files."""
     commands = _commands_of(parser)
     write = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]
     return write(commands, _options_of(parser))

@@ -26,23 +26,23 @@ def convert(
     signature_key: str | None = None,
     checkpoint: str | None = None,
 ) -> int:
-    """Write a model in another form; gives the number of nodes written.
+    """Write a model in another form; return the number of nodes written.
 
-    A SavedModel, and any graph with a checkpoint, is frozen: its variables become constants,
-    and of its nodes only those stay that the outputs need. A GraphDef or a MetaGraphDef alone
-    changes its form only.
+    A SavedModel, and any graph with a checkpoint, is frozen: its variables become constants, and
+    only the nodes that the outputs need are kept. A GraphDef or a MetaGraphDef alone changes its
+    form only.
 
     Args:
         model: The model.
         target: ``.pb`` or ``.pbtxt``; ``.meta`` keeps a MetaGraphDef.
-        progress: Hears of long work.
-        outputs: Nodes of a frozen graph that are wanted; those of the signature if empty.
+        progress: Receives reports of long work.
+        outputs: The output nodes of a frozen graph; those of the signature if empty.
         signature_key: The signature; the only one if None.
         checkpoint: Where variables are restored from: a prefix, or a folder with checkpoints.
 
     Raises:
-        UsageError: The arguments make no sense.
-        ModelFileError: The model has no such part.
+        UsageError: The arguments contradict each other.
+        ModelFileError: The model does not have this part.
     """
     is_text = target.endswith((".pbtxt", ".txt"))
     if not is_text and not target.endswith((".pb", ".meta")):
@@ -56,7 +56,7 @@ def convert(
         raise UsageError("--output is for graphs that are frozen, with values for the variables")
     elif target.endswith(".meta"):
         if model.meta_graph is None:
-            raise ModelFileError(f"{model.path} is no MetaGraphDef, so that it cannot be a .meta")
+            raise ModelFileError(f"{model.path} is no MetaGraphDef: write a .pb or .pbtxt file")
         message = model.meta_graph
     else:
         message = model.graph_def
@@ -83,7 +83,7 @@ def _frozen(
     if not names:
         signature = signature_named(model, signature_key)
         if signature is None:
-            raise UsageError("--output is needed: the model has no signature that says its outputs")
+            raise UsageError("--output is needed: the model has no signature with outputs")
         names = [info.name.partition(":")[0] for info in signature.outputs.values()]
     with open_session(model, checkpoint, progress) as sess:
         with progress.phase("freezing variables"):

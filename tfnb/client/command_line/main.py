@@ -1,6 +1,7 @@
 """The arguments of the command ``tfnb``, and its exit codes.
 
-Commands that need a room above this one are handed in by ``tfnb/__main__.py``, as :class:`Command`.
+Commands that need a folder above this one are passed in by ``tfnb/__main__.py``, as
+:class:`Command`.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ USAGE = 2
 UNREADABLE = 3
 INTERRUPTED = 130
 
-_CHECKPOINT = "where variables get their values from: a prefix, or a folder with checkpoints"
+_CHECKPOINT = "checkpoint with the values of variables: a prefix, or a folder with checkpoints"
 _EPILOG = """\
 exit codes:
   0    done
   1    the model could not be loaded or run
-  2    the arguments make no sense
+  2    the arguments are not valid
   3    a file is missing, or holds no model
   130  interrupted
 """
@@ -53,13 +54,13 @@ examples:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that is written elsewhere.
+    """A command that is implemented in another folder.
 
     Attributes:
-        name: What is typed.
-        help: What it does, in a line.
+        name: The word of the command line.
+        help: Its description in one line.
         add_arguments: Adds its arguments to its parser.
-        do: Does it.
+        do: Runs the command.
     """
 
     name: str
@@ -69,32 +70,32 @@ class Command:
 
 
 def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="tfnb",
-        description="Look into TensorFlow 1 models, run them, convert them.",
+        description="Inspect, run and convert TensorFlow 1 models.",
         epilog=f"{_EXAMPLES}\n{_EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"tfnb {__version__}")
     every = argparse.ArgumentParser(add_help=False)
-    every.add_argument("--tags", help="tags of the graph of a SavedModel, with commas")
+    every.add_argument("--tags", help="tags of the graph of a SavedModel, separated by commas")
     every.add_argument("--quiet", action="store_true", help="no progress on standard error")
     every.add_argument(
         "--progress-after",
         type=float,
         default=1.0,
         metavar="SECONDS",
-        help="name what takes longer than this (default 1)",
+        help="report work that takes longer than this (default 1)",
     )
     every.add_argument("--traceback", action="store_true", help="show where an error came from")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     summary = commands.add_parser(
-        "summary", parents=[every], help="what a model takes, gives, contains and needs"
+        "summary", parents=[every], help="print inputs, outputs and contents of a model"
     )
     summary.add_argument("file", help="GraphDef, MetaGraphDef, SavedModel folder, or checkpoint")
-    summary.add_argument("--json", action="store_true", help="all of it, as JSON")
+    summary.add_argument("--json", action="store_true", help="print everything as JSON")
 
     run = commands.add_parser("run", parents=[every], help="run a model once")
     run.add_argument("file", help="GraphDef, MetaGraphDef, or the folder of a SavedModel")
@@ -107,28 +108,30 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
     )
     run.add_argument("--fetch", action="append", default=[], metavar="NAME", help="y or y:0")
     run.add_argument("-o", "--output", help=".npz, or .npy for one fetch; printed if missing")
-    run.add_argument("--signature", help="whose keys may be used as names")
+    run.add_argument("--signature", help="signature whose keys may be used as names")
     run.add_argument("--checkpoint", help=_CHECKPOINT)
     run.add_argument(
-        "--times", action="store_true", help="which types of ops took how long, on standard error"
+        "--times", action="store_true", help="print the time of each type of op on standard error"
     )
     run.add_argument(
         "--allow",
         action="append",
         default=[],
         choices=["read", "write", "file", "python", "network"],
-        help="what the graph may do to the world",
+        help="effect that the graph may have",
     )
 
     convert = commands.add_parser(
-        "convert", parents=[every], help="between .pb and .pbtxt; SavedModel to frozen graph"
+        "convert",
+        parents=[every],
+        help="convert .pb to .pbtxt or back, SavedModels to frozen graphs",
     )
     convert.add_argument("file", help="GraphDef, MetaGraphDef, or the folder of a SavedModel")
     convert.add_argument("target", help=".pb, .pbtxt or .meta")
     convert.add_argument(
         "--output", action="append", default=[], metavar="NODE", help="a node to keep when freezing"
     )
-    convert.add_argument("--signature", help="whose outputs are kept when freezing")
+    convert.add_argument("--signature", help="signature whose outputs are kept when freezing")
     convert.add_argument("--checkpoint", help=_CHECKPOINT)
     for command in commands_above:
         own = commands.add_parser(command.name, parents=[every], help=command.help)
@@ -136,7 +139,7 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
         own.set_defaults(do=command.do)
     complete = commands.add_parser(
         "completion",
-        help="print what a shell needs to complete this command",
+        help="print a script with which a shell completes this command",
         epilog=completion.HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -151,7 +154,7 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, commands_above: Sequence[Command] = ()) -> int:
-    """Do what the command line says; gives the exit code."""
+    """Run the command line; return the exit code."""
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.command_line.run import UsageError
     from tfnb.client.model_file import ModelFileError
@@ -184,7 +187,7 @@ class _MissingFile(Exception):
 
 @contextmanager
 def _files_named() -> Iterator[None]:
-    """Raises ``_MissingFile`` for a file of the command line that cannot be read."""
+    """Raise ``_MissingFile`` for a file of the command line that cannot be read."""
     try:
         yield
     except (errors.NotFoundError, errors.PermissionDeniedError) as error:
@@ -192,10 +195,10 @@ def _files_named() -> Iterator[None]:
 
 
 def model_of(options: argparse.Namespace, progress: Progress) -> ModelFile:
-    """The model that the command line names.
+    """Return the model that the command line names.
 
     Raises:
-        ModelFileError: The file holds none, or none with these tags.
+        ModelFileError: The file holds no model, or no model with these tags.
     """
     from tfnb.client.model_file import read_model
 

@@ -1,4 +1,4 @@
-"""What long work says on standard error: nothing while it is short."""
+"""Reports of long work on standard error; there are none for short work."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Names the phases that take long.
+    """A reporter of phases that take long.
 
     Args:
-        after: A phase is named when it has taken this many seconds.
-        is_quiet: Whether to say nothing at all.
+        after: A phase is reported when it has taken this many seconds.
+        is_quiet: Whether to report nothing.
     """
 
     def __init__(self, after: float = 1.0, is_quiet: bool = False) -> None:
@@ -25,13 +25,13 @@ class Progress:
         self._is_quiet = is_quiet
 
     def note(self, text: str) -> None:
-        """Say something that does not end the work."""
+        """Print a remark that does not end the work."""
         if not self._is_quiet:
             print(f"tfnb: {text}", file=sys.stderr, flush=True)
 
     @contextmanager
     def phase(self, text: str) -> Iterator[None]:
-        """A block of work, named ``text``."""
+        """Return a context for a block of work named ``text``."""
         if self._is_quiet:
             yield
             return

@@ -1,4 +1,4 @@
-"""``tfnb run FILE``: feeds a model from arrays and writes what it gives."""
+"""``tfnb run FILE``: feeds a model from arrays and writes its outputs."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ _ZEROS = re.compile(r"zeros\(((?:\d{1,10}(?:,\d{1,10})*)?)\)", re.ASCII)
 
 
 class UsageError(Exception):
-    """The command line makes no sense."""
+    """The command line is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
-    """An array of zeros, of the type that the fed tensor has."""
+    """An array of zeros, of the type of the fed tensor."""
 
     shape: tuple[int, ...]
 
     def of_type(self, dtype: DType) -> Any:
-        """The array.
+        """Return the array.
 
         Raises:
-            UsageError: No memory has room for it.
+            UsageError: It does not fit into memory.
         """
         try:
             if dtype == dtypes.string:
@@ -63,14 +63,14 @@ class Zeros:
 
 
 def feed_value(text: str) -> tuple[str, Any]:
-    """Name and value of ``name=value``.
+    """Parse ``name=value`` into name and value.
 
     The value is ``@file.npy``, ``@file.npz[key]``, JSON: ``2.5``, ``[[1, 2]]``, ``"text"``, or an
     array of zeros (of strings: empty ones) of a shape: ``zeros(1,28,28)``.
 
     Raises:
         UsageError: It is none of these.
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
 
     >>> feed_value("x=[1, 2]")
     ('x', [1, 2])
@@ -86,7 +86,7 @@ def feed_value(text: str) -> tuple[str, Any]:
             return name, json.loads(value)
         except ValueError:
             raise UsageError(
-                f'--feed {text}: the value is no JSON; files begin with @, text stands in "..."'
+                f'--feed {text}: the value is no JSON; write files as @file, text as "text"'
             ) from None
     found = re.fullmatch(r"@(.+?)(?:\[([^\[\]]+)\])?", value)
     if found is None:
@@ -113,7 +113,7 @@ def _array(path: str, key: str | None, text: str) -> Any:
 
 
 def tensor_name(model: ModelFile, name: str, signature: Any, side: str) -> str:
-    """The tensor that a name on the command line means: a signature's key, or ``node[:output]``."""
+    """Return the tensor for a name of the command line: a signature's key, or ``node[:output]``."""
     if signature is not None:
         infos = getattr(signature, side)
         if name in infos:
@@ -122,10 +122,10 @@ def tensor_name(model: ModelFile, name: str, signature: Any, side: str) -> str:
 
 
 def signature_named(model: ModelFile, key: str | None) -> Any:
-    """The signature of a name; the only one, or none, if no name is given.
+    """Return the signature with a name; without a name the only one, or None.
 
     Raises:
-        ModelFileError: There is none of that name.
+        ModelFileError: There is no signature of that name.
     """
     found = model.signatures
     if key is None:
@@ -138,10 +138,10 @@ def signature_named(model: ModelFile, key: str | None) -> Any:
 
 
 def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -> Session:
-    """A session on a model, its variables restored where there is something to restore from.
+    """Return a session on a model, with restored variables if there is a checkpoint.
 
     Raises:
-        ModelFileError: There is no such checkpoint, or no use for one.
+        ModelFileError: The checkpoint does not exist, or the model is a SavedModel.
         OpError: The checkpoint does not fit.
     """
     if checkpoint is not None:
@@ -191,28 +191,28 @@ def run(
     allowed: Sequence[Any] = (),
     shows_times: bool = False,
 ) -> None:
-    """Run a model once; write what was fetched to a file, or print it.
+    """Run a model once; write the fetched values to a file, or print them.
 
     Args:
         model: The model.
-        feeds: ``name=value`` each.
+        feeds: Texts ``name=value``.
         fetches: Names of tensors; all outputs of the signature if empty.
         output: ``.npz``, or ``.npy`` for a single fetch; standard output if None.
-        progress: Hears of long work.
-        signature_key: The signature whose keys are names; the only one if None.
+        progress: Receives reports of long work.
+        signature_key: The signature whose keys may be used as names; the only one if None.
         checkpoint: Where variables are restored from.
         allowed: Effects that the graph may have.
-        shows_times: Whether to say on standard error which types of ops took how long.
+        shows_times: Whether to print on standard error how long each type of op took.
 
     Raises:
-        UsageError: The arguments make no sense.
-        ModelFileError: The model has no such part.
+        UsageError: The arguments are not valid.
+        ModelFileError: The model does not have this part.
         OpError: The run failed.
     """
     signature = signature_named(model, signature_key)
     if not fetches:
         if signature is None:
-            raise UsageError("--fetch is needed: the model has no signature that says its outputs")
+            raise UsageError("--fetch is needed: the model has no signature with outputs")
         fetches = sorted(signature.outputs)
     if output is not None and not output.endswith((".npz", ".npy")):
         raise UsageError(f"-o {output}: the name must end with .npz or .npy")
@@ -244,7 +244,7 @@ def run(
 
 
 def times_text(step_stats: Any) -> str:
-    """Which types of ops took how long in a traced step, the longest first; one in a line."""
+    """Return how long each type of op took in a traced step, one per line, the longest first."""
     found: dict[str, list[int]] = {}  # type of op -> nanoseconds, runs
     for device in step_stats.dev_stats:
         for stats in device.node_stats:
@@ -262,7 +262,7 @@ def times_text(step_stats: Any) -> str:
 
 
 def write_arrays(path: str, arrays: dict[str, Any]) -> None:
-    """Write arrays to a file, which is there as a whole or not at all."""
+    """Write arrays to a file atomically: it is complete or does not exist."""
     plain = {name: _storable(name, np.asarray(value)) for name, value in arrays.items()}
     buffer = io.BytesIO()
     if path.endswith(".npy"):
@@ -273,7 +273,7 @@ def write_arrays(path: str, arrays: dict[str, Any]) -> None:
 
 
 def _storable(name: str, array: Any) -> Any:
-    """An array as NumPy's files can hold it without pickling: strings as fixed-size bytes."""
+    """Return an array that NumPy's files can hold without pickling: strings as fixed-size bytes."""
     if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
         return array.astype(np.float32)
     if array.dtype != object:

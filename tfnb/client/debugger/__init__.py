@@ -1,1 +1,1 @@
-"""``tfnb.debugger``: stop a step between two nodes, look inside, change values, go on."""
+"""``tfnb.debugger``: stops a step between two nodes, to inspect and change values."""

@@ -1,8 +1,8 @@
-"""Breakpoints: where a step stops, and on which values.
+"""Breakpoints: the places and conditions at which a step stops.
 
 A condition is a word (``nan``, ``inf``, ``dead``), a comparison (``max > 3``, ``abs max >= 1e6``,
-``== 0``), or a Python function of the :class:`~tfnb.client.debugger.stop.Stop`.  Text is parsed by
-a pattern and never evaluated.
+``== 0``), or a Python function of the :class:`~tfnb.client.debugger.stop.Stop`. Text is matched
+against a pattern and never evaluated.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STATISTICS: dict[str, Callable[[Any], Any]] = {
     "abs max": lambda array: np.max(np.abs(array)),
     "": lambda array: array,
 }
-# The same with less around it, for arrays of integers or floats.
+# The statistics with less overhead, for arrays of integers or floats.
 _QUICK_STATISTICS: dict[str, Callable[[Any, Any, float], Any]] = {
     "min": lambda array, compare, bound: compare(array.min(), bound),
     "max": lambda array, compare, bound: compare(array.max(), bound),
@@ -65,19 +65,19 @@ _HELP = (
 class Breakpoint:
     """A place where steps stop.
 
-    What is left out fits every node.
+    A criterion that is not given matches every node.
 
     Attributes:
       node: a node's name, or a pattern with ``*`` and ``?``.
-      op: an op type, likewise.
-      frame: the name of a loop's frame, likewise.
+      op: an op type, or a pattern.
+      frame: the name of a loop's frame, or a pattern.
       iteration: the number of an iteration of that frame, from 0.
-      condition: on what the node gives; see the module.
-      once: whether it goes when it was hit.
-      enabled: whether it stops anything.
-      hits: how often it did.
-      number: its own in its debugger, from 1.
-      problem: what its function raised; then it is no longer enabled.
+      condition: the condition on the node's outputs; see the module.
+      once: whether the breakpoint is removed after its first hit.
+      enabled: whether steps stop at it.
+      hits: how often steps stopped at it.
+      number: its number in its debugger, from 1.
+      problem: the error that its function raised; the breakpoint is then disabled.
     """
 
     node: str = ""
@@ -93,17 +93,17 @@ class Breakpoint:
 
     def __post_init__(self) -> None:
         if isinstance(self.condition, str):
-            parse_condition(self.condition)  # refuses what is none, now
+            parse_condition(self.condition)  # refuses a text that is not a condition
         elif self.condition is not None and not callable(self.condition):
             raise TypeError(f"{self.condition!r} is no condition: {_HELP}")
 
     @property
     def looks_at_values(self) -> bool:
-        """Whether it is decided after the node has run."""
+        """Whether its condition is checked after the node has run."""
         return self.condition is not None
 
     def fits(self, node: str, op: str, frame: str, iteration: int) -> bool:
-        """Whether it is about a node in an iteration of a frame."""
+        """Return whether it matches a node in an iteration of a frame."""
         return (
             (not self.node or self.node == node or fnmatchcase(node, self.node))
             and (not self.op or self.op == op or fnmatchcase(op, self.op))
@@ -112,7 +112,7 @@ class Breakpoint:
         )
 
     def is_met(self, stop: Stop) -> bool:
-        """Whether its condition holds; a function that raises makes it a breakpoint no more."""
+        """Return whether its condition holds; an error of its function disables it."""
         condition = self.condition
         if condition is None:
             return True
@@ -140,10 +140,10 @@ class Breakpoint:
 
 
 def parse_condition(text: str) -> Callable[[Stop], bool]:
-    """What a condition's text means.
+    """Parse the text of a condition into a function.
 
     Raises:
-      ValueError: it is none.
+      ValueError: the text is not a condition.
     """
     found = value_test(text)
     if found is None:
@@ -156,15 +156,14 @@ type_of_quick_test = dict[type, "Callable[[Any], bool | None]"]
 
 
 def value_test(text: str) -> tuple[Callable[[Sequence[Any]], bool], type_of_quick_test] | None:
-    """What a condition's text asks of values: of several; and by its class of one, but quickly.
-
-    A quick test answers None where only the other knows.
+    """Parse the text of a condition on values into tests.
 
     Returns:
-      None where it asks for dead nodes.
+      A test of several values, and, by the class of the value, quick tests of one value. A quick
+      test returns None if only the other test can decide. None for the condition ``dead``.
 
     Raises:
-      ValueError: it is none.
+      ValueError: the text is not a condition.
     """
     words = " ".join(text.lower().split())
     if words == "dead":
@@ -197,11 +196,11 @@ def value_test(text: str) -> tuple[Callable[[Sequence[Any]], bool], type_of_quic
             bool(np.any(compare(statistic(one), bound))) for one in _numbers(values)
         ),
         _quick_tests(
-            # A number is its own least, greatest and mean.
+            # For a number, minimum, maximum and mean are the number itself.
             (lambda value: compare(abs(value), bound))
             if is_one
             else (lambda value: compare(value, bound)),
-            # NumPy takes long to compare its integers with a float.
+            # NumPy is slow at comparing its integers with a float.
             (lambda value: None) if is_one else (lambda value: compare(float(value), bound)),
             lambda array: quick(array, compare, bound),
         ),
@@ -224,7 +223,7 @@ def _quick_tests(
 
 
 def _numbers(values: Sequence[Any]) -> list[Any]:
-    """Those values that are numbers, on the host, and not empty."""
+    """Return the non-empty numeric values, on the host."""
     arrays = (array_module.as_host_array(value) for value in values if hasattr(value, "dtype"))
     return [array for array in arrays if array.size and array.dtype.kind in "biufcV"]
 
@@ -232,7 +231,7 @@ def _numbers(values: Sequence[Any]) -> list[Any]:
 def _inexact(values: Sequence[Any]) -> list[Any]:
     arrays = []
     for array in _numbers(values):
-        if array.dtype.kind == "V":  # bfloat16 and its kin
+        if array.dtype.kind == "V":  # bfloat16 and other small floats
             arrays.append(array.astype(np.float32))
         elif array.dtype.kind in "fc":
             arrays.append(array)

@@ -2,8 +2,8 @@
 
 While a debugger is attached to a session, its steps run as emitted functions until a breakpoint is
 near (``near_breakpoints.py``) or ``pause`` is called, then node by node on the reference executor
-(``debugged_executor.py``).  The thread that called ``run`` stops inside of it; another thread (a
-notebook's buttons, a test) or the function ``on_stop`` says how it continues.  Steps of several
+(``debugged_executor.py``). The thread that called ``run`` stops inside of it; another thread (a
+notebook's buttons, a test) or the function ``on_stop`` decides how it continues. Steps of several
 threads stop one after the other.
 
 A stopped step holds no lock that the runtime needs: other sessions keep running, and ``close``,
@@ -55,7 +55,7 @@ _NAP_S = 0.05
 class _Goal:
     """The goal of a stepping command: ``kind`` is node, over, iteration or frame.
 
-    ``has_left``: a live Exit of the frame has run, so nodes outside may run after the loop.
+    ``has_left``: a live Exit of the frame has run, so that nodes outside may run after the loop.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class _Goal:
     has_left: bool = False
 
     def is_reached(self, executor: DebuggedExecutorState, tagged: type_of_tagged_node) -> bool:
-        """Whether the step has reached the goal, before a node runs."""
+        """Return whether the step has reached the goal, before a node runs."""
         if self.kind == "node":
             return True
         if executor.run_state.depth > self.depth:
@@ -81,7 +81,7 @@ class _Goal:
         return has_ended and not _is_inside(here, frame)
 
     def note(self, tagged: type_of_tagged_node) -> None:
-        """Records that a node has run."""
+        """Record that a node has run."""
         item, iteration, is_dead = tagged
         if item.destination == INTO_PARENT and not is_dead and self.frame is not None:
             self.has_left |= _is_same(iteration.frame, self.frame)
@@ -96,29 +96,29 @@ def _is_inside(iteration: IterationState | None, frame: FrameState) -> bool:
 
 
 def _is_same(one: FrameState, other: FrameState) -> bool:
-    """Whether two frames are one run of a loop, perhaps on several devices."""
+    """Return whether two frames are one run of a loop, perhaps on several devices."""
     return one is other or one.rendezvous_id == other.rendezvous_id
 
 
 class Debugger:
-    """Stops the steps of a session at breakpoints.
+    """A debugger that stops the steps of a session at breakpoints.
 
     Args:
       session: the session to debug; the default session if not given.
       events: in place of a session, the events of its runtime; for callers that have no session
         yet because it is being made.
       on_stop: is called with each :class:`Stop`, in the thread that runs the step; it may inspect
-        and change values, and say how to continue (:meth:`step`, :meth:`resume`, ...). If it does
-        not, the thread waits for another thread to do so.  If it raises, it is dropped and the
+        and change values, and call a command to continue (:meth:`step`, :meth:`resume`, ...). If it
+        calls none, the thread waits until another thread does.  If it raises, it is removed and the
         step continues.
       on_go: is called when a stopped step continues.
       stop_at_start: whether every step stops before its first node.
-      only_watches: steps never stop, tensors are only watched.  Steps then run as emitted
-        functions wherever those can keep the values.
+      only_watches: whether steps never stop, and tensors are only watched.  Steps then run as
+        emitted functions if these can keep the values.
 
     Attributes:
-      stop: where the stopped step is; None if no step is stopped.
-      breakpoints: all of them, in the order they were set.
+      stop: the position of the stopped step; None if no step is stopped.
+      breakpoints: all breakpoints, in the order they were set.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Debugger:
         self._stop_soon = False
         self._goals: dict[int, _Goal] = {}  # by the thread that drives a step
         self._muted: set[int] = set()  # threads whose steps are not debugged
-        # By partition: the breakpoints it was checked for, and where a step comes near one.
+        # Partition -> the breakpoints it was checked for, and the places near them.
         self._known: WeakTable[ImmutableExecutorState, tuple[list[Any], Near | None]] = WeakTable()
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Debugger:
     # -- life --------------------------------------------------------------------------------------
 
     def attach(self) -> Self:
-        """Debugs the session's steps from now on.
+        """Debug the session's steps from now on.
 
         Raises:
           RuntimeError: another debugger is attached to the session.
@@ -168,7 +168,7 @@ class Debugger:
         return self
 
     def detach(self) -> None:
-        """Lets all steps run to their end without stopping.  A second call does nothing."""
+        """Let all steps run to their end without stopping; a second call does nothing."""
         if self._events.debugger is self:
             self._events.set_debugger(None)
         self._goals.clear()
@@ -196,7 +196,7 @@ class Debugger:
 
     @property
     def has_a_reason(self) -> bool:
-        """Whether a step may stop or its values are recorded: else it need not be attached."""
+        """Whether a step may stop or its values are recorded; if not, it may be detached."""
         return bool(
             self.stop is not None
             or self._stop_soon
@@ -207,7 +207,7 @@ class Debugger:
         )
 
     def steps_in_flight(self) -> list[RunState]:
-        """The session's running steps, debugged or not; none if the session is gone."""
+        """Return the session's running steps, debugged or not; none if the session is gone."""
         try:
             runtime = self.session().runtime
         except RuntimeError:
@@ -216,9 +216,10 @@ class Debugger:
         return found
 
     def drives(self, run_state: RunState) -> bool:
-        """Whether this debugger can stop a step: it began while the debugger was attached.
+        """Return whether this debugger can stop a step: it began while the debugger was attached.
 
-        The step runs node by node, or as an emitted function that a breakpoint or a pause ends.
+        The step runs node by node, or as an emitted function that is left at a breakpoint or a
+        pause.
         """
         if self.is_attached and getattr(run_state, "may_be_left", False):
             return True
@@ -236,7 +237,7 @@ class Debugger:
         condition: Any = None,
         once: bool = False,
     ) -> Breakpoint:
-        """Sets a breakpoint; an argument left out matches every node.
+        """Set a breakpoint; a criterion that is not given matches every node.
 
         Args:
           node: an operation or tensor, its name, or a pattern with ``*`` and ``?``.
@@ -259,7 +260,7 @@ class Debugger:
         return found
 
     def clear(self, breakpoint_: Breakpoint | int | None = None) -> None:
-        """Removes a breakpoint, given itself or its number; all of them if none is given."""
+        """Remove a breakpoint, given as object or number; all of them if none is given."""
         if breakpoint_ is None:
             self.breakpoints = []
             return
@@ -269,7 +270,7 @@ class Debugger:
         self.breakpoints = kept
 
     def watch(self, tensor: Any, *, keep: int = 10_000) -> WatchedTensor:
-        """Records a tensor's values from now on: every iteration, even where it is not fetchable.
+        """Record a tensor's values from now on: every iteration, even where it is not fetchable.
 
         Args:
           tensor: a tensor or its name.
@@ -283,30 +284,30 @@ class Debugger:
     # -- commands for the stopped step -------------------------------------------------------------
 
     def pause(self) -> None:
-        """Stops a step before the next node that is about to run."""
+        """Stop a step before the next node that is about to run."""
         self._stop_soon = True
         for run_state in self.steps_in_flight():
             run_state.leave_function()
 
     def take_back_pause(self) -> None:
-        """Cancels :meth:`pause`."""
+        """Cancel :meth:`pause`."""
         self._stop_soon = False
 
     def resume(self) -> None:
-        """Continues until a breakpoint or the end of the step."""
+        """Continue until a breakpoint or the end of the step."""
         self._go("resume")
 
     def step(self) -> None:
-        """Runs one node."""
+        """Run one node."""
         self._go(_Goal("node"))
 
     def step_over(self) -> None:
-        """Runs one node; a function that it calls runs through."""
+        """Run one node; a function that it calls runs without stopping."""
         _, depth = self._position()
         self._go(_Goal("over", depth))
 
     def step_iteration(self) -> None:
-        """Continues until the next iteration of this loop begins, or the loop has ended.
+        """Continue until the next iteration of this loop begins, or the loop has ended.
 
         Raises:
           RuntimeError: no step is stopped, or it is stopped outside of loops.
@@ -315,7 +316,7 @@ class Debugger:
         self._go(_Goal("iteration", depth, iteration.frame, iteration.number))
 
     def step_frame(self) -> None:
-        """Continues until this loop has ended.
+        """Continue until this loop has ended.
 
         Raises:
           RuntimeError: no step is stopped, or it is stopped outside of loops.
@@ -324,13 +325,13 @@ class Debugger:
         self._go(_Goal("frame", depth, iteration.frame))
 
     def run_to(self, node: Any, *, iteration: int | None = None) -> None:
-        """Continues until a node, optionally in a given iteration."""
+        """Continue until a node, optionally in a given iteration."""
         self._position()
         self.break_at(node, iteration=iteration, once=True)
         self._go("resume")
 
     def cancel(self) -> None:
-        """Ends the stopped step with a CancelledError; all running steps if none is stopped."""
+        """End the stopped step with a CancelledError; all running steps if none is stopped."""
         error = errors.cancelled("The step was cancelled in the debugger.")
         if self.stop is not None:
             self._go(error)
@@ -339,7 +340,7 @@ class Debugger:
             run_state.end(error)
 
     def run_next(self, node: str) -> None:
-        """Moves a ready node to the front of the queue, so that it runs next.
+        """Move a ready node to the front of the queue, so that it runs next.
 
         Raises:
           ValueError: the node is not ready.
@@ -359,7 +360,7 @@ class Debugger:
     # -- inspecting and changing values ------------------------------------------------------------
 
     def value(self, tensor: Any) -> Any:
-        """The value of a tensor that the step holds, or that its last node returned.
+        """Return the value of a tensor that the step holds, or that its last node returned.
 
         If several iterations hold one, it is the value of the iteration where the step is stopped,
         else of the latest.
@@ -384,7 +385,7 @@ class Debugger:
     def set_value(
         self, tensor: Any, value: Any, *, frame: str | None = None, iteration: int | None = None
     ) -> None:
-        """Replaces a tensor's value in the stopped step; its consumers that have not run read it.
+        """Replace a tensor's value in the stopped step; its consumers that have not run read it.
 
         Args:
           tensor: a tensor or its name.
@@ -402,7 +403,7 @@ class Debugger:
             raise KeyError(f"no value of '{name}' lies in the step now")
 
     def evaluate(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Runs fetches in a separate step, not debugged, while another step is stopped."""
+        """Run fetches in a separate step, which is not debugged, while another step is stopped."""
         thread = threading.get_ident()
         self._muted.add(thread)
         try:
@@ -411,7 +412,7 @@ class Debugger:
             self._muted.discard(thread)
 
     def wait_for_stop(self, timeout_s: float | None = None) -> Stop | None:
-        """Waits, in another thread, until a step is stopped; returns None after the time-out."""
+        """Wait, in another thread, until a step is stopped; return None after the time-out."""
         with self._changed:
             self._changed.wait_for(lambda: self.stop is not None, timeout_s)
             return self.stop
@@ -419,7 +420,7 @@ class Debugger:
     # -- calls from the runtime --------------------------------------------------------------------
 
     def wants(self, run_state: RunState) -> bool:
-        """Whether a step runs node by node; the runtime asks when a step begins."""
+        """Return whether a step runs node by node; the runtime calls this when a step begins."""
         thread = threading.get_ident()
         if thread in self._muted:
             return False
@@ -432,7 +433,7 @@ class Debugger:
     def lets_run(
         self, run_state: RunState, immutable: ImmutableExecutorState
     ) -> RunsThrough | None:
-        """How a partition runs as an emitted function: until a breakpoint is near, or a pause."""
+        """Return how a partition runs as an emitted function: until near a breakpoint or pause."""
         thread = threading.get_ident()
         if thread in self._muted:
             return RunsThrough()
@@ -453,13 +454,13 @@ class Debugger:
         return RunsThrough((), near)
 
     def near_now(self, immutable: ImmutableExecutorState) -> Near | None:
-        """Where a breakpoint may be hit first in the next step; None if more must be checked."""
+        """Return where a breakpoint may be hit first in the next step; None: check more."""
         if self._goals or self._stop_soon or self._muted or self._stop_at_start or self.watched:
             return None
         return self._near(immutable)
 
     def _near(self, immutable: ImmutableExecutorState) -> Near | None:
-        """Where a breakpoint may be hit first; None: right from the beginning."""
+        """Return where a breakpoint may be hit first; None: right from the beginning."""
         enabled = [one for one in self.breakpoints if one.enabled]
         if not enabled:
             return NOT_NEAR
@@ -483,12 +484,12 @@ class Debugger:
         return max((one.keep for one in self.watched), default=1)
 
     def kept(self, run_state: RunState, journal: Journal) -> None:
-        """Passes the values that an emitted function kept to the watched tensors."""
+        """Pass the values that an emitted function kept to the watched tensors."""
         for one in self.watched:
             one.note_journal(run_state.step_id, journal)
 
     def choose(self, executor: DebuggedExecutorState, ready: Any) -> Any:
-        """Takes out the node that runs next, and stops before it if there is a reason."""
+        """Take out the node that runs next, and stop before it if there is a reason."""
         while self.is_attached:
             tagged = ready[0]
             reason = self._reason_before(executor, tagged)
@@ -497,7 +498,7 @@ class Debugger:
         return ready.popleft()
 
     def ran(self, executor: DebuggedExecutorState, tagged: Any, outputs: Any) -> None:
-        """Records watched tensors, and stops after a node if there is a reason."""
+        """Record watched tensors, and stop after a node if there is a reason."""
         if self.watched:
             for watched in self.watched:
                 watched.note(executor, tagged, outputs)
@@ -518,7 +519,7 @@ class Debugger:
         stop.forget()
 
     def session(self) -> Any:
-        """The session that is debugged.
+        """Return the session that is debugged.
 
         Raises:
           RuntimeError: the session is gone.
@@ -564,7 +565,7 @@ class Debugger:
         outputs: Any,
         reason: str,
     ) -> bool:
-        """Keeps the step stopped until a command says how to continue.
+        """Keep the step stopped until a command says how to continue.
 
         Returns:
           Whether the node runs; False if another node was put in front of it.
@@ -610,7 +611,7 @@ class Debugger:
         try:
             on_stop(stop)
         except Exception:
-            _log.exception("The function that hears of stops failed and was dropped.")
+            _log.exception("The function `on_stop` raised an error and was removed.")
             self._on_stop = None
             with self._changed:
                 self._command = "resume"
@@ -620,7 +621,7 @@ class Debugger:
         try:
             call()
         except Exception:
-            _log.exception("The function that hears of steps going on failed.")
+            _log.exception("The function `on_go` raised an error.")
 
     def _await_command(self, run_state: RunState) -> Any:
         with self._changed:
@@ -671,7 +672,7 @@ def _events_of(session: BaseSession | None) -> StepEvents:
 
 
 def _node_name(node: Any) -> str:
-    """The name of the node of an operation, a tensor, or text."""
+    """Return the name of the node of an operation, a tensor, or text."""
     name: str = getattr(node, "name", node)
     return name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
 

@@ -1,8 +1,9 @@
-"""Where the breakpoints of a debugger may be hit first, so that steps are fast until then.
+"""The places where the breakpoints of a debugger may be hit first; until there, steps are fast.
 
-A breakpoint in a later iteration of a loop is far until that iteration begins; one with a condition
-until that holds of what one of its nodes gives, or of a dead node, for which the emitted function
-asks a :class:`_Check`; any other until its node, or the loop or cond around it, is the next to run.
+A breakpoint in a later iteration of a loop is far until that iteration begins.  One with a
+condition is far until the condition holds for the outputs of one of its nodes, or for a dead node;
+the emitted function calls a :class:`_Check` to find out.  Any other one is far until its node, or
+the loop or cond around it, is the next to run.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
     )
 
 _log = logging.getLogger("tfnb")
-# What they give is known before the step, so that no line of a function is theirs.
+# Their outputs are known before the step, so that emitted functions have no line for them.
 _FIXED = ops_with(Trait.FIXED)
 
 
 def near_breakpoints(
     breakpoints: Iterable[Breakpoint], immutable: ImmutableExecutorState
 ) -> Near | None:
-    """Where a partition comes near one of these; None: from its first node on."""
+    """Return where a partition comes near one of these; None: from its first node on."""
     iterations: dict[int, int] = {}
     before: set[int] = set()
     asked: dict[int, list[Breakpoint]] = {}
@@ -47,7 +48,7 @@ def near_breakpoints(
             if not one.fits(item.name, item.op, frame.name, iteration or 0):
                 continue
             if iteration and not frame.name:
-                continue  # outside of loops there is no such iteration
+                continue  # outside of loops there is only iteration 0
             is_at_once = one.condition is None or (frame.name and iteration is not None)
             if iteration:
                 iterations[frame.index] = min(iteration, iterations.get(frame.index, iteration))
@@ -64,18 +65,18 @@ def near_breakpoints(
 
 
 def _has_line(item: NodeItem) -> bool:
-    """Whether a line of an emitted function is the node's, and has its outputs."""
+    """Return whether emitted functions have a line for the node, which has its outputs."""
     calculates = item.action in (PURE, PURE_ONE, CONTEXT) and item.op not in _FIXED
     return calculates and not item.is_merge and item.num_outputs > 0
 
 
 class _Check:
-    """Says of what a node gave, or that it is dead, whether a breakpoint there may be hit.
+    """A check whether a breakpoint may be hit at a node, given its outputs or that it is dead.
 
-    It is called by the line of an emitted function.
+    A line of an emitted function calls it.
 
     Attributes:
-      asks_of_dead: whether it matters that the node is dead.
+      asks_of_dead: whether it must be called if the node is dead.
     """
 
     def __init__(self, item: NodeItem, breakpoints: Iterable[Breakpoint]) -> None:
@@ -92,11 +93,11 @@ class _Check:
                 self._stops_where_dead = True
             else:
                 self._tests.append(found)
-        # A node with a line of its own may be dead only where that is not reached.
+        # A node with its own line is dead only if that line is not reached.
         self.asks_of_dead = self._stops_where_dead or bool(self._functions)
 
     def __call__(self, *values: Any) -> bool:
-        """Without values: of the dead node."""
+        """Return whether a breakpoint may be hit; without values, at the dead node."""
         for value in values:
             for test, quick in self._tests:
                 if _is_met(test, quick, value):
@@ -112,7 +113,7 @@ class _Check:
             stop.forget()
 
     def as_function(self) -> Callable[..., bool]:
-        """The same; of a single condition on values with less around it."""
+        """Return the check as a function; a single condition on values has less overhead."""
         if len(self._tests) != 1 or self.asks_of_dead:
             return self
         ((test, quick),) = self._tests
@@ -133,5 +134,5 @@ def _is_met(test: Callable[[Any], bool], quick: type_of_quick_test, value: Any) 
         if answer is None:
             answer = test([value.value if isinstance(value, RefCell) else value])
     except Exception:
-        return True  # the breakpoint says what is wrong
+        return True  # the breakpoint itself reports the error
     return answer

@@ -1,12 +1,12 @@
-"""What differs between two runs: nodes, devices, how often they ran, and the first other value.
+"""The differences between two runs: nodes, devices, run counts, and the first value that differs.
 
     before = tfnb.debugger.record_values(session_a, "loss:0", feed)
     after = tfnb.debugger.record_values(session_b, "loss:0", feed)
     tfnb.debugger.assert_same_run(before, after, rtol=1e-6)
 
 Both runs go node by node on the reference executor, and every value is kept: this is for graphs
-whose values fit into memory.  Nodes are the same if their names are; their executions, if frames
-and iterations are.
+whose values fit into memory.  Nodes correspond if their names are equal; executions correspond if
+their frames and iterations are equal, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EXPORTS = {
 }
 
 _MOST_LISTED = 6
-# The runtime numbers these anew for each signature.
+# The runtime gives their names new numbers for each signature.
 _ENDPOINTS = ("_Arg", "_Retval", "_Send", "_Recv", "_HostSend", "_HostRecv")
 
 _recent: list[weakref.ref[RunValues]] = []  # the last two, oldest first
@@ -52,9 +52,9 @@ class Execution:
     """One execution of a node.
 
     Attributes:
-      node: its name; ``op`` is its type, ``device`` where it ran.
+      node: the node's name; ``op`` is its op, ``device`` the device on which it ran.
       place: the loops around it, (frame, iteration), the outermost first.
-      outputs: its values; None where it was dead.
+      outputs: its values; None if it was dead.
       ns: how long it took, in nanoseconds, the debugger's own work included.
     """
 
@@ -71,12 +71,12 @@ class Execution:
 
 
 class RunValues:
-    """Every execution of one run, in its order.
+    """Every execution of one run, in order.
 
     Attributes:
-      executions: all of them.
-      results: what the run gave.
-      graph: whose nodes ran.
+      executions: all executions.
+      results: the results of the run.
+      graph: the graph whose nodes ran.
     """
 
     def __init__(self, graph: Any = None) -> None:
@@ -89,7 +89,7 @@ class RunValues:
 
 
 class _Tape:
-    """The debugger that stops nowhere and keeps everything."""
+    """A debugger that never stops and keeps every value."""
 
     def __init__(self, values: RunValues) -> None:
         self._values = values
@@ -99,27 +99,27 @@ class _Tape:
     stops_soon = False
 
     def near_now(self, immutable: Any) -> None:
-        """It is asked each time."""
+        """Return None, so that ``lets_run`` is called each time."""
 
     def lets_run(self, run_state: RunState, immutable: Any) -> None:
-        """All values are wanted, node by node."""
+        """Return None: all values are needed, node by node."""
 
     def kept(self, run_state: RunState, journal: Any) -> None:
-        """Nothing is kept by emitted functions."""
+        """Do nothing: no step runs as an emitted function."""
 
     def wants(self, run_state: RunState) -> bool:
-        """Every step."""
+        """Return True: every step runs node by node."""
         return True
 
     def choose(self, executor: DebuggedExecutorState, ready: Any) -> Any:
-        """The first."""
+        """Return the first ready node."""
         self._start_ns = time.perf_counter_ns()
         return ready.popleft()
 
     def ran(
         self, executor: DebuggedExecutorState, tagged: type_of_tagged_node, outputs: Any
     ) -> None:
-        """Keeps what a node gave."""
+        """Keep the outputs of a node."""
         ns = time.perf_counter_ns() - self._start_ns
         item, iteration, is_dead = tagged
         self._values.executions.append(
@@ -146,14 +146,14 @@ def _place(executor: DebuggedExecutorState, iteration: IterationState) -> type_o
 
 
 def _kept(value: Any) -> Any:
-    """A value as it is now; a variable's buffer may change later."""
+    """Return the present state of a value; a variable's buffer may change later."""
     if isinstance(value, RefCell):
         return None if value.value is None else np.array(value.value)
     return array_module.to_host(value)
 
 
 def record_values(session: BaseSession, fetches: Any, feed_dict: Any = None) -> RunValues:
-    """Runs fetches once, node by node, and keeps every value.
+    """Run fetches once, node by node, and keep every value.
 
     Raises:
       RuntimeError: a debugger is attached to the session.
@@ -172,14 +172,14 @@ def record_values(session: BaseSession, fetches: Any, feed_dict: Any = None) -> 
 
 
 def recent_runs() -> list[RunValues]:
-    """The last two runs that were recorded, oldest first, as far as anybody still has them."""
+    """Return the last two recorded runs, oldest first, if they are still referenced."""
     return [values for ref in list(_recent) if (values := ref()) is not None]
 
 
 class NodeInRuns(NamedTuple):
-    """One node in two runs: (first, second) of each; None where it did not run.
+    """One node in two runs: pairs (first, second); None where it did not run.
 
-    ``ns`` is its time in all, ``value`` its first other value, "" for none.
+    ``ns`` is its total time, ``value`` its first value that differs, "" for none.
     """
 
     node: str
@@ -191,7 +191,7 @@ class NodeInRuns(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether more than the time differs."""
+        """Whether there are other differences than the time."""
         return bool(
             self.devices[0] != self.devices[1] or self.counts[0] != self.counts[1] or self.value
         )
@@ -199,14 +199,15 @@ class NodeInRuns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunDifference:
-    """What differs between two runs.
+    """The differences between two runs.
 
     Attributes:
-      only_in_first: names of nodes that ran only there; ``only_in_second`` likewise.
+      only_in_first: names of nodes that ran only in the first run; ``only_in_second``: only in the
+        second.
       moved: (node, device in the first run, device in the second).
-      counts: (node, executions in the first run, in the second), where both ran it.
+      counts: (node, executions in the first run, in the second), for nodes in both.
       value: the first execution, in the first run's order, whose values differ; "" for none.
-      num_values: how many executions have other values.
+      num_values: how many executions have values that differ.
       nodes: every node of either run.
     """
 
@@ -219,7 +220,7 @@ class RunDifference:
     nodes: tuple[NodeInRuns, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """Return whether there is any difference."""
         return bool(
             self.only_in_first or self.only_in_second or self.moved or self.counts or self.value
         )
@@ -248,12 +249,12 @@ class RunDifference:
 def compare_runs(
     first: RunValues, second: RunValues, *, rtol: float = 0.0, atol: float = 0.0
 ) -> RunDifference:
-    """What differs between two runs.
+    """Return the differences between two runs.
 
     Args:
       first: a run.
-      second: another one, of the same graph or of another one with the same names.
-      rtol: relative tolerance of numbers; without one and the other they are compared bit for bit,
+      second: another run, of the same graph or of another graph with the same names.
+      rtol: relative tolerance of numbers; without both tolerances they are compared bit for bit,
         where NaN is equal to NaN.
       atol: absolute tolerance of numbers.
     """
@@ -296,10 +297,10 @@ def compare_runs(
 def assert_same_run(
     first: RunValues, second: RunValues, *, rtol: float = 0.0, atol: float = 0.0
 ) -> None:
-    """Refuses two runs of which anything differs; see :func:`compare_runs`.
+    """Refuse two runs with any difference; see :func:`compare_runs`.
 
     Raises:
-      AssertionError: it says what.
+      AssertionError: there is a difference; the error describes it.
     """
     found = compare_runs(first, second, rtol=rtol, atol=atol)
     if found:
@@ -343,7 +344,7 @@ def _why_not_equal(one: Execution, other: Execution, rtol: float, atol: float) -
 
 def _why_other_value(ours: Any, theirs: Any, rtol: float, atol: float) -> str:
     if isinstance(ours, ResourceHandle) or not hasattr(ours, "dtype"):
-        return ""  # a handle, a list: each run has its own
+        return ""  # a handle or a list, which differs in each run
     if not hasattr(theirs, "dtype") or ours.dtype != theirs.dtype:
         return f"is {ours.dtype}, then {getattr(theirs, 'dtype', type(theirs).__name__)}"
     a, b = np.asarray(ours), np.asarray(theirs)

@@ -1,7 +1,7 @@
 """The position of a stopped step: the node, the loops around it, the values available there.
 
-Listeners and conditions written in Python receive a :class:`Stop`.  It is valid while the step
-stands there; afterwards it keeps its names and numbers, but has no values.
+Listeners and conditions written in Python receive a :class:`Stop`. It is valid while the step is
+stopped there; afterwards it keeps its names and numbers, but has no values.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class LoopPlace(NamedTuple):
 
 
 class Stop:
-    """A step that is stopped before or after a node.
+    """The position of a step that is stopped before or after a node.
 
     Attributes:
       step_id: the step's number.
-      function: the function that is called, "" for the graph itself.
+      function: the called function, "" for the graph itself.
       device: the partition's device; ``partition`` is the partition's number.
       node: the node's name; ``op`` is its type.
       frame: the name of the frame it runs in, "" outside of loops.
@@ -48,7 +48,7 @@ class Stop:
       iteration: the iteration.
       loops: all loops around it, the outermost first.
       phase: ``"before"`` the node runs, or ``"after"``.
-      is_dead: whether it is dead, and so does not run.
+      is_dead: whether the node is dead, and therefore does not run.
       reason: why the step stopped here.
     """
 
@@ -113,19 +113,19 @@ class Stop:
 
     @property
     def _executors(self) -> Sequence[ExecutorState]:
-        """Those of all partitions."""
+        """The executors of all partitions."""
         assert self._executor is not None
         return self._executor.run_state.executors or (self._executor,)
 
     @property
     def inspector(self) -> StepInspector:
-        """The inspector of the step's frames; made anew at each stop.
+        """The inspector of the step's frames; a new one at each stop.
 
         Raises:
-          RuntimeError: the step went on.
+          RuntimeError: the step has continued.
         """
         if self._executor is None or self.tagged is None:
-            raise RuntimeError("The step went on; what lay there is gone.")
+            raise RuntimeError("The step went on; its frames no longer exist.")
         if self._inspector is None:
             running = (self._executor, self.tagged) if self.phase == "before" else None
             self._inspector = StepInspector(self._executors, running, self.function)
@@ -144,13 +144,13 @@ class Stop:
         )
 
     def states_around(self) -> dict[str, NodeState]:
-        """Return the states of all nodes, seen from the stop's frame and iteration."""
+        """Return the states of all nodes, relative to the stop's frame and iteration."""
         return self.inspector.states_around(self.partition, self.frame_id, self.iteration)
 
     def why(self, node: str) -> Standstill:
         """Return why a node has not run yet."""
         if self._executor is None:
-            raise RuntimeError("The step went on; ask again at the next stop.")
+            raise RuntimeError("The step went on; call this again at the next stop.")
         return explain_node(self._executors, node)
 
     def forget(self) -> None:

@@ -26,7 +26,7 @@ class StopInFunction(Stop):
     Args:
       place: the Python frame of the function, at the line after the node.
       item: the node.
-      values: its outputs; empty where it is dead.
+      values: its outputs; empty if it is dead.
     """
 
     def __init__(self, place: FrameType, item: NodeItem, values: tuple[Any, ...]) -> None:
@@ -81,7 +81,7 @@ class StopInFunction(Stop):
 
     @property
     def _executor(self) -> DebuggedExecutorState | None:  # type: ignore[override]
-        """That of the node's partition."""
+        """The executor of the node's partition."""
         executors = self._executors
         return executors[self.partition] if executors else None
 

@@ -1,10 +1,10 @@
-"""The debugger for a terminal: commands in, text out.
+"""The debugger for a terminal: reads commands, prints text.
 
     with tfnb.debugger.TextDebugger(session) as debugger:
         debugger.break_at("loss", condition="nan")
         session.run(train_op)
 
-Each stop asks for commands until one of them lets the step go on; an empty line repeats the last.
+Each stop reads commands until one of them continues the step; an empty line repeats the last.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _MOST_ROWS = 30
 
 
 class TextDebugger(Debugger):
-    """A :class:`Debugger` that asks in a terminal.
+    """A :class:`Debugger` that is controlled in a terminal.
 
     Args:
-      session: whose steps; the default session if not given.
+      session: the session to debug; the default session if not given.
       events: in place of a session, the events of its runtime.
       stop_at_start: whether every step stops before its first node.
-      read: asks for a line, like ``input``; an EOFError cancels the step.
-      write: shows a text, like ``print``.
+      read: reads a line, like ``input``; an EOFError cancels the step.
+      write: prints a text, like ``print``.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class TextDebugger(Debugger):
                 return
 
     def _obey(self, stop: Stop, line: str) -> bool:
-        """Carries a command out; whether the step goes on."""
+        """Carry out a command; return whether the step continues."""
         name, *words = line.split()
         command = self._commands.get(name)
         if command is None:
@@ -208,7 +208,7 @@ class TextDebugger(Debugger):
 
 
 def value_text(value: Any) -> str:
-    """A value in a few lines: dtype, shape, and its elements, shortened."""
+    """Return a value in a few lines: dtype, shape, and its elements, shortened."""
     if value is None:
         return "dead, or not there"
     if not hasattr(value, "dtype"):

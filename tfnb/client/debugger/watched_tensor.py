@@ -1,4 +1,4 @@
-"""The values of one tensor in every iteration of its loop, which ``run`` can not fetch."""
+"""The values of one tensor in every iteration of its loop, which ``run`` cannot fetch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WatchedValue(NamedTuple):
 
 
 class WatchedTensor:
-    """Records the values of a tensor while a debugger watches it.
+    """A tensor whose values are recorded while a debugger watches it.
 
     Attributes:
       name: the tensor's name, like ``while/add:0``.
@@ -122,7 +122,7 @@ class WatchedTensor:
         """The latest value that was not dead.
 
         Raises:
-          LookupError: there is none yet.
+          LookupError: there is no value yet.
         """
         for row in reversed(self.values):
             if row.value is not None:
@@ -130,14 +130,14 @@ class WatchedTensor:
         raise LookupError(f"'{self.name}' has had no value yet.")
 
     def stacked(self, step_id: int | None = None) -> Any:
-        """The values of one step along a new first axis, in the order they were computed.
+        """Return the values of one step along a new first axis, in the order they were computed.
 
         Args:
           step_id: the step; the latest if not given.
 
         Raises:
-          LookupError: there is none yet.
-          ValueError: their shapes differ.
+          LookupError: there is no value yet.
+          ValueError: the shapes of the values differ.
         """
         live = [row for row in self.values if row.value is not None]
         if not live:
@@ -146,7 +146,7 @@ class WatchedTensor:
         return np.stack([np.asarray(row.value) for row in live if row.step_id == wanted])
 
     def sparkline(self, width: int = 40) -> str:
-        """The means of the latest values as a line of bars; "·" for NaN and infinity."""
+        """Return the means of the latest values as a line of bars; "·" for NaN and infinity."""
         means = [_mean(row.value) for row in list(self.values)[-width:] if row.value is not None]
         finite = [mean for mean in means if np.isfinite(mean)]
         if not finite:
@@ -166,7 +166,7 @@ class WatchedTensor:
 
 
 class _Values(JournalReader):
-    """Finds the values of one tensor in a journal."""
+    """A search for the values of one tensor in a journal."""
 
     def __init__(
         self, values: deque[WatchedValue], journal: Journal, node: str, output: int

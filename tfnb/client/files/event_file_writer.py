@@ -27,7 +27,7 @@ from tfnb.core.process import forking
 if TYPE_CHECKING:
     from tfnb.proto import event_pb2
 
-# Longest wait, in seconds, before it is checked whether the thread is still alive.
+# Longest wait, in seconds, between two checks whether the thread is still alive.
 _WAIT = 0.1
 
 
@@ -121,7 +121,7 @@ class _EventLog:
 
 
 class EventFileWriter:
-    """Adds events to an event file in a directory; thread safe.
+    """A writer that adds events to an event file in a directory; thread safe.
 
     Args:
         logdir: The directory; it is made if it does not exist.
@@ -167,7 +167,7 @@ class EventFileWriter:
         self._finalizer = weakref.finalize(self, _finish_quietly, log)
 
     def get_logdir(self) -> str:
-        """The directory."""
+        """Return the directory."""
         return self._logdir
 
     def add_event(self, event: event_pb2.Event) -> None:
@@ -198,7 +198,7 @@ class EventFileWriter:
 
 
 def _finish_quietly(log: _EventLog) -> None:
-    """Finish a writer that was not closed; a failure is logged, since it has no caller."""
+    """Finish a writer that was not closed; a failure is logged, since there is no caller."""
     try:
         log.finish()
     except Exception as error:

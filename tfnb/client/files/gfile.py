@@ -1,6 +1,6 @@
 """``tf.gfile`` and ``tf.io.gfile``: files and directories, with TensorFlow's errors.
 
-Paths are local ones, as text, bytes or ``pathlib``; ``file://`` is understood.
+Paths are local ones, as text, bytes or ``pathlib``; they may begin with ``file://``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def _path(path: Any) -> str:
 
 
 class GFile:
-    """A file; it is opened when it is first read or written.
+    """A file; it is opened at the first read or write.
 
     Args:
         name: The path.
         mode: "r", "w", "a", "r+", "w+" or "a+", with "b" for bytes instead of UTF-8 text.
 
     Raises:
-        InvalidArgumentError: The mode is another one.
+        InvalidArgumentError: The mode is none of these.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
@@ -82,17 +82,17 @@ class GFile:
         return data if self._is_binary else data.decode("utf-8")
 
     def read(self, n: int = -1) -> Any:
-        """The next ``n`` bytes or, in text, what they mean; all that is left if ``n`` is -1."""
+        """Return the next ``n`` bytes, decoded in text mode; all remaining ones if ``n`` is -1."""
         with translating_errors(_path(self._name)):
             return self._given(self._readable().read(n))
 
     def readline(self) -> Any:
-        """The next line, with its end; empty at the end of the file."""
+        """Return the next line, with its end; empty at the end of the file."""
         with translating_errors(_path(self._name)):
             return self._given(self._readable().readline())
 
     def readlines(self) -> list[Any]:
-        """All lines that are left."""
+        """Return all remaining lines."""
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
@@ -113,17 +113,17 @@ class GFile:
             self._writable().write(data)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Go to a place.
+        """Move to a position.
 
         Args:
-            offset: Where to, in bytes.
-            whence: What from: 0 the beginning, 1 here, 2 the end.
+            offset: The distance to the position, in bytes.
+            whence: The origin: 0 the beginning, 1 the present position, 2 the end.
             position: The old name of ``offset``.
 
         Raises:
-            InvalidArgumentError: ``whence`` is another number, or the place is before the file.
-            OutOfRangeError: The place is behind the end.
-            TypeError: No place is given.
+            InvalidArgumentError: ``whence`` is another number, or the position is before the file.
+            OutOfRangeError: The position is after the end.
+            TypeError: No position is given.
         """
         file = self._readable()
         if offset is None and position is None:
@@ -144,27 +144,27 @@ class GFile:
             file.seek(wanted)
 
     def tell(self) -> int:
-        """The place, in bytes from the beginning."""
+        """Return the position, in bytes from the beginning."""
         return self._opened().tell()
 
     def size(self) -> int:
-        """The file's size in bytes."""
+        """Return the file's size in bytes."""
         if self._file is not None and self._plain != "r":
             self.flush()
         return stat(self._name).length
 
     def seekable(self) -> bool:
-        """Whether ``seek`` may be used: yes."""
+        """Return True: ``seek`` may be used."""
         return True
 
     def flush(self) -> None:
-        """Let others see what was written."""
+        """Make the written data visible to readers."""
         if self._file is not None:
             with translating_errors(_path(self._name)):
                 self._file.flush()
 
     def close(self) -> None:
-        """Write what is left and close the file; a later use opens it again."""
+        """Write the remaining data and close the file; a later use opens it again."""
         if self._file is not None:
             file, self._file = self._file, None
             with translating_errors(_path(self._name)):
@@ -186,7 +186,7 @@ class FastGFile(GFile):
 
 
 class FileStatistics(NamedTuple):
-    """What ``stat`` gives: size in bytes, time of the last change in ns since 1970."""
+    """The result of ``stat``: size in bytes, time of the last change in ns since 1970."""
 
     length: int
     mtime_nsec: int
@@ -194,20 +194,20 @@ class FileStatistics(NamedTuple):
 
 
 def exists(path: Any) -> bool:
-    """Whether there is a file or directory."""
+    """Return whether there is a file or directory."""
     return os.path.exists(local_path(_path(path)))
 
 
 def isdir(path: Any) -> bool:
-    """Whether there is a directory."""
+    """Return whether there is a directory."""
     return os.path.isdir(local_path(_path(path)))
 
 
 def glob(pattern: Any) -> list[str]:
-    """The paths that match a pattern, or one of several.
+    """Return the paths that match a pattern, or one of several.
 
     Args:
-        pattern: Of ``*``, ``?`` and ``[...]``; or a list of such.
+        pattern: A pattern of ``*``, ``?`` and ``[...]``; or a list of patterns.
     """
     if isinstance(pattern, list | tuple | set | frozenset):
         return [path for one in pattern for path in glob(one)]
@@ -215,10 +215,10 @@ def glob(pattern: Any) -> list[str]:
 
 
 def listdir(path: Any) -> list[str]:
-    """The names in a directory.
+    """Return the names in a directory.
 
     Raises:
-        NotFoundError: There is no such directory.
+        NotFoundError: The directory does not exist.
     """
     if not isdir(path):
         raise errors.not_found(f"Could not find directory {_path(path)}")
@@ -229,12 +229,12 @@ def listdir(path: Any) -> list[str]:
 def walk(
     top: Any, topdown: bool = True, onerror: Any = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Every directory below one: its path, the names of its directories and those of its files.
+    """Yield every directory below one: its path, and the names of its directories and files.
 
     Args:
-        top: Where to begin.
-        topdown: Whether a directory comes before what is in it.
-        onerror: Is called with the error where a directory cannot be read.
+        top: The directory to begin with.
+        topdown: Whether a directory comes before its contents.
+        onerror: Called with the error if a directory cannot be read.
     """
     top = _path(top)
     try:
@@ -254,10 +254,10 @@ def walk(
 
 
 def mkdir(path: Any) -> None:
-    """Make a directory; it may be there already.
+    """Make a directory; it may exist.
 
     Raises:
-        NotFoundError: The directory around it does not exist.
+        NotFoundError: The parent directory does not exist.
     """
     name = _path(path)
     with translating_errors(name):
@@ -266,10 +266,10 @@ def mkdir(path: Any) -> None:
 
 
 def makedirs(path: Any) -> None:
-    """Make a directory and those around it; they may be there already.
+    """Make a directory and its parents; they may exist.
 
     Raises:
-        FailedPreconditionError: Something on the way is no directory.
+        FailedPreconditionError: A part of the path is not a directory.
     """
     name = local_path(_path(path))
     try:
@@ -285,7 +285,7 @@ def remove(path: Any) -> None:
     """Remove a file.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
     """
     with translating_errors(_path(path)):
         os.remove(local_path(_path(path)))
@@ -295,7 +295,7 @@ def rmtree(path: Any) -> None:
     """Remove a directory and everything in it, or a file.
 
     Raises:
-        NotFoundError: There is no such thing.
+        NotFoundError: The file or directory does not exist.
     """
     name = _path(path)
     if not os.path.lexists(local_path(name)):
@@ -316,7 +316,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         AlreadyExistsError: There is a target, and ``overwrite`` is not set.
     """
     source, target = _path(src), _path(dst)
@@ -329,7 +329,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Rename a file or a directory.
 
     Raises:
-        NotFoundError: There is no such thing.
+        NotFoundError: The file or directory does not exist.
         AlreadyExistsError: There is a target, and ``overwrite`` is not set.
     """
     source, target = _path(src), _path(dst)
@@ -339,10 +339,10 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 def stat(path: Any) -> FileStatistics:
-    """Size, time and kind of a file or directory.
+    """Return size, time and kind of a file or directory.
 
     Raises:
-        NotFoundError: There is no such thing.
+        NotFoundError: The file or directory does not exist.
     """
     with translating_errors(_path(path)):
         found = os.stat(local_path(_path(path)))
@@ -350,10 +350,10 @@ def stat(path: Any) -> FileStatistics:
 
 
 def join(path: Any, *paths: Any) -> str:
-    """Paths put together."""
+    """Return joined paths."""
     return os.path.join(_path(path), *(_path(part) for part in paths))
 
 
 def get_registered_schemes() -> list[str]:
-    """The kinds of paths that are understood."""
+    """Return the supported kinds of paths."""
     return ["", "file"]

@@ -1,4 +1,4 @@
-"""The functions of ``tf.gfile`` with the names that their arguments had; see ``tf.io.gfile``."""
+"""The functions of ``tf.gfile`` with the old names of their arguments; see ``tf.io.gfile``."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ def DeleteRecursively(dirname: Any) -> None:
 
 
 def Exists(filename: Any) -> bool:
-    """Whether there is a file or directory."""
+    """Return whether there is a file or directory."""
     return gfile.exists(filename)
 
 
 def Glob(filename: Any) -> list[str]:
-    """The paths that match a pattern, or one of several."""
+    """Return the paths that match a pattern, or one of several."""
     return gfile.glob(filename)
 
 
 def IsDirectory(dirname: Any) -> bool:
-    """Whether there is a directory."""
+    """Return whether there is a directory."""
     return gfile.isdir(dirname)
 
 
 def ListDirectory(dirname: Any) -> list[str]:
-    """The names in a directory; :func:`tfnb.client.files.gfile.listdir`."""
+    """Return the names in a directory; :func:`tfnb.client.files.gfile.listdir`."""
     return gfile.listdir(dirname)
 
 
 def MakeDirs(dirname: Any) -> None:
-    """Make a directory and those around it; :func:`tfnb.client.files.gfile.makedirs`."""
+    """Make a directory and its parents; :func:`tfnb.client.files.gfile.makedirs`."""
     gfile.makedirs(dirname)
 
 
@@ -68,10 +68,10 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 
 def Stat(filename: Any) -> gfile.FileStatistics:
-    """Size, time and kind of a file or directory; :func:`tfnb.client.files.gfile.stat`."""
+    """Return size, time and kind of a file; :func:`tfnb.client.files.gfile.stat`."""
     return gfile.stat(filename)
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Every directory below one; ``in_order``: a directory comes before what is in it."""
+    """Yield every directory below one; ``in_order``: a directory comes before its contents."""
     return gfile.walk(top, in_order)

@@ -17,7 +17,7 @@ EXPORTS = {"python_io": _NAMES, "io": _NAMES, "train": ["summary_iterator"]}
 
 
 class TFRecordCompressionType:
-    """How the records of a file are compressed."""
+    """The kinds of compression of a record file."""
 
     NONE = 0
     ZLIB = 1
@@ -36,17 +36,17 @@ _TEXTS = {
 
 
 class TFRecordOptions:
-    """How TFRecord files are written.
+    """Options for writing TFRecord files.
 
     Args:
         compression_type: "GZIP", "ZLIB", "" or a ``TFRecordCompressionType``.
-        flush_mode: Kept for programs that give it; writers flush when asked.
-        input_buffer_size: Likewise.
-        output_buffer_size: Likewise.
+        flush_mode: Accepted for compatibility; writers flush on request.
+        input_buffer_size: Accepted for compatibility.
+        output_buffer_size: Accepted for compatibility.
         window_bits: Base two logarithm of the compression's window.
         compression_level: 0 to 9.
-        compression_method: Only deflation is known.
-        mem_level: How much memory the compression takes, 1 to 9.
+        compression_method: Only deflation is supported.
+        mem_level: How much memory the compression uses, 1 to 9.
         compression_strategy: One of zlib's.
 
     Raises:
@@ -84,10 +84,10 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """The kind of compression as text: "", "ZLIB" or "GZIP".
+        """Return the kind of compression as text: "", "ZLIB" or "GZIP".
 
         Raises:
-            ValueError: It is unknown.
+            ValueError: The kind is unknown.
         """
         kind = options.compression_type if isinstance(options, TFRecordOptions) else options
         if kind not in _TEXTS:
@@ -96,10 +96,10 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes records to a new TFRecord file; to be closed, or used in a ``with`` block.
+    """A writer of records to a new TFRecord file; close it, or use it in a ``with`` block.
 
     Args:
-        path: Of the file.
+        path: The path of the file.
         options: A ``TFRecordOptions``, or a kind of compression.
 
     Raises:
@@ -132,7 +132,7 @@ class TFRecordWriter:
         self._writer.write(record.encode() if isinstance(record, str) else record)
 
     def flush(self) -> None:
-        """Let readers see what was written.
+        """Make the written records visible to readers.
 
         Raises:
             FailedPreconditionError: The writer is closed.
@@ -140,7 +140,7 @@ class TFRecordWriter:
         self._writer.flush()
 
     def close(self) -> None:
-        """Write what is left; harmless when repeated."""
+        """Write the remaining bytes; repeated calls do nothing."""
         self._writer.close()
 
     def __enter__(self) -> Self:
@@ -151,24 +151,24 @@ class TFRecordWriter:
 
 
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
-    """The records of a TFRecord file, read one after the other.
+    """Return an iterator over the records of a TFRecord file.
 
-    After the last one it can be asked again for those that were added since.
+    After the last record, it can be continued later with records that were added since.
 
     Raises:
-        NotFoundError: There is no such file.
-        DataLossError: A checksum is wrong, or the last record is not whole.
+        NotFoundError: The file does not exist.
+        DataLossError: A checksum is wrong, or the last record is incomplete.
     """
     return RecordsOfFile(os.fsdecode(path), TFRecordOptions.get_compression_type_string(options))
 
 
 def summary_iterator(path: Any) -> Iterator[event_pb2.Event]:
-    """The events of an event file, read one after the other.
+    """Return an iterator over the events of an event file.
 
-    After the last one it can be asked again, for those that a running program has added.
+    After the last event, it can be continued later with events that a running program has added.
 
     Raises:
-        NotFoundError: There is no such file.
-        DataLossError: A checksum is wrong, or the last event is not whole.
+        NotFoundError: The file does not exist.
+        DataLossError: A checksum is wrong, or the last event is incomplete.
     """
     return map(event_pb2.Event.FromString, tf_record_iterator(path))

@@ -1,4 +1,4 @@
-"""``tf.summary.FileWriter``: summaries, graphs and what else TensorBoard shows, as events."""
+"""``tf.summary.FileWriter``: summaries, graphs and other data for TensorBoard, as events."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ EXPORTS = {"summary": ["FileWriter", "FileWriterCache", "initialize", "all_v2_su
 
 
 class FileWriter:
-    """Writes an event file; a thread does it, so that adding costs a training loop little.
+    """A writer of an event file; a thread writes, so that adding an event is cheap.
 
     Args:
-        logdir: The directory, which is made if need be.
+        logdir: The directory, which is made if it does not exist.
         graph: A graph to add at once.
         max_queue: How many events may wait to be written.
         flush_secs: How often the file is flushed, in seconds.
         graph_def: The old way to give the graph.
-        filename_suffix: What the file's name ends with.
-        session: Accepted for programs that give it; events are written without it.
+        filename_suffix: The end of the file's name.
+        session: Accepted for compatibility; it is not used.
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class FileWriter:
             self.add_meta_graph(_meta_graph_of(graph if graph is not None else graph_def))
 
     def get_logdir(self) -> str:
-        """The directory."""
+        """Return the directory."""
         return self.event_writer.get_logdir()
 
     def add_summary(self, summary: Any, global_step: int | None = None) -> None:
-        """Add a ``Summary``, or the bytes that a summary op gave.
+        """Add a ``Summary``, or the bytes from a summary op.
 
         Args:
-            summary: What to add; it is not changed.
+            summary: The summary; it is not changed.
             global_step: The step that it belongs to.
         """
         if isinstance(summary, bytes):
             summary = summary_pb2.Summary.FromString(summary)
         event = event_pb2.Event(summary=summary)
-        # What describes a tag is stored once.
+        # The metadata of a tag are stored once.
         for value in event.summary.value:
             if value.tag in self._described_tags:
                 value.ClearField("metadata")
@@ -83,13 +83,13 @@ class FileWriter:
         """Add a graph.
 
         Args:
-            graph: A ``Graph``; None where ``graph_def`` is given.
+            graph: A ``Graph``; None if ``graph_def`` is given.
             global_step: The step that it belongs to.
             graph_def: The old way to give it, a ``GraphDef``.
 
         Raises:
             ValueError: Both are given.
-            TypeError: What is given is no graph.
+            TypeError: The argument is not a graph.
         """
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
@@ -109,7 +109,7 @@ class FileWriter:
         """Add a ``MetaGraphDef``.
 
         Raises:
-            TypeError: It is none.
+            TypeError: It is not a ``MetaGraphDef``.
         """
         if not isinstance(meta_graph_def, meta_graph_pb2.MetaGraphDef):
             raise TypeError(
@@ -121,10 +121,10 @@ class FileWriter:
     def add_run_metadata(
         self, run_metadata: RunMetadata, tag: str, global_step: int | None = None
     ) -> None:
-        """Add what a run recorded.
+        """Add the metadata of a run.
 
         Args:
-            run_metadata: As ``session.run`` filled it.
+            run_metadata: The message that ``session.run`` filled.
             tag: A name for it, used once.
             global_step: The step that it belongs to.
 
@@ -138,7 +138,7 @@ class FileWriter:
         self._add(event_pb2.Event(tagged_run_metadata=tagged), global_step)
 
     def add_event(self, event: event_pb2.Event) -> None:
-        """Add an event as it is."""
+        """Add an event unchanged."""
         self._warn_if_closed()
         self.event_writer.add_event(event)
 
@@ -162,12 +162,12 @@ class FileWriter:
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Write everything and close the file; harmless when repeated."""
+        """Write everything and close the file; repeated calls do nothing."""
         self.event_writer.close()
         self._closed = True
 
     def reopen(self) -> None:
-        """Go on in a new file after ``close``."""
+        """Continue in a new file after ``close``."""
         self.event_writer.reopen()
         self._closed = False
 
@@ -179,7 +179,7 @@ class FileWriter:
 
 
 def _meta_graph_of(graph: Any) -> meta_graph_pb2.MetaGraphDef:
-    """A graph with its collections and the definitions of its ops."""
+    """Return a graph with its collections and the definitions of its ops."""
     if not isinstance(graph, Graph):
         return meta_graph_pb2.MetaGraphDef(graph_def=graph)
     graph_def = graph.as_graph_def(add_shapes=True)
@@ -195,7 +195,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: str) -> FileWriter:
-        """The writer of a directory, which is made when first asked for."""
+        """Return the writer of a directory, which is made on the first request."""
         from tfnb.framework.default_graph import get_default_graph
 
         with FileWriterCache._lock:
@@ -216,10 +216,10 @@ class FileWriterCache:
 
 
 def initialize(graph: Any = None, session: Any = None) -> NoReturn:
-    """Begin with summaries that write themselves, of which no graph here has any.
+    """Start the summary ops that write themselves; graphs of tfnb have none.
 
     Raises:
-        RuntimeError: No writer of that kind was made; ``FileWriter`` needs no beginning.
+        RuntimeError: Always: there is no writer for these ops, and ``FileWriter`` needs no start.
     """
     raise RuntimeError(
         "No default tf.contrib.summary.SummaryWriter found: use tf.summary.FileWriter, which needs "
@@ -228,5 +228,5 @@ def initialize(graph: Any = None, session: Any = None) -> NoReturn:
 
 
 def all_v2_summary_ops() -> list[Any]:
-    """The summaries of the default graph that write themselves: there are none."""
+    """Return the summary ops of the default graph that write themselves: there are none."""
     return []

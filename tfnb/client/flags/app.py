@@ -1,4 +1,4 @@
-"""``tf.app``: the frame of a script."""
+"""``tf.app``: the entry point of a script."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HELP = ("help", "h", "?", "helpshort", "helpfull")
 
 
 def _help_text(program: str, is_full: bool) -> str:
-    """What the script says of itself, and its flags; with ``is_full`` those of all modules."""
+    """Return the script's description and its flags; with ``is_full`` those of all modules."""
     about = sys.modules["__main__"].__doc__ or f"\nUSAGE: {program} [flags]\n"
     help_of_flags = FLAGS.get_help() if is_full else FLAGS.main_module_help()
     return f"{about.replace('%s', program)}\nflags:\n{help_of_flags}"
@@ -25,12 +25,12 @@ def _help_text(program: str, is_full: bool) -> str:
 def run(
     main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None
 ) -> NoReturn:
-    """Read the flags, call ``main`` with the other words of the command line, and exit.
+    """Parse the flags, call ``main`` with the other words of the command line, and exit.
 
     Args:
-        main: The function; ``main`` of the running script where none is given.
-        argv: The command line; ``sys.argv`` where none is given. With ``--help`` the flags of the
-            script are printed instead, with ``--helpfull`` all; the exit code is 1 then.
+        main: The function; ``main`` of the running script if none is given.
+        argv: The command line; ``sys.argv`` if none is given. With ``--help`` the flags of the
+            script are printed instead, with ``--helpfull`` all flags; the exit code is then 1.
     """
     if main is None:
         main = sys.modules["__main__"].main

@@ -1,4 +1,4 @@
-"""One flag of a command line: ``tf.flags.Flag`` and kin, and what may be wrong with one."""
+"""One flag of a command line: ``tf.flags.Flag``, its subclasses, and the errors of flags."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPORTS = {
 
 
 class Error(Exception):
-    """Something is wrong with a flag."""
+    """The base class of errors about flags."""
 
 
 class IllegalFlagValueError(Error):
@@ -34,8 +34,8 @@ class UnrecognizedFlagError(Error, AttributeError):
 
     Args:
         flagname: The name.
-        flagvalue: The value that was given.
-        suggestions: Names that are like it.
+        flagvalue: The given value.
+        suggestions: Similar names.
     """
 
     def __init__(self, flagname: str, flagvalue: str = "", suggestions: Iterable[str] = ()) -> None:
@@ -46,7 +46,7 @@ class UnrecognizedFlagError(Error, AttributeError):
 
 
 class ValidationError(Error):
-    """A validator refuses a value, with words of its own."""
+    """A validator refuses a value, with its own message."""
 
 
 class CantOpenFlagFileError(Error):
@@ -54,11 +54,11 @@ class CantOpenFlagFileError(Error):
 
 
 class DuplicateFlagError(Error):
-    """Two flags have one name."""
+    """Two flags have the same name."""
 
     @classmethod
     def from_flag(cls, flagname: str, flag_values: Any, other_flag_values: Any = None) -> Self:
-        """The error for a flag that is defined in two modules."""
+        """Return the error for a flag that is defined in two modules."""
         first = flag_values.find_module_defining_flag(flagname, default="<unknown>")
         second = "<unknown>"
         if other_flag_values is not None:
@@ -73,17 +73,17 @@ class FlagNameConflictsWithMethodError(Error):
 
 
 class UnparsedFlagAccessError(Error):
-    """A flag was asked for its value before the command line was read."""
+    """The value of a flag was read before the command line was parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """Something that must hold for the values of flags.
+    """A condition on the values of flags.
 
     Attributes:
         names: The flags.
-        holds: Takes their values by name; False or a ValidationError refuses.
-        message: What to say then.
+        holds: Takes their values by name; returns False or raises a ValidationError to refuse them.
+        message: The error message.
     """
 
     names: tuple[str, ...]
@@ -95,25 +95,25 @@ class Flag:
     """A flag.
 
     Args:
-        parser: Gives the value that a text means.
-        serializer: Gives the text that means a value.
-        name: Its name.
-        default: Its value where none is given, or the text of it.
-        help_string: What it is for.
+        parser: Converts a text to a value.
+        serializer: Converts a value to a text.
+        name: The flag's name.
+        default: The default value, or its text.
+        help_string: The help text.
         short_name: Another, short name.
-        boolean: Whether it may stand without a value.
+        boolean: Whether it may be given without a value.
         allow_override: Whether it may be defined again; here every flag may.
         allow_override_cpp: Not used.
         allow_hide_cpp: Not used.
-        allow_overwrite: Whether a value that was given may be given again.
-        allow_using_method_names: Whether it may be named like a method of ``FlagValues``.
+        allow_overwrite: Whether it may be given several times.
+        allow_using_method_names: Whether it may have the name of a method of ``FlagValues``.
 
     Attributes:
-        value: Its value.
+        value: The flag's value.
         present: How often it was given.
         using_default_value: Whether its value is the default.
-        validators: What must hold for its value; kept here, so that a cell that defines its flags
-            anew begins without validators.
+        validators: The conditions on its value; stored here, so that a cell that defines its flags
+            again begins without validators.
     """
 
     is_multiple = False
@@ -173,10 +173,10 @@ class Flag:
             raise IllegalFlagValueError(f"flag --{self.name}={argument}: {error}") from None
 
     def parse(self, argument: Any) -> None:
-        """Take a value from the command line.
+        """Set the value from the command line.
 
         Raises:
-            IllegalFlagValueError: The text means none, or the flag was given already and may not
+            IllegalFlagValueError: The text is not valid, or the flag was given already and must not
                 be given again.
         """
         if self.present and not self.allow_overwrite:
@@ -188,13 +188,13 @@ class Flag:
         self.present += 1
 
     def unparse(self) -> None:
-        """Forget what was given."""
+        """Reset the flag to its default."""
         self.value = self.default
         self.using_default_value = True
         self.present = 0
 
     def serialize(self) -> str:
-        """The word of a command line that gives the flag its value; "" for None."""
+        """Return the word of a command line that sets the flag's value; "" for None."""
         return self._serialize(self.value)
 
     def _serialize(self, value: Any) -> str:
@@ -207,7 +207,7 @@ class Flag:
         return f"--{self.name}={self.serializer.serialize(value)}"
 
     def flag_type(self) -> str:
-        """The name of its type."""
+        """Return the name of its type."""
         return self.parser.flag_type()
 
 
@@ -297,7 +297,7 @@ class MultiFlag(Flag):
         return "\n".join(Flag._serialize(self, one) for one in value or ())
 
     def flag_type(self) -> str:
-        """The name of its type."""
+        """Return the name of its type."""
         return "multi " + self.parser.flag_type()
 
 

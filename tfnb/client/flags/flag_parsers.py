@@ -1,4 +1,4 @@
-"""What turns the text of a flag into its value, and back: ``tf.flags.ArgumentParser`` and kin."""
+"""Conversion between the text and the value of a flag: ``tf.flags.ArgumentParser`` and others."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ EXPORTS = {
 
 
 class ArgumentParser:
-    """Gives the value that an argument means. As it is: any text.
+    """The base class of parsers, which accepts any text unchanged.
 
     Attributes:
-        syntactic_help: What an argument must be, for messages.
+        syntactic_help: A description of valid arguments, for messages.
     """
 
     syntactic_help = ""
 
     def parse(self, argument: Any) -> Any:
-        """The value that an argument means; a value means itself.
+        """Return the value for an argument, which may be a value already.
 
         Raises:
-            ValueError: It means none.
+            ValueError: The text is not valid.
             TypeError: It is of another type.
         """
         if not isinstance(argument, str):
@@ -41,20 +41,20 @@ class ArgumentParser:
         return argument
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "string"
 
 
 class ArgumentSerializer:
-    """Gives the text that means a value."""
+    """The base class of serializers, which convert a value to text."""
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         return str(value)
 
 
 class _NumericParser(ArgumentParser):
-    """A number, perhaps within bounds."""
+    """A parser of numbers, perhaps within bounds."""
 
     number_article = ""
     number_name = ""
@@ -82,31 +82,31 @@ class _NumericParser(ArgumentParser):
         return text if low is None else f"{text} >= {low}"
 
     def is_outside_bounds(self, val: Any) -> bool:
-        """Whether a number is less than the lower bound or more than the upper one."""
+        """Return whether a number is less than the lower bound or more than the upper one."""
         return (self.lower_bound is not None and val < self.lower_bound) or (
             self.upper_bound is not None and val > self.upper_bound
         )
 
     def parse(self, argument: Any) -> Any:
-        """The number; a ValueError outside the bounds."""
+        """Return the number; ValueError if it is outside the bounds."""
         value = self.convert(argument)
         if self.is_outside_bounds(value):
             raise ValueError(f"{value} is not {self.syntactic_help}")
         return value
 
     def convert(self, argument: Any) -> Any:
-        """The number, whatever the bounds."""
+        """Return the number; the bounds are not checked."""
         raise NotImplementedError
 
 
 class FloatParser(_NumericParser):
-    """A number."""
+    """A parser of floating-point numbers."""
 
     number_article = "a"
     number_name = "number"
 
     def convert(self, argument: Any) -> float:
-        """The number, whatever the bounds."""
+        """Return the number; the bounds are not checked."""
         if not isinstance(argument, (int, float, str)) or isinstance(argument, bool):
             raise TypeError(
                 f"Expect argument to be a string, int, or float, found {type(argument)}"
@@ -114,18 +114,18 @@ class FloatParser(_NumericParser):
         return float(argument)
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "float"
 
 
 class IntegerParser(_NumericParser):
-    """A whole number; text may be hexadecimal (``0x10``) or octal (``0o7``)."""
+    """A parser of integers; text may be hexadecimal (``0x10``) or octal (``0o7``)."""
 
     number_article = "an"
     number_name = "integer"
 
     def convert(self, argument: Any) -> int:
-        """The number, whatever the bounds."""
+        """Return the number; the bounds are not checked."""
         if isinstance(argument, int) and not isinstance(argument, bool):
             return argument
         if not isinstance(argument, str):
@@ -134,15 +134,15 @@ class IntegerParser(_NumericParser):
         return int(argument, base)
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "int"
 
 
 class BooleanParser(ArgumentParser):
-    """True or False: ``true``, ``t``, ``1``, ``false``, ``f``, ``0`` in any case."""
+    """A parser of True and False: ``true``, ``t``, ``1``, ``false``, ``f``, ``0`` in any case."""
 
     def parse(self, argument: Any) -> bool:
-        """The value."""
+        """Return the value."""
         if isinstance(argument, str):
             if argument.lower() in ("true", "t", "1"):
                 return True
@@ -154,19 +154,19 @@ class BooleanParser(ArgumentParser):
         raise TypeError("Non-boolean argument to boolean flag", argument)
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "bool"
 
 
 class EnumParser(ArgumentParser):
-    """One of a few words.
+    """A parser of one of a few words.
 
     Args:
         enum_values: The words.
-        case_sensitive: Whether capital letters count.
+        case_sensitive: Whether upper and lower case differ.
 
     Raises:
-        ValueError: There are none.
+        ValueError: There are no words.
     """
 
     def __init__(self, enum_values: Iterable[str], case_sensitive: bool = True) -> None:
@@ -176,7 +176,7 @@ class EnumParser(ArgumentParser):
         self.case_sensitive = case_sensitive
 
     def parse(self, argument: Any) -> str:
-        """The word, spelled as in the list."""
+        """Return the word, spelled as in the list."""
         for word in self.enum_values:
             if argument == word or (
                 not self.case_sensitive and str(argument).upper() == word.upper()
@@ -185,20 +185,20 @@ class EnumParser(ArgumentParser):
         raise ValueError(f"value should be one of <{'|'.join(self.enum_values)}>")
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "string enum"
 
 
 class EnumClassParser(ArgumentParser):
-    """A member of an enumeration, by its name.
+    """A parser of members of an enumeration, by name.
 
     Args:
         enum_class: The enumeration.
-        case_sensitive: Whether capital letters count.
+        case_sensitive: Whether upper and lower case differ.
 
     Raises:
-        TypeError: It is no enumeration.
-        ValueError: It has no members, or several whose names differ by capital letters only.
+        TypeError: ``enum_class`` is not an enumeration.
+        ValueError: It has no members, or several whose names differ by case only.
     """
 
     def __init__(self, enum_class: type[enum.Enum], case_sensitive: bool = True) -> None:
@@ -214,11 +214,11 @@ class EnumClassParser(ArgumentParser):
 
     @property
     def member_names(self) -> list[str]:
-        """The names that are understood."""
+        """The accepted names."""
         return list(self._members)
 
     def parse(self, argument: Any) -> enum.Enum:
-        """The member."""
+        """Return the member."""
         if isinstance(argument, self.enum_class):
             return argument
         if not isinstance(argument, str):
@@ -229,16 +229,16 @@ class EnumClassParser(ArgumentParser):
         return found
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return "enum class"
 
 
 class BaseListParser(ArgumentParser):
-    """Texts with something between them.
+    """A parser of a list of texts with a separator.
 
     Args:
-        token: What is between them; blanks if None.
-        name: What the result is called in messages.
+        token: The separator; whitespace if None.
+        name: The name of the result in messages.
     """
 
     def __init__(self, token: str | None = None, name: str | None = None) -> None:
@@ -249,24 +249,24 @@ class BaseListParser(ArgumentParser):
         self.syntactic_help = f"a {name} separated list"
 
     def parse(self, argument: Any) -> list[str]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(argument, list):
             return argument
         return [text.strip() for text in argument.split(self._token)] if argument else []
 
     def flag_type(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return f"{self._name} separated list of strings"
 
 
 class ListParser(BaseListParser):
-    """Texts with commas between them, with the quotes of a CSV file where they have commas."""
+    """A parser of texts separated by commas; texts with commas are quoted as in a CSV file."""
 
     def __init__(self) -> None:
         super().__init__(",", "comma")
 
     def parse(self, argument: Any) -> list[str]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(argument, list):
             return argument
         if not argument:
@@ -280,14 +280,14 @@ class ListParser(BaseListParser):
 
 
 class WhitespaceSeparatedListParser(BaseListParser):
-    """Texts with blanks between them; with ``comma_compat`` commas count as blanks."""
+    """A parser of texts separated by whitespace; with ``comma_compat`` also by commas."""
 
     def __init__(self, comma_compat: bool = False) -> None:
         self._comma_compat = comma_compat
         super().__init__(None, "whitespace or comma" if comma_compat else "whitespace")
 
     def parse(self, argument: Any) -> list[str]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(argument, list):
             return argument
         text = argument or ""
@@ -295,45 +295,45 @@ class WhitespaceSeparatedListParser(BaseListParser):
 
 
 class ListSerializer(ArgumentSerializer):
-    """Texts with something between them."""
+    """A serializer of texts with a separator."""
 
     def __init__(self, list_sep: str) -> None:
         self.list_sep = list_sep
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         return self.list_sep.join(str(one) for one in value)
 
 
 class CsvListSerializer(ListSerializer):
-    """Texts as a line of a CSV file."""
+    """A serializer of texts as a line of a CSV file."""
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         line = io.StringIO()
         csv.writer(line, delimiter=self.list_sep).writerow([str(one) for one in value])
         return line.getvalue().strip()
 
 
 class EnumClassSerializer(ArgumentSerializer):
-    """The name of a member of an enumeration."""
+    """A serializer of a member of an enumeration as its name."""
 
     def __init__(self, lowercase: bool) -> None:
         self._lowercase = lowercase
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         return str(value.name.lower() if self._lowercase else value.name)
 
 
 class EnumClassListSerializer(ListSerializer):
-    """The names of members of an enumeration."""
+    """A serializer of members of an enumeration as their names."""
 
     def __init__(self, list_sep: str, **kwargs: Any) -> None:
         super().__init__(list_sep)
         self._one = EnumClassSerializer(**kwargs)
 
     def serialize(self, value: Any) -> str:
-        """The text."""
+        """Return the text."""
         members = value if isinstance(value, list) else [value]
         return self.list_sep.join(self._one.serialize(member) for member in members)

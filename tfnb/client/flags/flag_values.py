@@ -1,4 +1,4 @@
-"""All flags of a program: ``tf.flags.FLAGS``, and which module each comes from."""
+"""All flags of a program: ``tf.flags.FLAGS``, and the module that defines each."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ EXPORTS = {"flags": ["FLAGS", "FlagHolder", "FlagValues", "disclaim_key_flags"]}
 
 
 class FlagValues:
-    """All flags, their values as attributes.
+    """All flags; their values are attributes.
 
-    The command line is read when a value is first asked for. Words that are no known flag are left
-    for ``main``, since those of a notebook's kernel are none of ours.
+    The command line is parsed when a value is first read. Words that are not a known flag are left
+    for ``main``, since a notebook's kernel has arguments of its own.
     """
 
     def __init__(self) -> None:
         self.__dict__["_flags"] = {}
         self.__dict__["_is_parsed"] = False
-        # Module -> flags that it defines, and those of others that it calls important.
+        # Module -> flags that it defines, and flags of other modules that it declares as key flags.
         self.__dict__["_by_module"] = {}
         self.__dict__["_key_flags"] = {}
         self.__dict__["_stops_at_words"] = False
 
     def __call__(self, argv: Iterable[str], known_only: bool = False) -> list[str]:
-        """Read a command line; gives its first word and those that are no flags.
+        """Parse a command line; return its first word and the words that are not flags.
 
         Args:
             argv: The command line.
-            known_only: No effect: words that are no known flag are left over in any case.
+            known_only: No effect: unknown words are always left over.
 
         Raises:
             IllegalFlagValueError: A value does not fit its flag, or a required flag is missing.
@@ -76,7 +76,7 @@ class FlagValues:
         return rest
 
     def _take(self, word: str, following: list[str]) -> bool:
-        """Use one word as a flag, with the next as its value if need be; False if it is none."""
+        """Parse one word as a flag, with the next as its value if needed; False if it is none."""
         if not word.startswith("-") or word.lstrip("-") == "":
             return False
         name, equals, text = word.lstrip("-").partition("=")
@@ -99,11 +99,11 @@ class FlagValues:
         return True
 
     def read_flags_from_files(self, argv: list[str], force_gnu: bool = True) -> list[str]:
-        """A command line with the words of the files that ``--flagfile`` names in it.
+        """Return a command line with the contents of ``--flagfile`` files inserted.
 
         Args:
             argv: The command line.
-            force_gnu: Whether to look behind the first word that is no flag, too.
+            force_gnu: Whether to continue after the first word that is not a flag.
 
         Raises:
             CantOpenFlagFileError: A file cannot be read.
@@ -130,10 +130,10 @@ class FlagValues:
     # -- reading and checking ----------------------------------------------------------------------
 
     def validate_all_flags(self) -> None:
-        """Ask what must hold for the flags.
+        """Run all validators of the flags.
 
         Raises:
-            IllegalFlagValueError: It does not.
+            IllegalFlagValueError: A validator refuses.
         """
         flags = list(self._flags.values())
         missing = [flag.name for flag in flags if flag.is_required and flag.value is None]
@@ -157,25 +157,25 @@ class FlagValues:
             raise IllegalFlagValueError(f"flags {shown}: {message}")
 
     def is_parsed(self) -> bool:
-        """Whether a command line was read."""
+        """Return whether a command line was parsed."""
         return bool(self._is_parsed)
 
     def mark_as_parsed(self) -> None:
-        """Keep the defaults, whatever the command line says."""
+        """Mark the flags as parsed, so that they keep their defaults."""
         self.__dict__["_is_parsed"] = True
 
     def unparse_flags(self) -> None:
-        """Forget what was given; the command line is read again when a value is asked for."""
+        """Reset all flags; the command line is parsed again when a value is read."""
         for flag in self._flags.values():
             flag.unparse()
         self.__dict__["_is_parsed"] = False
 
     def is_gnu_getopt(self) -> bool:
-        """Whether flags may stand behind other words."""
+        """Return whether flags may follow other words."""
         return not self._stops_at_words
 
     def set_gnu_getopt(self, gnu_getopt: bool = True) -> None:
-        """Say whether flags may stand behind other words."""
+        """Set whether flags may follow other words."""
         self.__dict__["_stops_at_words"] = not gnu_getopt
 
     def _parse_if_needed(self) -> None:
@@ -194,7 +194,7 @@ class FlagValues:
             if name:
                 self._flags[name] = flag
         self.register_flag_by_module(module_name or calling_module(), flag)
-        # The command line may have been read by an earlier cell.
+        # An earlier cell may have parsed the command line.
         if self._is_parsed:
             self(sys.argv)
 
@@ -205,7 +205,7 @@ class FlagValues:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__flags":  # what programs of TensorFlow 1 read: name -> Flag
+        if name == "__flags":  # programs of TensorFlow 1 read it: name -> Flag
             return self._flags
         if name.startswith("__"):
             raise AttributeError(name)
@@ -256,7 +256,7 @@ class FlagValues:
         return sorted([*object.__dir__(self), *self._flags])
 
     def get_flag_value(self, name: str, default: Any) -> Any:
-        """The value of a flag; ``default`` where it is None or there is no such flag."""
+        """Return the value of a flag; ``default`` if it is None or the flag does not exist."""
         flag = self._flags.get(name)
         if flag is None:
             return default
@@ -264,10 +264,10 @@ class FlagValues:
         return default if flag.value is None else flag.value
 
     def set_default(self, name: str, value: Any) -> None:
-        """Give a flag another default, and its value where none was given.
+        """Set the default of a flag, and its value if none was given.
 
         Raises:
-            UnrecognizedFlagError: There is no such flag.
+            UnrecognizedFlagError: The flag does not exist.
             IllegalFlagValueError: The value does not fit.
         """
         flag = self._find(name)
@@ -275,26 +275,26 @@ class FlagValues:
         self._validate([flag])
 
     def flag_values_dict(self) -> dict[str, Any]:
-        """Name -> value of every flag."""
+        """Return name -> value of every flag."""
         self._parse_if_needed()
         return {name: flag.value for name, flag in self._flags.items()}
 
     def append_flag_values(self, flag_values: FlagValues) -> None:
-        """Take the flags of others, too."""
+        """Add the flags of another object."""
         for module, flags in flag_values._by_module.items():
             for flag in flags:
                 self.register_flag_by_module(module, flag)
         self._flags.update(flag_values._flags)
 
     def remove_flag_values(self, flag_values: Iterable[str]) -> None:
-        """Forget the flags of these names."""
+        """Remove the flags of these names."""
         for name in list(flag_values):
             self.__delattr__(name)
 
     # -- as text -----------------------------------------------------------------------------------
 
     def flags_into_string(self) -> str:
-        """Words of a command line that give all flags their values, one in a line."""
+        """Return the words of a command line that sets all flags, one per line."""
         lines = [
             flag.serialize()
             for flag in dict.fromkeys(self._flags.values())
@@ -303,12 +303,12 @@ class FlagValues:
         return "".join(f"{line}\n" for line in lines)
 
     def append_flags_into_file(self, filename: str) -> None:
-        """Write :meth:`flags_into_string` behind what a file holds."""
+        """Append :meth:`flags_into_string` to a file."""
         with open(filename, "a", encoding="utf-8") as file:
             file.write(self.flags_into_string())
 
     def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
-        """What there is to say about all flags, module by module."""
+        """Return the help for all flags, module by module."""
         lines: list[str] = []
         for module in sorted(self._by_module, key=lambda name: (name != sys.argv[0], name)):
             lines += ["", f"{prefix}{module}:"]
@@ -316,13 +316,13 @@ class FlagValues:
         return "\n".join(lines).lstrip("\n")
 
     def module_help(self, module: Any) -> str:
-        """What there is to say about the flags that matter to a module."""
+        """Return the help for the key flags of a module."""
         name = _name_of(module)
         flags = self.get_key_flags_for_module(name)
         return "\n".join([f"\n{name}:", *self._help_of(flags, "  ")]) if flags else ""
 
     def main_module_help(self) -> str:
-        """What there is to say about the flags of the script that runs."""
+        """Return the help for the flags of the running script."""
         return self.module_help(calling_module_of("__main__"))
 
     def _help_of(self, flags: Iterable[Flag], prefix: str) -> list[str]:
@@ -338,7 +338,7 @@ class FlagValues:
         return lines
 
     def write_help_in_xml_format(self, outfile: Any = None) -> None:
-        """Write what there is to say about all flags as XML, to standard output if None."""
+        """Write the help for all flags as XML, to standard output if None."""
         lines = ['<?xml version="1.0" encoding="utf-8"?>', "<AllFlags>"]
         lines += [f"  <program>{escape(Path(sys.argv[0]).name)}</program>"]
         key = self.get_key_flags_for_module(calling_module_of("__main__"))
@@ -365,45 +365,45 @@ class FlagValues:
     # -- modules -----------------------------------------------------------------------------------
 
     def flags_by_module_dict(self) -> dict[str, list[Flag]]:
-        """Module -> the flags that it defines."""
+        """Return module -> the flags that it defines."""
         return dict(self._by_module)
 
     def flags_by_module_id_dict(self) -> dict[int, list[Flag]]:
-        """The id of a module -> the flags that it defines."""
+        """Return the id of a module -> the flags that it defines."""
         return {_id_of(module): flags for module, flags in self._by_module.items()}
 
     def key_flags_by_module_dict(self) -> dict[str, list[Flag]]:
-        """Module -> flags of others that matter to it."""
+        """Return module -> its key flags from other modules."""
         return dict(self._key_flags)
 
     def register_flag_by_module(self, module_name: str, flag: Flag) -> None:
-        """Note that a module defines a flag."""
+        """Record that a module defines a flag."""
         flags = self._by_module.setdefault(module_name, [])
         flags[:] = [one for one in flags if one.name != flag.name] + [flag]
 
     def register_flag_by_module_id(self, module_id: int, flag: Flag) -> None:
-        """Note that the module with an id defines a flag."""
+        """Record that the module with an id defines a flag."""
         for name, module in list(sys.modules.items()):
             if id(module) == module_id:
                 self.register_flag_by_module(calling_module_of(name), flag)
 
     def register_key_flag_for_module(self, module_name: str, flag: Flag) -> None:
-        """Note that a flag matters to a module."""
+        """Record a key flag of a module."""
         flags = self._key_flags.setdefault(module_name, [])
         if flag not in flags:
             flags.append(flag)
 
     def get_flags_for_module(self, module: Any) -> list[Flag]:
-        """The flags that a module defines."""
+        """Return the flags that a module defines."""
         return list(self._by_module.get(_name_of(module), ()))
 
     def get_key_flags_for_module(self, module: Any) -> list[Flag]:
-        """The flags that matter to a module: its own, and those it named."""
+        """Return the key flags of a module: its own, and those it declared."""
         own = self.get_flags_for_module(module)
         return [*own, *(f for f in self._key_flags.get(_name_of(module), ()) if f not in own)]
 
     def find_module_defining_flag(self, flagname: str, default: Any = None) -> Any:
-        """The module that defines a flag, or ``default``."""
+        """Return the module that defines a flag, or ``default``."""
         flag = self._flags.get(flagname)
         for module, flags in self._by_module.items():
             if flag is not None and flag in flags:
@@ -411,13 +411,13 @@ class FlagValues:
         return default
 
     def find_module_id_defining_flag(self, flagname: str, default: Any = None) -> Any:
-        """The id of the module that defines a flag, or ``default``."""
+        """Return the id of the module that defines a flag, or ``default``."""
         module = self.find_module_defining_flag(flagname)
         return default if module is None else _id_of(module)
 
 
 def _words_of_file(path: str, above: list[str]) -> list[str]:
-    """The flags that a file names: one in a line, without comments; files may name files."""
+    """Return the flags in a file: one per line, without comments; files may name files."""
     if path in above:
         raise CantOpenFlagFileError(f"{path} names itself with --flagfile")
     try:
@@ -438,7 +438,7 @@ def _words_of_file(path: str, above: list[str]) -> list[str]:
 
 
 def calling_module() -> str:
-    """The name of the first module on the stack that is none of these."""
+    """Return the name of the first module on the stack that is not part of the flags modules."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
@@ -448,18 +448,18 @@ def calling_module() -> str:
     return calling_module_of("__main__")
 
 
-# Modules that define flags for those that call them.
+# Modules that define flags on behalf of the modules that call them.
 _disclaimed: set[str] = set()
 
 
 def disclaim_key_flags() -> None:
-    """Say that the flags that this module will define belong to the modules that call it."""
+    """Let the flags that this module will define belong to the modules that call it."""
     frame = sys._getframe(1)
     _disclaimed.add(frame.f_globals["__name__"])
 
 
 def calling_module_of(name: str) -> str:
-    """A module's name; the script that runs goes by its path."""
+    """Return a module's name; for the running script, its path."""
     return sys.argv[0] if name == "__main__" else name
 
 
@@ -474,7 +474,7 @@ def _id_of(module: str) -> int:
 
 
 def text_lines(text: str, prefix: str, width: int = 80) -> list[str]:
-    """Text in lines, all but the first indented further."""
+    """Return text in lines, all but the first indented further."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         lines += textwrap.wrap(
@@ -488,12 +488,12 @@ def text_lines(text: str, prefix: str, width: int = 80) -> list[str]:
 
 
 class FlagHolder:
-    """What defining a flag gives: its value, and that the value cannot be taken for it.
+    """The result of defining a flag, which holds the value but cannot be used as the value.
 
     Args:
-        flag_values: Where the flag is.
+        flag_values: The FlagValues that hold the flag.
         flag: The flag.
-        ensure_non_none_value: Whether asking for a value of None is an error.
+        ensure_non_none_value: Whether reading a value of None is an error.
     """
 
     def __init__(
@@ -519,7 +519,7 @@ class FlagHolder:
         """The flag's value.
 
         Raises:
-            IllegalFlagValueError: It is None, and must not be.
+            IllegalFlagValueError: It is None, which is not allowed.
         """
         found = getattr(self.flag_values, self._name)
         if found is None and self._needs_value:
@@ -537,7 +537,7 @@ class FlagHolder:
         return bool(self.flag_values[self._name].present)
 
     def serialize(self) -> str:
-        """The word of a command line that gives the flag its value."""
+        """Return the word of a command line that sets the flag's value."""
         return self.flag_values[self._name].serialize()
 
 

@@ -4,9 +4,9 @@
     FLAGS = tf.flags.FLAGS
     FLAGS.batch_size
 
-Flags are read from ``sys.argv`` when a value is first asked for, or when ``tf.app.run`` starts.
-Words that are no known flag are left for ``main``. It differs from absl in these, for notebooks:
-the kernel's own arguments do not disturb, and a cell that defines a flag may be run again.
+Flags are parsed from ``sys.argv`` when a value is first read, or when ``tf.app.run`` starts. Words
+that are not a known flag are left for ``main``. Two differences from absl serve notebooks: the
+kernel's own arguments cause no error, and a cell that defines a flag may be run again.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ def DEFINE_flag(
     module_name: str | None = None,
     required: bool = False,
 ) -> FlagHolder:
-    """Take a flag that was made.
+    """Add a flag.
 
     Args:
         flag: The flag.
-        flag_values: Where to put it.
-        module_name: The module that defines it; the one that calls if None.
+        flag_values: The FlagValues to add it to.
+        module_name: The module that defines it; the calling module if None.
         required: Whether it must have a value.
 
     Raises:
@@ -97,7 +97,7 @@ def DEFINE(
     required: bool = False,
     **args: Any,
 ) -> FlagHolder:
-    """Define a flag whose value a parser gives; more arguments as in ``tf.flags.Flag``."""
+    """Define a flag with a parser of its value; for more arguments see ``tf.flags.Flag``."""
     flag = Flag(parser, serializer, name, default, help, **args)
     return DEFINE_flag(flag, flag_values, module_name, required)
 
@@ -149,7 +149,7 @@ def DEFINE_integer(
     required: bool = False,
     **args: Any,
 ) -> FlagHolder:
-    """Define a flag whose value is a whole number, perhaps within bounds."""
+    """Define a flag whose value is an integer, perhaps within bounds."""
     parser = IntegerParser(lower_bound, upper_bound)
     return DEFINE(
         parser, name, default, help, flag_values, ArgumentSerializer(), required=required, **args
@@ -229,7 +229,7 @@ def DEFINE_list(
     required: bool = False,
     **args: Any,
 ) -> FlagHolder:
-    """Define a flag whose value is texts separated by commas."""
+    """Define a flag whose value is a list of texts separated by commas."""
     return DEFINE(
         ListParser(),
         name,
@@ -251,7 +251,7 @@ def DEFINE_spaceseplist(
     required: bool = False,
     **args: Any,
 ) -> FlagHolder:
-    """Define a flag whose value is texts separated by blanks, or commas, too."""
+    """Define a flag whose value is a list of texts separated by whitespace, perhaps also commas."""
     parser = WhitespaceSeparatedListParser(comma_compat)
     return DEFINE(
         parser, name, default, help, flag_values, ListSerializer(" "), required=required, **args
@@ -289,7 +289,7 @@ def DEFINE_multi_integer(
     required: bool = False,
     **args: Any,
 ) -> FlagHolder:
-    """Define a flag of whole numbers that may be given several times."""
+    """Define a flag of integers that may be given several times."""
     parser = IntegerParser(lower_bound, upper_bound)
     return DEFINE_multi(
         parser, ArgumentSerializer(), name, default, help, flag_values, required=required, **args
@@ -354,19 +354,19 @@ def DEFINE_alias(
     flag_values: FlagValues = FLAGS,
     module_name: str | None = None,
 ) -> FlagHolder:
-    """Give a flag another name."""
+    """Define another name for a flag."""
     flag = flag_values[original_name]
     flag_values[name] = flag
     return FlagHolder(flag_values, flag)
 
 
 def set_default(flag_holder: FlagHolder, value: Any) -> None:
-    """Give a flag another default."""
+    """Set the default of a flag."""
     flag_holder.flag_values.set_default(flag_holder.name, value)
 
 
 def override_value(flag_holder: FlagHolder, value: Any) -> None:
-    """Give a flag a value, whatever the command line says.
+    """Set the value of a flag, overriding the command line.
 
     Raises:
         IllegalFlagValueError: The value does not fit.
@@ -381,7 +381,7 @@ def override_value(flag_holder: FlagHolder, value: Any) -> None:
 
 
 def _name_of(flag: Any) -> str:
-    """The name of a flag that is given by name or as what defining it gave."""
+    """Return the name of a flag that is given by name or as FlagHolder."""
     return flag.name if isinstance(flag, FlagHolder) else flag
 
 
@@ -389,16 +389,16 @@ def _name_of(flag: Any) -> str:
 
 
 def declare_key_flag(flag_name: Any, flag_values: FlagValues = FLAGS) -> None:
-    """Say that a flag of another module matters to the module that calls."""
+    """Declare a flag of another module as a key flag of the calling module."""
     flag = flag_values[_name_of(flag_name)]
     flag_values.register_key_flag_for_module(calling_module(), flag)
 
 
 def adopt_module_key_flags(module: Any, flag_values: FlagValues = FLAGS) -> None:
-    """Say that the flags that matter to a module matter to the module that calls, too.
+    """Declare the key flags of a module as key flags of the calling module.
 
     Raises:
-        Error: ``module`` is no module.
+        Error: ``module`` is not a module.
     """
     if not hasattr(module, "__name__") or isinstance(module, str):
         raise Error(f"Expected a module object, not {module!r}.")
@@ -410,7 +410,7 @@ def adopt_module_key_flags(module: Any, flag_values: FlagValues = FLAGS) -> None
 
 
 def get_help_width() -> int:
-    """The number of columns that help is laid out for."""
+    """Return the number of columns of help texts."""
     if not sys.stdout.isatty():
         return 80
     return max(40, shutil.get_terminal_size().columns)
@@ -419,16 +419,16 @@ def get_help_width() -> int:
 def text_wrap(
     text: str, length: int | None = None, indent: str = "", firstline_indent: str | None = None
 ) -> str:
-    """Text in lines; its own line breaks stay.
+    """Wrap text in lines; its own line breaks are kept.
 
     Args:
         text: The text.
-        length: Columns; :func:`get_help_width` if None.
-        indent: What each line begins with.
-        firstline_indent: What the first line begins with; ``indent`` if None.
+        length: The number of columns; :func:`get_help_width` if None.
+        indent: The beginning of each line.
+        firstline_indent: The beginning of the first line; ``indent`` if None.
 
     Raises:
-        ValueError: There is no room beside the indent.
+        ValueError: The indent leaves no room for text.
     """
     length = get_help_width() if length is None else length
     first = indent if firstline_indent is None else firstline_indent
@@ -445,7 +445,7 @@ def text_wrap(
 
 
 def doc_to_help(doc: str) -> str:
-    """A docstring as help: without common blanks, each paragraph in one line."""
+    """Return a docstring as help: without common indentation, each paragraph in one line."""
     return "\n".join(
         " ".join(line.strip() for line in paragraph.splitlines() if line.strip())
         for paragraph in textwrap.dedent(doc.strip()).split("\n\n")
@@ -456,12 +456,12 @@ def doc_to_help(doc: str) -> str:
 
 
 def mark_flag_as_required(flag_name: Any, flag_values: FlagValues = FLAGS) -> None:
-    """Refuse a command line on which a flag without default is missing."""
+    """Refuse a command line without a value for a flag that has no default."""
     flag_values[_name_of(flag_name)].is_required = True
 
 
 def mark_flags_as_required(flag_names: Iterable[Any], flag_values: FlagValues = FLAGS) -> None:
-    """Do so for several flags."""
+    """Mark several flags as required; see ``mark_flag_as_required``."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
@@ -472,17 +472,17 @@ def register_validator(
     message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
 ) -> None:
-    """Refuse values of a flag.
+    """Register a function that refuses values of a flag.
 
     Args:
         flag_name: The flag.
-        checker: Takes its value; False refuses, and so does a ValidationError with words of its
-            own.
-        message: What to say.
-        flag_values: Where the flag is.
+        checker: Takes its value; to refuse it, returns False or raises a ValidationError with its
+            own message.
+        message: The error message.
+        flag_values: The FlagValues that hold the flag.
 
     Raises:
-        UnrecognizedFlagError: There is no such flag.
+        UnrecognizedFlagError: The flag does not exist.
     """
     name = _name_of(flag_name)
     register_multi_flags_validator(
@@ -496,16 +496,16 @@ def register_multi_flags_validator(
     message: str = "Flags validation failed",
     flag_values: FlagValues = FLAGS,
 ) -> None:
-    """Refuse values of several flags that do not go together.
+    """Register a function that refuses combinations of values of several flags.
 
     Args:
         flag_names: The flags.
         multi_flags_checker: Takes their values by name; see ``register_validator``.
-        message: What to say.
-        flag_values: Where the flags are.
+        message: The error message.
+        flag_values: The FlagValues that hold the flags.
 
     Raises:
-        UnrecognizedFlagError: There is no such flag.
+        UnrecognizedFlagError: The flag does not exist.
     """
     validator = Validator(tuple(map(_name_of, flag_names)), multi_flags_checker, message)
     for flag in [flag_values[name] for name in validator.names]:
@@ -515,7 +515,7 @@ def register_multi_flags_validator(
 def validator(
     flag_name: Any, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
 ) -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
-    """``register_validator`` as a decorator."""
+    """Return ``register_validator`` as a decorator."""
 
     def register(checker: Callable[[Any], bool]) -> Callable[[Any], bool]:
         register_validator(flag_name, checker, message, flag_values)
@@ -529,7 +529,7 @@ def multi_flags_validator(
     message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
 ) -> Callable[[Callable[[dict[str, Any]], bool]], Callable[[dict[str, Any]], bool]]:
-    """``register_multi_flags_validator`` as a decorator."""
+    """Return ``register_multi_flags_validator`` as a decorator."""
 
     def register(checker: Callable[[dict[str, Any]], bool]) -> Callable[[dict[str, Any]], bool]:
         register_multi_flags_validator(flag_names, checker, message, flag_values)
@@ -541,7 +541,7 @@ def multi_flags_validator(
 def mark_flags_as_mutual_exclusive(
     flag_names: Iterable[Any], required: bool = False, flag_values: FlagValues = FLAGS
 ) -> None:
-    """Refuse values for more than one of some flags; or for none, where one is required."""
+    """Refuse values for more than one of some flags; if ``required``, also for none."""
     condition = "have a value other than None"
     _exclude(
         list(map(_name_of, flag_names)), required, flag_values, lambda v: v is not None, condition
@@ -551,7 +551,7 @@ def mark_flags_as_mutual_exclusive(
 def mark_bool_flags_as_mutual_exclusive(
     flag_names: Iterable[Any], required: bool = False, flag_values: FlagValues = FLAGS
 ) -> None:
-    """Refuse more than one of some switches that is on; or none, where one is required."""
+    """Refuse more than one of some boolean flags that is on; if ``required``, also none."""
     _exclude(list(map(_name_of, flag_names)), required, flag_values, bool, "be True")
 
 
@@ -574,11 +574,11 @@ def _exclude(
 def flag_dict_to_args(
     flag_map: dict[str, Any], multi_flags: Iterable[str] | None = None
 ) -> Iterator[str]:
-    """The words of a command line that give flags their values.
+    """Yield the words of a command line that set flags.
 
     Args:
         flag_map: Name -> value.
-        multi_flags: The flags that are given once for each member of a list.
+        multi_flags: The flags to be given once for each member of a list.
 
     >>> list(flag_dict_to_args({"on": True, "off": False, "list": [1, 2], "x": 3}))
     ['--on', '--nooff', '--list=1,2', '--x=3']

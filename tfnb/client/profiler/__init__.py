@@ -1,1 +1,1 @@
-"""``tf.profiler``: parameters, float operations, time and memory of a graph, summed up in views."""
+"""``tf.profiler``: parameters, float operations, time and memory of a graph, summed in views."""

@@ -1,4 +1,4 @@
-"""What ``tf.profiler.advise`` says of a profile."""
+"""The advice of ``tf.profiler.advise`` on a profile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def advice(nodes: Nodes, options: dict[str, dict[str, str]] | None) -> AdviceProto:
-    """What the checkers say that are asked for; those that there are not say nothing."""
+    """Return the reports of the requested checkers; unknown checkers report nothing."""
     for checker, wishes in (options or {}).items():
         message: Any = tfprof_options_pb2.AdvisorOptionsProto().checkers[checker]
         for key, value in wishes.items():
@@ -33,7 +33,7 @@ def advice(nodes: Nodes, options: dict[str, dict[str, str]] | None) -> AdvicePro
 
 
 def _utilization(nodes: Nodes) -> Iterator[str]:
-    """How much of the time accelerators compute, in the last step."""
+    """Yield which share of the time each accelerator computes, in the last step."""
     spans: dict[str, list[int]] = {}
     for node in nodes.values():
         device = node.proto.canonical_device
@@ -52,7 +52,7 @@ def _utilization(nodes: Nodes) -> Iterator[str]:
 
 
 def _settings(nodes: Nodes) -> Iterator[str]:
-    """Settings that are known to be slow."""
+    """Yield settings that are known to be slow."""
     every = nodes.values()
     if any("BatchNorm" in node.name for node in every) and not any(
         "FusedBatchNorm" in node.types for node in every
@@ -73,7 +73,7 @@ def _times(message: Any, prefix: str = "") -> str:
 
 
 def _most_expensive(nodes: Nodes) -> Iterator[str]:
-    """What takes most time: ops, scopes, lines of code."""
+    """Yield the most expensive ops, scopes and lines of code."""
     checker = "ExpensiveOperationChecker"
 
     def root(command: str, max_depth: int, min_micros: int) -> Any:
@@ -119,7 +119,7 @@ def _most_expensive(nodes: Nodes) -> Iterator[str]:
 
 
 def _lines(node: Any, depth: int) -> Iterator[str]:
-    """The lines of code that take a millisecond or more, where a line is made of several."""
+    """Yield the lines of code that take a millisecond or more, if a line has several parts."""
     if len(node.children) > 1 and depth <= 3:
         for line in node.children[:3]:
             if line.total_exec_micros >= 1000:

@@ -107,7 +107,7 @@ def advise(
 
 
 class Profiler:
-    """Sums up the time, memory and parameters of a graph's nodes over several steps.
+    """Sums of the time, memory and parameters of a graph's nodes over several steps.
 
     Args:
       graph: the graph; None for the default graph.
@@ -202,7 +202,7 @@ def _parsed_output(output: str) -> tuple[str, str, str]:
 
 
 def _text(options: OptionsProto, kind: str, file: str) -> str:
-    """Return the options as they are printed."""
+    """Return the text of the options."""
     names = (
         "max_depth min_bytes min_peak_bytes min_residual_bytes min_output_bytes min_micros "
         "min_accelerator_micros min_cpu_micros min_params min_float_ops min_occurrence step "
@@ -220,7 +220,7 @@ def _text(options: OptionsProto, kind: str, file: str) -> str:
 
 
 def _answer(nodes: Nodes, command: str, options: OptionsProto) -> Any:
-    """Write a view where the options say, and return its message."""
+    """Write a view to the output that the options select, and return its message."""
     several = command in ("code", "op")
     empty = (
         tfprof_output_pb2.MultiGraphNodeProto() if several else tfprof_output_pb2.GraphNodeProto()

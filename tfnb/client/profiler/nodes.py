@@ -1,6 +1,6 @@
-"""The nodes that a profile is of, with what is known of them and of their runs.
+"""The nodes of a profile, with the known data of them and of their runs.
 
-Each is kept as the ProfileNode that ``serialize_to_string`` writes; a run of a step is an
+Each is stored as the ProfileNode that ``serialize_to_string`` writes; a run of a step is an
 ExecProfile.
 """
 
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
 ROOT = "_TFProfRoot"
 BYTES = ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes")
 MICROS = ("exec_micros", "accelerator_exec_micros", "cpu_exec_micros")
-# What nodes of the views sum up.
+# The figures that nodes of the views sum.
 FIGURES = (*MICROS, *BYTES, "parameters", "float_ops")
 
-# Of an accelerator, this "device" has the time of all kernels; the device itself that of the host.
+# For an accelerator, this "device" has the time of all kernels; the device itself has that of the
+# host.
 _STREAMS = "stream:all"
 _HOST = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.ASCII)
 
 
 def _sizes(shape: Any) -> list[int]:
-    """A shape as the profiler knows it: scalars have one dimension, unknown shapes none."""
+    """Return a shape in the profiler's form: scalars have one dimension, unknown shapes none."""
     return [dim.size for dim in shape.dim] or [1] * (not shape.unknown_rank)
 
 
 def is_on_accelerator(device: str) -> bool:
-    """Whether a device, in small letters, is a GPU or a stream of one."""
+    """Return whether a device, in lower case, is a GPU or a stream of one."""
     return "gpu" in device
 
 
@@ -47,16 +48,17 @@ class Node:
     """One node of the graph, or of the runtime.
 
     Attributes:
-      types: what it can be selected by: its op, its device, and what an OpLogProto says.
+      types: the words by which it can be selected: its op, its device, and types from an
+        OpLogProto.
       inputs: the names of the nodes that it takes values from or waits for.
-      output_shapes: of its outputs.
+      output_shapes: the shapes of its outputs.
     """
 
     def __init__(self, definition: NodeDef, number: int, nodes: dict[str, Node]) -> None:
         self.proto = tfprof_log_pb2.ProfileNode(name=definition.name, op=definition.op, id=number)
         self.attrs = definition.attr
         self.types = {definition.op}
-        # The output of a node that is taken does not matter to TensorFlow: it has the first shape.
+        # TensorFlow ignores which output of a node is taken: it uses the first shape.
         self.inputs = [name.removeprefix("^").split(":")[0] for name in definition.input]
         self._nodes = nodes
         self.shape: list[int] = []
@@ -72,7 +74,7 @@ class Node:
         return self.proto.name
 
     def input_shapes(self) -> list[list[int]]:
-        """The shapes of the inputs, as far as they are known."""
+        """Return the shapes of the inputs, as far as they are known."""
         found = []
         for name in self.inputs:
             node = self._nodes.get(name)
@@ -80,7 +82,7 @@ class Node:
         return found
 
     def figures(self, step: int) -> dict[str, int]:
-        """What it takes in a step, or on average (-1)."""
+        """Return its figures in a step, or on average (-1)."""
         runs = self.proto.execs
         chosen = [runs[step]] if step in runs else [] if step >= 0 else [*runs.values()]
         sums = dict.fromkeys(("run_count", *MICROS, *BYTES), 0)
@@ -100,7 +102,7 @@ class Node:
         return found
 
     def shown(self, step: int) -> GraphNodeProto:
-        """A message of a view, without sums."""
+        """Return the node as a message of a view, without sums."""
         message = tfprof_output_pb2.GraphNodeProto(name=self.name)
         for name, value in self.figures(step).items():
             setattr(message, name, value)
@@ -114,7 +116,7 @@ class Node:
         return message
 
     def add_run(self, step: int, device: str, stats: NodeExecStats) -> None:
-        """Notes a run on a device, whose name is in small letters."""
+        """Add a run on a device, whose name is in lower case."""
         mine = self.proto
         if is_host := _HOST.fullmatch(device):
             if mine.canonical_device not in ("", device):
@@ -127,7 +129,7 @@ class Node:
             run.devices[:] = sorted([*run.devices, device])
         start = stats.all_start_micros
         if start > 0:
-            # What takes less than a microsecond counts as one.
+            # Less than a microsecond counts as one.
             span = [start, stats.op_end_rel_micros or 1]
             run.all_start_micros = min(run.all_start_micros or start, start)
             run.latest_end_micros = max(run.latest_end_micros, sum(span))
@@ -140,7 +142,7 @@ class Node:
             _add_memory(run, device, stats)
 
     def message(self, numbers: dict[str, int]) -> Any:
-        """All that is known, given the numbers of the nodes by name."""
+        """Return all data as a message, given the numbers of the nodes by name."""
         message = tfprof_log_pb2.ProfileNode()
         message.CopyFrom(self.proto)
         message.shape.extend(self.shape)
@@ -156,7 +158,7 @@ class Node:
 
 
 def _add_memory(run: ExecProfile, device: str, stats: NodeExecStats) -> None:
-    """Notes the memory of one run."""
+    """Add the memory of one run."""
     if stats.all_start_micros <= 0:
         sys.stderr.write(f"{stats.node_name} has no start time, skipping\n")
         return
@@ -196,9 +198,9 @@ class Nodes(dict[str, Node]):
 
     Attributes:
       steps: the steps that were added.
-      texts: what numbers in call stacks mean.
-      has_traces: it is known where nodes were made.
-      misses_streams: there were runs on GPUs, and not how long their kernels took.
+      texts: the texts for numbers in call stacks.
+      has_traces: whether the places where nodes were made are known.
+      misses_streams: whether there were runs on GPUs without the times of their kernels.
     """
 
     def __init__(self) -> None:
@@ -208,13 +210,13 @@ class Nodes(dict[str, Node]):
         self.misses_streams = False
 
     def add(self, definitions: Iterable[NodeDef]) -> None:
-        """Adds the nodes that were not there before."""
+        """Add the nodes that are not there yet."""
         for definition in definitions:
             if definition.name not in self:
                 self[definition.name] = Node(definition, len(self), self)
 
     def add_run(self, step: int, run_meta: RunMetadata) -> None:
-        """Adds the runs of a step."""
+        """Add the runs of a step."""
         from tfnb.proto.graph_pb2 import NodeDef
 
         if not run_meta.HasField("step_stats"):
@@ -227,7 +229,7 @@ class Nodes(dict[str, Node]):
                 name = run.node_name.split(":")[0]
                 if name not in self:
                     if name in ("RecvTensor", "_SOURCE") or "MEMCPY" in name:
-                        continue  # on several devices at once
+                        continue  # runs on several devices at once
                     self.add([NodeDef(name=name, op=name)])
                 self[name].add_run(step, device, run)
         on_gpu = [*filter(is_on_accelerator, devices)]
@@ -235,7 +237,7 @@ class Nodes(dict[str, Node]):
             self.misses_streams = True
 
     def add_log(self, log: OpLogProto) -> None:
-        """Adds what is said of the nodes."""
+        """Add the data in a log to the nodes."""
         self.texts = {**log.id_to_string, **self.texts}
         for entry in log.log_entries:
             if node := self.get(entry.name):
@@ -247,7 +249,7 @@ class Nodes(dict[str, Node]):
                         node.proto.trace.CopyFrom(entry.code_def)
 
     def message(self) -> Any:
-        """The ProfileProto of all that is known."""
+        """Return all data as a ProfileProto."""
         message = tfprof_log_pb2.ProfileProto(
             has_trace=self.has_traces,
             steps=sorted(self.steps),

@@ -1,7 +1,7 @@
-"""What the profiler is told of a graph beside its nodes: an OpLogProto.
+"""Additional data of a graph's nodes for the profiler: an OpLogProto.
 
-Each op says itself how many float operations it takes (:mod:`tfnb.core.float_ops`), a node where it
-was made; trainable variables get a type to select them by.
+Each op computes its number of float operations (:mod:`tfnb.core.float_ops`), and each node stores
+where it was made; trainable variables get a type to select them by.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def write_op_log(
     run_meta: RunMetadata | None = None,
     add_trace: bool = True,
 ) -> None:
-    """Writes what the profiler would be told of a graph into the file ``tfprof_log``.
+    """Write the profiler's data of a graph into the file ``tfprof_log``.
 
     Args:
-      graph: None: the default graph.
+      graph: the graph; None for the default graph.
       log_dir: the directory of the file.
-      op_log: what is told besides.
-      run_meta: of a run, whose shapes complete those of the graph.
-      add_trace: whether to tell where nodes were made.
+      op_log: further data.
+      run_meta: the metadata of a run, whose shapes complete those of the graph.
+      add_trace: whether to add where nodes were made.
     """
     log = merged_op_log(graph or get_default_graph(), op_log, run_meta, add_trace)
     with GFile(os.path.join(log_dir, "tfprof_log"), "wb") as file:
@@ -53,7 +53,7 @@ def merged_op_log(
     run_meta: RunMetadata | None = None,
     add_trace: bool = True,
 ) -> OpLogProto:
-    """What a graph says of itself, after what the caller says of it."""
+    """Return the caller's data, followed by the data of the graph itself."""
     if run_meta is not None:
         _complete_shapes(graph, run_meta)
     merged = tfprof_log_pb2.OpLogProto()
@@ -101,13 +101,13 @@ def _id_of(text: str | None, ids: dict[str, int]) -> int:
 
 
 def _complete_shapes(graph: Graph, run_meta: Any) -> None:
-    """Gives tensors of the graph the shapes that they had in a run."""
+    """Set the static shapes of tensors to the shapes that they had in a run."""
     for device in run_meta.step_stats.dev_stats:
         for node in device.node_stats:
             try:
                 op = graph.get_operation_by_name(node.node_name)
             except (KeyError, ValueError):
-                continue  # of another graph, or of the runtime
+                continue  # a node of another graph, or of the runtime
             if len(op.outputs) != len(node.output):
                 continue
             for tensor, ran in zip(op.outputs, node.output):

@@ -1,4 +1,4 @@
-"""Builds the options of the profiler, as a dict."""
+"""A builder of the options of the profiler, as a dict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _options(max_depth: int, order_by: str, select: list[str], **others: Any) ->
 
 
 class ProfileOptionBuilder:
-    """Builds options for ``tf.profiler.profile``, from given options or from the defaults.
+    """A builder of options for ``tf.profiler.profile``, from given options or from the defaults.
 
     Args:
       options: the options to start from; they are copied.
@@ -43,12 +43,12 @@ class ProfileOptionBuilder:
 
     @staticmethod
     def trainable_variables_parameter() -> dict[str, Any]:
-        """Options that count the parameters of trainable variables."""
+        """Return options that count the parameters of trainable variables."""
         return _options(10000, "name", ["params"], account_type_regexes=[TRAINABLE_VARIABLES])
 
     @staticmethod
     def float_operation() -> dict[str, Any]:
-        """Options that count float operations."""
+        """Return options that count float operations."""
         return _options(10000, "float_ops", ["float_ops"], min_float_ops=1)
 
     @staticmethod
@@ -61,7 +61,7 @@ class ProfileOptionBuilder:
         min_residual_bytes: int = 0,
         min_output_bytes: int = 0,
     ) -> dict[str, Any]:
-        """Options that show time and memory of nodes that reach the given minimums."""
+        """Return options that show time and memory of nodes that reach the given minimums."""
         return _options(10000, "micros", ["micros", "bytes"], **locals())
 
     def build(self) -> dict[str, Any]:
@@ -135,31 +135,31 @@ class ProfileOptionBuilder:
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> Self:
-        """Prints nothing."""
+        """Print nothing."""
         return self._with(output="none")
 
     def with_stdout_output(self) -> Self:
-        """Prints to the standard output."""
+        """Print to the standard output."""
         return self._with(output="stdout")
 
     def with_file_output(self, outfile: str) -> Self:
-        """Prints into a file."""
+        """Print into a file."""
         return self._with(output=f"file:outfile={outfile}")
 
     def with_timeline_output(self, timeline_file: str) -> Self:
-        """Writes a Chrome trace, into a file for each step."""
+        """Write a Chrome trace, into a file for each step."""
         return self._with(output=f"timeline:outfile={timeline_file}")
 
     def with_pprof_output(self, pprof_file: str) -> Self:
-        """Writes a profile for pprof."""
+        """Write a profile for pprof."""
         return self._with(output=f"pprof:outfile={pprof_file}")
 
     def order_by(self, attribute: str) -> Self:
-        """Orders by name, bytes, micros, params, float_ops, occurrence, …."""
+        """Order by name, bytes, micros, params, float_ops, occurrence, …."""
         return self._with(order_by=attribute)
 
     def select(self, attributes: list[str]) -> Self:
-        """Shows these attributes."""
+        """Show these attributes."""
         return self._with(select=copy(attributes))
 
     def with_step(self, step: int) -> Self:

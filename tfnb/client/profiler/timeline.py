@@ -1,9 +1,9 @@
 """Recorded steps as Chrome traces, to be opened in chrome://tracing or Perfetto.
 
-``Timeline(run_metadata.step_stats)`` takes what a run with ``trace_level=FULL_TRACE`` recorded.
-Each device becomes a process; its nodes are spread over as few lanes as hold them without overlap,
-or over the threads they ran on. Arrows go from a node to the nodes that took its output, where the
-timeline labels name inputs; memory becomes a counter per device.
+``Timeline(run_metadata.step_stats)`` shows the record of a run with ``trace_level=FULL_TRACE``.
+Each device becomes a process; its nodes are spread over the smallest number of lanes without
+overlap, or over the threads they ran on. Arrows go from a node to the nodes that took its output,
+if the timeline labels name inputs; memory becomes a counter per device.
 
 Corresponds to TensorFlow's ``python/client/timeline.py``.
 """
@@ -44,21 +44,21 @@ class Timeline:
         """Make a timeline.
 
         Args:
-            step_stats: From ``RunMetadata.step_stats``.
-            graph: Not used; TensorFlow takes one, too.
+            step_stats: The field ``RunMetadata.step_stats``.
+            graph: Not used; TensorFlow has this argument.
         """
         self._step_stats = step_stats
 
     def generate_chrome_trace_format(
         self, show_dataflow: bool = True, show_memory: bool = False, op_time: str = "schedule"
     ) -> str:
-        """The trace as JSON text.
+        """Return the trace as JSON text.
 
         Args:
             show_dataflow: Whether to draw arrows between nodes.
             show_memory: Whether to show the bytes allocated by the outputs of nodes.
-            op_time: What counts as a node's time: ``schedule`` from being ready to its outputs
-                handed on, ``all`` likewise without the wait, ``gpu`` the kernel alone.
+            op_time: A node's time: ``schedule``: from being ready until its outputs are passed on;
+                ``all``: this without the wait; ``gpu``: the kernel alone.
 
         Raises:
             ValueError: ``op_time`` is none of these.
@@ -87,7 +87,7 @@ def _start_of_schedule(stats: NodeExecStats) -> int:
     return stats.scheduled_micros or stats.all_start_micros
 
 
-# What counts as a node's time -> (its start in microseconds, its end).
+# The name of a kind of time -> (start of a node in microseconds, end).
 _TIMES: dict[str, Callable[[NodeExecStats], tuple[float, float]]] = {
     "schedule": lambda s: (
         _start_of_schedule(s),
@@ -102,14 +102,14 @@ _TIMES: dict[str, Callable[[NodeExecStats], tuple[float, float]]] = {
 
 
 def _absolute(stats: NodeExecStats, rel_nanos: int, rel_micros: int) -> float:
-    """A moment in microseconds; to the nanosecond if that was recorded."""
+    """Return a moment in microseconds; to the nanosecond if that was recorded."""
     if stats.all_start_nanos:
         return (stats.all_start_nanos + (rel_nanos or rel_micros * 1000)) / 1000
     return float(stats.all_start_micros + rel_micros)
 
 
 def _spans(process: int, node_stats: Iterable[NodeExecStats], op_time: str) -> Iterator[_Span]:
-    """The executions on one device, each in a lane where nothing else runs at the time."""
+    """Yield the executions on one device, each in a lane that is free at that time."""
     lane_ends: list[float] = []
     timed = sorted(
         ((*_TIMES[op_time](stats), stats) for stats in node_stats), key=lambda item: item[0]
@@ -125,9 +125,9 @@ def _spans(process: int, node_stats: Iterable[NodeExecStats], op_time: str) -> I
 
 
 def _parsed_label(stats: NodeExecStats) -> tuple[str, str, tuple[str, ...]]:
-    """Node, op and inputs of a label like ``y = MatMul(x, w)``.
+    """Return node, op and inputs of a label like ``y = MatMul(x, w)``.
 
-    A label of another form, as transfers have, counts as the name of an op.
+    A label of another form, for example of a transfer, is taken as the name of an op.
     """
     match = _LABEL.match(stats.timeline_label)
     if match is None:
@@ -158,7 +158,7 @@ def _complete_event(span: _Span) -> Event:
 
 
 def _arrows(spans: list[_Span]) -> Iterator[Event]:
-    """From each node to those that took its outputs: its latest execution that had ended."""
+    """Yield arrows from a node's latest ended execution to the nodes that took its outputs."""
     by_node: dict[str, list[_Span]] = {}
     for span in spans:
         by_node.setdefault(span.node, []).append(span)
@@ -169,7 +169,7 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
             ended = [source for source in sources if source.end_us <= span.start_us]
             source = max(ended, key=lambda s: s.end_us, default=None)
             if source is None or (source.process, source.lane) == (span.process, span.lane):
-                continue  # within a lane the order says it
+                continue  # within a lane, the order shows it
             for phase, end, at in (("s", source, source.end_us), ("t", span, span.start_us)):
                 yield {
                     "name": name,
@@ -184,7 +184,7 @@ def _arrows(spans: list[_Span]) -> Iterator[Event]:
 
 
 def _producer(name: str, nodes: Container[str]) -> str:
-    """The node that computed an input; a tensor from another device comes as ``node/_12``."""
+    """Return the node that computed an input; from another device, it is named ``node/_12``."""
     node = name.lstrip("^").partition(":")[0]
     if node not in nodes:
         sender, separator, _ = node.rpartition("/_")
@@ -194,10 +194,10 @@ def _producer(name: str, nodes: Container[str]) -> str:
 
 
 def _memory_events(process: int, node_stats: Iterable[NodeExecStats]) -> Iterator[Event]:
-    """A counter per allocator: bytes in use, whenever they change.
+    """Yield a counter per allocator: the bytes in use, at each change.
 
-    Where a record does not say when it took and gave back memory, what was in use after the node
-    counts.
+    If a record does not contain the times of allocations, the memory in use after the node is
+    taken.
     """
     changes: dict[str, list[tuple[float, int]]] = {}
     totals: dict[str, list[tuple[float, int]]] = {}
@@ -214,7 +214,8 @@ def _memory_events(process: int, node_stats: Iterable[NodeExecStats]) -> Iterato
                 in_use = memory.allocator_bytes_in_use or memory.live_bytes
                 totals.setdefault(name, []).append((after, in_use))
     for name, found in changes.items():
-        # At one moment what is taken counts first, so that no total falls below zero.
+        # Of allocations and releases at one time, allocations come first, so that no total is below
+        # zero.
         found.sort(key=lambda change: (change[0], -change[1]))
         moments = [at for at, _ in found]
         sums = itertools.accumulate(size for _, size in found)

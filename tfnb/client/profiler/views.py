@@ -1,7 +1,7 @@
 """The views of a profile: by scope, by data flow, by line of code, by op.
 
-A view sums up the nodes whose types are asked for, drops what is not to be shown, sums up again if
-only that is to count, and becomes a message and a text.
+A view sums the nodes of the requested types, drops nodes that are not to be shown, sums again if
+only shown nodes count, and becomes a message and a text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _counted(value: int) -> str:
 
 
 def format_time(micros: int) -> str:
-    """A time in the unit that fits."""
+    """Return a time as text, in a suitable unit."""
     return _scaled(micros, "us", ((10**6, "sec"), (1000, "ms")))
 
 
@@ -44,7 +44,7 @@ def _scaled(value: int, unit: str, units: Iterable[tuple[int, str]]) -> str:
     return f"{value}{unit}"
 
 
-# What selects a figure, what a legend calls it, its name in messages, and how it is written.
+# A figure: the options that select it, its text in legends, its name in messages, its formatter.
 _Figure = tuple[tuple[str, ...], str, str, Callable[[int], str]]
 _SHOWN: tuple[_Figure, ...] = (
     (("bytes",), "requested bytes", BYTES[0], _memory),
@@ -55,12 +55,12 @@ _SHOWN: tuple[_Figure, ...] = (
     (("params",), "# parameters", "parameters", _counted),
     (("float_ops",), "# float_ops", "float_ops", _counted),
 )
-# Options that begin with "min_", or that nodes are ordered by, and the figures that they are about.
+# The end of an option ("min_...", or an order) -> the figure that it refers to.
 _BY = {selected[-1]: figure for selected, _, figure, _ in _SHOWN}
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the patterns is for the whole of the name; one that is no pattern is not."""
+    """Return whether a pattern matches the whole name; report patterns that are not valid."""
     for pattern in patterns:
         try:
             if pattern == ".*" or re.fullmatch(pattern, name, re.ASCII):
@@ -74,11 +74,11 @@ class Shown:
     """A node of a view.
 
     Attributes:
-      nodes: those of the graph that it is about.
-      children: all below it in the view.
-      below: those of them that are shown.
-      message: its figures, and sums with what is below it.
-      counts: its own figures count.
+      nodes: the nodes of the graph that it represents.
+      children: all nodes below it in the view.
+      below: those children that are shown.
+      message: its figures, and their sums with the nodes below it.
+      counts: whether its own figures count.
       text: its line.
     """
 
@@ -94,16 +94,16 @@ class Shown:
         self.message: Any = None
 
     def take(self, options: OptionsProto) -> None:
-        """Takes the figures of the step that is asked for."""
+        """Set the figures to those of the requested step."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Sums up itself only."""
+        """Set the sums to its own figures."""
         for name in FIGURES:
             setattr(self.message, f"total_{name}", getattr(self.message, name))
 
     def add(self, other: Shown) -> None:
-        """Sums up another one, too."""
+        """Add the sums of another node."""
         for field in self.message.DESCRIPTOR.fields:
             if (name := field.name).startswith("total_"):
                 total = getattr(self.message, name) + getattr(other.message, name)
@@ -132,7 +132,7 @@ class _Several(Shown):
     def take(self, options: OptionsProto) -> None:
         patterns = list(options.account_type_regexes)
         everything = patterns == [".*"]
-        # What two patterns match counts twice, in TensorFlow as well.
+        # A node that two patterns match counts twice, as in TensorFlow.
         picked = [
             node
             for pattern in patterns
@@ -158,7 +158,7 @@ class _Several(Shown):
 
 
 def _parent(name: str, op: str) -> _One:
-    """What stands for no node of the graph."""
+    """Return a node of the view that represents no node of the graph."""
     return _One(name, [Node(NodeDef(name=name, op=op), -1, {})])
 
 
@@ -216,7 +216,7 @@ def _line(
     lines: dict[tuple[Shown, str], Shown],
     suffix: str = "",
 ) -> Shown:
-    """The innermost line that made a node, below a given one."""
+    """Return the innermost line that made a node, below a given line."""
     for trace in node.proto.trace.traces:
         function = texts.get(trace.function_id, "")
         if len(function) >= 20:
@@ -233,7 +233,7 @@ _Walk = Generator[Any, list[Shown], list[Shown]]
 
 
 def _walk(walk: _Walk) -> list[Shown]:
-    """What a walk returns that yields walks; as deep as a graph may be."""
+    """Run a walk that yields other walks, without recursion; return its result."""
     stack = [walk]
     found: list[Shown] = []
     start = True
@@ -250,10 +250,10 @@ def _walk(walk: _Walk) -> list[Shown]:
 
 
 class View:
-    """How a view of nodes is made of what is asked for.
+    """A view of nodes, made according to the options.
 
     Attributes:
-      root: what all is below.
+      root: the root of the view.
     """
 
     def __init__(self, command: str, nodes: Nodes, options: OptionsProto) -> None:
@@ -301,7 +301,7 @@ class View:
         return root
 
     def _count(self, nodes: list[Shown], visited: set[Shown]) -> _Walk:
-        """Sums up; returns those that count, or have something below them that does."""
+        """Compute the sums; return the nodes that count, or have a node below them that counts."""
         kept: list[Shown] = []
         for node in nodes:
             if node in visited:
@@ -320,7 +320,7 @@ class View:
         return kept
 
     def _starts(self, nodes: list[Shown], visited: set[Shown]) -> _Walk:
-        """The first ones, from the root on, that are to begin with."""
+        """Return the first nodes, from the root on, whose names match the start patterns."""
         found: list[Shown] = []
         for node in nodes:
             if node in visited:
@@ -333,7 +333,7 @@ class View:
         return found
 
     def _arrange(self, nodes: list[Shown], depth: int, indent: int, visited: set[Shown]) -> _Walk:
-        """Drops what is not shown, orders and writes the rest."""
+        """Drop nodes that are not shown, order and format the others."""
         options = self._options
         found: list[Shown] = []
         for node in nodes:
@@ -400,7 +400,7 @@ class View:
         return root
 
     def _row(self, one: Shown, root: Any) -> str:
-        """An op with its figures, its share of all, and that of it with all that follow."""
+        """Return the text of an op: figures, share of the total, and cumulated share."""
         cells = []
         for (name, *_), _, figure, text in self._figures():
             own, total = getattr(one.message, figure), getattr(one.message, f"total_{figure}")
@@ -423,10 +423,10 @@ class View:
             row += f"\n{_uses(of_graph)}\n\n"
         return row
 
-    # -- what they have in common
+    # -- functions for both
 
     def _shows(self, node: Shown, depth: int) -> bool:
-        """Whether a node is to be seen."""
+        """Return whether a node is shown."""
         options, message = self._options, node.message
         if node.name == ROOT:
             return True
@@ -454,7 +454,7 @@ class View:
         return sorted(nodes, key=lambda node: node.name)
 
     def _figures(self) -> list[_Figure]:
-        """The figures that are selected, in the order of the view."""
+        """Return the selected figures, in the order of the view."""
         order = _SHOWN if self._has_several else (*_SHOWN[-2:], *_SHOWN[:-2])
         return [figure for figure in order if not self._select.isdisjoint(figure[0])]
 
@@ -470,7 +470,7 @@ class View:
         return f"node name | {' | '.join(legends)}\n"
 
     def _cells(self, node: Shown) -> list[str]:
-        """What is written of a node of a tree."""
+        """Return the cells of a node of a tree."""
         cells = []
 
         def add(own: str, total: str) -> str:
@@ -509,7 +509,7 @@ def _indexed(shapes: Iterable[Iterable[int]]) -> list[str]:
 
 
 def _uses(nodes: Iterable[GraphNodeProto]) -> str:
-    """The shapes that an op is used with, those that ran most often first."""
+    """Return the shapes that an op is used with, the most frequent ones first."""
     uses: dict[str, list[int]] = {}
     for node in nodes:
         shapes = [node.input_shapes[index].dim for index in sorted(node.input_shapes)]
@@ -525,7 +525,7 @@ def _uses(nodes: Iterable[GraphNodeProto]) -> str:
 
 
 def _sum_up(root: Shown, nodes: list[Shown]) -> None:
-    """Adds to each what follows it, and to the root all."""
+    """Add the following nodes to each node, and all nodes to the root."""
     for one, following in zip(nodes[-2::-1], nodes[:0:-1]):
         one.add(following)
     if nodes:

@@ -1,9 +1,9 @@
 """The public names, ``tf.nn.relu`` and all others, each imported when it is first used.
 
-``table.py`` says which module a name comes from; ``scripts/generate_public_names.py`` writes it
-from the ``EXPORTS`` of the modules. ``resolve`` imports that module and gives the object; a
-``Namespace`` (``tf.nn``) keeps what it resolved. The same table tells the op registry which family
-to import for an op that a GraphDef names.
+``table.py`` maps each name to a module; ``scripts/generate_public_names.py`` writes it from the
+``EXPORTS`` of the modules. ``resolve`` imports that module and returns the object; a ``Namespace``
+(``tf.nn``) stores resolved objects. With the same table, the op registry finds the family to import
+for an op that a GraphDef names.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from tfnb.client.public.table import OPS, TABLE
 from tfnb.core import op_registry, provided
 
 _OPS_PACKAGES = ("tfnb.ops", "tfnb.library")
-# Importing these gives tensors their operators, so they come with whatever op is used first.
+# Importing these gives tensors their operators, so they are imported with the first op that is
+# used.
 _BASE_FAMILIES = ("tfnb.ops.math.math_ops",)
 
-# Namespaces that can be called, too: TensorFlow has the module, tfnb a function of that name.
+# Namespaces that can also be called: in TensorFlow it is a module, in tfnb also a function.
 _FUNCTIONS = {"summary": ("tfnb.client.model_summary", "summary")}
 
 # (module, name in it); an empty name means the module itself
@@ -31,7 +32,7 @@ Origin = tuple[str, str]
 
 
 def parse_exports(exports: dict[str, Any], module: str) -> dict[str, dict[str, Origin]]:
-    """Namespace -> public name -> origin, from one module's ``EXPORTS``.
+    """Return namespace -> public name -> origin, from one module's ``EXPORTS``.
 
     >>> parse_exports({"tf": ["matmul", "neg:negative"]}, "m")
     {'tf': {'matmul': ('m', 'matmul'), 'neg': ('m', 'negative')}}
@@ -49,7 +50,7 @@ def parse_exports(exports: dict[str, Any], module: str) -> dict[str, dict[str, O
 
 @cache
 def names() -> dict[str, dict[str, Origin]]:
-    """Namespace -> public name -> origin, of everything the table knows."""
+    """Return namespace -> public name -> origin, of the whole table."""
     merged: dict[str, dict[str, Origin]] = {}
     for module, exports in (*OTHER_NAMES.items(), *TABLE.items()):
         for namespace, origins in parse_exports(exports, module).items():
@@ -61,7 +62,7 @@ def names() -> dict[str, dict[str, Origin]]:
 
 
 def _add_parents(merged: dict[str, dict[str, Origin]], namespace: str) -> None:
-    """Make ``tf.a.b`` a name of ``tf.a``, and ``tf.a`` one of ``tf``."""
+    """Make ``tf.a.b`` a name of ``tf.a``, and ``tf.a`` a name of ``tf``."""
     while namespace != "tf":
         parent, _, name = namespace.rpartition(".")
         parent = parent or "tf"
@@ -70,10 +71,10 @@ def _add_parents(merged: dict[str, dict[str, Origin]], namespace: str) -> None:
 
 
 def resolve(namespace: str, name: str) -> Any:
-    """The object that ``tf.<namespace>.<name>`` means.
+    """Return the object ``tf.<namespace>.<name>``.
 
     Raises:
-        AttributeError: There is none; says what replaces it, or that it is not there yet.
+        AttributeError: The name does not exist; the error names a replacement, if there is one.
     """
     origin = names().get(namespace, {}).get(name)
     if origin is None:
@@ -89,7 +90,7 @@ def resolve(namespace: str, name: str) -> Any:
 
 
 class Namespace(ModuleType):
-    """``tf.nn`` and its like: a module whose members are imported when first used."""
+    """A namespace like ``tf.nn``: a module whose members are imported when first used."""
 
     def __init__(self, namespace: str) -> None:
         super().__init__(f"tfnb.{namespace}", f"The names of tf.{namespace}.")
@@ -104,10 +105,10 @@ class Namespace(ModuleType):
         return sorted(public_names(self._namespace))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``tfnb.summary(file)`` calls; the other namespaces are no functions.
+        """Call the function of the namespace, as in ``tfnb.summary(file)``; most have none.
 
         Raises:
-            TypeError: This namespace is a module and nothing else.
+            TypeError: This namespace is only a module.
         """
         origin = _FUNCTIONS.get(self._namespace)
         if origin is None:
@@ -115,7 +116,7 @@ class Namespace(ModuleType):
         return getattr(importlib.import_module(origin[0]), origin[1])(*args, **kwargs)
 
 
-# Where TensorFlow's Python names an argument otherwise than the op does.
+# Argument names of TensorFlow's Python functions that differ from those of the op.
 _AXIS = {"axis": "reduction_indices"}
 _RENAMED_ARGUMENTS = {
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _AXIS),
@@ -152,7 +153,7 @@ class RawOps(Namespace):
 
 @cache
 def namespace_module(namespace: str) -> ModuleType:
-    """The module object of a namespace; it can be imported as ``tfnb.<namespace>`` too."""
+    """Return the module object of a namespace, which can be imported as ``tfnb.<namespace>``."""
     module = RawOps(namespace) if namespace == "raw_ops" else Namespace(namespace)
     sys.modules.setdefault(module.__name__, module)
     return module
@@ -168,7 +169,7 @@ def install(package: ModuleType) -> None:
 
 
 def public_names(namespace: str) -> set[str]:
-    """All names of a namespace, for ``dir`` and completion; imports nothing."""
+    """Return all names of a namespace, for ``dir`` and completion; import nothing."""
     return set(names().get(namespace, ()))
 
 

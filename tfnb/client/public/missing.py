@@ -1,10 +1,10 @@
-"""What to say when a public name does not exist."""
+"""The error messages for public names that do not exist."""
 
 from __future__ import annotations
 
 _GRAPHS_ONLY = "tfnb runs graphs; there is no eager mode"
 
-# Names that went away or came later, and what to write instead.
+# Names that were removed or added later -> the replacement.
 _REPLACED = {
     "tf.contrib": (
         "TensorFlow dropped it; most of what models use lives on: contrib.rnn in tf.nn.rnn_cell, "
@@ -126,7 +126,7 @@ _GROUPS = {
 for _advice, _names in _GROUPS.items():
     _REPLACED.update({f"tf.{name}": _advice for name in _names.split()})
 _SESSION_CONFIG = "sessions have their settings from tf.ConfigProto; there is no eager mode"
-# What stands in for whatever is in a namespace.
+# Namespace -> the replacement of all its names.
 _WHOLE_AREAS = {
     "tf.data.experimental.service": "datasets are computed in the process that asks",
     "tf.debugging.experimental": "use RunOptions(trace_level=FULL_TRACE) and RunMetadata",
@@ -148,12 +148,12 @@ _WHOLE_AREAS = {
 
 
 def message(namespace: str, name: str, known: list[str]) -> str:
-    """The text of the AttributeError.
+    """Return the text of the AttributeError.
 
     Args:
-        namespace: ``tf`` or what stands between ``tf.`` and the name.
-        name: What was asked for.
-        known: The names there are.
+        namespace: ``tf``, or the part between ``tf.`` and the name.
+        name: The requested name.
+        known: The names that exist.
     """
     module = "tfnb" if namespace == "tf" else f"tfnb.{namespace}"
     full = f"tf.{name}" if namespace == "tf" else f"tf.{namespace}.{name}"
@@ -168,10 +168,10 @@ def message(namespace: str, name: str, known: list[str]) -> str:
 
 
 def _close_names(name: str, known: list[str]) -> list[str]:
-    """What may have been meant.
+    """Return similar names, which the user may have meant.
 
-    Private and special names are asked for by tools, such as `inspect` and pytest, thousands of
-    times: they want an answer and no advice.
+    Tools like `inspect` and pytest request private and special names thousands of times; they need
+    a fast answer and no advice.
     """
     if name.startswith("_"):
         return []
@@ -181,7 +181,7 @@ def _close_names(name: str, known: list[str]) -> list[str]:
 
 
 def _area_of(full: str) -> str | None:
-    """The advice for the whole namespace that a name is in."""
+    """Return the advice for the whole namespace that a name is in."""
     for area, advice in _WHOLE_AREAS.items():
         if full == area or full.startswith(f"{area}."):
             return advice
@@ -189,5 +189,5 @@ def _area_of(full: str) -> str | None:
 
 
 def is_answered(full: str) -> bool:
-    """Whether the message about a missing name says what to use instead."""
+    """Return whether the message about a missing name has a replacement."""
     return full in _REPLACED or _area_of(full) is not None

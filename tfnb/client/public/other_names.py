@@ -1,7 +1,7 @@
 """Public names of modules that carry no ``EXPORTS`` of their own: module -> namespace -> names.
 
-``"public:local"`` renames; a name alone is the same in both places; ``"public:"`` is the module
-itself.
+``"public:local"`` gives a local name a public name; a single name is both; ``"public:"`` is the
+module itself.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A Python session: fetches, feeds, call plans, and errors that name the code of the user."""
+"""The Python session: fetches, feeds, call plans, and errors that name the user's code."""

@@ -1,12 +1,12 @@
-"""What a session keeps of a run, so that the same question costs next to nothing the second time.
+"""The plan of a run, which a session keeps so that a repeated run has almost no overhead.
 
 A ``CallPlan`` belongs to one (fetch structure, feed keys): the converters of the feeds, the
-runtime's executors for this signature, and the way back from flat values to the answer. It is made
-once, by ``make_plan``, which does all the checking; ``CallPlan.run`` then converts the feeds, calls
-the runtime and shapes what comes back.
+runtime's executors for this signature, and the function that builds the results from flat values.
+It is made once, with all checks, by ``Session._plan_for``; ``CallPlan.run`` then converts the
+feeds, calls the runtime and builds the results.
 
-A plan is immutable and may be used by several threads at once. It stays right while the graph
-grows, because ops are never changed or taken away once they ran.
+A plan is immutable and may be used by several threads at once. It stays valid while the graph
+grows, because ops are never changed or removed after they ran.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ class CallPlan:
 
     Attributes:
         feeds: The fed tensors, in the order in which ``run`` takes their values.
-        fetch_tensors: What the runtime is asked for; its values come in this order.
+        fetch_tensors: The tensors to fetch from the runtime; its values come in this order.
         targets: Operations that run for their effect.
-        signature: The three as names, in the runtime's order: feeds, fetches, targets.
-        executors: The runtime's executors, or None where nothing has to run.
+        signature: The names of feeds, fetches and targets, in this order.
+        executors: The runtime's executors, or None if no node has to run.
         graph: The user's graph.
         runtime: The runtime's session.
-        num_marks: How many marks forbade feeding or fetching in the graph when this was checked.
+        num_marks: The number of marks against feeding or fetching in the graph when this was
+            checked.
     """
 
     __slots__ = (
@@ -63,7 +64,7 @@ class CallPlan:
     )
 
     def __init__(self, session: HandleOwner, mapper: FetchMapper, fed: Iterable[Tensor]) -> None:
-        # No plan holds on to its session, so that a forgotten session ends at once.
+        # A plan does not reference its session, so that a session without references ends at once.
         self.runtime = runtime = session.runtime
         self.graph = session.graph
         self.num_marks = session.graph.num_access_marks
@@ -73,7 +74,7 @@ class CallPlan:
         positions = {feed.tensor: i for i, feed in enumerate(self.feeds)}
         self.fetch_tensors: list[Tensor] = []
         self.targets: list[Operation] = []
-        # slot -> where its value comes from: ("value", i), ("feed", i) or None for an operation
+        # slot -> source of its value: ("value", i), ("feed", i) or None for an operation
         sources: list[tuple[str, int] | None] = []
         for element in mapper.slots:
             if isinstance(element, Operation):
@@ -142,7 +143,7 @@ class CallPlan:
             raise out_of_memory(error) from error
 
     def without_feeds(self) -> Callable[[], Any]:
-        """``run(())`` as a function; shorter where one value is fetched."""
+        """Return ``run(())`` as a function; the function is shorter if one value is fetched."""
         runtime, executors = self.runtime, self.executors
         if executors is None or not self._only_value or self._finish is not None:
             return lambda: self.run(())
@@ -161,14 +162,14 @@ class CallPlan:
         return run_alone
 
     def _explain(self, failure: errors.OpError | KeyboardInterrupt) -> None:
-        """Raises an error of the runtime in the user's words, and notes where an interrupt came."""
+        """Raise an error of the runtime with the user's names, or add the place to an interrupt."""
         if isinstance(failure, KeyboardInterrupt):
             explain_interrupt(failure, self.graph)
         else:
             raise explain(failure, self.graph, self) from failure.__cause__
 
     def _merge_answers(self, results: list[Any], values: Iterable[Any]) -> list[Any]:
-        """One value per slot: fetched, answered from a feed, or None for an operation."""
+        """Return one value per slot: fetched, taken from a feed, or None for an operation."""
         assert self._answers is not None
         given = list(values)
         return [
@@ -184,7 +185,7 @@ class CallPlan:
 def _finisher(
     session: HandleOwner, tensors: Sequence[Tensor]
 ) -> Callable[[list[Any]], list[Any]] | None:
-    """What turns fetched session handles into TensorHandle objects; None where none is fetched."""
+    """Return a function that makes TensorHandles of fetched handles; None if none is fetched."""
     dtypes_of_handles = {
         i: tensor.op.get_attr("T") for i, tensor in enumerate(tensors) if is_handle_op(tensor.op)
     }

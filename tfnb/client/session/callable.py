@@ -1,4 +1,4 @@
-"""Prepared calls: ``Session.make_callable`` and callables made of a ``CallableOptions`` message."""
+"""Prepared calls: ``Session.make_callable``, and callables from a ``CallableOptions`` message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def make_callable(
     session: OpenSession, fetches: Any, feed_list: Sequence[Any] | None, accept_options: bool
 ) -> Callable[..., Any]:
-    """What ``Session.make_callable`` does."""
+    """Return the result of ``Session.make_callable``."""
     if feed_list is not None and not isinstance(feed_list, list | tuple):
         raise TypeError(
             "Argument `feed_list` must be a list or tuple, in the order in which the values will "
@@ -64,7 +64,7 @@ def make_callable(
         return run_with_options
 
     run_plan = plan.without_feeds()
-    # A plan does not hold on to its session; a callable does.
+    # A plan does not keep its session alive; a callable does.
     run_plan.__dict__["session"] = session
     return run_plan
 
@@ -72,7 +72,7 @@ def make_callable(
 class CallableFromOptions:
     """A call prepared in the runtime from a ``CallableOptions`` message.
 
-    Takes one value per feed of the message, gives a list with one value per fetch.
+    It takes one value per feed of the message, and returns a list with one value per fetch.
     """
 
     def __init__(self, session: OpenSession, callable_options: CallableOptions | bytes) -> None:
@@ -82,7 +82,7 @@ class CallableFromOptions:
         self._handle: int | None = None
         graph = session.graph
         session.extend_graph(_elements_of(graph, callable_options))
-        # A connected tensor is replaced in the runtime; its placeholder takes no value here.
+        # The runtime replaces a connected tensor, so that its placeholder takes no value here.
         tensors = [fed_tensor(graph, _with_port(name)) for name in callable_options.feed]
         self._feeds = [Feed(tensor, session.runtime) for tensor in tensors]
         try:
@@ -91,7 +91,7 @@ class CallableFromOptions:
             raise explain(error, graph, None) from error.__cause__
 
     def __call__(self, *values: Any, run_metadata: Any = None) -> list[Any]:
-        """Run the step; ``run_metadata`` is filled as the message's run options say."""
+        """Run the step; ``run_metadata`` is filled according to the message's run options."""
         try:
             return self._run(values, run_metadata)
         except MemoryError as error:
@@ -101,7 +101,7 @@ class CallableFromOptions:
         if len(values) == len(self._feeds):
             converted = [feed.convert(value) for feed, value in zip(self._feeds, values)]
         else:
-            # The runtime says how many it wants.
+            # The runtime checks the number of values.
             converted = [np.asarray(value) for value in values]
         try:
             results = self._session.runtime.run_callable(self._handle, converted, run_metadata)
@@ -121,7 +121,7 @@ class CallableFromOptions:
 
 
 def _elements_of(graph: Graph, options: CallableOptions) -> list[Operation]:
-    """The operations that a message names; the runtime says which names mean nothing."""
+    """Return the operations that a message names; the runtime reports unknown names."""
     names = [*options.feed, *options.fetch, *options.target]
     for connection in options.tensor_connection:
         names += [connection.from_tensor, connection.to_tensor]

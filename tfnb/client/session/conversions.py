@@ -1,7 +1,7 @@
-"""Which types besides tensors a session takes as fetches and as keys of ``feed_dict``.
+"""Types besides tensors that a session accepts as fetches and as keys of ``feed_dict``.
 
-A type is taught once, with :func:`register_session_run_conversion_functions`; the newest
-registration that fits an object is used. SparseTensor and IndexedSlices are taught here.
+A type is added once, with :func:`register_session_run_conversion_functions`; the newest
+registration that fits an object is used. This module registers SparseTensor and IndexedSlices.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ PartialRunFeedFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How objects of one type are fetched and fed.
+    """The functions for fetching and feeding objects of one type.
 
     Attributes:
-        type: The class; objects of subclasses are meant too.
-        fetch: Gives the graph elements to fetch, and the function that takes their values.
-        feed: Gives (graph element, value) pairs for a key of ``feed_dict`` and its value.
-        feed_for_partial_run: Gives the graph elements that ``feed`` will feed.
+        type: The class; objects of subclasses are included.
+        fetch: Returns the graph elements to fetch, and the function that takes their values.
+        feed: Returns (graph element, value) pairs for a key of ``feed_dict`` and its value.
+        feed_for_partial_run: Returns the graph elements that ``feed`` will feed.
         is_stable: Whether the same object always expands to the same elements.
     """
 
@@ -47,9 +47,9 @@ def register_session_run_conversion_functions(
     feed_function: FeedFunction | None = None,
     feed_function_for_partial_run: PartialRunFeedFunction | None = None,
 ) -> None:
-    """Teach ``Session.run`` a type.
+    """Register a type that ``Session.run`` accepts.
 
-    For example, a pair that is fetched as the sum of its parts and fed by its first::
+    For example, a pair that is fetched as the sum of its parts and fed through its first part::
 
         register_session_run_conversion_functions(
             Pair,
@@ -62,14 +62,14 @@ def register_session_run_conversion_functions(
     """
     for conversion in _CONVERSIONS:
         if issubclass(conversion.type, tensor_type):
-            raise ValueError(f"{tensor_type} has already been registered, so it is left as it is.")
+            raise ValueError(f"{tensor_type} has already been registered and was not changed.")
     _CONVERSIONS.insert(
         0, Conversion(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
     )
 
 
 def find(value: Any) -> Conversion | None:
-    """The conversion for an object, or None where it stands for itself."""
+    """Return the conversion for an object, or None if it needs none."""
     for conversion in _CONVERSIONS:
         if isinstance(value, conversion.type):
             return conversion

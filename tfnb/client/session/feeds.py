@@ -1,11 +1,11 @@
-"""From ``feed_dict`` to values the runtime takes.
+"""Conversion of ``feed_dict`` to values that the runtime accepts.
 
 ``expand_feed_dict`` turns every key a user may write (tensor, name, nested tuple, SparseTensor, a
-registered type) into single tensors. A ``Feed`` is what is known of one fed tensor once and for
-all; its ``convert`` runs in every step and is the hot part: it gives an array or NumPy scalar of
-exactly the tensor's dtype, or says what is wrong.
+registered type) into single tensors. A ``Feed`` holds the fixed data of one fed tensor; its
+``convert`` runs in every step and must be fast: it returns an array or NumPy scalar of exactly the
+tensor's dtype, or raises an error.
 
-Arrays are *lent*: the runtime gets a read-only view, never a copy. Whatever keeps a value longer
+Arrays are *lent*: the runtime gets a read-only view, never a copy. Code that keeps a value longer
 than the step has to copy an array that is not writable, so that a user may refill a batch buffer
 after ``run`` returned.
 """
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 def expand_feed_dict(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, Any]:
-    """The fed tensors and their values, as written by the user.
+    """Return the fed tensors and their values, in the user's form.
 
     Raises:
-        TypeError: A key does not mean a tensor of this graph.
+        TypeError: A key is not a tensor of this graph or a name of one.
         ValueError: A tensor may not be fed, or a nested key and its value do not match.
     """
     if not isinstance(feed_dict, Mapping):
@@ -52,7 +52,7 @@ def expand_feed_dict(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor,
 
 
 def _flat_items(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """The items, nested tuples as keys replaced by their members."""
+    """Yield the items, with keys that are nested tuples replaced by their members."""
     if not any(isinstance(key, tuple) for key in feed_dict):
         yield from feed_dict.items()
         return
@@ -74,7 +74,7 @@ def _flatten(key: Any) -> list[Any]:
 
 
 def _flatten_like(key: Any, value: Any) -> list[Any]:
-    """The parts of ``value`` that stand where the leaves of ``key`` stand."""
+    """Return the parts of ``value`` at the positions of the leaves of ``key``."""
     if not isinstance(key, tuple | list):
         return [value]
     if not isinstance(value, tuple | list) or len(value) != len(key):
@@ -101,7 +101,7 @@ def _parts_to_feed(key: Any, value: Any) -> Any:
 
 
 def fed_tensor(graph: Graph, key: Any) -> Tensor:
-    """The tensor of ``graph`` that a key means."""
+    """Return the tensor of ``graph`` for a key."""
     try:
         tensor = graph.as_graph_element(key, allow_operation=False)
     except Exception as error:
@@ -120,9 +120,9 @@ class Feed:
     """One fed tensor of a plan.
 
     Attributes:
-        tensor: What is fed.
-        name: Its name, as the runtime knows it.
-        convert: Turns the user's value into the runtime's.
+        tensor: The fed tensor.
+        name: Its name in the runtime.
+        convert: Converts the user's value to the runtime's value.
     """
 
     __slots__ = ("_runtime", "convert", "name", "tensor")
@@ -131,8 +131,8 @@ class Feed:
         """Prepare a feed.
 
         Args:
-            tensor: What is fed.
-            runtime: The runtime's session, which knows the values behind handles.
+            tensor: The fed tensor.
+            runtime: The runtime's session, which has the values of handles.
         """
         self._runtime = runtime
         self.tensor = tensor
@@ -167,7 +167,7 @@ class Feed:
         return value
 
     def answer(self, value: Any) -> Any:
-        """What a fetch of the fed tensor gives: an array of its own, never a NumPy scalar."""
+        """Return the result of fetching the fed tensor: a new array, never a NumPy scalar."""
         if isinstance(value, TensorHandle):
             return value.eval()
         if self.tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant):
@@ -178,7 +178,7 @@ class Feed:
 
 
 def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
-    """The converter of one tensor of numbers or truth values."""
+    """Return the converter of one tensor of numbers or booleans."""
     dtype = np.dtype(tensor.dtype.as_numpy_dtype)
     scalar_type: Callable[[Any], Any] = dtype.type
     takes_python_float = dtype.kind in "fc"
@@ -193,7 +193,7 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         kind = value.__class__
         if kind is ndarray and value.dtype is dtype and value.shape == full_dims and rank:
-            # Nearly every value.
+            # The most frequent case.
             view = value.view()
             view.setflags(False)
             return view
@@ -225,7 +225,7 @@ def _numeric_converter(tensor: Tensor, runtime: Any) -> Callable[[Any], Any]:
 
 
 def as_array(tensor: Tensor, value: Any) -> Any:
-    """The value as an array of the tensor's NumPy dtype (or a TensorHandle, untouched).
+    """Return the value as an array of the tensor's NumPy dtype; a TensorHandle unchanged.
 
     Raises:
         TypeError: The value is itself a tensor, or an int that the dtype cannot hold.
@@ -240,7 +240,7 @@ def as_array(tensor: Tensor, value: Any) -> Any:
     except OverflowError:
         if isinstance(value, int):
             raise TypeError(_precision_loss(tensor, value)) from None
-        # Of a list's numbers those too large wrap around, as in TensorFlow.
+        # Too large numbers in a list wrap around, as in TensorFlow.
         array = np.asarray(value).astype(dtype)
     if isinstance(value, int) and not isinstance(value, bool) and array[()] != value:
         raise TypeError(_precision_loss(tensor, value))
@@ -248,10 +248,10 @@ def as_array(tensor: Tensor, value: Any) -> Any:
 
 
 def check_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
-    """Compare a value's shape with what is known of the tensor's.
+    """Compare a value's shape with the static shape of the tensor.
 
     Raises:
-        ValueError: They cannot be the same.
+        ValueError: They are not compatible.
     """
     expected = tensor.shape
     dims = expected.dim_values
@@ -268,7 +268,7 @@ def check_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def _shape_advice(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> str:
-    """A remedy where one is plain, else nothing."""
+    """Return advice if it is obvious, else ""."""
 
     def fits(candidate: tuple[int, ...]) -> bool:
         return len(candidate) == len(dims) and all(

@@ -1,12 +1,12 @@
-"""From nested fetches to a flat list of graph elements, and from flat values back to the nest.
+"""Conversion of nested fetches to a flat list of graph elements, and of flat values to the nest.
 
 ``FetchMapper`` walks the structure once. Each distinct tensor or operation gets one *slot*, however
 often it is named, and the structure becomes a *builder*: a function that takes one value per slot
-and gives the answer in the shape of the question. Both are fixed; a mapper may be kept and used for
-every run with the same fetches.
+and returns the results in the structure of the fetches. Both are fixed; a mapper may be kept and
+used for every run with the same fetches.
 
-What may be fetched besides tensors, operations and names is a matter of registration: a
-``Conversion`` says how a type is expanded into tensors, and how their values are put together again
+Types besides tensors, operations and names are registered: a ``Conversion`` defines how a type is
+expanded into tensors, and how their values are put together again
 (:mod:`tfnb.client.session.conversions`).
 
 Corresponds to the fetch mappers of TensorFlow's ``python/client/session.py``.
@@ -34,11 +34,11 @@ Builder: TypeAlias = Callable[["Sequence[Any]"], Any]
 
 
 class FetchMapper:
-    """The fetches of one run: which elements are asked for, and how the answer is shaped.
+    """The fetches of one run: the elements to fetch, and the structure of the results.
 
     Attributes:
-        slots: The distinct tensors and operations, in the order they are first met.
-        build_results: Takes one value per slot, returns the answer.
+        slots: The distinct tensors and operations, in the order of their first occurrence.
+        build_results: Takes one value per slot, returns the results.
         is_repeatable: Whether the same fetches have the same slots in every run, so that a plan
             may be kept.
     """
@@ -55,7 +55,7 @@ class FetchMapper:
         except RecursionError:
             raise _nested_too_deep() from None
         if _are_slots(fetches, self.slots):
-            self.build_results = type(fetches)  # the values are the answer
+            self.build_results = type(fetches)  # the values are the result
 
     # -- the walk: each step returns the builder of one part ---------------------------------------
 
@@ -152,7 +152,7 @@ class FetchMapper:
 
 
 def _are_slots(fetches: Any, slots: Sequence[Any]) -> bool:
-    """Whether a list or tuple names each slot once, in order."""
+    """Return whether a list or tuple names each slot once, in order."""
     return (
         type(fetches) in (list, tuple)
         and len(fetches) == len(slots) > 0
@@ -161,7 +161,7 @@ def _are_slots(fetches: Any, slots: Sequence[Any]) -> bool:
 
 
 def _graph_element(graph: Graph, fetch: Any) -> Tensor | Operation:
-    """The tensor or operation of ``graph`` that ``fetch`` means."""
+    """Return the tensor or operation of ``graph`` for a fetch."""
     try:
         element: Tensor | Operation = graph.as_graph_element(
             fetch, allow_tensor=True, allow_operation=True
@@ -194,7 +194,7 @@ LEAF_TYPES: set[type] = {Tensor, Operation, str}
 
 
 def _is_own_leaf(kind: type) -> bool:
-    """Whether objects of a class always mean the same graph element; remembered in LEAF_TYPES.
+    """Return whether objects of a class always are one graph element; stored in LEAF_TYPES.
 
     True for this library's own classes (variables) that are hashed by identity.
     """
@@ -205,13 +205,13 @@ def _is_own_leaf(kind: type) -> bool:
 
 
 def structure_key(fetches: Any) -> Hashable | None:
-    """A key that is equal for equal questions, or None where no plan may be kept.
+    """Return a key that is equal for equal fetches, or None if no plan may be kept.
 
     >>> structure_key(["a:0", ("b:0",)])
     (<class 'list'>, 'a:0', (<class 'tuple'>, 'b:0'))
 
     Raises:
-        ValueError: The structure is nested deeper than Python's stack has room for.
+        ValueError: The structure is nested too deeply for Python's stack.
     """
     try:
         return _key(fetches)

@@ -1,4 +1,4 @@
-"""The sessions that are open, known without their class."""
+"""The open sessions, without a dependency on their class."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _sessions: WeakRegistry[HandleOwner] = WeakRegistry()
 
 
 def register(session: HandleOwner) -> None:
-    """Add a session, which is forgotten when it ends."""
+    """Add a session, which is removed when it ends."""
     _sessions.add(session)
 
 
 def open_sessions() -> list[Any]:
-    """The sessions that are open, in no particular order."""
+    """Return the open sessions, in no particular order."""
     return [session for session in _sessions if not session.is_closed]
 
 
 def runtimes_of(graph: Graph) -> list[Any]:
-    """The runtime's side of every open session of a graph."""
+    """Return the runtime's session of every open session of a graph."""
     return [session.runtime for session in open_sessions() if session.graph is graph]

@@ -1,4 +1,4 @@
-"""What the parts of a session that live in files of their own need of it."""
+"""The interface of a session for those of its parts that are in separate files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OpenSession(HandleOwner, Protocol):
     """A session that prepares and runs steps.
 
     Attributes:
-        plans: (fetch structure, feed keys) -> the plan of a run that was seen before.
+        plans: (fetch structure, feed keys) -> the plan of an earlier run.
     """
 
     plans: dict[Any, CallPlan]
@@ -27,7 +27,7 @@ class OpenSession(HandleOwner, Protocol):
         """Refuse to run in a closed session or an empty graph."""
 
     def extend_graph(self, needed: Sequence[Operation | Tensor] | None = None) -> None:
-        """Send the ops that the runtime has not seen, all or those that a run needs."""
+        """Send the ops that the runtime does not have yet, all or those that a run needs."""
 
     def run_with_options(
         self, plan: CallPlan, values: Iterable[Any], options: Any, run_metadata: Any

@@ -1,6 +1,6 @@
 """A step in several calls.
 
-``partial_run_setup`` declares it, each ``partial_run`` feeds and fetches a part.
+``partial_run_setup`` declares the step, each ``partial_run`` feeds and fetches a part of it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _run(
     results: list[Any] = []
     if wanted or feeds:
         session.extend_graph([*unfed, *feeds])
-        # The step goes on after this call, so the values are given to it, not lent.
+        # The step continues after this call, so it needs its own copies of the values.
         values = {feed.name: owned(feed.convert(given[tensor])) for tensor, feed in feeds.items()}
         try:
             results = session.runtime.partial_run(handle, values, wanted)
@@ -103,7 +103,7 @@ def _as_list(feeds: Any) -> list[Any]:
 
 
 def _parts(key: Any) -> list[Any]:
-    """The tensors that a key declared for feeding stands for."""
+    """Return the tensors of a key that was declared for feeding."""
     if isinstance(key, tuple | list):
         return [part for item in key for part in _parts(item)]
     conversion = None if isinstance(key, Tensor | str) else conversions.find(key)

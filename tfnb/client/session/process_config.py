@@ -1,7 +1,8 @@
-"""``tf.config``: what sessions are like that are opened without a ``tf.ConfigProto``.
+"""``tf.config``: the configuration of sessions that are opened without a ``tf.ConfigProto``.
 
-Settings are those of the process.  A session has them as they are when it is opened, so they may be
-changed at any time; TensorFlow refuses that once its eager runtime has begun, which is not here.
+Settings belong to the process.  A session takes the settings of the moment when it is opened, so
+they may be changed at any time; TensorFlow refuses changes after its eager runtime, which tfnb does
+not have, has started.
 
 Corresponds to the graph half of TensorFlow's ``framework/config.py`` and ``eager/context.py``.
 """
@@ -45,12 +46,12 @@ class LogicalDevice(NamedTuple):
 
 
 class LogicalDeviceConfiguration(NamedTuple):
-    """One of the devices that a processor is used as.
+    """One of the logical devices of a processor.
 
     Attributes:
-        memory_limit: The MiB that it may use, of a GPU; None for a CPU.
-        experimental_priority: Of the streams of a GPU.
-        experimental_device_ordinal: The place of a GPU among the others.
+        memory_limit: The MiB of a GPU that it may use; None for a CPU.
+        experimental_priority: The priority of the streams of a GPU.
+        experimental_device_ordinal: The position of a GPU among the others.
     """
 
     memory_limit: float | None = None
@@ -62,26 +63,26 @@ VirtualDeviceConfiguration = LogicalDeviceConfiguration
 
 
 class _Devices:
-    """What was said about devices."""
+    """The settings of devices."""
 
     def __init__(self) -> None:
         self.is_said = False
-        self.visible: dict[str, list[PhysicalDevice]] = {}  # by type, where it was said
+        self.visible: dict[str, list[PhysicalDevice]] = {}  # by type, where it is set
         self.logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
         self.growth: dict[PhysicalDevice, bool] = {}
 
     def seen(self) -> list[PhysicalDevice]:
-        """The visible ones."""
+        """Return the visible devices."""
         physical = list_physical_devices()
         every = {d.device_type: [e for e in physical if e[1] == d[1]] for d in physical}
         return [device for devices in (every | self.visible).values() for device in devices]
 
     def count(self, devices: Sequence[PhysicalDevice]) -> int:
-        """As how many devices these are used."""
+        """Return the number of logical devices of these processors."""
         return sum(len(self.logical[d]) if d in self.logical else 1 for d in devices)
 
     def write(self, config: ConfigProto) -> None:
-        """Says the same in a configuration."""
+        """Write the settings into a configuration."""
         seen = self.seen()
         cpus = [d for d in seen if d.device_type == "CPU"]
         config.device_count["CPU"] = self.count(cpus)
@@ -100,16 +101,16 @@ class _Devices:
         options.allow_growth = True in growths
 
 
-_config = ConfigProto()  # what was said of all else
+_config = ConfigProto()  # all other settings
 _devices = _Devices()
 _lock = threading.Lock()  # guards changes of both
 
 
 def process_config() -> ConfigProto:
-    """The configuration of a session that is given none: a copy of the caller's own.
+    """Return the configuration of a session without one of its own: a new copy.
 
     Raises:
-        ValueError: Some GPUs' memory is to grow, and some's is not.
+        ValueError: Memory growth is set for some GPUs and not for others.
     """
     config = ConfigProto()
     config.CopyFrom(_config)
@@ -122,10 +123,10 @@ def process_config() -> ConfigProto:
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The CPU, which is one device, and the CUDA devices.
+    """Return the CPU, which is one device, and the CUDA devices.
 
     Args:
-        device_type: ``"CPU"`` or ``"GPU"``; without it, all.
+        device_type: ``"CPU"`` or ``"GPU"``; all if None.
     """
     from tfnb.core import array_module
 
@@ -137,10 +138,10 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that a session has which is given no configuration.
+    """Return the devices of a session without a configuration.
 
     Args:
-        device_type: ``"CPU"`` or ``"GPU"``; without it, all.
+        device_type: ``"CPU"`` or ``"GPU"``; all if None.
     """
     found = []
     for kind in ("CPU", "GPU"):
@@ -150,10 +151,10 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The processors that sessions use.
+    """Return the processors that sessions use.
 
     Args:
-        device_type: ``"CPU"`` or ``"GPU"``; without it, all.
+        device_type: ``"CPU"`` or ``"GPU"``; all if None.
     """
     return [d for d in _devices.seen() if device_type in (None, d.device_type)]
 
@@ -161,14 +162,14 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 def set_visible_devices(
     devices: PhysicalDevice | list[PhysicalDevice], device_type: str | None = None
 ) -> None:
-    """Say which processors sessions use, and in which order.
+    """Set which processors sessions use, and in which order.
 
     Args:
-        devices: One, or several.
-        device_type: Of which type alone this is said; without it, of all.
+        devices: One device, or several.
+        device_type: The type of device that is set; all types if None.
 
     Raises:
-        ValueError: There is no such device, or it has another type.
+        ValueError: The device does not exist, or it has another type.
     """
     chosen = devices if isinstance(devices, list) else [devices]
     for device in chosen:
@@ -183,7 +184,7 @@ def set_visible_devices(
 def get_logical_device_configuration(
     device: PhysicalDevice,
 ) -> list[LogicalDeviceConfiguration] | None:
-    """The devices that a processor is used as; None where that was not said."""
+    """Return the logical devices of a processor; None if they are not set."""
     return _devices.logical.get(_known(device))
 
 
@@ -194,10 +195,10 @@ def set_logical_device_configuration(
 
     Args:
         device: One of ``list_physical_devices()``.
-        logical_devices: One for each; those of a GPU say how much of its memory they have.
+        logical_devices: One configuration for each; those of a GPU have a memory limit.
 
     Raises:
-        ValueError: There is no such device, a CPU's is limited, or a GPU's is not.
+        ValueError: The device does not exist, or a CPU has a memory limit, or a GPU has none.
     """
     is_gpu = _known(device).device_type == "GPU"
     for one in logical_devices:
@@ -219,15 +220,15 @@ set_virtual_device_configuration = set_logical_device_configuration
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool | None:
-    """What ``set_memory_growth`` said of a GPU; None where nothing was said."""
+    """Return the setting of ``set_memory_growth`` for a GPU; None if it is not set."""
     return _devices.growth.get(_known(device))
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Whether a GPU's memory is taken as it is needed, which it is in any case.
+    """Set whether a GPU's memory is allocated as needed; tfnb always does this.
 
     Raises:
-        ValueError: There is no such GPU, or it is used as several devices.
+        ValueError: The GPU does not exist, or it is used as several devices.
     """
     if _known(device) in _devices.logical:
         raise ValueError("Cannot set memory growth on device when virtual devices configured")
@@ -248,42 +249,42 @@ def _known(device: PhysicalDevice) -> PhysicalDevice:
 
 
 def get_soft_device_placement() -> bool:
-    """Whether an op without a kernel for the device that was asked for runs elsewhere."""
+    """Return whether an op without a kernel for the requested device runs elsewhere."""
     return _config.allow_soft_placement
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Whether an op without a kernel for the device that was asked for runs elsewhere."""
+    """Set whether an op without a kernel for the requested device runs elsewhere."""
     _config.allow_soft_placement = enabled
 
 
 def get_log_device_placement() -> bool:
-    """What :func:`set_log_device_placement` said; False at first."""
+    """Return the setting of :func:`set_log_device_placement`; False by default."""
     return _config.log_device_placement
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Whether sessions tell on stderr where they place each node."""
+    """Set whether sessions print on stderr where they place each node."""
     _config.log_device_placement = enabled
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """How many threads run nodes of sessions; 0 where that is left to them."""
+    """Return how many threads run nodes of sessions; 0 if the sessions decide."""
     return _config.inter_op_parallelism_threads
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Say how many threads run nodes of sessions; 0 leaves that to them."""
+    """Set how many threads run nodes of sessions; 0 lets the sessions decide."""
     _config.inter_op_parallelism_threads = num_threads
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """How many threads a kernel has; 0 where that is left to it."""
+    """Return how many threads a kernel has; 0 if the kernel decides."""
     return _config.intra_op_parallelism_threads
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Say how many threads a kernel has; 0 leaves that to it."""
+    """Set how many threads a kernel has; 0 lets the kernel decide."""
     _config.intra_op_parallelism_threads = num_threads
 
 
@@ -300,23 +301,23 @@ _TOGGLES = (
 
 
 def get_jit() -> str:
-    """``"autoclustering"`` where ``set_jit`` asked for XLA, else ``""``."""
+    """Return ``"autoclustering"`` if ``set_jit`` requested XLA, else ``""``."""
     level = _config.graph_options.optimizer_options.global_jit_level
     return "autoclustering" if level > 0 else ""
 
 
 def set_jit(enabled: bool | str) -> None:
-    """Ask for XLA, which changes nothing here.
+    """Request XLA, which has no effect here.
 
     Args:
-        enabled: True or ``"autoclustering"`` asks for it.
+        enabled: True or ``"autoclustering"`` requests it.
     """
     level = OptimizerOptions.ON_1 if enabled in (True, "autoclustering") else OptimizerOptions.OFF
     _config.graph_options.optimizer_options.global_jit_level = level
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """What ``set_experimental_options`` said, and the switches that are off at first."""
+    """Return the options set by ``set_experimental_options``, and the switches that are off."""
     options = _config.graph_options.rewrite_options
     found: dict[str, Any] = {name: getattr(options, name) for name in _FLAGS}
     for name in _TOGGLES:
@@ -328,11 +329,11 @@ def get_experimental_options() -> dict[str, Any]:
 
 
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Turn optimizers of graphs on and off.
+    """Turn graph optimizers on and off.
 
     Args:
         options: Booleans by name, as in ``tf.ConfigProto().graph_options.rewrite_options``;
-            ``min_graph_nodes`` is a number. Other names are passed over.
+            ``min_graph_nodes`` is a number. Other names are ignored.
     """
     kept = _config.graph_options.rewrite_options
     wanted = type(kept)()

@@ -1,14 +1,15 @@
-"""What of a session's graph the runtime has, and sending the rest.
+"""The part of a session's graph that the runtime has, and the sending of the rest.
 
-As a rule all nodes that are new are sent before a run, and a run pays for what is new alone.  Two
-cases send only what the run needs: its fetches and targets with all they depend on.
+As a rule all new nodes are sent before a run, so that a run costs time only for new nodes.  In two
+cases only the nodes that the run needs are sent: its fetches and targets with all they depend on.
 
-* Much is new, such as an imported graph of a million nodes.  The rest is sent when a run needs it.
-* The runtime refuses what is new, since a node anywhere in it is bad or calls a bad function.  A
-  run that does not need the bad node goes on; TensorFlow's session refuses every run from then on.
+* There are many new nodes, for example an imported graph of a million nodes.  The other nodes are
+  sent when a run needs them.
+* The runtime refuses the new nodes, because one of them is bad or calls a bad function.  A run that
+  does not need the bad node succeeds; TensorFlow's session refuses every run from then on.
 
-Where a session has several devices, what must share a device with a needed node is needed, too: the
-nodes of its colocation groups, and all that take its reference or its resource.
+If a session has several devices, nodes that must share a device with a needed node are needed, too:
+the nodes of its colocation groups, and all that take its reference or its resource.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
 
 MANY: Final = 20_000
-"""More new operations than these are sent as runs need them."""
+"""If there are more new operations, only those that a run needs are sent."""
 
 
 _GROUP: Final = b"loc:@"
 
 
 class SentGraph:
-    """How far a runtime's session knows a graph; thread safe.
+    """A record of the part of a graph that a runtime's session has; thread safe.
 
     Attributes:
       sends_all: whether the runtime's graph cannot grow, so that all is sent at once.
@@ -52,29 +53,29 @@ class SentGraph:
         forking.guard(self, "_lock")
         self._version = 0  # all operations before this one were sent; guarded by self._lock
         self._ahead: set[int] = set()  # the numbers of those sent beyond; guarded by self._lock
-        self._revision = graph.revision  # another one, and all is sent anew; likewise
-        self._refused_version = -1  # of the graph when sending all failed; likewise
-        self._in_flight: Sequence[Operation] = ()  # given to the runtime, not noted yet; likewise
+        self._revision = graph.revision  # when it changes, all is sent again; guarded, too
+        self._refused_version = -1  # version of the graph when sending all failed; guarded, too
+        self._in_flight: Sequence[Operation] = ()  # sent, not recorded yet; guarded, too
 
     @property
     def num_sent(self) -> int:
-        """How many operations the runtime's session has."""
+        """The number of operations that the runtime's session has."""
         with self._lock:
             return self._version + len(self._ahead)
 
     def assume_all_sent(self) -> None:
-        """Takes the runtime's session to have the graph as it is now, by another way."""
+        """Record that the runtime's session has got the present graph in another way."""
         with self._lock:
             self._version, self._ahead, self._in_flight = self._graph.version, set(), ()
 
     def send(self, needed: Sequence[Operation | Tensor] | None = None) -> bool:
-        """Sends what the runtime lacks.
+        """Send the nodes that the runtime lacks.
 
         Args:
-          needed: what a run fetches, feeds and runs; None for the whole graph.
+          needed: the fetches, feeds and targets of a run; None for the whole graph.
 
         Returns:
-          Whether the runtime has another graph now, since the user changed older nodes.
+          Whether the runtime has a new graph now, because the user changed older nodes.
 
         Raises:
           OpError: the runtime refuses a node that is needed; nothing was sent.
@@ -104,7 +105,7 @@ class SentGraph:
         return False
 
     def _send_anew(self) -> None:
-        """Gives the runtime the graph as it is now in place of the one it has."""
+        """Replace the runtime's graph with the present graph."""
         graph = self._graph
         with graph._lock:
             operations, revision = list(graph.operation_list), graph.revision
@@ -115,13 +116,13 @@ class SentGraph:
         self._revision = revision
 
     def _send_new(self, new: list[Operation]) -> None:
-        """Sends all operations that the runtime lacks."""
+        """Send all operations that the runtime lacks."""
         left = [op for op in new if op._id not in self._ahead] if self._ahead else new
         if left:
             self._extend(left)
 
     def _send_needed(self, new: list[Operation], needed: Sequence[Operation | Tensor]) -> None:
-        """Sends what a run needs of what the runtime lacks."""
+        """Send those nodes that the runtime lacks and a run needs."""
         first, ahead = self._version, self._ahead
         has_one_device = len(self._runtime.list_devices()) == 1
         partners = _leaders_of if has_one_device else _partners_in(new)
@@ -155,7 +156,7 @@ class SentGraph:
         self._note_sent()
 
     def _note_sent(self) -> None:
-        """Takes down what the runtime has got, after an interrupt, too: it takes all or nothing."""
+        """Record what the runtime has got, also after an interrupt: it takes all or nothing."""
         sent = self._in_flight
         if not sent:
             return
@@ -175,7 +176,7 @@ class SentGraph:
         operations: Sequence[Operation],
         functions: Iterable[str] | None = None,
     ) -> None:
-        """Hands operations, and some of the graph's functions or all, to the runtime."""
+        """Send operations, and some or all of the graph's functions, to the runtime."""
         graph = self._graph
         try:
             with graph._lock:
@@ -188,7 +189,7 @@ class SentGraph:
 
 
 def _leaders_of(op: Operation) -> Iterable[Operation]:
-    """The operations that one names as those it shares a device with."""
+    """Return the operations that one must share a device with, by its colocation groups."""
     if "_class" not in op.attrs:
         return ()
     nodes = op.graph._nodes_by_name
@@ -197,7 +198,7 @@ def _leaders_of(op: Operation) -> Iterable[Operation]:
 
 
 def _partners_in(new: list[Operation]) -> Callable[[Operation], Iterable[Operation]]:
-    """What gives the operations, among new ones, that are placed together with one."""
+    """Return a function from an operation to the new operations that are placed with it."""
     groups: dict[bytes, list[Operation]] = {}
     for op in new:
         if "_class" in op.attrs:

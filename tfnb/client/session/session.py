@@ -1,16 +1,16 @@
-"""``Session``: where a graph being built meets the runtime that runs it.
+"""``Session``: the connection between a graph being built and the runtime that runs it.
 
 A session holds
   _graph       the user's graph; shared with any number of other sessions
   runtime      the runtime's session: placement, executors, variables
-  _sent_graph  which operations of the graph the runtime has seen
+  _sent_graph  which operations of the graph the runtime has
   plans        (fetch structure, feed keys) -> CallPlan; emptied by close()
-and nothing of a single step. ``run`` is a dictionary lookup and a call of the plan; everything that
-checks, names and explains happens when a plan is made (``_plan_for``) or when a run failed
+and nothing of a single step. ``run`` is a dictionary lookup and a call of the plan; checks are made
+when a plan is made (``_plan_for``), explanations when a run failed
 (:mod:`tfnb.client.session.session_errors`).
 
-Corresponds to TensorFlow's ``python/client/session.py``. It differs in that a run seen
-before does not look at the graph again: ops added since are sent when something new is asked for.
+Corresponds to TensorFlow's ``python/client/session.py``. It differs in that a repeated run does not
+look at the graph again: ops added since are sent with the next new run.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
     from tfnb.proto.graph_pb2 import GraphDef
 
 
-# Importing it registered the factory that serves this process.
+# The import registered the factory for sessions in this process.
 assert direct_session_factory.DIRECT_SESSION_FACTORY is not None
 
 
 def live_sessions() -> list[BaseSession]:
-    """The sessions that are open, in no particular order."""
+    """Return the open sessions, in no particular order."""
     return open_sessions()
 
 
 class DeviceAttributes:
-    """One device of a session, as ``list_devices`` gives it."""
+    """One device of a session, in the result of ``list_devices``."""
 
     __slots__ = ("_device_type", "_incarnation", "_memory_limit_bytes", "_name")
 
@@ -85,12 +85,12 @@ class DeviceAttributes:
 
     @property
     def memory_limit_bytes(self) -> int:
-        """How much memory may be used there."""
+        """The maximum bytes of memory that may be used there."""
         return self._memory_limit_bytes
 
     @property
     def incarnation(self) -> int:
-        """A number that changes when the device starts anew."""
+        """A number that changes when the device starts again."""
         return self._incarnation
 
     def __repr__(self) -> str:
@@ -101,29 +101,29 @@ class DeviceAttributes:
 
 
 class BaseSession:
-    """What Session and InteractiveSession have in common: running a graph.
+    """The base class of Session and InteractiveSession: running a graph.
 
     Attributes:
         runtime: The runtime's session; internal to tfnb.
-        plans: The runs that were seen before; internal to tfnb.
-        is_closed: Whether it can run nothing any more; internal to tfnb.
+        plans: The plans of earlier runs; internal to tfnb.
+        is_closed: Whether it is closed; internal to tfnb.
     """
 
-    _num_objects = 1  # that stand for this session: copies share their attributes
+    _num_objects = 1  # objects of this session: copies share their attributes
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         """Open a session on a graph; nothing is sent to the runtime before the first run.
 
         Args:
             target: The engine to connect to; empty for this process.
-            graph: The graph to run; the default graph where none is given.
+            graph: The graph to run; the default graph if None.
             config: A ``ConfigProto``.
 
         Raises:
             TypeError: An argument has the wrong type.
             NotFoundError: No engine accepts the target.
         """
-        self.is_closed = True  # until the runtime's session exists, there is nothing to close
+        self.is_closed = True  # without the runtime's session, there is nothing to close
         if graph is None:
             graph = get_default_graph()
         elif not isinstance(graph, Graph):
@@ -149,7 +149,7 @@ class BaseSession:
         register(self)
         keep_interrupts()
 
-    # -- what it is --------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------
 
     @property
     def graph(self) -> Graph:
@@ -167,7 +167,7 @@ class BaseSession:
         return self._target
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices this session can place ops on."""
+        """Return the devices this session can place ops on."""
         return [
             DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation)
             for d in self.runtime.list_devices()
@@ -182,22 +182,21 @@ class BaseSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run one step: what ``fetches`` needs, and give its values in the same structure.
+        """Run one step: compute ``fetches``, and return their values in the same structure.
 
         Args:
             fetches: A tensor, an operation, a name of one, or a nest of lists, tuples, dicts,
-                dataclasses of these.
-                An operation gives None.
+                dataclasses of these. The value of an operation is None.
             feed_dict: Values to use in place of tensors, placeholders or any others.
             options: Time limit, tracing, thread pool of this step.
-            run_metadata: Is overwritten with what ``options`` ask to record.
+            run_metadata: Overwritten with the records that ``options`` request.
 
         Raises:
             RuntimeError: The session is closed, or its graph is empty.
-            TypeError: A fetch or a key of ``feed_dict`` has a type that means nothing in a graph.
+            TypeError: A fetch or a key of ``feed_dict`` has a type that is not supported.
             ValueError: A fetch or feed is not in this session's graph, or the value of a feed has
                 the wrong shape.
-            OpError: An op failed; the error's ``op`` says which.
+            OpError: An op failed; it is the error's ``op``.
         """
         key = fetches if fetches.__class__ in LEAF_TYPES else structure_key(fetches)
         values: Iterable[Any] = ()
@@ -205,7 +204,7 @@ class BaseSession:
             try:
                 plan = self.plans.get((key, *feed_dict))
                 values = feed_dict.values()
-            except (TypeError, AttributeError):  # no dictionary; _plan_for says so
+            except (TypeError, AttributeError):  # not a dictionary; _plan_for raises the error
                 plan = None
         else:
             plan = self.plans.get(key)
@@ -216,27 +215,27 @@ class BaseSession:
         return self.run_with_options(plan, values, options, run_metadata)
 
     def emitted_sources(self) -> list[str]:
-        """The Python functions that the session's graphs run as.
+        """Return the emitted Python functions that the session's graphs run as.
 
-        A graph becomes a function when it runs for the second time, one with loops at once; what
-        is watched or waits for something runs node by node and has none.
+        A graph becomes a function when it runs for the second time, a graph with loops at once; a
+        graph that is observed or has waiting nodes runs node by node and has no function.
         """
         found: list[str] = self.runtime.emitted_sources()
         return found
 
     def optimization_reports(self, fetches: Any, feeds: Iterable[Any] = ()) -> OptimizationReports:
-        """What was optimised in the graph of a run, which is prepared here but not run.
+        """Return the optimizations in the graph of a run, which is prepared here but not run.
 
-        Printed, it is plain text: a line for each pass, below it a line for each thing it did::
+        Printed, it is plain text: a line for each pass, below it a line for each change::
 
             print(session.optimization_reports(loss, [x, y]))
 
-        Which passes run is up to ``tf.ConfigProto().graph_options``: ``optimizer_options`` and
+        ``tf.ConfigProto().graph_options`` selects the passes: ``optimizer_options`` and
         ``rewrite_options``.
 
         Args:
             fetches: As for ``run``.
-            feeds: The tensors that the run is fed, or their names.
+            feeds: The tensors fed in the run, or their names.
 
         Returns:
             The reports, in the order the passes ran; those that changed nothing are left out.
@@ -250,11 +249,11 @@ class BaseSession:
         return OptimizationReports() if prepared is None else prepared.executors.reports
 
     def optimization_stages(self, fetches: Any, feeds: Iterable[Any] = ()) -> list[PassStage]:
-        """The graph of a run before and after each pass that changed it; nothing is run.
+        """Return the graph of a run before and after each pass that changed it, without running.
 
         Args:
             fetches: As for ``run``.
-            feeds: The tensors that the run is fed, or their names.
+            feeds: The tensors fed in the run, or their names.
 
         Raises:
             OpError, RuntimeError, TypeError, ValueError: As in ``run``.
@@ -288,7 +287,7 @@ class BaseSession:
                 f'"{type(run_metadata).__name__}"'
             )
         recorded = RunMetadata()
-        # Who asks for metadata alone gets what the session records of itself: its cost graph.
+        # Without ``options``, the metadata hold only the session's own record: its cost graph.
         result = plan.run(values, RunOptions() if options is None else options, recorded)
         run_metadata.CopyFrom(recorded)
         return result
@@ -296,7 +295,7 @@ class BaseSession:
     def _plan_for(
         self, fetches: Any, feed_dict: Mapping[Any, Any]
     ) -> tuple[CallPlan, Iterable[Any]]:
-        """Check a run that was not seen before; give its plan and the values to feed, in order."""
+        """Check a new run; return its plan and the values to feed, in order."""
         self.check_runnable("run")
         feeds = expand_feed_dict(self._graph, feed_dict)
         mapper = FetchMapper(self._graph, fetches)
@@ -304,7 +303,8 @@ class BaseSession:
             self.extend_graph([*mapper.slots, *feeds])
             plan = CallPlan(self, mapper, feeds)
         key = structure_key(fetches) if mapper.is_repeatable else None
-        # Keys that stand for several tensors are expanded anew every time; plain ones are kept.
+        # Keys that stand for several tensors are expanded in every run; plans are kept for plain
+        # keys only.
         if key is not None and len(feeds) == len(feed_dict) and _are_plain_keys(feed_dict):
             self.plans[(key, *feed_dict) if feed_dict else key] = plan
         return plan, list(feeds.values())
@@ -323,9 +323,9 @@ class BaseSession:
             )
 
     def extend_graph(self, needed: Sequence[Operation | Tensor] | None = None) -> None:
-        """Send the ops that the runtime has not seen, all or those that a run needs.
+        """Send the ops that the runtime does not have yet, all or those that a run needs.
 
-        It costs in proportion to these alone; internal to tfnb.
+        The cost is proportional to their number; internal to tfnb.
         """
         if self._sent_graph.send(needed):
             self.plans = {}
@@ -339,7 +339,7 @@ class BaseSession:
 
     @property
     def _closed(self) -> bool:
-        """Whether it can run nothing any more, by TensorFlow's name."""
+        """Whether it is closed, by TensorFlow's name."""
         return self.is_closed
 
     def make_callable(
@@ -348,20 +348,20 @@ class BaseSession:
         feed_list: Sequence[Any] | None = None,
         accept_options: bool = False,
     ) -> Callable[..., Any]:
-        """Return a function that runs ``fetches``, taking the values of ``feed_list`` as arguments.
+        """Return a function that runs ``fetches`` and takes values of ``feed_list`` as arguments.
 
         Args:
             fetches: As for ``run``.
-            feed_list: What the arguments are fed to, in order.
+            feed_list: The tensors that the arguments are fed to, in order.
             accept_options: Whether the function also takes ``options`` and ``run_metadata``.
 
         Raises:
-            TypeError: ``feed_list`` is no list or tuple, or as in ``run``.
+            TypeError: ``feed_list`` is not a list or tuple, or as in ``run``.
         """
         return make_callable(self, fetches, feed_list, accept_options)
 
     def _make_callable_from_options(self, callable_options: Any) -> CallableFromOptions:
-        """Return a function for a ``CallableOptions`` message: one value per feed, a list out."""
+        """Return a function for a ``CallableOptions`` message: a value per feed, a list out."""
         self.check_runnable("make_callable")
         return CallableFromOptions(self, callable_options)
 
@@ -369,8 +369,8 @@ class BaseSession:
         """Begin a step that is fed and fetched in several calls; return its handle.
 
         Args:
-            fetches: All that the calls together will fetch, and operations to run.
-            feeds: All that the calls together will feed.
+            fetches: All fetches of the calls together, and operations to run.
+            feeds: All feeds of the calls together.
 
         Raises:
             RuntimeError: The session is closed, or its graph is empty.
@@ -381,37 +381,38 @@ class BaseSession:
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Go on with a step begun by ``partial_run_setup``: feed some, fetch some.
+        """Continue a step begun by ``partial_run_setup``: feed and fetch a part.
 
         Raises:
             RuntimeError: The session is closed, or ``fetches`` names an operation.
-            InvalidArgumentError: Something is not declared, given twice, or cannot be computed yet.
+            InvalidArgumentError: A feed or fetch is not declared, given twice, or cannot be
+                computed yet.
         """
         return partial_run.run(self, handle, fetches, feed_dict)
 
     def partial_runs(self) -> list[PartialRunState]:
-        """How far each partial run in flight is: what was fed, and which fetches are ready.
+        """Return the state of each partial run in flight: its feeds, and which fetches are ready.
 
-        It only looks, and may be asked from another thread.
+        It changes nothing, and may be called in another thread.
         """
         found: list[PartialRunState] = self.runtime.partial_run_states()
         return found
 
     def waiting(self) -> str:
-        """What every step in flight waits for, as text; for another thread to ask while they run.
+        """Return the reasons why steps in flight wait, as text; for a call from another thread.
 
-        Names the nodes, what they wait for, and where they were made. It only looks: no step is
-        slowed down or changed.
+        Names the waiting nodes, what they wait for, and where they were made. No step is changed
+        or slowed down.
         """
         found = self.runtime.waiting()
         return "No step is in flight." if found is None else describe(found, self._graph)
 
     def running_nodes(self) -> list[RunningNode]:
-        """The nodes that run now, one for each step in flight and thread that works for it.
+        """Return the running nodes, one for each step in flight and thread that works for it.
 
-        For another thread to ask while they run, or for a Python function inside a graph.  It only
-        looks: a step pays nothing for that it can be asked about.  Steps that wait, or are between
-        two nodes, are left out; :meth:`waiting` tells about those too.
+        For a call from another thread while they run, or from a Python function inside a graph.  It
+        changes nothing, and costs steps no time.  Steps that wait, or are between two nodes, are
+        left out; :meth:`waiting` reports waiting steps.
         """
         nodes: list[RunningNode] = self.runtime.running_nodes()
         return nodes
@@ -419,19 +420,19 @@ class BaseSession:
     # -- default session, end ----------------------------------------------------------------------
 
     def as_default(self) -> StackController[SessionLike]:
-        """A context in which this is the default session; leaving it does not close the session."""
+        """Return a context in which this is the default session; leaving does not close it."""
         return default_session.default_session(self)
 
     def close(self) -> None:
-        """Cancel what runs and free what the session holds; harmless when repeated."""
-        # The runtime's session knows by itself whether an earlier call came to its end.
+        """Cancel running steps and free the session's state; repeated calls do nothing."""
+        # The runtime's session detects by itself whether an earlier call was completed.
         self.is_closed = True
-        # Runs look here first: an empty table sends them to the check that refuses.
+        # With an empty table, every run goes to the check, which refuses it.
         self.plans = {}
         self.runtime.close()
 
     def __copy__(self) -> Self:
-        """Another object for the same session, which closes when the last of them is forgotten."""
+        """Return another object for this session, which closes with the last one."""
         copied = object.__new__(type(self))
         copied.__dict__ = self.__dict__
         self._num_objects += 1
@@ -439,7 +440,7 @@ class BaseSession:
 
     def __del__(self) -> None:
         self._num_objects -= 1
-        # Errors while the interpreter goes down, or of a half-built session, help no user.
+        # Errors while the interpreter exits, or of a half-built session, do not help the user.
         if self._num_objects <= 0 and not getattr(self, "is_closed", True):
             try:
                 self.close()
@@ -495,7 +496,7 @@ class Session(BaseSession):
 
         Args:
             target: The engine; empty for this process.
-            containers: Their names; the default container where none is given.
+            containers: Their names; the default container if none is given.
             config: A ``ConfigProto``.
         """
         options = session_factory.SessionOptions(_checked_target(target), _checked_config(config))
@@ -503,7 +504,7 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that is the default one from the moment it is made, for use in a notebook.
+    """A session that becomes the default session when it is made, for use in a notebook.
 
     >>> import tfnb as tf
     >>> sess = tf.InteractiveSession(graph=tf.Graph())
@@ -520,7 +521,8 @@ class InteractiveSession(BaseSession):
         own_config.CopyFrom(_checked_config(config))
         if config is None:
             own_config.gpu_options.allow_growth = True
-        # A cell run twice leaves old ops behind: a mistake in one of them must not stop the others.
+        # A cell that runs twice leaves old ops: an error in one of them must not prevent other
+        # runs.
         own_config.graph_options.place_pruned_graph = True
         super().__init__(target, graph, own_config)
         self._opened_at = traceback_of_user.creation_site(traceback_of_user.capture())
@@ -533,12 +535,12 @@ class InteractiveSession(BaseSession):
         if graph is not None:
             self._contexts.append(graph.as_default())
         for context in self._contexts:
-            # Cells come and go in any order, so the sessions of a notebook need not nest.
+            # Cells run in any order, so the sessions of a notebook need not nest.
             context.enforce_nesting = False
             context.__enter__()
 
     def close(self) -> None:
-        """Close the session; it is the default no longer."""
+        """Close the session; it is no longer the default session."""
         super().close()
         with InteractiveSession._lock:
             if self not in InteractiveSession._open:

@@ -1,9 +1,8 @@
-"""From an error of the runtime to one that a user can act on.
+"""Conversion of the runtime's errors to errors that help a user.
 
-The runtime knows the node's name and what went wrong. ``explain`` finds the operation in the user's
-graph and adds: the cell and line that made it, and, for mistakes everybody makes, what is missing
-and what to type. All of this runs only after a step failed. The class, code, notes and cause of the
-error stay as they were.
+The runtime knows the node's name and the reason. ``explain`` finds the operation in the user's
+graph and adds the cell and line that made it, and, for frequent mistakes, advice with code to type.
+All of this runs only after a step failed. The class, code, notes and cause of the error are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
 
-# Of many missing feeds or long paths the first ones are shown.
+# Maximum number of missing feeds, or parts of a path, that are listed.
 _MAX_LISTED = 4
 _MAX_NAMES = 8
 _MAX_PATH = 5
@@ -39,12 +38,12 @@ _SOFT_PLACEMENT = (
 
 
 class FailedPlan(Protocol):
-    """What is told of a run that failed.
+    """The data of a failed run.
 
     Attributes:
-        feeds: What it was fed.
-        fetch_tensors: What it was asked for.
-        targets: Operations that were to run for their effect.
+        feeds: The fed tensors.
+        fetch_tensors: The fetched tensors.
+        targets: The operations to run for their effect.
         graph: The user's graph.
         runtime: The runtime's session.
     """
@@ -57,15 +56,15 @@ class FailedPlan(Protocol):
 
 
 def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
-    """The same error, made to name the user's operation and what to do.
+    """Return the error with the user's operation and advice in its message.
 
     Args:
-        error: What the runtime raised.
+        error: The error of the runtime.
         graph: The graph that ran.
-        plan: The run that failed; None where the question was not an ordinary run.
+        plan: The run that failed; None if it was not an ordinary run.
 
     Returns:
-        An error of the same class, to be raised from the cause of the first one.
+        An error of the same class, to be raised from the cause of ``error``.
     """
     name, named = error.node_name or error.named_node, error.named_node
     op = _find_operation(graph, name)
@@ -93,18 +92,18 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
 
 
 def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
-    """The error of a run for which memory ran out between kernels."""
+    """Return the error of a run that ran out of memory between kernels."""
     told = str(error) or "Python has none left"
     return ResourceExhaustedError(
         None,
         None,
-        f"OOM while a step was prepared, fed, or its fetches were handed over: {told}. Feed and "
-        "fetch less at a time, or fetch what is computed of it, such as a sum.",
+        f"OOM while a step was prepared, fed, or its fetches were returned: {told}. Feed and "
+        "fetch less at a time, or fetch a value computed from the tensor, for example a sum.",
     )
 
 
 def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
-    """Adds to the note on an interrupt, which says what the step waited for, who made those."""
+    """Add to the note on an interrupt, which lists the awaited nodes, where they were made."""
     standstill = getattr(interrupt, "standstill", None)
     if standstill is not None:
         account, notes = standstill.render(), interrupt.__notes__
@@ -112,17 +111,17 @@ def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
 
 
 def describe(standstill: Standstill, graph: Graph) -> str:
-    """What steps wait for, with the places where the nodes were made."""
+    """Return the reasons why steps wait, with the places where the nodes were made."""
     return standstill.render(lambda name: place_of_node(name, graph))
 
 
 def place_of_node(name: str, graph: Graph) -> str:
-    """Where a node was made; "" where that is not known."""
+    """Return where a node was made; "" if that is not known."""
     return _place(_find_operation(graph, name))
 
 
 def _message_of(error: OpError, graph: Graph) -> str:
-    """The message, with the places of the nodes where it tells why the step stood still."""
+    """Return the message, with the places of nodes if it explains why the step was blocked."""
     if error.standstill is None or error.lead is None:
         return error.message
     account = describe(error.standstill, graph)
@@ -145,7 +144,7 @@ def _find_operation(graph: Graph, name: str | None) -> Operation | None:
 
 
 def _find_origin(graph: Graph, name: str | None) -> Operation | None:
-    """The functional operation that the runtime took a node out of, if that is how it came."""
+    """Return the functional operation whose body a node of the runtime comes from, if any."""
     while name and "/" in name:
         name = name.removeprefix("Func/").rpartition("/")[0]
         op = _find_operation(graph, name)
@@ -165,7 +164,7 @@ def _definition(op: Operation | None) -> str:
 
 
 def _caller(op: Operation) -> str:
-    """Where a library function that made the op was called from; nothing in a notebook cell."""
+    """Return where a library function that made the op was called; "" in a notebook cell."""
     site, frames = op.creation_site, op.traceback
     if site is None or site.cell is not None or site.function == "<module>" or len(frames) < 2:
         return ""
@@ -177,7 +176,7 @@ def _caller(op: Operation) -> str:
 
 
 def _advice(error: OpError, op: Operation | None, plan: FailedPlan | None) -> list[str]:
-    """Lines that say what to do, for the errors where that is known."""
+    """Return lines of advice, for the errors that have any."""
     if plan is None:
         return []
     match error.mistake:
@@ -209,19 +208,19 @@ _IsCut: TypeAlias = "Callable[[Operation, Tensor], bool]"
 
 
 class _Reached(NamedTuple):
-    """An operation that a run needs, and how it gets there."""
+    """An operation that a run needs, and the path to it."""
 
     op: Operation
-    path: list[str]  # from what was asked for down to the operation
+    path: list[str]  # from the fetch down to the operation
 
 
 def _reached(plan: FailedPlan, types: Container[str], is_cut: _IsCut) -> list[_Reached]:
-    """The operations of some types that a plan needs, those nearest to its fetches first.
+    """Return the operations of some types that a plan needs, nearest to its fetches first.
 
     Args:
         plan: The run.
-        types: Which operations are meant.
-        is_cut: Says of a consumer and its input whether the walk stops there.
+        types: The types of operations.
+        is_cut: Returns, for a consumer and its input, whether the walk stops there.
     """
     parents: dict[Operation, Operation | None] = {}
     queue: deque[Operation] = deque()
@@ -287,7 +286,7 @@ _SWITCHES = frozenset({"Switch", "RefSwitch"})
 
 
 def _dead_advice(standstill: Standstill, plan: FailedPlan) -> list[str]:
-    """The way from a fetch to the Switch that sent its value the other way, and why it did."""
+    """Return the path from a fetch to the Switch that made it dead, and the reason."""
     switch = _find_operation(plan.graph, standstill.findings[0].node)
     if switch is None or switch.type not in _SWITCHES:
         return []
@@ -301,7 +300,7 @@ def _dead_advice(standstill: Standstill, plan: FailedPlan) -> list[str]:
     dead = {tensor.value_index for tensor in tensors if tensor.op is switch}
     lines = []
     if len(dead) == 1:
-        # What is dead left by one side, so the predicate asked for the other.
+        # A value is dead on one side only if the predicate selected the other side.
         is_true = dead == {0}
         predicate = switch.inputs[1].op.name
         side = "true" if is_true else "false"
@@ -353,7 +352,7 @@ def _uninitialized_advice(plan: FailedPlan) -> list[str]:
 
 
 def _has_value(runtime: Any, op: Operation) -> bool:
-    """Whether a session holds a value for a variable; True where that cannot be known."""
+    """Return whether a session holds a value for a variable; True if that is not known."""
     device_mgr = getattr(runtime, "device_mgr", None)
     if device_mgr is None:
         return True
@@ -391,7 +390,7 @@ def _shape_text(tensor: Tensor) -> str:
 
 
 def _example_value(tensor: Tensor) -> str:
-    """Python for a value that fits, to be replaced by the user's own."""
+    """Return Python code for a value that fits, to be replaced by the user's value."""
     dims = tensor.shape.dim_values
     dtype = tensor.dtype.base_dtype
     zero = "''" if dtype.name == "string" else "False" if dtype.is_bool else "0"

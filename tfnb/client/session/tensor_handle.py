@@ -1,11 +1,11 @@
-"""Values that stay in the session: what a fetch of ``tf.get_session_handle(x)`` gives.
+"""Values that stay in the session: the results of fetching ``tf.get_session_handle(x)``.
 
 The kernel's output is the name of the value, and carries the value itself. Only when it is
 fetched, and the step has succeeded, does the value go into the session's store, where it stays as
-long as the ``TensorHandle`` lives or until it is deleted by name.
+long as the ``TensorHandle`` exists or until it is deleted by name.
 
-A session in this process has its store at hand (``session_state``); one on a server is asked by
-running the ops of :mod:`tfnb.ops.state.session_ops`.
+A session in this process has direct access to its store (``session_state``); for a session on a
+server, the ops of :mod:`tfnb.ops.state.session_ops` are run.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class HandleOwner(Protocol):
-    """What a handle needs of the session that keeps its value.
+    """The interface of the session that keeps the value of a handle.
 
     Attributes:
         runtime: The runtime's session.
-        is_closed: Whether the session can run nothing any more.
+        is_closed: Whether the session is closed.
     """
 
     runtime: Any
@@ -45,22 +45,22 @@ _HANDLE_OPS = frozenset({"GetSessionHandle", "GetSessionHandleV2"})
 
 
 def is_handle_op(op: Operation) -> bool:
-    """Whether the op's output is the handle of a value to be kept in the session."""
+    """Return whether the op's output is the handle of a value to keep in the session."""
     return op.type in _HANDLE_OPS
 
 
 class TensorHandle:
-    """A value kept in a session, to be fed to later runs without coming to Python."""
+    """A value kept in a session, to be fed to later runs without a copy to Python."""
 
     __slots__ = ("__weakref__", "_dtype", "_handle", "_is_owner", "_session")
 
     def __init__(self, fetched: Any, dtype: DType, session: HandleOwner) -> None:
-        """Keep a value just fetched.
+        """Keep a fetched value.
 
         Args:
-            fetched: What the op gave: a name, with the value in its attribute ``tensor``.
+            fetched: The output of the op: a name, with the value in its attribute ``tensor``.
             dtype: The dtype of the value.
-            session: The session it was fetched from.
+            session: The session from which it was fetched.
         """
         name = getattr(fetched, "name", fetched)
         self._handle: str = name.decode() if isinstance(name, bytes) else str(name)
@@ -94,25 +94,25 @@ class TensorHandle:
         return self._dtype
 
     def get_raw_handle(self) -> str:
-        """The name alone; the value then stays until it is deleted by name or the session ends."""
+        """Return the name; the value then stays until it is deleted by name or the session ends."""
         self._is_owner = False
         return self._handle
 
     def fed_to(self, runtime: Any) -> Any:
-        """What the runtime's session is given where this handle is fed.
+        """Return the value that the runtime's session gets when this handle is fed.
 
         Raises:
-            InvalidArgumentError: The value is another session's, or was deleted.
+            InvalidArgumentError: The value belongs to another session, or was deleted.
         """
         store = _store_of(runtime)
         if store is None:
             return self.eval()
         value = store.get(self._handle)
-        # A feed comes from host memory, wherever the value is kept.
+        # A feed comes from host memory, wherever the value is stored.
         return value if isinstance(value, np.ndarray | np.generic) else _to_host(value)
 
     def eval(self) -> Any:
-        """The value, as a fetch would give it."""
+        """Return the value in the form of a fetch."""
         store = _store_of(self._session.runtime)
         if store is not None:
             value = self.fed_to(self._session.runtime)
@@ -144,7 +144,7 @@ class TensorHandle:
 
 
 def _store_of(runtime: Any) -> Any:
-    """Where a session of this process keeps its values; None for a session on a server."""
+    """Return the store of a session of this process; None for a session on a server."""
     return getattr(runtime, "session_state", None)
 
 

@@ -1,7 +1,7 @@
-"""``tf.test.Benchmark`` and ``tf.test.StubOutForTesting``: measuring ops, and replacing attributes.
+"""``tf.test.Benchmark`` and ``tf.test.StubOutForTesting``: measuring ops, replacing attributes.
 
-A benchmark is a class whose methods ``benchmark...`` measure something; ``tf.test.main`` runs those
-that ``--benchmarks`` names.
+A benchmark is a class with measuring methods ``benchmark...``; ``tf.test.main`` runs those that
+``--benchmarks`` names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REGISTERED: list[type[Benchmark]] = []
 
 
 def benchmark_config() -> ConfigProto:
-    """The configuration of a session whose steps are measured: without optimizers of graphs."""
+    """Return the configuration of a session for measuring steps: without graph optimizers."""
     from tfnb.proto import config_pb2, rewriter_config_pb2
 
     config = config_pb2.ConfigProto()
@@ -43,7 +43,7 @@ def create_local_cluster(
     worker_config: Any = None,
     ps_config: Any = None,
 ) -> Any:
-    """Not here: tfnb starts no servers inside a test.
+    """Refuse: tfnb starts no servers inside a test.
 
     Raises:
         NotImplementedError: Always.
@@ -55,7 +55,7 @@ def create_local_cluster(
 
 
 class Benchmark:
-    """The base of classes whose methods ``benchmark...`` measure something."""
+    """The base of classes with measuring methods ``benchmark...``."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -64,11 +64,11 @@ class Benchmark:
 
     @classmethod
     def is_abstract(cls) -> bool:
-        """Whether nothing in the class is a benchmark."""
+        """Return whether the class has no benchmark method."""
         return not any(name.startswith("benchmark") for name in dir(cls))
 
     def _get_name(self, overwrite_name: str | None = None) -> str:
-        """The name of the benchmark that runs: class and method."""
+        """Return the name of the running benchmark: class and method."""
         name = overwrite_name
         if name is None:
             frames = inspect.stack()
@@ -86,15 +86,15 @@ class Benchmark:
         name: str | None = None,
         metrics: list[Mapping[str, Any]] | None = None,
     ) -> None:
-        """Print what was measured.
+        """Print the results of a measurement.
 
         Args:
-            iters: How many steps.
+            iters: The number of steps.
             cpu_time: Seconds of processor time per step.
             wall_time: Seconds per step.
             throughput: Megabytes per second.
             extras: More numbers or texts by name.
-            name: Of the benchmark; the method's if None.
+            name: The name of the benchmark; the method's if None.
             metrics: More measures: dictionaries with ``name`` and ``value``.
         """
         measured = {
@@ -109,7 +109,7 @@ class Benchmark:
         sys.stdout.write(f"benchmark {self._get_name(name)}: {shown}\n")
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors in the default session.
+        """Return the values of tensors in the default session.
 
         Raises:
             ValueError: There is no default session.
@@ -138,18 +138,18 @@ class Benchmark:
 
         Args:
             sess: The session.
-            op_or_tensor: What runs.
-            feed_dict: What is fed.
-            burn_iters: How many steps are not measured.
-            min_iters: How many are.
+            op_or_tensor: The operation or tensor to run.
+            feed_dict: The feeds.
+            burn_iters: The number of steps before the measurement.
+            min_iters: The number of measured steps.
             store_trace: Whether a timeline of one more step is among the extras.
             store_memory_usage: Not used.
-            name: Of the benchmark; the method's if None.
+            name: The name of the benchmark; the method's if None.
             extras: More numbers or texts by name.
             mbs: Megabytes per step, for the throughput.
 
         Returns:
-            What was reported: ``iters``, ``extras``, ``name``, ``wall_time`` (the median, in
+            The reported data: ``iters``, ``extras``, ``name``, ``wall_time`` (the median, in
             seconds), ``throughput``.
         """
         from tfnb.framework.tensor import Tensor
@@ -191,10 +191,10 @@ class Benchmark:
 
 
 def run_benchmarks(pattern: str) -> int:
-    """Run the methods whose names match; gives how many.
+    """Run the methods whose names match; return their number.
 
     Args:
-        pattern: A regular expression for ``Class.method``; ``all`` for every one.
+        pattern: A regular expression for ``Class.method``; ``all`` for every method.
     """
     expression = re.compile("" if pattern == "all" else pattern)
     count = 0
@@ -207,7 +207,7 @@ def run_benchmarks(pattern: str) -> int:
 
 
 class StubOutForTesting:
-    """Replaces attributes, and puts them back: at a ``with`` block's end, or by ``CleanUp``."""
+    """A replacement of attributes, which ends with a ``with`` block or by ``CleanUp``."""
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any]] = []
@@ -223,7 +223,7 @@ class StubOutForTesting:
         self.CleanUp()
 
     def CleanUp(self) -> None:
-        """Put everything back."""
+        """Restore all attributes."""
         self.SmartUnsetAll()
         self.UnsetAll()
 
@@ -231,7 +231,7 @@ class StubOutForTesting:
         """Replace an attribute where it is defined: in the object, its class, or a base.
 
         Raises:
-            AttributeError: There is none.
+            AttributeError: The attribute does not exist.
         """
         owner = obj
         if not (inspect.ismodule(obj) or attr_name in vars(obj)):
@@ -246,7 +246,7 @@ class StubOutForTesting:
         setattr(owner, attr_name, new_attr)
 
     def SmartUnsetAll(self) -> None:
-        """Put back what ``SmartSet`` replaced."""
+        """Restore the attributes that ``SmartSet`` replaced."""
         self._put_back(self._smartly)
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
@@ -255,12 +255,12 @@ class StubOutForTesting:
         setattr(parent, child_name, new_child)
 
     def UnsetAll(self) -> None:
-        """Put back what ``Set`` replaced."""
+        """Restore the attributes that ``Set`` replaced."""
         self._put_back(self._replaced)
 
     @staticmethod
     def _keep(kept: list[tuple[Any, str, Any]], owner: Any, name: str) -> None:
-        # As it is stored: class methods and static ones must not be bound.
+        # The stored object: class methods and static methods must not be bound.
         old = vars(owner).get(name, _NOT_THERE) if hasattr(owner, "__dict__") else _NOT_THERE
         if old is _NOT_THERE and not hasattr(owner, name):
             raise AttributeError(f"{owner!r} has no attribute {name!r}")

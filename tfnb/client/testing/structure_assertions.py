@@ -1,4 +1,4 @@
-"""Assertions of ``tf.test.TestCase`` about sequences, structures, order, and what is written."""
+"""Assertions of ``tf.test.TestCase`` about sequences, structures, order, and output."""
 
 # ruff: noqa: PT009, PT027 - this is unittest, and its assertions are not stripped by python -O
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class StructureAssertions(unittest.TestCase):
-    """What programs' tests use of absl's test cases, second part."""
+    """The assertions of absl's test cases that programs' tests use, second part."""
 
     def assertSequenceStartsWith(self, prefix: Any, whole: Any, msg: str | None = None) -> None:
-        """Refuse a sequence that begins otherwise; an empty prefix fits an empty one only."""
+        """Refuse a sequence with another beginning; an empty prefix fits an empty sequence only."""
         wanted = list(prefix) if isinstance(prefix, Sequence) else [prefix]
         if not wanted and len(whole):
             self.fail(msg or f"Prefix length is 0 but whole length is {len(whole)}: {whole!r}")
@@ -51,7 +51,7 @@ class StructureAssertions(unittest.TestCase):
     def assertContainsExactSubsequence(
         self, container: Any, subsequence: Any, msg: str | None = None
     ) -> None:
-        """Refuse a sequence that lacks some elements, one directly behind the other."""
+        """Refuse a sequence that does not contain some elements one directly after the other."""
         whole, part = list(container), list(subsequence)
         places = range(len(whole) - len(part) + 1)
         is_there = any(whole[place : place + len(part)] == part for place in places)
@@ -68,7 +68,7 @@ class StructureAssertions(unittest.TestCase):
             place = found + len(text)
 
     def assertTotallyOrdered(self, *groups: Any, **kwargs: Any) -> None:
-        """Refuse groups of equal values that are not one less than the next."""
+        """Refuse groups of equal values that are not in ascending order."""
         msg = kwargs.get("msg")
         for index, group in enumerate(groups):
             for one, other in itertools.product(group, group):
@@ -81,11 +81,11 @@ class StructureAssertions(unittest.TestCase):
     def assertNotStartsWith(
         self, actual: str, unexpected_start: str, msg: str | None = None
     ) -> None:
-        """Refuse a text that begins so."""
+        """Refuse a text with this beginning."""
         self.assertFalse(actual.startswith(unexpected_start), msg or f"{actual!r} starts so")
 
     def assertNotEndsWith(self, actual: str, unexpected_end: str, msg: str | None = None) -> None:
-        """Refuse a text that ends so."""
+        """Refuse a text with this end."""
         self.assertFalse(actual.endswith(unexpected_end), msg or f"{actual!r} ends so")
 
     def assertIsSubclass(self, cls: type, superclass: Any, msg: str | None = None) -> None:
@@ -134,7 +134,7 @@ class StructureAssertions(unittest.TestCase):
         self.assertEqual(first, second, msg)
 
     def assertUrlEqual(self, a: str, b: str, msg: str | None = None) -> None:
-        """Refuse addresses that differ in more than the order of what is asked."""
+        """Refuse URLs that differ in more than the order of the query."""
         first, second = parse.urlparse(a), parse.urlparse(b)
         for part in ("scheme", "netloc", "path", "fragment"):
             self.assertEqual(getattr(first, part), getattr(second, part), msg)
@@ -143,7 +143,7 @@ class StructureAssertions(unittest.TestCase):
         self.assertEqual(asked, parse.parse_qs(second.query, keep_blank_values=True), msg)
 
     def assertJsonEqual(self, first: str, second: str, msg: str | None = None) -> None:
-        """Refuse texts that mean different values in JSON."""
+        """Refuse JSON texts with different values."""
         values = []
         for place, text in (("first", first), ("second", second)):
             try:
@@ -157,7 +157,7 @@ class StructureAssertions(unittest.TestCase):
     def assertSameStructure(
         self, a: Any, b: Any, aname: str = "a", bname: str = "b", msg: str | None = None
     ) -> None:
-        """Refuse nested lists and dictionaries that differ; says where."""
+        """Refuse nested lists and dictionaries that differ; the message says where."""
         problems = list(_differences(a, b, aname, bname))
         if problems:
             self.fail(self._formatMessage(msg, "; ".join(problems[:8])))
@@ -170,7 +170,7 @@ class StructureAssertions(unittest.TestCase):
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        """Refuse code that does not raise an error whose text is exactly this one."""
+        """Refuse code that does not raise an error with exactly this text."""
         pattern = re.escape(expected_exception_message) + r"\Z"
         context = self._raises_exactly(expected_exception, pattern)
         if callable_obj is None:
@@ -195,7 +195,7 @@ class StructureAssertions(unittest.TestCase):
         close_fds: bool = True,
         msg: str | None = None,
     ) -> None:
-        """Refuse a command that fails, or whose error output none of some patterns is found in."""
+        """Refuse a command that fails, or whose error output matches none of some patterns."""
         code, text = _run(command, env, close_fds)
         self.assertEqual(code, 0, msg or f"{command!r} failed with {code}: {text!r}")
         self._check_output(text, regexes, msg)
@@ -219,7 +219,7 @@ class StructureAssertions(unittest.TestCase):
         self.assertTrue(is_found, msg or f"none of {patterns!r} is in {text!r}")
 
     def create_tempdir(self, name: str | None = None, cleanup: Any = None) -> Any:
-        """A new directory that goes with the test; ``full_path`` is its path."""
+        """Return a new directory, which is removed after the test; ``full_path`` is its path."""
         folder = tempfile.mkdtemp(prefix=f"{type(self).__name__}_")
         self.addCleanup(_remove_tree, folder)
         path = os.path.join(folder, name) if name else folder
@@ -235,7 +235,7 @@ class StructureAssertions(unittest.TestCase):
         errors: str = "strict",
         cleanup: Any = None,
     ) -> Any:
-        """A new file that goes with the test; ``full_path`` is its path."""
+        """Return a new file, which is removed after the test; ``full_path`` is its path."""
         path = os.path.join(self.create_tempdir().full_path, file_path or "file")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         data = content or ""
@@ -245,12 +245,12 @@ class StructureAssertions(unittest.TestCase):
         return _TemporaryPath(path)
 
     def enter_context(self, manager: Any) -> Any:
-        """What a context manager gives, which is left when the test ends."""
+        """Enter a context manager until the test ends, and return its value."""
         return self.enterContext(manager)
 
     @contextlib.contextmanager
     def captureWritesToStream(self, stream: Any) -> Iterator[Any]:
-        """What is written to a stream in a block; its ``contents()`` afterwards."""
+        """Return a context that captures the writes to a stream; read ``contents()`` afterwards."""
         kept = io.StringIO()
         write = stream.write
         try:
@@ -265,7 +265,7 @@ class _Captured:
         self._kept = kept
 
     def contents(self) -> str:
-        """What was written."""
+        """Return the written text."""
         return self._kept.getvalue()
 
 
@@ -279,11 +279,11 @@ class _TemporaryPath:
         return self.full_path
 
     def read_text(self, encoding: str = "utf8", errors: str = "strict") -> str:
-        """What the file holds."""
+        """Return the contents of the file."""
         return Path(self.full_path).read_text(encoding, errors)
 
     def write_text(self, text: str, encoding: str = "utf8", errors: str = "strict") -> None:
-        """Replace what the file holds."""
+        """Replace the contents of the file."""
         Path(self.full_path).write_text(text, encoding, errors)
 
 

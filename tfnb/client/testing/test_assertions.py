@@ -1,4 +1,4 @@
-"""Assertions of ``tf.test.TestCase`` beside those of arrays: of containers, numbers and dtypes."""
+"""Assertions of ``tf.test.TestCase`` about containers, numbers and dtypes."""
 
 # ruff: noqa: PT009 - this is unittest, and its assertions are not stripped by python -O
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class MoreAssertions(StructureAssertions):
-    """What programs' tests use of absl's and TensorFlow's test cases."""
+    """The assertions of absl's and TensorFlow's test cases that programs' tests use."""
 
-    if TYPE_CHECKING:  # what tf.test.TestCase has
+    if TYPE_CHECKING:  # the attributes of tf.test.TestCase
         assertProtoEquals: Any
         assertRaisesWithPredicateMatch: Any
         evaluate: Any
@@ -39,9 +39,9 @@ class MoreAssertions(StructureAssertions):
         Args:
           expected: the text of the graph without its versions.
           actual: the GraphDef.
-          producer: the version of what made it.
+          producer: the version of the program that made it.
           min_consumer: the oldest version that may read it.
-          msg: what to say.
+          msg: the failure message.
         """
         versions = f"versions {{ producer: {producer} min_consumer: {min_consumer} }};"
         self.assertProtoEquals(f"{versions}\n{expected}", actual, msg=msg)
@@ -49,27 +49,27 @@ class MoreAssertions(StructureAssertions):
     def assertRaisesIncompatibleShapesError(
         self, exception_type: Any = errors.InvalidArgumentError
     ) -> Any:
-        """Refuse code that does not say that shapes do not fit each other."""
+        """Refuse code that does not raise an error about incompatible shapes."""
         return self.assertRaisesWithPredicateMatch(
             exception_type,
             "Incompatible shapes|Dimensions must be equal|required broadcastable shapes",
         )
 
     def evaluate_if_both_tensors(self, a: Any, b: Any) -> Any:
-        """The values of two tensors; of anything else, both as they are."""
+        """Return the values of two tensors; other arguments unchanged."""
         are_tensors = isinstance(a, Tensor) and isinstance(b, Tensor)
         return self.evaluate((a, b)) if are_tensors else (a, b)
 
     def record_property(self, property_name: str, property_value: Any) -> None:
-        """Notes something about the test, or about the part of it that runs."""
+        """Record a property of the test, or of its running subtest."""
         self._properties.setdefault(self._part(), {})[property_name] = property_value
 
     def get_recorded_properties(self, subtest: Any = None) -> dict[str, Any]:
-        """What was noted.
+        """Return the recorded properties.
 
         Args:
-          subtest: a part of the test, whose own notes are wanted; without it, those of the test and
-            of the part that runs.
+          subtest: the subtest whose properties are returned; by default, those of the test and of
+            the running subtest.
         """
         if subtest:
             return dict(self._properties.get(subtest.id(), {}))
@@ -100,7 +100,7 @@ class MoreAssertions(StructureAssertions):
         )
 
     def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
-        """Refuse a value outside of a range, whose ends belong to it."""
+        """Refuse a value outside of a range that includes its bounds."""
         self.assertTrue(
             minv <= value <= maxv, msg or f"{value!r} is not between {minv!r} and {maxv!r}"
         )
@@ -108,7 +108,7 @@ class MoreAssertions(StructureAssertions):
     def assertContainsSubset(
         self, expected_subset: Iterable[Any], actual_set: Iterable[Any], msg: str | None = None
     ) -> None:
-        """Refuse a set in which some elements are missing."""
+        """Refuse a set that lacks some elements."""
         missing = set(expected_subset) - set(actual_set)
         self.assertFalse(missing, msg or f"missing elements: {missing!r}")
 
@@ -122,17 +122,17 @@ class MoreAssertions(StructureAssertions):
     def assertSameElements(
         self, expected_seq: Iterable[Any], actual_seq: Iterable[Any], msg: str | None = None
     ) -> None:
-        """Refuse sequences of which one has an element that the other lacks."""
+        """Refuse sequences with different sets of elements."""
         self.assertEqual(set(expected_seq), set(actual_seq), msg)
 
     def assertEndsWith(self, actual: str, expected_end: str, msg: str | None = None) -> None:
-        """Refuse text that ends otherwise."""
+        """Refuse text with another end."""
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r}: {expected_end!r}")
 
     def assertRegexMatch(
         self, actual_str: str, regexes: Iterable[str], message: str | None = None
     ) -> None:
-        """Refuse text in which none of some patterns is found."""
+        """Refuse text that matches none of some patterns."""
         patterns = list(regexes)
         self.assertTrue(
             any(re.search(pattern, actual_str) for pattern in patterns),
@@ -151,7 +151,7 @@ class MoreAssertions(StructureAssertions):
         expected, actual = list(expected_seq), list(actual_seq)
         self.assertEqual(len(expected), len(actual), msg)
         for one, other in zip(expected, actual, strict=True):
-            # Of the two, only one may be given.
+            # Only one of the two may be given.
             if delta is not None:
                 self.assertAlmostEqual(one, other, msg=msg, delta=delta)
             else:
@@ -174,10 +174,10 @@ class MoreAssertions(StructureAssertions):
         self.assertTrue(np.all(np.isfinite(array)), f"not finite: {array[~np.isfinite(array)]!r}")
 
     def assertAllNan(self, a: Any) -> None:
-        """Refuse an array with anything but NaN."""
+        """Refuse an array with any value but NaN."""
         array = self._array(a)
         self.assertTrue(np.all(np.isnan(array)), f"not NaN: {array[~np.isnan(array)]!r}")
 
     def _array(self, value: Any) -> Any:
-        """A value as an array."""
+        """Return a value as an array."""
         return np.asarray(value)

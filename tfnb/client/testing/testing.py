@@ -73,7 +73,7 @@ class TestCase(MoreAssertions):
         super().fail(self._formatMessage(user_msg, msg))
 
     def get_temp_dir(self) -> str:
-        """A directory that only this test uses."""
+        """Return a directory that only this test uses."""
         if self._tempdir is None:
             self._tempdir = tempfile.mkdtemp(dir=get_temp_dir())
         return self._tempdir
@@ -88,7 +88,7 @@ class TestCase(MoreAssertions):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A session as default session, its graph as default graph.
+        """Return a context with a session as default session, its graph as default graph.
 
         Args:
             graph: The graph; the default graph if not given.
@@ -108,7 +108,7 @@ class TestCase(MoreAssertions):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """The same session for the whole test."""
+        """Return a context with one session for the whole test."""
         if self._cached_session is None:
             self._cached_session = Session(graph=graph, config=config)
         sess = self._cached_session
@@ -123,7 +123,7 @@ class TestCase(MoreAssertions):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """The deprecated name: the shared session, or a new one if a graph is given."""
+        """Return a context by the deprecated name: the shared session; a new one for a graph."""
         chosen = self.cached_session if graph is None else self.session
         with chosen(graph, config, use_gpu, force_gpu) as sess:
             yield sess
@@ -134,7 +134,7 @@ class TestCase(MoreAssertions):
         return contextlib.nullcontext() if use_gpu else sess.graph.device("/device:CPU:0")
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, from the default session."""
+        """Return the values of tensors, from the default session."""
         sess = get_default_session() or self._cached_session
         if sess is None:
             with self.session() as own:
@@ -144,7 +144,7 @@ class TestCase(MoreAssertions):
     def checkedThread(
         self, target: Callable[..., Any], args: Any = None, kwargs: Any = None
     ) -> _CheckedThread:
-        """A thread whose failure fails the test when it is joined."""
+        """Return a thread whose failure fails the test when it is joined."""
         return _CheckedThread(self, target, args or (), kwargs or {})
 
     # -- comparisons -------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class TestCase(MoreAssertions):
         bfloat16_atol: float = 1e-2,
         msg: str | None = None,
     ) -> None:
-        """Like assertAllClose, with the tolerance of the coarser of the two dtypes."""
+        """Compare like assertAllClose, with the tolerance of the coarser of the two dtypes."""
         a, b = self._array(a), self._array(b)
         for names, type_rtol, type_atol in (
             (("float32", "complex64"), float_rtol, float_atol),
@@ -300,7 +300,7 @@ class TestCase(MoreAssertions):
         self.assertFalse(others, f"not in the set: {others!r}")
 
     def assertItemsEqual(self, first: Any, second: Any, msg: str | None = None) -> None:
-        """Refuse sequences with different elements; the order does not count."""
+        """Refuse sequences with different elements; the order is ignored."""
         self.assertCountEqual(first, second, msg)
 
     def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:
@@ -357,7 +357,7 @@ class TestCase(MoreAssertions):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: Any
     ) -> Iterator[None]:
-        """Refuse code that raises no error of a type that matches a pattern or a predicate."""
+        """Refuse code that does not raise a matching error, by pattern or predicate."""
         expected = expected_err_re_or_predicate
 
         def fits(error: BaseException) -> bool:
@@ -374,7 +374,7 @@ class TestCase(MoreAssertions):
             self.fail(f"{exception_type.__name__} not raised")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
-        """Refuse code that raises no OpError that matches a pattern or a predicate."""
+        """Refuse code that does not raise an OpError that matches a pattern or predicate."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
 
 
@@ -404,12 +404,12 @@ class _CheckedThread:
             self._test.fail(f"Error in checkedThread: {self._error}")
 
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """Return whether the thread runs."""
         return self._thread.is_alive()
 
 
 def _is_nested(value: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether a sequence is compared part by part, because it is not an array written as lists."""
+    """Return whether to compare a sequence part by part: it is not an array in list form."""
     if any(isinstance(item, Mapping | Tensor | np.ndarray) for item in value):
         return True
     try:
@@ -420,14 +420,14 @@ def _is_nested(value: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _comparable(array: Any) -> Any:
-    """Text as bytes, so that both spellings are equal."""
+    """Convert text to bytes, so that both forms are equal."""
     if array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(object)
     return array.astype(object) if array.dtype.kind == "S" else array
 
 
 def _with_near_floats(found: Any, expected: Any, tolerance: float) -> Any:
-    """A copy of a message with the expected floats where its own are near them."""
+    """Return a copy of a message with the expected floats where its own are near them."""
     for field, value in expected.ListFields():
         if field.type not in (field.TYPE_FLOAT, field.TYPE_DOUBLE, field.TYPE_MESSAGE):
             continue
@@ -458,12 +458,12 @@ def _is_near(one: Any, other: Any, tolerance: float) -> bool:
 
 
 def _wide(array: Any) -> Any:
-    """Small floats as float32, which NumPy's comparisons support."""
+    """Convert small floats to float32, which NumPy's comparisons support."""
     return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
 
 
 def reset_state() -> None:
-    """Forget the default graphs and sessions that this thread has entered and not left.
+    """Remove the default graphs and sessions that this thread has entered and not left.
 
     Call it at the beginning of a test, because the previous one may have failed halfway: afterwards
     the default graph is a new, empty one, and there is no default session. Interactive sessions
@@ -491,19 +491,19 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def get_temp_dir() -> str:
-    """A directory for the files of tests."""
+    """Return a directory for the files of tests."""
     path = os.path.join(tempfile.gettempdir(), "tfnb_tests")
     os.makedirs(path, exist_ok=True)
     return path
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """A path beside the running script."""
+    """Return a path beside the running script."""
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
 
 
 def gpu_device_name() -> str:
-    """The first GPU that a session would have, ``/device:GPU:0``; empty if there is none."""
+    """Return the first GPU that a session would have, ``/device:GPU:0``; empty if there is none."""
     with Session(graph=None) as sess:
         names = [d.name for d in sess.list_devices() if d.device_type == "GPU"]
     return "/device:GPU:" + names[0].rpartition(":")[2] if names else ""
@@ -512,12 +512,12 @@ def gpu_device_name() -> str:
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
-    """Whether a session would have a GPU."""
+    """Return whether a session would have a GPU."""
     return bool(gpu_device_name())
 
 
 def is_built_with_cuda() -> bool:
-    """Whether CuPy, which reaches the GPU, is installed."""
+    """Return whether CuPy, which tfnb needs for GPUs, is installed."""
     import importlib.util
 
     return importlib.util.find_spec("cupy") is not None
@@ -527,17 +527,17 @@ is_built_with_gpu_support = is_built_with_cuda
 
 
 def is_cpu_target_available(target: str) -> bool:
-    """Whether code can be compiled for a kind of CPU: always False, nothing is compiled."""
+    """Return False: no code is compiled for any kind of CPU."""
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """Whether AMD GPUs are supported: always False."""
+    """Return False: AMD GPUs are not supported."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """Whether graphs are compiled by XLA: always False."""
+    """Return False: graphs are not compiled by XLA."""
     return False
 
 
@@ -556,7 +556,7 @@ def assert_equal_graph_def(
         hash_table_shared_name: Whether to ignore the names by which tables are shared.
 
     Raises:
-        AssertionError: The graphs differ; names the first node that does.
+        AssertionError: The graphs differ; the error names the first different node.
         TypeError: An argument is not a GraphDef.
     """
     for title, graph in (("actual", actual), ("expected", expected)):
@@ -603,7 +603,7 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """The Jacobian of ``y`` by ``x``, from the gradient ops and from finite differences.
+    """Return the Jacobian of ``y`` by ``x``, from the gradient ops and from finite differences.
 
     Runs in the default session.
 
@@ -612,7 +612,7 @@ def compute_gradient(
         x_shape: Its shape, or a list of shapes.
         y: A tensor.
         y_shape: Its shape.
-        x_init_value: Where to take the derivative; random numbers if not given.
+        x_init_value: The value of ``x`` for the derivative; random numbers if not given.
         delta: The step of the differences.
         init_targets: Operations to run first.
         extra_feed_dict: Values for other placeholders.
@@ -694,7 +694,7 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> float:
-    """The largest difference between the two Jacobians of ``compute_gradient``."""
+    """Return the largest difference between the two Jacobians of ``compute_gradient``."""
     found = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

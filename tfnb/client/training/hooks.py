@@ -30,16 +30,16 @@ EXPORTS = {
 
 _log = logging.getLogger("tensorflow")
 
-# How long a worker waits before it looks at the global step again, in seconds.
+# Seconds that a worker waits before it reads the global step again.
 _POLL_SECS = 0.5
 
 
 class SecondOrStepTimer:
-    """Triggers at an interval of seconds or steps.
+    """A timer with an interval in seconds or steps.
 
     Args:
-        every_secs: Seconds between two times.
-        every_steps: Steps between two times.
+        every_secs: Seconds between two triggers.
+        every_steps: Steps between two triggers.
 
     Raises:
         ValueError: Both or none are given.
@@ -96,13 +96,13 @@ def global_step_read(user: str) -> Any:
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs values of tensors, as INFO.
+    """A hook that logs values of tensors, as INFO.
 
     Args:
         tensors: Tensors or their names, as a list or as values of a dictionary of tags.
         every_n_iter: Runs between two lines.
         every_n_secs: Seconds between two lines.
-        at_end: Whether to log at the end too.
+        at_end: Whether to log also at the end.
         formatter: Makes the line of a dictionary of tags and values.
 
     Raises:
@@ -145,13 +145,13 @@ class LoggingTensorHook(SessionRunHook):
         return SessionRunArgs(self._fetches) if self._is_due else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Log them if they were fetched for it."""
+        """Log the tensors if they were fetched for this."""
         if self._is_due:
             self._log_values(run_values.results)
         self._count += 1
 
     def end(self, session: Any) -> None:
-        """Log them again if ``at_end`` is set."""
+        """Log the tensors again if ``at_end`` is set."""
         if self._at_end:
             self._log_values(session.run(self._fetches))
 
@@ -189,7 +189,7 @@ def _as_graph_element(item: Any) -> Any:
 
 
 class StopAtStepHook(SessionRunHook):
-    """Stops training at a step.
+    """A hook that stops training at a step.
 
     Args:
         num_steps: Number of steps to take, from the step at which the session begins.
@@ -221,7 +221,7 @@ class StopAtStepHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Stop if it was the last."""
+        """Stop if it was the last step."""
         # The fetched step may be the one before the run's update, so read it again to decide.
         last = self._last_step
         if last is None or run_values.results + 1 < last:
@@ -238,7 +238,7 @@ class NanLossDuringTrainingError(RuntimeError):
 
 
 class NanTensorHook(SessionRunHook):
-    """Stops training when the loss is NaN.
+    """A hook that stops training when the loss is NaN.
 
     Args:
         loss_tensor: The loss.
@@ -270,7 +270,7 @@ class NanTensorHook(SessionRunHook):
 
 
 class GlobalStepWaiterHook(SessionRunHook):
-    """Makes a worker wait until the global step reaches a value.
+    """A hook that makes a worker wait until the global step reaches a value.
 
     Args:
         wait_until_step: The global step to wait for.
@@ -296,7 +296,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Fetches values at the end.
+    """A hook that fetches values at the end.
 
     Args:
         final_ops: The fetches, as for ``Session.run``.
@@ -333,7 +333,7 @@ class FinalOpsHook(SessionRunHook):
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds the result of a function in every run.
+    """A hook that feeds the result of a function in every run.
 
     Args:
         feed_fn: Returns a feed dictionary.

@@ -60,15 +60,15 @@ USE_DEFAULT: Any = object()
 
 
 class SessionCreator(abc.ABC):
-    """Makes sessions."""
+    """The base class of objects that make sessions."""
 
     @abc.abstractmethod
     def create_session(self) -> Any:
-        """A new session, ready to be run."""
+        """Return a new session, ready to be run."""
 
 
 class _ScaffoldSessionCreator(SessionCreator):
-    """Makes sessions with a scaffold."""
+    """A base class of session creators that use a scaffold."""
 
     def __init__(self, scaffold: Scaffold | None, master: str, config: Any) -> None:
         self._scaffold = scaffold or Scaffold()
@@ -77,7 +77,7 @@ class _ScaffoldSessionCreator(SessionCreator):
         self._manager: SessionManager | None = None
 
     def _session_manager(self) -> SessionManager:
-        """The session manager; finalizes the scaffold first."""
+        """Return the session manager; finalizes the scaffold first."""
         self._scaffold.finalize()
         if self._manager is None:
             self._manager = SessionManager(
@@ -91,13 +91,13 @@ class _ScaffoldSessionCreator(SessionCreator):
 
 
 class ChiefSessionCreator(_ScaffoldSessionCreator):
-    """Makes sessions that restore or initialize the variables.
+    """A creator of sessions that restore or initialize the variables.
 
     Args:
         scaffold: The scaffold that holds the ops to use.
         master: The engine to connect to.
         config: A ``ConfigProto``.
-        checkpoint_dir: Where the newest checkpoint is.
+        checkpoint_dir: The folder with the checkpoints, whose newest is used.
         checkpoint_filename_with_path: The checkpoint itself.
     """
 
@@ -114,7 +114,7 @@ class ChiefSessionCreator(_ScaffoldSessionCreator):
         self._checkpoint_path = checkpoint_filename_with_path
 
     def create_session(self) -> Session:
-        """A session with the variables of the checkpoint, or new ones."""
+        """Return a session with the variables of the checkpoint, or new ones."""
         manager = self._session_manager()
         return manager.prepare_session(
             self._master,
@@ -129,7 +129,7 @@ class ChiefSessionCreator(_ScaffoldSessionCreator):
 
 
 class WorkerSessionCreator(_ScaffoldSessionCreator):
-    """Makes sessions that wait until the chief has initialized the variables.
+    """A creator of sessions that wait until the chief has initialized the variables.
 
     Args:
         scaffold: The scaffold that holds the ops to use.
@@ -149,7 +149,7 @@ class WorkerSessionCreator(_ScaffoldSessionCreator):
         self._max_wait_secs = max_wait_secs
 
     def create_session(self) -> Session:
-        """A session of an initialized model."""
+        """Return a session of an initialized model."""
         manager = self._session_manager()
         return manager.wait_for_session(
             self._master, config=self._config, max_wait_secs=self._max_wait_secs
@@ -174,24 +174,24 @@ def MonitoredTrainingSession(
     summary_dir: str | None = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """A session for training: restores, initializes, saves, writes summaries, recovers.
+    """Return a session for training: restores, initializes, saves, writes summaries, recovers.
 
     Args:
         master: The engine to connect to; empty for this process.
         is_chief: Whether this process initializes and saves; other workers wait for it.
-        checkpoint_dir: Where checkpoints are; none are saved if None.
+        checkpoint_dir: The folder of checkpoints; none are saved if None.
         scaffold: The scaffold that holds the ops to use.
         hooks: More hooks.
         chief_only_hooks: More hooks for the chief.
-        save_checkpoint_secs: Seconds between two checkpoints; 600 if nothing is given.
-        save_summaries_steps: Steps between two summaries; 100 if nothing is given.
+        save_checkpoint_secs: Seconds between two checkpoints; 600 if no interval is given.
+        save_summaries_steps: Steps between two summaries; 100 if no interval is given.
         save_summaries_secs: Seconds between two summaries.
         config: A ``ConfigProto``.
-        stop_grace_period_secs: How long threads may go on after the end.
+        stop_grace_period_secs: How long threads may continue after the end.
         log_step_count_steps: Steps between two counts of steps per second; None for none.
         max_wait_secs: How long a worker waits for the chief.
         save_checkpoint_steps: Steps between two checkpoints.
-        summary_dir: Where summaries are; ``checkpoint_dir`` if None.
+        summary_dir: The folder of summaries; ``checkpoint_dir`` if None.
         save_graph_def: Whether to write the graph beside the checkpoints.
     """
     summaries = _chosen(save_summaries_steps, save_summaries_secs, (100, None))
@@ -267,7 +267,7 @@ class _MonitoredSession:
         session_creator: Makes the sessions.
         hooks: The hooks to call.
         should_recover: Whether a lost session is replaced.
-        stop_grace_period_secs: How long threads may go on after the end.
+        stop_grace_period_secs: How long threads may continue after the end.
     """
 
     StepContext: ClassVar = _StepContext
@@ -308,10 +308,10 @@ class _MonitoredSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run one step with the hooks; as ``Session.run``.
+        """Run one step with the hooks, like ``Session.run``.
 
         Raises:
-            RuntimeError: The session is closed or asked to stop, or a tensor is fed twice.
+            RuntimeError: The session is closed or must stop, or a tensor is fed twice.
         """
         return self._open_session().run(
             fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
@@ -324,7 +324,7 @@ class _MonitoredSession:
             step_fn: ``step_fn(step_context)``; returns the result.
 
         Raises:
-            StopIteration: The function asked to stop.
+            StopIteration: The function requested a stop.
             ValueError: The function takes other arguments.
         """
         names = tuple(inspect.signature(step_fn).parameters)
@@ -337,7 +337,7 @@ class _MonitoredSession:
         return self._open_session().run_step_fn(step_fn, self._tf_sess(), None)
 
     def should_stop(self) -> bool:
-        """Whether the training is at its end."""
+        """Return whether the training must stop."""
         return self._sess is None or self._sess.should_stop()
 
     def close(self) -> None:
@@ -386,7 +386,7 @@ class MonitoredSession(_MonitoredSession):
     Args:
         session_creator: Makes the sessions; a ``ChiefSessionCreator`` if None.
         hooks: The hooks to call.
-        stop_grace_period_secs: How long threads may go on after the end.
+        stop_grace_period_secs: How long threads may continue after the end.
     """
 
     def __init__(
@@ -399,15 +399,15 @@ class MonitoredSession(_MonitoredSession):
 
 
 class SingularMonitoredSession(_MonitoredSession):
-    """A session with hooks that does not recover, so that its ``tf.Session`` may be used.
+    """A session with hooks that does not recover, so that programs may use its ``tf.Session``.
 
     Args:
         hooks: The hooks to call.
         scaffold: The scaffold that holds the ops to use.
         master: The engine to connect to.
         config: A ``ConfigProto``.
-        checkpoint_dir: Where the newest checkpoint is.
-        stop_grace_period_secs: How long threads may go on after the end.
+        checkpoint_dir: The folder with the checkpoints, whose newest is used.
+        stop_grace_period_secs: How long threads may continue after the end.
         checkpoint_filename_with_path: The checkpoint itself.
     """
 
@@ -427,14 +427,14 @@ class SingularMonitoredSession(_MonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The ``tf.Session``; None after ``close``."""
+        """Return the ``tf.Session``; None after ``close``."""
         return self._tf_sess()
 
 
 class _CoordinatedSessionCreator(SessionCreator):
-    """Makes coordinated sessions with hooks.
+    """A creator of coordinated sessions with hooks.
 
-    ``tf_sess`` and ``coord`` are those of the session made last.
+    ``tf_sess`` and ``coord`` belong to the session made last.
     """
 
     def __init__(
@@ -450,7 +450,7 @@ class _CoordinatedSessionCreator(SessionCreator):
         self.coord: Coordinator | None = None
 
     def create_session(self) -> _CoordinatedSession:
-        """A session, with its queue runners started."""
+        """Return a session, with its queue runners started."""
         self.tf_sess = self._session_creator.create_session()
         self.coord = Coordinator(clean_stop_exception_types=())
         made = _CoordinatedSession(
@@ -485,7 +485,7 @@ class _WrappedSession:
         return self._sess.sess_str
 
     def should_stop(self) -> bool:
-        """Whether this session or one that it wraps is at its end."""
+        """Return whether this session or one that it wraps must stop."""
         if self._check_stop():
             return True
         if self._sess is None:
@@ -493,7 +493,7 @@ class _WrappedSession:
         return bool(self._wrapped_is_stoppable and self._sess.should_stop())
 
     def _check_stop(self) -> bool:
-        """Whether this session itself is at its end."""
+        """Return whether this session itself must stop."""
         return False
 
     def close(self) -> None:
@@ -644,12 +644,12 @@ class _HookedSession(_WrappedSession):
         """Run the caller's and the hooks' fetches; return the caller's results.
 
         Raises:
-            RuntimeError: A hook asked to stop, or a tensor is fed twice.
+            RuntimeError: A hook requested a stop, or a tensor is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
-        # Without a trace the run is made without options, which costs less.
+        # Without a trace, the run needs no options, which costs less.
         is_plain = options is None and run_metadata is None
         options = RunOptions() if options is None else options
         run_metadata = RunMetadata() if run_metadata is None else run_metadata
@@ -696,7 +696,7 @@ def _refuse_common(feeds: Any, others: Any, message: str) -> None:
 
 
 def _merge_run_options(options: RunOptions, incoming: RunOptions) -> None:
-    """Merge the options that a hook asks for; the larger value of each option wins."""
+    """Merge the options that a hook requests; of each option, the larger value is used."""
     options.trace_level = max(options.trace_level, incoming.trace_level)
     for name in ("timeout_in_ms", "inter_op_thread_pool", "output_partition_graphs"):
         setattr(options, name, max(getattr(options, name), getattr(incoming, name)))

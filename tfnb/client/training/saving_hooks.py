@@ -43,30 +43,30 @@ _log = logging.getLogger("tensorflow")
 
 
 class CheckpointSaverListener:
-    """Receives a call whenever a :class:`CheckpointSaverHook` saves."""
+    """The base class of listeners that a :class:`CheckpointSaverHook` calls when it saves."""
 
     def begin(self) -> None:
-        """Called once, while the graph may still grow."""
+        """Begin; called once, while the graph may still grow."""
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """Called before the checkpoint is written."""
+        """Prepare for a save; called before the checkpoint is written."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Called when the checkpoint is written; True asks the training to stop."""
+        """Observe a save; called when the checkpoint is written. True requests a stop."""
         return None
 
     def end(self, session: Any, global_step_value: int) -> None:
-        """Called at the end, after the last checkpoint."""
+        """End; called after the last checkpoint."""
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves checkpoints: at the beginning, every N steps or seconds, and at the end.
+    """A hook that saves checkpoints: at the beginning, every N steps or seconds, and at the end.
 
     Args:
         checkpoint_dir: Folder of the checkpoints.
         save_secs: Seconds between two checkpoints.
         save_steps: Steps between two checkpoints.
-        saver: The Saver; None takes it from ``scaffold`` or from the collection of savers.
+        saver: The Saver; if None, that of ``scaffold`` or of the collection of savers.
         checkpoint_basename: Prefix of the file names.
         scaffold: The Scaffold that has the saver.
         listeners: CheckpointSaverListeners to call.
@@ -124,8 +124,8 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Save if it is due."""
-        # The run may have taken many steps after the one that was fetched.
+        """Save a checkpoint if it is due."""
+        # The run may have taken many steps after the fetched one.
         if not self._timer.should_trigger_for_step(run_values.results + 1_000_000):
             return
         step = run_context.session.run(self._step)
@@ -143,7 +143,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        """Save; return whether a listener asks to stop."""
+        """Save a checkpoint; return whether a listener requests a stop."""
         for listener in self._listeners:
             listener.before_save(session, step)
         _log.info("Saving checkpoints for %d into %s.", step, self._save_path)
@@ -180,7 +180,7 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 class StepCounterHook(SessionRunHook):
-    """Logs the steps per second and writes them as a summary.
+    """A hook that logs the steps per second and writes them as a summary.
 
     Args:
         every_n_steps: Steps between two measurements.
@@ -218,7 +218,7 @@ class StepCounterHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Log and write if it is due."""
+        """Log and write the rate if it is due."""
         stale = run_values.results
         if self._timer.should_trigger_for_step(stale + 1):
             step = run_context.session.run(self._step)
@@ -247,7 +247,7 @@ class StepCounterHook(SessionRunHook):
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries every N steps or seconds.
+    """A hook that writes summaries every N steps or seconds.
 
     Args:
         save_steps: Steps between two summaries.
@@ -323,7 +323,7 @@ class SummarySaverHook(SessionRunHook):
 
 
 class ProfilerHook(SessionRunHook):
-    """Traces a run every N steps or seconds, and writes its timeline.
+    """A hook that traces a run every N steps or seconds, and writes its timeline.
 
     Args:
         save_steps: Steps between two traces.
@@ -357,7 +357,7 @@ class ProfilerHook(SessionRunHook):
         self._step = global_step_read("ProfilerHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Ask for a trace if it is due."""
+        """Request a trace if it is due."""
         self._is_due = self._next_step is not None and self._timer.should_trigger_for_step(
             self._next_step
         )

@@ -1,4 +1,4 @@
-"""``tf.train.Scaffold``: the ops that a training session begins, saves and reports with."""
+"""``tf.train.Scaffold``: the ops with which a training session begins, saves and reports."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _log = logging.getLogger("tensorflow")
 
 
 class Scaffold:
-    """Ops for a training session; what is not given is found in collections, or made.
+    """Ops for a training session; missing ones are taken from collections, or made.
 
     Args:
         init_op: Initializes the variables.
-        init_feed_dict: For its run.
+        init_feed_dict: The feeds for the run of ``init_op``.
         init_fn: ``init_fn(scaffold, session)`` is called after ``init_op``.
-        ready_op: Gives the names of variables that are not initialized.
-        ready_for_local_init_op: The same, for global variables.
+        ready_op: Returns the names of variables that are not initialized.
+        ready_for_local_init_op: Returns the names of global variables that are not initialized.
         local_init_op: Initializes local variables and tables.
-        summary_op: Gives the summaries.
+        summary_op: Returns the summaries.
         saver: Saves and restores.
-        copy_from_scaffold: Another scaffold for what is not given.
-        local_init_feed_dict: For the run of ``local_init_op``.
+        copy_from_scaffold: Another scaffold, from which missing arguments are taken.
+        local_init_feed_dict: The feeds for the run of ``local_init_op``.
 
     Raises:
-        TypeError: ``copy_from_scaffold`` is none.
+        TypeError: ``copy_from_scaffold`` is not a scaffold.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Scaffold:
         self._saver = chosen(saver, "_saver")
 
     def finalize(self) -> Self:
-        """Make what is missing, and finalize the graph."""
+        """Make the missing ops, and finalize the graph."""
         default = Scaffold.get_or_default
         if self._init_op is None:
             self._init_op = default("init_op", GraphKeys.INIT_OP, _default_init_op)
@@ -111,58 +111,58 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """What is called with the session after ``init_op``."""
+        """The function that is called with the session after ``init_op``."""
         init_fn = self._user_init_fn
         return None if init_fn is None else lambda sess: init_fn(self, sess)
 
     @property
     def init_op(self) -> Any:
-        """Initializes the variables."""
+        """The op that initializes the variables."""
         return self._init_op
 
     @property
     def ready_op(self) -> Any:
-        """Gives the names of variables that are not initialized."""
+        """The op that returns the names of variables that are not initialized."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """Gives the names of global variables that are not initialized."""
+        """The op that returns the names of global variables that are not initialized."""
         return self._ready_for_local_init_op
 
     @property
     def local_init_op(self) -> Any:
-        """Initializes local variables and tables."""
+        """The op that initializes local variables and tables."""
         return self._local_init_op
 
     @property
     def local_init_feed_dict(self) -> Any:
-        """For the run of ``local_init_op``."""
+        """The feeds for the run of ``local_init_op``."""
         return self._local_init_feed_dict
 
     @property
     def summary_op(self) -> Any:
-        """Gives the summaries."""
+        """The op that returns the summaries."""
         return self._summary_op
 
     @property
     def saver(self) -> Any:
-        """Saves and restores."""
+        """The saver."""
         return self._saver
 
     @property
     def init_feed_dict(self) -> Any:
-        """For the run of ``init_op``."""
+        """The feeds for the run of ``init_op``."""
         return self._init_feed_dict
 
     @staticmethod
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """The one element of a collection; if it has none, a new one, which is added.
+        """Return the one element of a collection; if there is none, a new one, which is added.
 
         Raises:
-            RuntimeError: There are several.
+            RuntimeError: The collection has several elements.
         """
         elements = get_collection(collection_key)
         if len(elements) > 1:
@@ -180,7 +180,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Initializes local variables, tables and local resources."""
+        """Initialize local variables, tables and local resources."""
         return group(
             local_variables_initializer(),
             tables_initializer(),

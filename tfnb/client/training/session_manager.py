@@ -26,16 +26,17 @@ _log = logging.getLogger("tensorflow")
 
 
 class SessionManager:
-    """Makes sessions whose variables have values.
+    """A maker of sessions whose variables have values.
 
     Args:
         local_init_op: Runs in every new session.
-        ready_op: Gives the names of what is not initialized, or fails; nothing is checked if None.
-        ready_for_local_init_op: The same, before ``local_init_op``.
-        graph: The graph; the default one if None.
+        ready_op: Returns the names of variables that are not initialized, or fails; no check if
+            None.
+        ready_for_local_init_op: The check before ``local_init_op``, like ``ready_op``.
+        graph: The graph; the default graph if None.
         recovery_wait_secs: How long to wait between two attempts.
-        local_init_run_options: Of the run of ``local_init_op``.
-        local_init_feed_dict: Likewise.
+        local_init_run_options: The options for the run of ``local_init_op``.
+        local_init_feed_dict: The feeds for the run of ``local_init_op``.
 
     Raises:
         ValueError: There is a ``ready_for_local_init_op`` and no ``local_init_op``.
@@ -77,23 +78,23 @@ class SessionManager:
         init_feed_dict: Any = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """A session that is ready: restored if there is a checkpoint, else initialized.
+        """Return a session that is ready: restored if there is a checkpoint, else initialized.
 
         Args:
             master: The engine to connect to; empty for this process.
             init_op: Initializes the variables.
             saver: Restores them.
-            checkpoint_dir: Where its newest checkpoint is looked for.
+            checkpoint_dir: The folder in which the newest checkpoint is searched.
             checkpoint_filename_with_path: The checkpoint itself.
             wait_for_checkpoint: Whether to wait until there is one.
-            max_wait_secs: How long.
+            max_wait_secs: The maximum time to wait, in seconds.
             config: A ``ConfigProto``.
-            init_feed_dict: For ``init_op``.
+            init_feed_dict: The feeds for the run of ``init_op``.
             init_fn: Is called with the session after ``init_op``.
 
         Raises:
-            RuntimeError: There is nothing to initialize with, or the model is not ready afterwards.
-            ValueError: Both ways to name a checkpoint are used.
+            RuntimeError: There is no initializer, or the model is not ready afterwards.
+            ValueError: Both arguments for a checkpoint are given.
         """
         sess, is_restored = self._restored(
             *(master, saver, checkpoint_dir, checkpoint_filename_with_path),
@@ -135,9 +136,9 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: Any = None,
     ) -> tuple[Session, bool]:
-        """A session, and whether it was restored from a checkpoint and is ready.
+        """Return a session, and whether it was restored from a checkpoint and is ready.
 
-        Arguments as in ``prepare_session``.
+        The arguments are those of ``prepare_session``.
         """
         sess, is_restored = self._restored(
             *(master, saver, checkpoint_dir, checkpoint_filename_with_path),
@@ -164,12 +165,12 @@ class SessionManager:
     def wait_for_session(
         self, master: str, config: Any = None, max_wait_secs: float | None = math.inf
     ) -> Session:
-        """Waits for a session of a model that another process initializes.
+        """Wait for a session of a model that another process initializes.
 
         Args:
             master: The engine to connect to.
             config: A ``ConfigProto``.
-            max_wait_secs: How long to wait; None for ever.
+            max_wait_secs: How long to wait; None for no limit.
 
         Raises:
             DeadlineExceededError: The model is not ready in time.
@@ -209,7 +210,7 @@ class SessionManager:
         max_wait_secs: float,
         config: Any,
     ) -> tuple[Session, bool]:
-        """A new session, and whether a checkpoint was restored."""
+        """Return a new session, and whether a checkpoint was restored."""
         if checkpoint_dir and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -234,7 +235,7 @@ class SessionManager:
         return sess, True
 
     def _run_local_init(self, sess: Session) -> str | None:
-        """Run the local initializer if the model is ready for it; else why it is not."""
+        """Run the local initializer if the model is ready; else return why it is not."""
         if self._local_init_op is None:
             return None
         problem = _problem(self._ready_for_local_init_op, sess, "Model not ready for local init")
@@ -251,7 +252,7 @@ class SessionManager:
 
 
 class _closing_on_error:
-    """Closes a session if its block fails, because no caller has it yet."""
+    """A context that closes a session if its block fails, because no caller has it yet."""
 
     def __init__(self, sess: Session) -> None:
         self._sess = sess
@@ -273,7 +274,7 @@ def _name_of(op: Any) -> str:
 
 
 def _problem(op: Any, sess: Session, context: str) -> str | None:
-    """Why a model is not ready, as its ready op says; None if it is."""
+    """Return why a model is not ready, from its ready op; None if it is ready."""
     if op is None:
         return None
     try:

@@ -10,17 +10,17 @@ EXPORTS = {
 
 
 class SessionRunHook:
-    """Is told when a session begins, before and after each run, and at the end.
+    """The base class of hooks: called when a session begins, around each run, and at the end.
 
-    ``begin`` may add to the graph; afterwards it is finalized. What a hook raises ends the
+    ``begin`` may add to the graph; afterwards it is finalized. An exception of a hook ends the
     training; ``end`` is then not called.
     """
 
     def begin(self) -> None:
-        """Called once, before the session is made."""
+        """Begin; called once, before the session is made."""
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Called when a session was made, also one that takes the place of a lost one.
+        """Receive a new session, also one that replaces a lost one.
 
         Args:
             session: The ``tf.Session``.
@@ -28,18 +28,18 @@ class SessionRunHook:
         """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before each run; may ask for more to fetch and to feed."""
+        """Return further fetches and feeds, or None; called before each run."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Called after each run that did not fail, with what ``before_run`` asked for."""
+        """Receive the values that ``before_run`` fetched; called after each successful run."""
 
     def end(self, session: Any) -> None:
-        """Called at the end, while the session is open, unless an error ended it."""
+        """End; called while the session is open, unless an error ended it."""
 
 
 class SessionRunArgs(NamedTuple):
-    """What goes into a run: as for ``Session.run``."""
+    """The arguments of a run, as for ``Session.run``."""
 
     fetches: Any
     feed_dict: Any = None
@@ -47,7 +47,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What came out of a run: values of what the hook fetched, ``RunOptions``, ``RunMetadata``."""
+    """The results of a run: values of the hook's fetches, ``RunOptions``, ``RunMetadata``."""
 
     results: Any
     options: Any
@@ -55,7 +55,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One run, as hooks see it."""
+    """The data of one run that hooks get."""
 
     def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
         self._original_args = original_args
@@ -64,19 +64,19 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the program asked for."""
+        """The fetches and feeds of the program."""
         return self._original_args
 
     @property
     def session(self) -> Any:
-        """The ``tf.Session`` that runs; a run of it is not seen by hooks."""
+        """The ``tf.Session`` that runs; its own ``run`` does not call hooks."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook asked to stop."""
+        """Whether a hook requested a stop."""
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Ask that no more runs follow: ``should_stop()`` is then true."""
+        """Request that no more runs follow: ``should_stop()`` is then true."""
         self._stop_requested = True

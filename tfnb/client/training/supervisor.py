@@ -46,20 +46,20 @@ _log = logging.getLogger("tensorflow")
 
 
 class Supervisor:
-    """Prepares sessions, and saves checkpoints and summaries while they run.
+    """A manager of sessions, which saves checkpoints and summaries while they run.
 
     An argument that is ``USE_DEFAULT`` is the first element of the graph's collection for it, or is
     made and added to the collection. None turns it off.
 
     Args:
-        graph: The graph, which is finalized; the default one if None.
+        graph: The graph, which is finalized; the default graph if None.
         ready_op: Returns the names of variables that are not initialized.
-        ready_for_local_init_op: The same, before ``local_init_op``.
+        ready_for_local_init_op: The check before ``local_init_op``, like ``ready_op``.
         is_chief: Whether this process initializes, saves and summarizes; others wait for it.
         init_op: Initializes the variables.
         init_feed_dict: The feeds for the run of ``init_op``.
         local_init_op: Initializes local variables and tables.
-        logdir: Where checkpoints, summaries and the graph are written.
+        logdir: The folder for checkpoints, summaries and the graph.
         summary_op: Returns the summaries.
         saver: Saves and restores.
         global_step: Counts steps.
@@ -152,7 +152,7 @@ class Supervisor:
         self._graph.finalize()
 
     def _default(self, given: Any, key: str, make: Callable[[], Any]) -> Any:
-        """The argument if given; else the first of a collection; else a new one, added to it."""
+        """Return the argument if given; else the first of a collection, or a new one."""
         if given is not Supervisor.USE_DEFAULT:
             return given
         found = self._graph.get_collection(key)
@@ -164,7 +164,7 @@ class Supervisor:
         return made
 
     def _find_step(self) -> Any:
-        """The tensor named ``global_step``, if it can count."""
+        """Return the tensor named ``global_step``, if it can count."""
         try:
             step = self._graph.get_tensor_by_name("global_step:0")
         except KeyError:
@@ -265,7 +265,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Session:
-        """A session that is ready; the chief prepares it, others wait for the chief.
+        """Return a session that is ready; the chief prepares it, others wait for the chief.
 
         Args:
             master: The engine to connect to.
@@ -315,7 +315,7 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """A session for a block, closed at its end, with all threads stopped.
+        """Return a context with a session, which is closed at its end, with all threads stopped.
 
         An exception of the block or a thread is raised again, except for the end of the input.
         """
@@ -410,11 +410,11 @@ class Supervisor:
         self._coord.request_stop(ex)
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested."""
+        """Return whether a stop was requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> Any:
-        """A context in which an exception is a request to stop."""
+        """Return a context in which an exception is a request to stop."""
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
@@ -460,7 +460,7 @@ class _ServiceThread(LooperThread):
 
 
 class _SummaryThread(_ServiceThread):
-    """Writes the summaries."""
+    """The thread that writes the summaries."""
 
     def run_loop(self) -> None:
         """Run the summary op and write its summaries."""
@@ -473,7 +473,7 @@ class _SummaryThread(_ServiceThread):
 
 
 class _StepCounterThread(_ServiceThread):
-    """Writes the number of steps per second."""
+    """The thread that writes the number of steps per second."""
 
     def start_loop(self) -> None:
         """Record the start time and step."""
@@ -493,7 +493,7 @@ class _StepCounterThread(_ServiceThread):
 
 
 class _CheckpointThread(_ServiceThread):
-    """Saves checkpoints."""
+    """The thread that saves checkpoints."""
 
     def run_loop(self) -> None:
         """Save a checkpoint."""

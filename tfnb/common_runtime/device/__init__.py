@@ -1,1 +1,1 @@
-"""Where kernels run: devices, their threads and memory."""
+"""Devices, on which kernels run: their threads and memory."""

@@ -1,4 +1,4 @@
-"""Devices: where kernels run and the resources each one keeps."""
+"""Devices, on which kernels run, and the resources that each one keeps."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Device:
 
     @made_once
     def incarnation(self) -> int:
-        """A number that differs for every device."""
+        """Return a number that differs for every device."""
         return int.from_bytes(os.urandom(8), "little") >> 1 | 1
 
     @property
@@ -66,7 +66,7 @@ class Device:
         return DeviceAttributes(self.name, self.device_type, self.memory_limit, self.incarnation)
 
     def check_can_hold(self, tensor: str, dtype: DType) -> None:
-        """Raise UnimplementedError where a callable cannot leave a tensor of this type here."""
+        """Raise UnimplementedError if a callable cannot leave a tensor of this type here."""
 
     def wrap_kernel(
         self, compute: Callable[..., Any], node_name: str, op: str
@@ -74,7 +74,7 @@ class Device:
         """Wrap a kernel so that it runs on this device."""
         return compute
 
-    # How a tensor goes from one device to another: the sender lends it, the receiver copies it into
+    # Protocol of a transfer between devices: the sender lends a tensor, the receiver copies it into
     # device or host memory and calls ``done((value,))`` or ``done(exception)``.
 
     def lend(self, value: Any) -> Any:
@@ -92,7 +92,7 @@ class Device:
         else:
             done((value,))
 
-    # The same for one emitted function of several partitions, where no ``done`` is called.
+    # The same transfer inside one emitted function of several partitions, without ``done``.
 
     def take(self, value: Any) -> Any:
         """Return a value from another device, in this device's memory."""
@@ -103,7 +103,7 @@ class Device:
         return value
 
     def end_copy_to_host(self, ctx: OpKernelContext, copy: Any) -> Any:
-        """Return the value in host memory; waits until it is copied, or the step is to end."""
+        """Return the value in host memory; wait until it is copied, or the step is to end."""
         return copy
 
     def adopt(self, value: Any) -> Any:
@@ -114,7 +114,7 @@ class Device:
         """Order the caller's later work on this device behind the work of the kernels."""
 
     def start_trace(self) -> None:
-        """Start to measure how long kernels take on the device itself."""
+        """Start measuring the times of kernels on the device itself."""
 
     def stop_trace(self) -> list[KernelTime]:
         """Return the kernel times measured on the device itself."""
@@ -124,7 +124,7 @@ class Device:
         """Wait until all work queued on the device is computed."""
 
     def close(self) -> None:
-        """Drops the device's resources."""
+        """Drop the device's resources."""
         self.resource_manager.clear()
 
     def __repr__(self) -> str:

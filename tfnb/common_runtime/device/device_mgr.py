@@ -33,10 +33,10 @@ class DeviceMgr:
         return found
 
     def lookup(self, name: str) -> Device:
-        """The device with this full or local name.
+        """Return the device with this full or local name.
 
         Raises:
-          InvalidArgumentError: there is none; lists those there are.
+          InvalidArgumentError: there is no device of that name; the message lists the devices.
         """
         found = self._by_name.get(name)
         if found is None:
@@ -53,18 +53,18 @@ class DeviceMgr:
         raise errors.failed_precondition("No CPU device is registered.")
 
     def list_attributes(self) -> list[DeviceAttributes]:
-        """What users may know of each device."""
+        """Return the attributes of each device, as users see them."""
         return [device.attributes for device in self.devices]
 
     def clear_containers(self, containers: Iterable[str]) -> None:
-        """Empties containers on every device; none named means the default one."""
+        """Empty containers on every device; without names, the default container."""
         names = list(containers) or [""]
         for device in self.devices:
             for name in names:
                 device.resource_manager.cleanup(name)
 
     def close(self) -> None:
-        """Drops what the devices hold."""
+        """Drop the resources of the devices."""
         for device in self.devices:
             device.close()
 
@@ -72,14 +72,14 @@ class DeviceMgr:
 def make_local_devices(
     device_count: Mapping[str, int], config: config_pb2.ConfigProto | None = None
 ) -> list[Device]:
-    """The devices of a local session: GPUs that are there, then CPUs.
+    """Return the devices of a local session: available GPUs, then CPUs.
 
     Args:
       device_count: how many devices of each type at most (GPU) or exactly (CPU).
-      config: its ``gpu_options`` say which GPUs, and how much of their memory.
+      config: its ``gpu_options`` select the GPUs and limit their memory.
 
     Raises:
-      InvalidArgumentError: the options do not fit together, or name a GPU that is not there.
+      InvalidArgumentError: the options contradict each other, or name a GPU that does not exist.
     """
     devices: list[Device] = []
     wanted = device_count.get("GPU")

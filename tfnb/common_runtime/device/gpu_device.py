@@ -1,7 +1,7 @@
 """The GPU, through CuPy, which is imported only when a session looks for GPUs.
 
-A device has four streams: kernels run in ``compute``, copies from the host, to the host and from
-other GPUs in one each. Nothing waits on the host except where the host needs a value:
+A device has four streams: one for kernels (``compute``), and one each for copies from the host, to
+the host and from other GPUs. Nothing waits on the host except where the host needs a value:
 
 * A Send lends its array together with an event, recorded behind the kernels that compute it.
 * Into the GPU: the copying stream waits for what the compute stream did so far (it may still use
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
-# Types whose tensors a callable may keep in GPU memory; not int32, which, as in TensorFlow, lives
-# in host memory on every device.
+# Types whose tensors a callable may keep in GPU memory; int32 is not among them: as in TensorFlow,
+# it lives in host memory on every device.
 _HELD = (
     *(dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bool),
     *(dtypes.complex64, dtypes.complex128),
@@ -49,7 +49,7 @@ _HELD = (
 )
 # Polls of an event, a few dozen microseconds, before a thread of the device waits for it.
 _SPINS = 64
-# Longest sleep of a waiting thread before it looks for an interrupt, in seconds.
+# Longest sleep of a waiting thread between two checks for an interrupt, in seconds.
 _NAP_S = 0.05
 
 _pools_lock = threading.Lock()
@@ -65,7 +65,7 @@ class GpuDevice(Device):
     """One CUDA device, or a part of its memory.
 
     Attributes:
-      compute_stream: the stream kernels run in.
+      compute_stream: the stream of the kernels.
       pool: the memory pool; sessions share it, and the first one limits it.
       staging: pinned host memory that copies go through.
     """
@@ -155,7 +155,7 @@ class GpuDevice(Device):
             raise self._explained(error) from error
 
     def enter(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function of many kernels with the device made current once, not per kernel."""
+        """Call a function of many kernels; make the device current once, instead of per kernel."""
         cuda = self._cupy.cuda
         with (
             cuda.Device(self.index),
@@ -198,7 +198,7 @@ class GpuDevice(Device):
             self._capture_lock.release()
 
     def forget_capture_stream(self) -> None:
-        """Drop the stream that a failed capture left unusable; the next capture makes a new one."""
+        """Drop the stream that a failed capture made unusable; the next capture makes a new one."""
         self._capture_stream = None
 
     @property
@@ -220,12 +220,12 @@ class GpuDevice(Device):
         return error
 
     def start_trace(self) -> None:
-        """Start to measure how long kernels take on the device."""
+        """Start measuring the times of kernels on the device."""
         with self._cupy.cuda.Device(self.index):
             self._trace = KernelTrace(self._cupy, self.compute_stream)
 
     def stop_trace(self) -> list[KernelTime]:
-        """Return the measured kernel times; waits for the kernels to end."""
+        """Return the measured kernel times, after waiting for the kernels to end."""
         trace, self._trace = self._trace, None
         if trace is None:
             return []
@@ -233,12 +233,12 @@ class GpuDevice(Device):
             with self._cupy.cuda.Device(self.index):
                 return trace.times()
         except self._cuda_error:
-            return []  # the step reports the error
+            return []  # the step raises the error
 
     # -- transfers
 
     def lend(self, value: Any) -> Any:
-        """Prepare a value for transfer: with the event after which it is computed."""
+        """Prepare a value for transfer, with the event after which it is computed."""
         if not array_module.is_device_array(value):
             return value
         with self._cupy.cuda.Device(self.index):
@@ -317,7 +317,7 @@ class GpuDevice(Device):
             array.data.copy_from_device_async(source.array.data, array.nbytes, stream)
             copied = self._record(stream)
             self.compute_stream.wait_event(copied)
-        # The source's memory may be used again only after the copy has read it.
+        # The source's memory may be reused only after the copy has read it.
         lent.device.compute_waits_for(copied)
         return array
 
@@ -355,7 +355,7 @@ class GpuDevice(Device):
             raise self._explained(error) from error
 
     def end_copy_to_host(self, ctx: OpKernelContext, copy: Any) -> Any:
-        """Return the host array of a copy; can be interrupted, and ends when the step is to end.
+        """Return the host array of a copy; can be interrupted, and ends if the step is to end.
 
         Raises:
           InternalError: the copy, or work queued before it, failed.
@@ -413,7 +413,7 @@ class GpuDevice(Device):
             return LentArray(array, self, self._record(self.compute_stream))
 
     def compute_waits_for(self, event: Any) -> None:
-        """Let no later kernel of this device start before ``event``."""
+        """Order all later kernels of this device behind ``event``."""
         with self._cupy.cuda.Device(self.index):
             self.compute_stream.wait_event(event)
 
@@ -436,14 +436,14 @@ class GpuDevice(Device):
         """Wait until all work queued on the device is computed; can be interrupted.
 
         Raises:
-          InternalError: some of it failed.
+          InternalError: a part of the work failed.
         """
         with self._cupy.cuda.Device(self.index):
             event = self._record(self.compute_stream)
         self._wait(event)
 
     def close(self) -> None:
-        """Drop the resources and give the memory pool's free blocks back."""
+        """Drop the resources and return the memory pool's free blocks."""
         super().close()
         self._waiter.close()
         self.staging.clear()
@@ -457,7 +457,7 @@ class HostCopy:
     It holds the array that is read and the pinned memory that is written.
 
     Attributes:
-      event: the event that follows the copy; None where there is nothing to copy.
+      event: the event that follows the copy; None if there is nothing to copy.
     """
 
     __slots__ = ("_array", "_device", "_staged", "event")
@@ -475,7 +475,7 @@ class HostCopy:
             self._staged = staged
 
     def value(self) -> Any:
-        """Return the array in host memory; waits for the copy, without a time limit."""
+        """Return the array in host memory, after waiting for the copy without a time limit."""
         array, staged = self._array, self._staged
         if staged is None:
             return np.empty(array.shape, array.dtype)

@@ -1,10 +1,10 @@
 """Launches a sequence of kernels as one CUDA graph.
 
-A *segment* (``lowering/segments.py``) runs kernel by kernel when it meets arguments of some form
-for the first time.  The second time it is captured: run once in a stream of its own, so that every
-kernel is compiled and all memory is allocated, then again while the stream records the launches.
-From then on the graph is launched in the compute stream.  One graph is kept per form: dtypes,
-shapes and strides of arrays, and the values in host memory, which a graph does not read again.
+A *segment* (``lowering/segments.py``) runs kernel by kernel the first time that it gets arguments
+of some form.  The second time it is captured: run once in a stream of its own, so that every kernel
+is compiled and all memory is allocated, then again while the stream records the launches.  From
+then on the graph is launched in the compute stream.  One graph is kept per form: dtypes, shapes and
+strides of arrays, and the values in host memory, which a graph does not read again.
 
 *Memory.*  Kernels write to a pool owned by the graph, which lives as long as the graph and takes
 its memory from the device's pool, within its limit.  Results are arrays of the device's pool,
@@ -19,7 +19,8 @@ again.  If the copies would cost more than the launches, the segment is not capt
 stream, which then waits for it.  One thread at a time uses a graph; other threads meanwhile run
 kernel by kernel.
 
-Any error while capturing leaves the segment as it is, for that form; ``reports`` says why.
+After an error in a capture the segment keeps running kernel by kernel for that form; ``report``
+gives the reason.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _MOST_HOST_BYTES = 256
 
 
 class _NotWorthIt(Exception):
-    """A graph would be possible."""
+    """Capturing is possible, but its copies would cost more than the launches."""
 
 
 class _Captured:
@@ -56,17 +57,17 @@ class _Captured:
     def __init__(self) -> None:
         self.graph: Any = None
         self.inputs: dict[int, Any] = {}  # arrays of the pool, by the number of the argument
-        self.pointers: dict[int, int] = {}  # of arguments that are read where they lie
+        self.pointers: dict[int, int] = {}  # of arguments that are read in place
         self.outputs: tuple[Any, ...] = ()
         self.pool: Any = None
         self.alone: list[tuple[int, int]] = []  # `holders()` when only the graph holds the outputs
 
     def holders(self) -> list[tuple[int, int]]:
-        """Returns the reference counts of each output and of its memory (which views share)."""
+        """Return the reference counts of each output and of its memory (which views share)."""
         return [(getrefcount(one), getrefcount(one.data.mem)) for one in self.outputs]
 
     def given(self, args: Sequence[Any]) -> list[Any]:
-        """Returns the arguments where the graph reads them."""
+        """Return the arguments in the memory from which the graph reads them."""
         return [self.inputs.get(number, arg) for number, arg in enumerate(args)]
 
 
@@ -74,25 +75,25 @@ class GraphSegment:
     """Called by the emitted function; returns the results, or None to run kernel by kernel.
 
     Attributes:
-      refusals: why it is no graph, by the form of the arguments.
+      refusals: why the segment is not captured, by the form of the arguments.
     """
 
     def __init__(
         self, device: GpuDevice, body: Callable[..., tuple[Any, ...]], num_launches: int
     ) -> None:
-        """Prepares.
+        """Initialize the segment.
 
         Args:
-          device: of all its kernels.
+          device: the device of all its kernels.
           body: runs it kernel by kernel, in the current stream.
-          num_launches: how many kernels it has, at least.
+          num_launches: lower bound of the number of its kernels.
         """
         self._device = device
         self._cupy: Any = device.xp
         self._body = body
         self._most_bytes = num_launches * _BYTES_PER_LAUNCH
         self._lock = threading.Lock()
-        # By form; None for one that was met once. Guarded by self._lock, as all below.
+        # By form; None for a form that was seen once. Guarded by self._lock, like all below.
         self._graphs: dict[tuple[Any, ...], _Captured | None] = {}
         self._kept: set[tuple[Any, ...]] = set()  # forms whose results are held elsewhere
         self._num_launched = 0
@@ -100,7 +101,7 @@ class GraphSegment:
         self.refusals: dict[tuple[Any, ...], str] = {}
 
     def __call__(self, *args: Any) -> tuple[Any, ...] | None:
-        """The results, or None."""
+        """Return the results, or None."""
         if self._device.is_traced or not self._lock.acquire(blocking=False):
             return None
         try:
@@ -117,7 +118,7 @@ class GraphSegment:
             self._lock.release()
 
     def report(self) -> list[str]:
-        """Returns what became of the segment, one line each."""
+        """Return how the segment ran, one line for each fact."""
         lines = []
         if self._num_captured:
             graphs = sum(one is not None for one in self._graphs.values())
@@ -177,7 +178,7 @@ class GraphSegment:
         return self._launch(found, args, copies=form in self._kept)
 
     def _rehearse(self, made: _Captured, args: Sequence[Any], copied: set[int]) -> None:
-        """Compiles every kernel and takes all memory, in the stream that is current."""
+        """Compile every kernel and allocate all memory, in the current stream."""
         cupy = self._cupy
         made.pool = cupy.cuda.MemoryPool(self._device.pool.malloc)
         with cupy.cuda.using_allocator(made.pool.malloc):
@@ -196,7 +197,7 @@ class GraphSegment:
             _fill(made.outputs, results)
 
     def _capture(self, made: _Captured, args: Sequence[Any]) -> _Captured:
-        """Records the launches of the segment."""
+        """Record the launches of the segment."""
         cuda = self._cupy.cuda
         stream = cuda.get_current_stream()
         with cuda.using_allocator(made.pool.malloc):

@@ -1,11 +1,11 @@
-"""From GPUOptions to a session's GPUs: which CUDA devices, as how many devices, how much memory.
+"""The GPUs of a session from GPUOptions: CUDA devices, virtual devices, memory limits.
 
-``visible_device_list`` picks and orders the CUDA devices; ``experimental.virtual_devices`` makes
-several devices of one; a limit of memory comes from ``per_process_gpu_memory_fraction`` or from a
+``visible_device_list`` selects and orders the CUDA devices; ``experimental.virtual_devices`` splits
+one into several devices; a memory limit comes from ``per_process_gpu_memory_fraction`` or from a
 virtual device. ``allow_growth`` and ``force_gpu_compatible`` are accepted: memory is taken as it is
 needed, never all at once, and every copy goes through pinned memory.
 
-Corresponds to the options' half of TensorFlow's ``gpu_device.cc``.
+Corresponds to the part of TensorFlow's ``gpu_device.cc`` that reads the options.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tfnb.proto import config_pb2
 
-# What an allocator may be called; all name the one there is.
+# Valid names of an allocator; all stand for the only allocator.
 _ALLOCATORS = ("", "BFC")
 
 
@@ -30,8 +30,8 @@ class GpuSpec:
 
     Attributes:
       cuda_index: the number of the CUDA device.
-      ordinal: which of the devices it is that share the CUDA device.
-      memory_limit: bytes that it may use, 0 for all there are.
+      ordinal: its number among the devices that share the CUDA device.
+      memory_limit: bytes that it may use, 0 for all of the CUDA device.
       uses_unified_memory: whether its memory moves between host and device on demand.
       allocates_in_stream_order: whether the driver's own pool is used.
     """
@@ -49,16 +49,16 @@ def gpu_specs(
     total_memory: Callable[[int], int],
     at_most: int | None = None,
 ) -> list[GpuSpec]:
-    """The GPU devices that a configuration asks for, in order.
+    """Return the GPU devices that a configuration requests, in order.
 
     Args:
-      options: of the session.
-      num_gpus: how many CUDA devices there are; options are not looked at where there is none.
-      total_memory: the bytes of a CUDA device.
-      at_most: ``device_count["GPU"]``, of CUDA devices.
+      options: the options of the session.
+      num_gpus: the number of CUDA devices; without any, the options are not read.
+      total_memory: returns the bytes of a CUDA device.
+      at_most: ``device_count["GPU"]``, the largest number of CUDA devices.
 
     Raises:
-      InvalidArgumentError: the options contradict each other, or what there is.
+      InvalidArgumentError: the options contradict each other or the CUDA devices.
     """
     if num_gpus == 0 or at_most == 0:
         return []
@@ -73,7 +73,7 @@ def gpu_specs(
             f"Invalid allocator type '{options.allocator_type}': it is BFC or empty."
         )
     experimental = options.experimental
-    # More memory than there is can only be had by moving it.
+    # Only unified memory can provide more than the GPU has.
     unified = experimental.use_unified_memory or fraction > 1
     in_order = experimental.use_cuda_malloc_async and not unified
     virtual = experimental.virtual_devices
@@ -104,13 +104,13 @@ def gpu_specs(
 
 
 def visible_gpus(listed: str, num_gpus: int) -> list[int]:
-    """The CUDA devices that ``visible_device_list`` names, in its order; "" for all.
+    """Return the CUDA devices that ``visible_device_list`` names, in its order; "" for all.
 
     >>> visible_gpus("1,0", 2), visible_gpus("", 2)
     ([1, 0], [0, 1])
 
     Raises:
-      InvalidArgumentError: an entry is no number, names no device, or comes twice.
+      InvalidArgumentError: an entry is not a number, names no device, or occurs twice.
     """
     if not listed:
         return list(range(num_gpus))

@@ -1,8 +1,8 @@
 """Pinned host memory for copies between host and GPU.
 
 The driver copies asynchronously from and to pinned memory; from other memory it blocks. Pinning is
-slow, so buffers are reused: one that a copy still reads or writes is free again when the event
-after the copy has completed. Sizes are powers of two, so that a few buffers fit many tensors.
+slow, so buffers are reused: a buffer that a copy reads or writes is free again when the event after
+the copy has completed. Sizes are powers of two, so that a few buffers fit many tensors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StagingBuffer:
         self.pointer: int = memory.ptr
 
     def view(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The first bytes as an array."""
+        """Return the first bytes as an array."""
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         return np.frombuffer(self._memory, np.uint8, size).view(dtype).reshape(shape)
 
@@ -47,7 +47,8 @@ class StagingPool:
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
-        # Reentrant: a copy that was not awaited gives its buffer back when collected, perhaps here.
+        # Reentrant: a copy that was not awaited returns its buffer when it is collected, perhaps
+        # here.
         self._lock = threading.RLock()
         self._free: dict[int, list[StagingBuffer]] = {}  # by size; guarded by self._lock
         self._kept = 0  # bytes in _free; guarded by self._lock
@@ -55,7 +56,7 @@ class StagingPool:
         self._in_flight: deque[tuple[Any, StagingBuffer]] = deque()
 
     def take(self, num_bytes: int) -> StagingBuffer:
-        """Returns an unused buffer of at least ``num_bytes`` bytes."""
+        """Return an unused buffer of at least ``num_bytes`` bytes."""
         size = max(_SMALLEST, 1 << (num_bytes - 1).bit_length())
         with self._lock:
             while self._in_flight and self._in_flight[0][0].done:
@@ -67,7 +68,7 @@ class StagingPool:
         return StagingBuffer(self._cupy.cuda.alloc_pinned_memory(size), size)
 
     def give_back(self, buffer: StagingBuffer, event: Any = None) -> None:
-        """Takes a buffer back; it is reused once ``event``, if given, has completed."""
+        """Return a buffer to the pool; it is reused once ``event``, if given, has completed."""
         with self._lock:
             if event is None:
                 self._keep(buffer)
@@ -80,7 +81,7 @@ class StagingPool:
             self._free.setdefault(buffer.num_bytes, []).append(buffer)
 
     def clear(self) -> None:
-        """Releases the unused buffers."""
+        """Release the unused buffers."""
         with self._lock:
             self._free.clear()
             self._kept = 0

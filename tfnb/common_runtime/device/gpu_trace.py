@@ -50,7 +50,7 @@ class KernelTrace:
         return found
 
     def times(self) -> list[KernelTime]:
-        """Return the measured times; waits for the last kernel."""
+        """Return the measured times, after waiting for the last kernel."""
         with self._lock:
             events, self._events = self._events, []
         if not events:

@@ -1,17 +1,19 @@
-"""Inter-op pools: threads that expensive kernels run on, where a configuration declares them.
+"""Inter-op pools: threads that run expensive kernels, if a configuration declares them.
 
 By default there is none: the thread that called ``run`` runs every kernel (see
-``common_runtime/executor/README.md``). A configuration declares pools in one of TensorFlow's ways,
-the first that applies:
+``common_runtime/executor/README.md``). A configuration declares pools in one of TensorFlow's ways;
+the first of these that is set applies:
 
-* ``session_inter_op_thread_pool``: one pool an entry.  A pool with a ``global_name`` belongs to the
-  process, is shared by all sessions that name it and lives on; one without belongs to the session.
-* ``use_per_session_threads``: one pool of the session's own.
-* ``inter_op_parallelism_threads`` above 1: the one pool of the process; the first session to ask
-  decides its size.
+* ``session_inter_op_thread_pool``: one pool for each entry.  A pool with a ``global_name`` belongs
+  to the process, is shared by all sessions that name it and is never closed; others belong to the
+  session.
+* ``use_per_session_threads``: one pool that belongs to the session.
+* ``inter_op_parallelism_threads`` above 1: the one pool of the process; the first session that
+  requests it determines its size.
 
-A pool starts its threads with its first work.  They hold nothing but the queue they take work from,
-so that a session which is forgotten without ``close`` takes its pools along.
+A pool starts its threads with its first work.  The threads refer only to the queue from which they
+take work, so that the pools of a session that becomes unreferenced without ``close`` are freed with
+it.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ class ThreadPool:
         forking.renew_in_child(self)
 
     def renew_after_fork(self) -> None:
-        """In a child none of the threads is left; new ones start with the next work."""
+        """In a child process, forget the threads; new ones start with the next work."""
         self._end_threads.detach()
         self._lock, self._work, self._threads = threading.Lock(), SimpleQueue(), []
         self._end_threads = weakref.finalize(self, self._work.put, None)
@@ -63,7 +65,7 @@ class ThreadPool:
             self._end_threads()
 
     def schedule(self, work: Callable[[], None]) -> None:
-        """Has one of the threads call ``work``, which must not raise.
+        """Make one of the threads call ``work``, which must not raise.
 
         Raises:
           CancelledError: the pool was closed.
@@ -90,13 +92,13 @@ class ThreadPool:
             self._threads.append(thread)
 
     def close(self) -> None:
-        """Lets the threads end once what was scheduled is done; does not wait for them."""
+        """Make the threads end after all scheduled work; return without waiting for them."""
         with self._lock:
             self._is_closed = True
         self._end_threads()
 
     def join(self, timeout_s: float) -> bool:
-        """Waits until the threads of a closed pool have ended; False if they did not in time."""
+        """Wait for the threads of a closed pool to end; return False if they did not in time."""
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(timeout_s)
@@ -107,11 +109,11 @@ class ThreadPool:
 
 
 def _serve(queue: type_of_queue) -> None:
-    """What a thread of a pool does until it is told to end."""
+    """Take and call work until the mark of the end; the main function of a pool's thread."""
     with np.errstate(all="ignore"):
         while (work := queue.get()) is not None:
             work()
-            # Nothing of a step may live on in a thread that waits for the next one.
+            # A thread that waits for work must not keep objects of the last step alive.
             del work
     queue.put(None)  # for the next thread
 
@@ -126,12 +128,12 @@ class InterOpThreadPools:
 
     Attributes:
       default: the pool of a step that chooses none; None: the calling thread.
-      error: a global pool exists with another number of threads; it is used as it is by a graph
-        that grows, and refused to one that is created, as in TensorFlow.
+      error: set if a global pool exists with another number of threads. As in TensorFlow,
+        ``Session.create`` raises it, and ``Session.extend`` ignores it and uses the pool.
     """
 
     def __init__(self, config: config_pb2.ConfigProto) -> None:
-        """Makes or finds the pools that ``config`` declares.
+        """Make or find the pools that ``config`` declares.
 
         Raises:
           InvalidArgumentError: a number of threads is negative.
@@ -177,9 +179,9 @@ class InterOpThreadPools:
         return pool
 
     def choose(self, index: int, num_partitions: int = 1) -> ThreadPool | None:
-        """The pool for ``RunOptions.inter_op_thread_pool``; None: the calling thread.
+        """Return the pool for ``RunOptions.inter_op_thread_pool``; None: the calling thread.
 
-        -1 asks for the calling thread, which is granted to a step on one device only.
+        -1 requests the calling thread, which only a step on one device may use.
 
         Raises:
           InvalidArgumentError: there is no such pool.
@@ -194,22 +196,22 @@ class InterOpThreadPools:
         return self._pools[index]
 
     def close(self) -> None:
-        """Ends the threads of the session's own pools."""
+        """End the threads of the session's own pools."""
         for pool in self._owned:
             pool.close()
 
     def join(self, timeout_s: float) -> bool:
-        """Waits until the threads of the session's own pools have ended; False if they did not."""
+        """Wait for the threads of the session's own pools to end; return False if they did not."""
         have_ended = [pool.join(timeout_s) for pool in self._owned]
         return all(have_ended)
 
 
 NO_POOLS = InterOpThreadPools(config_pb2.ConfigProto())
-"""Those of all sessions whose configuration declares none."""
+"""The pools of all sessions whose configuration declares none."""
 
 
 def default_num_threads(config: config_pb2.ConfigProto) -> int:
-    """How many threads a pool has that names no number: as configured, else one a processor."""
+    """Return the size of a pool that specifies none: as configured, or one per processor."""
     if config.inter_op_parallelism_threads > 0:
         return config.inter_op_parallelism_threads
     return available_processors()

@@ -1,10 +1,10 @@
-"""When steps have to be over: one thread that ends those whose time is up.
+"""Deadlines of steps: one thread ends the steps whose time is up.
 
 A thread for each step with a deadline would cost more than most steps.  All sessions of the process
 share one, which is started when a deadline is set, and ends when none has been set for a while.
 
-State: ``_entries`` is a heap of deadlines, the next one first; one that was called off stays in it,
-empty, until it is reached or half of the heap is such.
+State: ``_entries`` is a heap of deadlines, the next one first.  A deadline that was called off
+stays in the heap as an empty entry until it is reached, or until half of the entries are empty.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 # How long the thread waits for another deadline before it ends, in seconds.
 _LINGER_S = 2.0
-# How long it sleeps at most, in seconds; a lock refuses to wait for centuries.
+# Longest sleep of the thread, in seconds; a lock rejects time-outs of centuries.
 _LONGEST_S = 3600.0
-# A heap with fewer empty entries is not cleared of them.
+# A heap with fewer empty entries than this is not cleared of them.
 _MANY = 64
 
 
 class Deadline:
-    """The end of one step."""
+    """The deadline of one step."""
 
     __slots__ = ("_number", "at", "run_state", "thread")
 
@@ -52,17 +52,17 @@ class Deadlines:
     """The deadlines of steps in flight; thread safe."""
 
     def __init__(self) -> None:
-        # Bare locks only: a step may be interrupted in here, and others must not suffer.
+        # Bare locks only: a step may be interrupted while it holds one.
         self._lock = threading.Lock()
         self._wake = WakeUp()
         self._entries: list[Deadline] = []  # guarded by self._lock
-        self._num_empty = 0  # of the entries, about
+        self._num_empty = 0  # number of empty entries, approximately
         self._is_serving = False  # guarded by self._lock
         self._numbers = itertools.count()
         forking.renew_in_child(self)
 
     def renew_after_fork(self) -> None:
-        """Keeps the deadlines of the thread that forked: the steps of others are not here."""
+        """Keep the deadlines set by the forking thread; the steps of other threads are not here."""
         self._lock, self._wake = threading.Lock(), WakeUp()
         self._entries = [entry for entry in self._entries if entry.thread == get_ident()]
         heapq.heapify(self._entries)
@@ -71,7 +71,7 @@ class Deadlines:
             self._start()
 
     def set(self, run_state: RunState, timeout_ms: int) -> Deadline:
-        """Ends a step that is not over in ``timeout_ms`` milliseconds."""
+        """End a step that still runs after ``timeout_ms`` milliseconds."""
         entry = Deadline(monotonic() + timeout_ms / 1000, next(self._numbers), run_state)
         with self._lock:
             if self._num_empty > _MANY and 2 * self._num_empty > len(self._entries):
@@ -87,14 +87,15 @@ class Deadlines:
         return entry
 
     def call_off(self, entry: Deadline) -> None:
-        """The step is over; a second call does nothing."""
-        # Without the lock: a forgotten session that dies while this thread has it comes here too.
+        """Remove the deadline of a step that is over; a second call does nothing."""
+        # Without the lock: an unreferenced session may be finalized here while this thread holds
+        # it.
         if entry.run_state is not None:
             entry.run_state = None
             self._num_empty += 1
 
     def num_set(self) -> int:
-        """How many steps in flight have a deadline."""
+        """Return the number of steps in flight that have a deadline."""
         with self._lock:
             return sum(entry.run_state is not None for entry in self._entries)
 
@@ -114,7 +115,7 @@ class Deadlines:
                         return
 
     def _end_the_late(self) -> float | None:
-        """Ends the steps whose time is up; gives the seconds until the next, None without one."""
+        """End the steps whose time is up; return the seconds until the next deadline, or None."""
         late: list[RunState] = []
         left = None
         with self._lock:

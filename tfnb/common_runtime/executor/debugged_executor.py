@@ -1,4 +1,4 @@
-"""The reference executor, one node at a time: what a debugger drives.
+"""The reference executor, one node at a time, as a debugger drives it.
 
 ``DebuggedExecutorState.process`` is the loop of ``executor.py`` around a queue that never holds
 more than one node, so a step that is debugged runs by the same lines as one that is not.  Between
@@ -30,7 +30,7 @@ class DebuggedExecutorState(ExecutorState):
     """One partition during one step that a debugger drives.
 
     Attributes:
-      debugger: who is asked between two nodes.
+      debugger: is called between two nodes.
       function: the function whose call this is, "" for the graph itself.
       ran_before: nodes by iteration and id that ran in an emitted function, before what they wait
         for here.
@@ -54,13 +54,13 @@ class DebuggedExecutorState(ExecutorState):
         self.ran_before: set[tuple[IterationState, int]] = set()
 
     def process(self) -> None:
-        """Runs ready nodes one by one, asking the debugger before and after each.
+        """Run ready nodes one by one, calling the debugger before and after each.
 
         Raises:
           OpError: a kernel failed, or the step was asked to end.
         """
         every, one = self.ready, deque[Any]()
-        # What becomes ready goes to the propagator's queue; the reference's loop sees one node.
+        # Nodes that become ready go to the propagator's queue; the reference's loop gets one node.
         self.ready = one
         try:
             while every or self._bring_back(every):
@@ -81,7 +81,11 @@ class DebuggedExecutorState(ExecutorState):
             self.ready = every
 
     def _has_run(self, every: deque[type_of_tagged_node]) -> bool:
-        """Takes the first node away if it ran before."""
+        """Remove the first ready node if an emitted function ran it before.
+
+        Returns:
+          Whether it was removed.
+        """
         item, iteration, _ = every[0]
         if (iteration, item.id) not in self.ran_before:
             return False
@@ -92,18 +96,18 @@ class DebuggedExecutorState(ExecutorState):
         return True
 
     def _bring_back(self, every: deque[type_of_tagged_node]) -> bool:
-        """Makes one of the writers ready that had to wait; says whether there was one."""
+        """Make one deferred writer ready; return whether there was one."""
         if not self.put_off:
             return False
         every.append(self.put_off.popleft())
         return True
 
     def _take_put_off(self) -> bool:
-        # The loop of the reference runs the one node it was given.
+        # The loop of the reference runs only the one node that it was given.
         return False
 
     def finish_async(self, tagged: type_of_tagged_node, outputs: Any) -> None:
-        """Goes on after an asynchronous kernel has answered; the debugger hears of it.
+        """Continue after an asynchronous kernel has answered, and notify the debugger.
 
         Raises:
           OpError: the kernel failed.
@@ -124,7 +128,7 @@ class DebuggedExecutorState(ExecutorState):
 
 
 def forget_inputs(item: NodeItem, iteration: IterationState) -> None:
-    """Empties the slots of a node that has run."""
+    """Empty the slots of a node that has run."""
     for slot in range(item.input_start, item.input_stop):
         iteration.inputs[slot] = None
 
@@ -135,9 +139,9 @@ def make_executors(
     step: StepContext,
     function: str = "",
 ) -> list[ExecutorState]:
-    """The executors of the partitions of a step, or of a function's call.
+    """Return the executors of the partitions of a step, or of a function's call.
 
-    A debugger that wants it drives them.
+    If a debugger wants to drive the step, they are debugged executors.
     """
     debugger = run_state.hooks.debugger
     if debugger is not None and debugger.wants(run_state):

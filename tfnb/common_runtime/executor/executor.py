@@ -6,10 +6,10 @@ done) in one body, because a method call per phase costs more than most kernels.
 is the same for a partition without control flow and asynchronous kernels: there is nothing to
 count, so its nodes run in a fixed order.
 
-The thread that called ``run`` drives the step.  It runs each partition until nothing is ready, then
-takes answers of asynchronous kernels from the inbox, and sleeps only when every partition waits.
-Therefore a blocked dequeue holds no thread, partitions cannot deadlock on each other, and an
-interrupt arrives between two nodes.  If the session declares a pool of threads, expensive kernels
+The thread that called ``run`` drives the step. It runs each partition until nothing is ready, then
+takes the answers of asynchronous kernels from the inbox, and sleeps only when every partition
+waits. Therefore a blocked dequeue holds no thread, partitions cannot deadlock on each other, and an
+interrupt arrives between two nodes. If the session declares a pool of threads, expensive kernels
 run there (``kernel_stats.py``) and answer through the same inbox; only the driving thread touches
 frames.
 """
@@ -112,7 +112,7 @@ class ExecutorState:
 
     @runs_nodes(executor="self", item="item", iteration="iteration")
     def process(self) -> None:
-        """Runs ready nodes until there is none.
+        """Run ready nodes until there is none.
 
         One node per round: its inputs leave their slots, its kernel runs, and its outputs go to its
         consumers, some of which become ready.  The outputs of asynchronous kernels arrive later,
@@ -220,7 +220,7 @@ class ExecutorState:
                 self._cross_frames(item, is_dead, iteration, outputs)
 
     def finish_async(self, tagged: type_of_tagged_node, outputs: Any) -> None:
-        """Propagates the outputs of an asynchronous kernel; called by the driving thread.
+        """Propagate the outputs of an asynchronous kernel; only the driving thread calls this.
 
         Raises:
           OpError: the kernel failed.
@@ -250,7 +250,10 @@ class ExecutorState:
         self.propagator.node_done(iteration)
 
     def _output_recorder(self) -> Callable[[int, NodeItem, Any], None] | None:
-        """The observer of outputs: a trace; else the check of outputs, in the first step only."""
+        """Return the observer of outputs, or None.
+
+        It is a trace; without one, the check of outputs, in the first step only.
+        """
         return self.run_state.record_outputs or (
             None if self.immutable.warm_up.is_checked else check_outputs
         )
@@ -258,7 +261,7 @@ class ExecutorState:
     def _tell_of_transfer(
         self, hook: Callable[..., None] | None, item: NodeItem, value: Any
     ) -> None:
-        """Reports the bytes that a Send or Recv moved to the hook; a handle counts as 0 bytes."""
+        """Report the bytes that a Send or Recv moved to the hook; a handle counts as 0 bytes."""
         if hook is not None:
             num_bytes = getattr(value, "nbytes", 0)
             hook(self.run_state.step_id, self.partition, item.id, num_bytes, perf_counter_ns())
@@ -266,7 +269,7 @@ class ExecutorState:
     # -- rare phases -------------------------------------------------------------------------------
 
     def _take_put_off(self) -> bool:
-        """Makes one deferred writer ready; returns whether there was one."""
+        """Make one deferred writer ready; return whether there was one."""
         if not self.put_off:
             return False
         self.ready.append(self.put_off.popleft())
@@ -327,7 +330,7 @@ class ExecutorState:
             raise
 
     def _run_or_hand_over(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Any:
-        """The outputs of a cheap kernel; None if a thread of the pool now runs it."""
+        """Return the outputs of a cheap kernel; None if a thread of the pool now runs it."""
         run_state, stats = self.run_state, self.immutable.kernel_stats
         assert run_state.pool is not None
         assert stats is not None
@@ -348,7 +351,7 @@ class ExecutorState:
 
     @runs_nodes(executor="self", tagged="tagged")
     def measured(self, tagged: type_of_tagged_node, args: Sequence[Any]) -> Sequence[Any]:
-        """Runs a kernel and measures its time; any thread may call this, it touches no frame."""
+        """Run a kernel and measure its time; safe in any thread, because it accesses no frame."""
         item, iteration, is_dead = tagged
         stats = self.immutable.kernel_stats
         assert stats is not None
@@ -366,7 +369,7 @@ def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def as_outputs(item: NodeItem, found: Any) -> Any:
-    """The result of a kernel as a sequence indexed by output number."""
+    """Return the result of a kernel as a sequence indexed by output number."""
     count = item.num_outputs
     if count == 0:
         return ()
@@ -378,7 +381,7 @@ def as_outputs(item: NodeItem, found: Any) -> Any:
 
 
 def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs all partitions of a step until no node is ready and no kernel is pending.
+    """Run all partitions of a step until no node is ready and no kernel is pending.
 
     Raises:
       OpError: the first error of the step, after everything inside it has ended.
@@ -407,7 +410,7 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
 
 
 def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
-    """Runs everything that is ready, without waiting.
+    """Run everything that is ready, without waiting.
 
     An answer in the inbox may belong to an executor of a function call that joined the step.
     """
@@ -425,7 +428,7 @@ def pump(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
 
 
 def take_answers(run_state: RunState) -> dict[ExecutorState, None]:
-    """Propagates the outputs of the kernels that have answered.
+    """Propagate the outputs of the kernels that have answered.
 
     An answer in the inbox may belong to an executor of a function call that joined the step; those
     executors are returned, and the caller runs their nodes.
@@ -448,7 +451,7 @@ def take_answers(run_state: RunState) -> dict[ExecutorState, None]:
 
 @waits_for_others(run_state="run_state")
 def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
-    """Sleeps until an asynchronous kernel has answered.
+    """Sleep until an asynchronous kernel has answered.
 
     Raises:
       DeadlineExceededError: ``time.monotonic()`` has passed ``deadline``.
@@ -469,7 +472,7 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 
 
 def end_step(run_state: RunState, error: BaseException) -> None:
-    """Cancels everything pending in the step and returns when all of it has answered.
+    """Cancel everything pending in the step and return when all of it has answered.
 
     A kernel that no thread of the pool has begun is taken back, so that the step does not wait for
     a pool that is busy with other steps.  An interrupt may arrive inside a kernel: then its answer
@@ -484,8 +487,8 @@ def end_step(run_state: RunState, error: BaseException) -> None:
         run_state.abort(error)
         for state in states:
             for key, (_, tagged, _, work) in list(state.waiting.items()):
-                # A call that has joined answers when its kernels have answered; no report of that
-                # reaches it any more.
+                # The inbox no longer takes answers of kernels to a joined call: the call answers
+                # when its kernels have answered.
                 kernel = tagged[0].kernel
                 is_call = kernel is not None and kernel.calls_functions
                 if is_call or (work is not None and work.take()):
@@ -516,7 +519,7 @@ def run_schedule(
     partition: int,
     over_large_input: Callable[[NodeItem, list[Any]], Any],
 ) -> None:
-    """Runs a partition without control flow: every node once, in a fixed order.
+    """Run a partition without control flow: every node once, in a fixed order.
 
     Args:
       immutable: the partition.
@@ -600,12 +603,12 @@ def run_schedule(
 
 
 def dereference(item: NodeItem, args: list[Any]) -> None:
-    """Reads reference inputs where the op takes a value; checks that they are initialized."""
+    """Read reference inputs where the op takes a value; check that they are initialized."""
     dereference_by(item.dereference, args)
 
 
 def dereference_by(entries: Sequence[tuple[int, bool, int, DType]], args: list[Any]) -> None:
-    """Reads the reference inputs that entries of ``NodeItem.dereference`` list."""
+    """Read the reference inputs that entries of ``NodeItem.dereference`` list."""
     for position, may_be_empty, how, dtype in entries:
         cell = args[position]
         if cell is None:

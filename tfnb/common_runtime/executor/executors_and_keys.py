@@ -1,4 +1,4 @@
-"""What a session keeps for one signature: its executors and how feeds and fetches map to them."""
+"""Executors of a signature, which a session keeps, and how feeds and fetches map to them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _signature_ids = itertools.count(1)
 
 
 def new_signature_id() -> int:
-    """An id that no other signature or function has."""
+    """Return an id that no other signature or function has."""
     return next(_signature_ids)
 
 
@@ -38,19 +38,19 @@ type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Executors:
-    """All partitions of a signature, whatever the order its feeds and fetches were named in.
+    """All partitions of a signature, for any order in which feeds and fetches are named.
 
     Attributes:
       states: what runs each of ``items``.
       devices_to_sync: devices whose work must be done before a step ends.
-      alone: what runs the only partition, if no device has to be waited for; of several the one
-        they make, once they may run as one function.
-      num_runs: how often several partitions ran apart, until they became one.
-      last_step_id: of the step that ran last; 0 before.
-      counted: the function of several partitions that counts what runs.
-      stay_apart: several partitions cannot become one.
+      alone: what runs the only partition, if no device has to be waited for; for several
+        partitions, what runs the one they were joined into, once they may run as one function.
+      num_runs: number of steps in which several partitions ran apart, until they were joined.
+      last_step_id: id of the step that ran last; 0 before the first.
+      counted: the joined function of several partitions that counts executions.
+      stay_apart: whether several partitions cannot be joined.
       python_pool: the threads of Python functions that may wait for each other.
-      needs_context: whether a kernel of it looks at its step.
+      needs_context: whether one of its kernels reads the step's context.
     """
 
     items: list[ExecutorItem]
@@ -86,14 +86,14 @@ class Executors:
 
     @property
     def pool_choice(self) -> PoolChoice:
-        """What runs each partition where the step has a pool of threads."""
+        """Chooses whether the partitions run with the pool of threads, if the step has one."""
         choice = self._pool_choice
         if choice is None:
             choice = self._pool_choice = PoolChoice(self.states)
         return choice
 
     def is_joined(self, way: Any) -> bool:
-        """Whether a step goes the way of the function that several partitions became."""
+        """Return whether a step runs as the function that several partitions were joined into."""
         return len(self.states) > 1 and self.alone is not None and way is self.alone.warm_up.lowered
 
     @property
@@ -102,10 +102,10 @@ class Executors:
         return dtypes.resource in self.feed_types
 
     def refuse_resources(self, feed_values: Sequence[Any]) -> None:
-        """Lets no handle of a variable, queue or table in from outside.
+        """Reject fed resource handles.
 
         Raises:
-          InvalidArgumentError: one of the values is such a handle.
+          InvalidArgumentError: one of the values is the handle of a resource.
         """
         for name, dtype, value in zip(self.feeds, self.feed_types, feed_values):
             if dtype is dtypes.resource:
@@ -114,15 +114,15 @@ class Executors:
 
 @dataclass(slots=True)
 class ExecutorsAndKeys:
-    """Executors seen through one order of feeds and fetches.
+    """Executors with the order of feeds and fetches of one caller.
 
     Attributes:
       feed_order: position of each executor argument among the caller's feeds; None: the same order.
       fetch_order: position of each of the caller's fetches among the executors' results; None: the
-        same.
-      run: runs a step of the signature, see ``step_runner.py``; None before the first.
-      quick: runs a quick step of the signature; None where there is no such way, or not yet.
-      may_be_quick: whether there may be such a way.
+        same order.
+      run: runs a step of the signature, see ``step_runner.py``; None before the first step.
+      quick: runs a quick step of the signature; None if there is no quick way, or not yet.
+      may_be_quick: whether there may be a quick way.
     """
 
     executors: Executors
@@ -137,7 +137,7 @@ class ExecutorsAndKeys:
 
 
 def refuse_resource(name: str, value: Any) -> None:
-    """Raises InvalidArgumentError where a fed value is the handle of a resource."""
+    """Raise InvalidArgumentError if a fed value is the handle of a resource."""
     if isinstance(value, ResourceHandle):
         raise errors.invalid_argument(
             f"Invalid resource type (name: {value.name} type: {value.type_name}) fed to '{name}'. "
@@ -147,7 +147,7 @@ def refuse_resource(name: str, value: Any) -> None:
 
 
 def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys:
-    """The executors for a caller who named feeds and fetches in another order, or twice."""
+    """Return the executors for a caller who named feeds and fetches in another order, or twice."""
     feeds, fetches, targets = signature
     return ExecutorsAndKeys(
         executors,
@@ -162,9 +162,10 @@ def view(executors: Executors, signature: type_of_signature) -> ExecutorsAndKeys
 def _order(
     wanted: Sequence[str], given: Sequence[str], *, always: bool = False
 ) -> tuple[int, ...] | None:
-    """Where each of ``wanted`` stands in ``given``; None where both are the same sequence.
+    """Return the position of each of ``wanted`` in ``given``; None if both are the same sequence.
 
-    Feeds with a resource among them are ``always`` put in order: that is where they are looked at.
+    ``always`` returns positions even then: feeds with a resource are checked while they are put in
+    order.
     """
     if tuple(wanted) == tuple(given) and not always:
         return None

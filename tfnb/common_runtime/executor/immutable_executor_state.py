@@ -41,8 +41,8 @@ type_of_create_kernel = Callable[["Node", "Device"], "OpKernel"]
 LARGE_BYTES: Final = 1 << 20
 """Arrays from this size on run in tiles."""
 
-PURE_ONE: Final = 0  # compute(*inputs) gives the one output
-PURE: Final = 1  # compute(*inputs) gives a tuple, one value or None
+PURE_ONE: Final = 0  # compute(*inputs) returns the only output
+PURE: Final = 1  # compute(*inputs) returns a tuple, one value or None
 CONTEXT: Final = 2  # compute(ctx, *inputs)
 ASYNC: Final = 3  # compute(ctx, done, *inputs)
 PASS: Final = 4  # the output is the input
@@ -112,7 +112,7 @@ class NodeItem:
         self.action = NOTHING
         self.destination = SAME_ITERATION
         self.frame: FrameInfo = ROOT_PLACEHOLDER
-        self.frame_name = ""  # of the child frame, for an Enter
+        self.frame_name = ""  # the child frame's name, for an Enter
         self.parallel_iterations = 1
         self.is_constant_enter = False
         self.is_enter = False
@@ -156,13 +156,13 @@ ROOT_PLACEHOLDER: Final = FrameInfo("", 0)
 
 
 class KernelCosts(Protocol):
-    """What the kernels of a partition cost, where some may run on a thread pool."""
+    """The costs of the kernels of a partition, where some may run on a thread pool."""
 
     has_overlap: bool
     has_always: bool
 
     def rearm(self, items: Sequence[NodeItem]) -> None:
-        """Have every kernel that may be expensive measured again."""
+        """Mark every kernel that may be expensive to be measured again."""
 
     def is_expensive(self, item: NodeItem) -> bool:
         """Return whether the kernel should run on another thread."""
@@ -190,7 +190,7 @@ class ImmutableExecutorState:
         without an order between them.
       parts: the partitions that were joined into this one, whose items are theirs in that order;
         empty if it is not joined.
-      receivers: the id of the Recv that takes what a Send gives, by the Send's, if it is joined.
+      receivers: the id of the Recv of each Send, by the Send's id, if it is joined.
       warm_up: what its steps leave for later steps; the only part that changes.
     """
 
@@ -219,7 +219,7 @@ class ImmutableExecutorState:
 
 @dataclass(slots=True)
 class ExecutorItem:
-    """One partition: its graph and what runs it."""
+    """One partition: its graph and its executor."""
 
     graph: Graph
     executor: ImmutableExecutorState
@@ -399,7 +399,7 @@ def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
 
 
 def _has_references(nodes: Iterable[Node]) -> bool:
-    """Whether an input or output of a node is declared to be a reference."""
+    """Return whether an input or output of a node is declared to be a reference."""
     # Nodes share the tuples of their types.
     distinct = {id(node.input_types): node.input_types for node in nodes}
     distinct |= {id(node.output_types): node.output_types for node in nodes}
@@ -411,7 +411,7 @@ def _note_references(item: NodeItem, node: Node, late: LateReads, is_function: b
     if item.action == RETVAL and not is_function:
         return  # read when the step ends, so that the fetch sees the step's own assignments
     if SENDS_CELL in node.attrs:
-        return  # likewise: it is sent to a fetch on another device
+        return  # read then, too: it is sent to a fetch on another device
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
     for edge in node.data_in_edges.values():
@@ -441,9 +441,9 @@ def topological_order(
 ) -> list[NodeItem]:
     """Return the items so that every edge points forward; for graphs without loops.
 
-    The item that became ready last goes first, so that a value is used soon after it was made.
-    Where the edges leave it open, a variable is written after it was read: a loss that is fetched
-    together with a training step uses the weights from before, as it mostly does in TensorFlow.
+    The item that became ready last goes first, so that a value is used soon after it was made. If
+    the edges do not determine the order, a variable is written after it was read: a loss that is
+    fetched together with a training step uses the old weights, as it mostly does in TensorFlow.
 
     Args:
       items: all items, by id.

@@ -28,11 +28,11 @@ _TYPE_NAMES = {"float16": "half", "float32": "float", "float64": "double"}
 def annotate(
     error: BaseException, node_name: str, op: str, device: str, inputs: Sequence[Any]
 ) -> BaseException:
-    """Converts an error to TensorFlow's class, and adds the node that raised it.
+    """Convert an error to TensorFlow's class, and add the node that raised it.
 
-    An ``OpError`` keeps its class and text.  Any other exception of a kernel becomes one: exhausted
-    memory is ResourceExhausted, values that NumPy refuses are InvalidArgument, the rest is
-    Internal.  An exception raised by a signal handler meanwhile stays as it is.
+    An ``OpError`` keeps its class and text. Any other exception of a kernel becomes one: exhausted
+    memory is ResourceExhausted, values that NumPy rejects are InvalidArgument, the rest is
+    Internal. An exception that a signal handler raises meanwhile is not changed.
     """
     if not isinstance(error, OpError):
         if not isinstance(error, Exception) or raised_by_handler(error):
@@ -61,7 +61,7 @@ def _as_op_error(error: Exception, device: str, inputs: Sequence[Any]) -> OpErro
 
 
 def _out_of_memory(error: Exception, device: str) -> str:
-    """TensorFlow's message for exhausted memory, with shape and type if NumPy reports them."""
+    """Return TensorFlow's message for exhausted memory, with shape and type if NumPy gave them."""
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is None or dtype is None:
         return f"OOM when allocating a tensor on {device} by allocator cpu"
@@ -82,7 +82,7 @@ def _form(value: Any) -> str:
 
 
 def missing_output(node_name: str, found: int, wanted: int) -> OpError:
-    """The error for a kernel that returned fewer or more outputs than its op has."""
+    """Return the error for a kernel that returned fewer or more outputs than its op has."""
     if found < wanted:
         return errors.internal(f"Missing {found}-th output from {{{{node {node_name}}}}}").naming(
             node_name
@@ -93,7 +93,7 @@ def missing_output(node_name: str, found: int, wanted: int) -> OpError:
 
 
 def check_outputs(partition: int, item: NodeItem, outputs: Sequence[Any]) -> None:
-    """Refuses outputs of a kernel that differ from the declaration of its op.
+    """Raise an error if outputs of a kernel differ from the declaration of its op.
 
     Runs in the first step of a partition only: the node determines the types of its outputs, so
     that checking every step would cost much and find little.
@@ -101,7 +101,7 @@ def check_outputs(partition: int, item: NodeItem, outputs: Sequence[Any]) -> Non
     Raises:
       InternalError: an output with consumers is missing, or one is of another dtype.
     """
-    # Nearly all outputs are what they are declared to be, and this says so at once.
+    # Fast path: nearly all outputs have their declared types.
     for value, declared in zip(outputs, item.output_types):
         if (
             declared.is_ref_dtype or getattr(value, "dtype", None) is not declared.numpy_dtype

@@ -6,9 +6,9 @@ has no extra checks per node.
 
 ``KernelStats`` holds one estimate per node, as in TensorFlow: a kernel is expensive until it is
 measured, afterwards while its running average is above ``EXPENSIVE_NS``; some ops are declared to
-be always expensive (``register_op(expensive=True)``: Python functions, files).  Cheap kernels stay
+be always expensive (``register_op(expensive=True)``: Python functions, files). Cheap kernels stay
 with the driving thread, because the handover costs more than it saves, and get their plain action
-back, so that they cost the same as without a pool.  Processor time is measured, not wall time: a
+back, so that they cost as much as without a pool. Processor time is measured, not wall time: a
 thread that waits for the interpreter's lock computes nothing.
 
 ``PoolChoice`` decides for a signature as a whole.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.run_state import PartitionInStep
 
 EXPENSIVE_NS = 100_000
-"""Kernels above this go to the pool. Handing one over and back costs 30 us if it is the only one,
+"""Kernels above this run in the pool. The handover costs 30 us if it is the only one,
 7 us if there are many (measured on two processors)."""
 
 # Estimate of a kernel that was not measured yet.
@@ -59,7 +59,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 64, 4096
 class KernelStats:
     """The known costs of one partition's kernels.
 
-    Threads write estimates without a lock; the next measurement makes up for a lost one.
+    Threads write estimates without a lock; the next measurement makes up for a lost update.
 
     Attributes:
       has_overlap: two kernels were in the pool at the same time since :meth:`rearm`.
@@ -81,7 +81,7 @@ class KernelStats:
         self.rearm(items)
 
     def rearm(self, items: Sequence[NodeItem]) -> None:
-        """Have every kernel that may be expensive measured again."""
+        """Mark every kernel that may be expensive to be measured again."""
         self.has_overlap = False
         for position in self._armed:
             items[position].action = POOL
@@ -91,7 +91,7 @@ class KernelStats:
         return self._estimates_ns[item.id] > EXPENSIVE_NS or self._always[item.id]
 
     def update(self, item: NodeItem, elapsed_ns: int) -> None:
-        """Add a measurement to the average; a cheap kernel is not measured any more."""
+        """Add a measurement to the average; a cheap kernel is no longer measured."""
         before = self._estimates_ns[item.id]
         now = elapsed_ns if before == _UNKNOWN_NS else (3 * before + elapsed_ns) // 4
         self._estimates_ns[item.id] = now
@@ -204,8 +204,8 @@ class PoolChoice:
 class PooledKernel:
     """One kernel that was handed to a pool.
 
-    The first to take it owns it: a thread of the pool, which runs it, or the end of its step, after
-    which it does not run.
+    The first caller of :meth:`take` owns it: a thread of the pool, which runs it, or the end of its
+    step, after which it does not run.
     """
 
     __slots__ = ("_args", "_executor", "_free", "_tagged", "pool_name")

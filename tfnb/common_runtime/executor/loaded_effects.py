@@ -6,7 +6,7 @@ paths in its inputs and attributes are checked. A node may use a path that
 * the user allowed (``tfnb.safety.allow``), or
 * the user fed to the session, as ``Saver.restore`` does, in this step or before (to a queue, to a
   variable for an asset's name), or that is a part of the checkpoint of that name. Feeding does not
-  permit to replace a file that is no checkpoint.
+  give permission to replace a file that is not a checkpoint.
 
 Nodes that the user built are not wrapped and cost nothing extra. See ``core/effects.py``.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernel, OpKernelContext
     from tfnb.core.op_registry import OpDefinition
 
-# Number of step ids kept per path, since concurrent steps may be fed the same one.
+# Number of step ids kept per path, since the same path may be fed to concurrent steps.
 _MANY_STEPS: Final = 16
 # Feeds with more elements are data, not paths; also the number of fed texts that are kept.
 _MANY: Final = 4096
@@ -145,7 +145,7 @@ def watch_if_loaded(
 
 
 def _guarded(work: Generator[Any, Any, Any], watch: _Watch) -> Generator[Any, Any, Any]:
-    """Run a kernel that calls functions, with each piece of its work checked."""
+    """Wrap a kernel that calls functions so that each piece of its work is checked."""
     answer: Any = None
     failure: BaseException | None = None
     while True:
@@ -185,7 +185,7 @@ class _Watch:
         inputs: Sequence[Any],
         attrs: Mapping[str, Any],
     ) -> None:
-        """Refuse paths in inputs and attributes that the node may not use.
+        """Reject paths in inputs and attributes that the node may not use.
 
         Raises:
           PermissionDeniedError: the node may not use a path.
@@ -202,7 +202,7 @@ class _Watch:
                         self.check(effect.kind, path)
 
     def check(self, kind: str, path: str | None) -> None:
-        """Refuse a forbidden effect early; ``permit`` checks again the file that is really opened.
+        """Reject a forbidden effect early; ``permit`` checks again the file that is really opened.
 
         Raises:
           PermissionDeniedError: the effect was not allowed, and the file's name was not fed.
@@ -261,7 +261,7 @@ class _Watch:
         return any(effects.is_named_by(path, fed) for fed, _ in self._fed_texts)
 
     def _gives_leave(self, kind: str, path: str, fed: str, known: _FedText) -> bool:
-        """Whether a fed text gives permission to read or write a path."""
+        """Return whether a fed text gives permission to read or write a path."""
         return (
             effects.is_named_by(path, fed)
             and (kind == "read" or self._step_id in known.steps)
@@ -299,7 +299,7 @@ class _Watch:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield the strings in a value; nothing if it is no string tensor."""
+    """Yield the strings in a value; nothing if it is not a string tensor."""
     if isinstance(value, TensorAttr):
         value = value.value()
     if isinstance(value, bytes):
@@ -311,7 +311,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _leads_there(path: str, real: str, fed: str, known: _FedText) -> bool:
-    """Whether a path resolves to the place that the fed text names, without following a link."""
+    """Return whether a path resolves to what the fed text names, without following a link."""
     if known.leads_to is not None:
         return real == known.leads_to
     if path == fed:
@@ -324,7 +324,7 @@ def _leads_there(path: str, real: str, fed: str, known: _FedText) -> bool:
 
 
 def _is_table(path: str) -> bool:
-    """Whether there is no file, or a checkpoint of the first format."""
+    """Return whether the file does not exist, or is a checkpoint of the first format."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         descriptor = os.open(path, flags)

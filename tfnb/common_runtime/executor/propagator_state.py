@@ -5,17 +5,18 @@ Words, after TensorFlow's ``propagator_state.h``:
 * A *frame* is one run of a loop; the step itself is the root frame.  A child frame is identified by
   its parent frame, the parent's iteration and the frame's name, so an inner loop gets a new frame
   for every outer iteration.
-* An *iteration* of a frame holds, for each node of the frame, how many inputs are still missing and
-  how many came dead, and the input values that arrived.
-* An iteration is *done* when none of its nodes is outstanding, no child frame of it lives, and the
-  iteration before it is done (iteration 0: when all Enters of the frame have arrived).
+* An *iteration* of a frame holds, for each node of the frame, the number of missing inputs, the
+  number of inputs that arrived dead, and the input values that arrived.
+* An iteration is *done* when none of its nodes is outstanding, none of its child frames is alive,
+  and the iteration before it is done (iteration 0: when all Enters of the frame have arrived).
 * A frame is done when all its Enters have arrived and no iteration is left.
 
-At most ``parallel_iterations`` iterations of a frame live at a time; a NextIteration that would
-begin one more is put off into ``next_iteration_roots``.  Deadness never enters the next iteration,
-and a dead Exit is kept back until the frame ends, because only the last iteration's Exits decide.
+At most ``parallel_iterations`` iterations of a frame are alive at a time; a NextIteration that
+would begin one more is deferred into ``next_iteration_roots``. Deadness never enters the next
+iteration, and a dead Exit is kept back until the frame ends, because only the Exits of the last
+iteration count.
 
-A partition's frames are touched by one thread at a time: the one that runs the step.
+Only one thread at a time accesses a partition's frames: the one that runs the step.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ if TYPE_CHECKING:
 
 
 class IterationState:
-    """One iteration of one frame; changes all the time.
+    """One iteration of one frame; changes throughout the step.
 
     Attributes:
-      frame: whose iteration this is.
+      frame: the frame of this iteration.
       number: 0, 1, 2, ...
-      pending: what each node of the frame still waits for, by ``NodeItem.pending_id``; see
+      pending: the pending count of each node of the frame, by ``NodeItem.pending_id``; see
         ``pending_counts.py``.
-      dead_counts: how many inputs of each node came dead, likewise.
+      dead_counts: the number of dead inputs of each node that arrived, by ``NodeItem.pending_id``.
       inputs: the values that arrived and were not used yet, by input slot.
-      outstanding_ops: nodes that are ready or run.
-      outstanding_frames: child frames that were opened by an Enter of this iteration and live.
+      outstanding_ops: number of nodes that are ready or run.
+      outstanding_frames: number of live child frames that an Enter of this iteration opened.
     """
 
     __slots__ = (
@@ -71,23 +72,23 @@ type_of_tagged_node = tuple["NodeItem", IterationState, bool]
 
 
 class FrameState:
-    """One instance of a frame; changes all the time.
+    """One instance of a frame; changes throughout the step.
 
     Attributes:
       id: its number in this partition and step; 0 is the root frame.
-      info: what all instances share.
+      info: the data that all instances share.
       parent: the frame around it; None for the root.
-      parent_iteration: the iteration of the parent that opened it, where its Exits lead.
-      max_parallel_iterations: how many of its iterations may live.
-      num_pending_inputs: Enters that have not arrived.
-      num_outstanding_iterations: iterations that live.
+      parent_iteration: the iteration of the parent that opened it; its Exits lead there.
+      max_parallel_iterations: how many of its iterations may be alive.
+      num_pending_inputs: number of Enters that have not arrived.
+      num_outstanding_iterations: number of live iterations.
       iteration_count: the number of the youngest iteration.
-      iterations: those that live, by number.
+      iterations: the live iterations, by number.
       next_iteration_roots: (NextIteration, its outputs) that wait until an iteration may begin.
       invariants: (constant Enter, whether it is dead, its outputs), delivered in every iteration.
       dead_exits: Exits that were dead in the youngest iteration.
-      children: the frames inside that live, by (iteration number, name).
-      is_dead: whether all Enters so far were dead, but for those of constants.
+      children: the live child frames, by (iteration number, name).
+      is_dead: whether all Enters so far were dead, except those of constants.
     """
 
     __slots__ = (
@@ -144,7 +145,7 @@ class FrameState:
 
 
 class PropagatorState:
-    """Moves values, deadness and control from finished nodes to those that wait for them."""
+    """Moves values, deadness and control from finished nodes to their consumers."""
 
     __slots__ = ("_num_frames", "frames_by_name", "hooks", "partition", "ready", "root", "step_id")
 
@@ -165,7 +166,7 @@ class PropagatorState:
         self.root = FrameState(0, frames_by_name[""], None, None)
 
     def number_frames_from(self, number: int) -> None:
-        """Gives frames that are entered from now on numbers from this one on."""
+        """Give frames that are entered from now on consecutive numbers that start at ``number``."""
         self._num_frames = number
 
     # -- from a finished node to the nodes behind it -----------------------------------------------
@@ -173,12 +174,13 @@ class PropagatorState:
     def activate(
         self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
     ) -> None:
-        """Delivers ``item``'s outputs into ``iteration``; ready nodes go to the queue.
+        """Deliver ``item``'s outputs into ``iteration``; ready nodes go to the queue.
 
-        ``outputs`` is a sequence by output number, ``None`` standing for no value; it is not looked
-        at when ``is_dead``.
+        ``outputs`` is a sequence by output number, in which ``None`` stands for no value; it is not
+        read when ``is_dead``.
         """
-        # The counting of pending_counts.py, written out: a call per edge would cost as much as it.
+        # The counting of pending_counts.py, inlined: a call per edge would cost as much as the
+        # edge.
         pending, inputs, ready = iteration.pending, iteration.inputs, self.ready
         for output, dst, slot in item.data_edges:
             value = None if is_dead else outputs[output]
@@ -187,7 +189,7 @@ class PropagatorState:
                 if value is not None:
                     count = pending[position]
                     if count & 1:
-                        # The first live value; the bit that is cleared here says so.
+                        # The first live value clears the low bit.
                         pending[position] = count - 1
                         inputs[slot] = value
                         if count == 1:
@@ -195,7 +197,8 @@ class PropagatorState:
                             ready.append((dst, iteration, False))
                 else:
                     iteration.dead_counts[position] += 1
-                    # A loop that was not entered is dead without waiting for its back edge.
+                    # A Merge whose loop was not entered is dead at once: its back edge never
+                    # delivers a value.
                     dead = iteration.dead_counts[position] == dst.num_inputs or item.is_enter
                     if dead and pending[position] == 1:
                         iteration.outstanding_ops += 1
@@ -228,7 +231,7 @@ class PropagatorState:
                 ready.append((dst, iteration, dead))
 
     def enter(self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any) -> None:
-        """Delivers an Enter's value into its child frame."""
+        """Deliver an Enter's value into its child frame."""
         frame = self._find_or_create_child(item, iteration)
         frame.num_pending_inputs -= 1
         if item.is_constant_enter:
@@ -241,7 +244,7 @@ class PropagatorState:
             self.activate(item, is_dead, frame.iterations[0], outputs)
 
     def exit(self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any) -> None:
-        """Delivers an Exit's value to the parent; a dead one only if it is the last iteration's."""
+        """Deliver an Exit's value to the parent; a dead Exit counts in the last iteration only."""
         frame = iteration.frame
         if is_dead:
             if iteration.number == frame.iteration_count:
@@ -252,7 +255,7 @@ class PropagatorState:
     def next_iteration(
         self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any
     ) -> None:
-        """Delivers a value to the next iteration, which begins if there is room for it."""
+        """Deliver a value to the next iteration, which begins if there is room for it."""
         if is_dead:
             return
         frame = iteration.frame
@@ -266,13 +269,13 @@ class PropagatorState:
     # -- the ends of iterations and frames ---------------------------------------------------------
 
     def node_done(self, iteration: IterationState) -> None:
-        """Counts one finished node; ends its iteration and frame where that was the last."""
+        """Count one finished node; end its iteration and frame if it was their last one."""
         iteration.outstanding_ops -= 1
         if iteration.outstanding_ops == 0:
             self.cleanup(iteration.frame, iteration.number)
 
     def cleanup(self, frame: FrameState, number: int) -> None:
-        """Ends iterations from ``number`` on, and frames outwards, as far as they are done."""
+        """End iterations from ``number`` on, and frames outwards, as far as they are done."""
         while frame.parent is not None:
             self._cleanup_iterations(frame, number)
             if frame.num_pending_inputs or frame.num_outstanding_iterations:
@@ -317,7 +320,7 @@ class PropagatorState:
         if self.hooks.frame_done is not None:
             self.hooks.frame_done(self.step_id, self.partition, frame.id, perf_counter_ns())
 
-    # -- their beginnings --------------------------------------------------------------------------
+    # -- beginnings of frames and iterations ------------------------------------------------------
 
     def _find_or_create_child(self, item: NodeItem, iteration: IterationState) -> FrameState:
         parent = iteration.frame

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext, StepContext
     from tfnb.core.step_events import StepHooks
 
-# Step ids are unique in the process, so that per-step resources of two sessions never meet.
+# Step ids are unique in the process, so that per-step resources of two sessions never mix.
 step_ids = itertools.count(1)
 # The wake-up event of steps in which nothing can wait.
 _NEVER = WakeUp()
-# The inbox of such a step: nothing can be put in.
+# The inbox of steps in which nothing can wait; it is immutable.
 _NO_INBOX: Any = ()
-# The pending kernels of such a step.
+# The pending kernels of steps in which nothing can wait.
 _NONE_WAITING: Any = MappingProxyType({})
 # The nested calls of a step that has none yet.
 _NO_CHILDREN: Any = frozenset()
@@ -78,7 +78,7 @@ class CallFrame:
 
 
 def has_absent(results: Sequence[Any]) -> bool:
-    """Whether a step or call ended without a value for one of its results."""
+    """Return whether a step or call ended without a value for one of its results."""
     for value in results:  # noqa: SIM110 - costs half of any()
         if value is None:
             return True
@@ -158,7 +158,7 @@ class HandedOverKernel(Protocol):
 
 
 class PartitionInStep(Protocol):
-    """One partition during one step, as it is read from outside: an executor."""
+    """One partition during one step, as observers read it: an executor."""
 
     @property
     def immutable(self) -> ImmutableExecutorState:
@@ -210,7 +210,7 @@ class RunState:
       near: where a debugger may want an emitted function to be left.
       may_be_left: an emitted function that can be left is running; ``emitted`` is that function.
       timeout_ms: ends the step after that time if positive; ``deadline`` is then its ``Deadline``.
-      collector: knows what the step allocated, if it is traced.
+      collector: has the allocations of the step, if it is traced.
       journal: where the running emitted function records what it does, if it does;
         ``kept_journal`` is the journal that also holds the values of tensors.
     """
@@ -269,12 +269,12 @@ class RunState:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the step has no resources and no deadline to be rid of when it ends."""
+        """Whether the step has no resources and no deadline to release when it ends."""
         return self._step_container is None and self.deadline is None
 
     @property
     def cancellation_manager(self) -> CancellationManager:
-        """Where waiting kernels of the step register; made on first use."""
+        """The manager at which waiting kernels of the step register; made on first use."""
         if self._cancellation_manager is None:
             self._cancellation_manager = CancellationManager()
         return self._cancellation_manager
@@ -359,10 +359,10 @@ class RunState:
             time.sleep(_NAP_S)
 
     def abort(self, error: BaseException) -> None:
-        """Tell everything that waits inside the step that it is over.
+        """Notify everything that waits inside the step that it is over.
 
-        Waiting kernels are told first and may raise an error of their own; running ones end with
-        ``error``.
+        Waiting kernels are notified first and may raise an error of their own; running ones end
+        with ``error``.
         """
         try:
             if self._rendezvous is not None:

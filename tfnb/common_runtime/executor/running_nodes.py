@@ -1,12 +1,12 @@
 """Finds the node that a step runs now, from outside, so that the step itself pays nothing.
 
 The stack of a thread that drives a step contains the Python functions that run nodes, including
-calls of graph functions.  An emitted function has one node per line; the reference executor has its
-node in a variable.  So an observer reads the stack, and a step records nothing.  A step that
+calls of graph functions. An emitted function has one node per line; the reference executor has its
+node in a variable. Therefore an observer reads the stack, and a step records nothing. A step that
 continues meanwhile may be at a later node when the answer is ready.
 
 These functions register here how to read them (:func:`runs_nodes`, :class:`EmittedSource`); this
-module knows nothing else of the runtime.
+module depends on nothing else of the runtime.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class NodeCounts(Protocol):
 
 
 class EmittedSource(Protocol):
-    """An emitted function, which knows the node of each of its lines."""
+    """An emitted function, with the node of each of its lines."""
 
     filename: str
     source: str
@@ -182,7 +182,7 @@ class EmittedSource(Protocol):
         """Return the loops around a line, with their iterations from the function's variables."""
 
     def has_loop_at(self, line: int) -> bool:
-        """Whether there is a loop around a line."""
+        """Return whether there is a loop around a line."""
 
     def counts_at(self, line: int, values: Mapping[str, Any]) -> NodeCounts:
         """Return how often its nodes ran, from a line and the function's variables."""
@@ -359,7 +359,7 @@ def interrupted_node(run_state: StepOnStack, error: BaseException) -> RunningNod
 
 
 def _root_of(state: StepOnStack, around: StepOnStack | None) -> StepOnStack:
-    """Return the step of a step or call; ``around`` is the one above it on its stack."""
+    """Return the step of a step or call; ``around`` is the step above it on its stack."""
     while state.call is not None:
         state = state.call.caller
     # A call driven by its caller's kernel has no ``call``: its step is found on the stack.

@@ -1,4 +1,4 @@
-"""What observers are told of a signature: names and edges as plain tuples."""
+"""What observers get of a signature: names and edges as plain tuples."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class PlacedGraphSource(Protocol):
 def placed_view(
     signature_id: int, client_graph: PlacedGraphSource, reports: OptimizationReports
 ) -> PlacedGraph:
-    """Where each node of a signature went and why; to be asked once the graph has been cut.
+    """Return the device of each node of a signature, and why; call it once the graph has been cut.
 
-    What the placer decided, except for control flow, which cutting moves beside its data.  Nodes
-    that passes put into the graph since, or that partitioning added, come last.
+    Control flow may stand elsewhere than the placer decided: cutting moves it beside its data.
+    Nodes that passes put into the graph later, or that partitioning added, come last.
     """
     views = dict(client_graph.placements)
     for node in client_graph.graph.op_nodes():
@@ -46,14 +46,14 @@ def placed_view(
         elif placed.chosen != node.assigned_device:
             why = f"{_why_moved(node)} (was on '{placed.chosen}', as it {placed.why})"
             views[node.name] = placed._replace(chosen=node.assigned_device, why=why)
-    # What was never in this graph is no change to it.
+    # Pruning is not reported as a change: pruned nodes were never in this graph.
     changed = OptimizationReports(report for report in reports if report.name != "pruning")
     passes = tuple(str(changed).splitlines()) if changed else ()
     return PlacedGraph(signature_id, tuple(views.values()), passes)
 
 
 def _origin(node: Node) -> str:
-    """Why a node is where it is that no placer saw."""
+    """Explain the device of a node that the placer did not see."""
     if is_control_loop(node):
         return "keeps a loop across devices in step here"
     if node.original_names:
@@ -71,7 +71,7 @@ def _why_moved(node: Node) -> str:
 
 
 def partitioned_view(executors: Executors) -> PartitionedGraph:
-    """A signature's partitions, node ids as the executors use them."""
+    """Return a signature's partitions, node ids as the executors use them."""
     return PartitionedGraph(
         executors.signature_id,
         tuple(_partition_view(index, item) for index, item in enumerate(executors.items)),
@@ -82,7 +82,7 @@ def partitioned_view(executors: Executors) -> PartitionedGraph:
 
 
 def function_view(signature_id: int, name: str, items: Sequence[ExecutorItem]) -> PartitionedGraph:
-    """A function's partitions, likewise."""
+    """Return a function's partitions, node ids as the executors use them."""
     views = tuple(_partition_view(index, item) for index, item in enumerate(items))
     return PartitionedGraph(signature_id, views, function=name)
 

@@ -1,8 +1,8 @@
-"""How far a step has come: which nodes ran, which are dead, which never became ready.
+"""The progress of a step: which nodes ran, which are dead, which never became ready.
 
-A step keeps counts, not history.  What a node did is read off them: the counts of the root frame
-outlive the step, those of a loop go with its last iteration.  Edges are looked up backwards here;
-the executor's tables only know what comes after a node, so the way back is made when asked for.
+A step keeps counts, not history.  The status of a node is derived from them: the counts of the root
+frame outlive the step, those of a loop are dropped with its last iteration.  The executor's tables
+contain only the successors of a node; edges to its predecessors are made here, on request.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class NodeStatus(enum.Enum):
-    """What became of a node in one iteration."""
+    """The status of a node in one iteration."""
 
     UNREADY = enum.auto()
     WAITING = enum.auto()  # its kernel was started and has not answered
@@ -38,7 +38,7 @@ class NodeStatus(enum.Enum):
 
 
 class StepProgress:
-    """The partitions of one step, to be asked about."""
+    """The partitions of one step, for queries."""
 
     def __init__(self, executors: Sequence[PartitionInStep]) -> None:
         self._executors = executors
@@ -58,7 +58,7 @@ class StepProgress:
     # -- finding nodes
 
     def find(self, name: str) -> Iterator[type_of_place]:
-        """The nodes of that name that have a place in the step now."""
+        """Yield each node of that name that is in a live iteration, with that iteration."""
         for executor in self._executors:
             for item in executor.immutable.items:
                 if item.name == name:
@@ -67,7 +67,7 @@ class StepProgress:
                         yield item, position
 
     def result(self, position: int) -> type_of_place | None:
-        """The node that gives a result of the call frame."""
+        """Return the node that produces a result of the call frame."""
         for executor in self._executors:
             for item in executor.immutable.items:
                 if item.action == RETVAL and item.argument_index == position:
@@ -75,7 +75,7 @@ class StepProgress:
         return None
 
     def sender_of(self, receiver: NodeItem) -> NodeItem | None:
-        """The node that sends what a Recv waits for."""
+        """Return the node that sends the value of a Recv."""
         assert receiver.kernel is not None
         tensor = receiver.kernel.attrs["tensor_name"]
         for executor in self._executors:
@@ -90,7 +90,7 @@ class StepProgress:
         return None
 
     def receiver_of(self, sender: NodeItem) -> tuple[PartitionInStep, NodeItem] | None:
-        """The node that receives what a Send sends, and the executor of its partition."""
+        """Return the node that receives the value of a Send, and the executor of its partition."""
         assert sender.kernel is not None
         key = _key_of(sender.kernel)
         for executor in self._executors:
@@ -105,7 +105,10 @@ class StepProgress:
         return None
 
     def position_of(self, item: NodeItem, like: IterationState) -> IterationState | None:
-        """Where an item stands, in an iteration of that number if there is one; None: nowhere."""
+        """Return an iteration of an item's frame, or None if none is alive.
+
+        It is the one with the number of ``like``, if there is one.
+        """
         executor = self._owner[id(item)]
         found: IterationState | None = None
         for frame in frames_below(executor.propagator.root):
@@ -116,10 +119,10 @@ class StepProgress:
                 )
         return found
 
-    # -- what became of a node
+    # -- status of nodes
 
     def status(self, item: NodeItem, iteration: IterationState) -> NodeStatus:
-        """What became of a node in an iteration of its frame."""
+        """Return the status of a node in an iteration of its frame."""
         if (id(item), id(iteration)) in self._waiting:
             return NodeStatus.WAITING
         pending = iteration.pending[item.pending_id]
@@ -137,10 +140,10 @@ class StepProgress:
     def _places_before(
         self, item: NodeItem, iteration: IterationState
     ) -> list[tuple[NodeItem, int | None, IterationState | None]]:
-        """The nodes before a node, each with the input slot it fills and where it stands.
+        """Return a node's predecessors, each with the input slot it fills and its iteration.
 
-        An Exit of a loop that has not begun, or has ended, stands nowhere: the Enters of that loop
-        follow it, because they decide.
+        An Exit of a loop that has not begun, or has ended, has no iteration: the Enters of that
+        loop follow it, because they decide.
         """
         found: list[tuple[NodeItem, int | None, IterationState | None]] = []
         for before, slot in self._before.get(id(item), ()):
@@ -163,11 +166,11 @@ class StepProgress:
     def blockers(
         self, item: NodeItem, iteration: IterationState
     ) -> tuple[list[NodeItem], type_of_place | None]:
-        """Why a node has not become ready.
+        """Explain why a node has not become ready.
 
         Returns:
-          The nodes before it that wait; and, where there is none, a node all of whose inputs that
-          could come have come, although some are missing.
+          Its predecessors that wait; and, if there is none, a node that got all inputs that can
+          still arrive, although some are missing.
         """
         waiting: dict[NodeItem, None] = {}
         stopped: type_of_place | None = None
@@ -191,15 +194,15 @@ class StepProgress:
         return list(waiting), stopped
 
     def num_inputs(self, item: NodeItem) -> int:
-        """How many edges lead into a node, data and control."""
+        """Return the number of edges that lead into a node, data and control."""
         return len(self._before.get(id(item), ()))
 
     def sources(self, item: NodeItem) -> list[NodeItem]:
-        """The nodes before a node, data and control, each once."""
+        """Return a node's predecessors, data and control, each once."""
         return list(dict.fromkeys(before for before, _ in self._before.get(id(item), ())))
 
     def missing_inputs(self, item: NodeItem, iteration: IterationState) -> list[NodeItem]:
-        """The nodes that have given a node neither a value nor the news that there is none."""
+        """Return the predecessors that have delivered neither a value nor deadness to a node."""
         edges = {id(before) for before, _ in self._before.get(id(item), ())}
         missing = []
         for before, slot, place in self._places_before(item, iteration):
@@ -214,7 +217,7 @@ class StepProgress:
         return missing
 
     def origin_of_deadness(self, item: NodeItem, iteration: IterationState) -> NodeItem | None:
-        """The node that began the deadness which came to a node: a Switch, in most cases."""
+        """Return the node where the deadness of a node began: a Switch, in most cases."""
         here, seen = (item, iteration), {(id(item), id(iteration))}
         while True:
             following: type_of_place | None = None
@@ -242,12 +245,12 @@ class StepProgress:
 
 
 def _key_of(kernel: OpKernel) -> tuple[Any, ...]:
-    """The parts of a key that a Send and its Recv have in common."""
+    """Return the parts of a key that a Send and its Recv have in common."""
     return tuple(kernel.attrs[name] for name in ("tensor_name", "send_device", "recv_device"))
 
 
 def _last_iteration(before: NodeItem, iteration: IterationState) -> IterationState | None:
-    """The last iteration of the loop that an Exit leaves into an iteration; None if none lives."""
+    """Return the last live iteration of the loop that an Exit leaves into an iteration, or None."""
     for child in list(iteration.frame.children.values()):
         if child.info is before.frame and child.parent_iteration is iteration:
             iterations = dict(child.iterations)
@@ -256,7 +259,7 @@ def _last_iteration(before: NodeItem, iteration: IterationState) -> IterationSta
 
 
 def frames_below(root: FrameState) -> list[FrameState]:
-    """A frame and all that live inside it."""
+    """Return a frame and all live frames inside it."""
     found = [root]
     for frame in found:
         found += list(frame.children.values())

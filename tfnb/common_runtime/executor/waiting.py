@@ -1,4 +1,4 @@
-"""Explains which nodes of a step wait, and for what, if it stands still or ends without a value.
+"""Explanations of which nodes of a step wait, and for what, if it stops or lacks a value.
 
 This code runs after the step, or on request from another thread; a running step pays nothing for
 it.  It only reads.  A step that runs meanwhile may change during the reading: then the answer is
@@ -51,7 +51,7 @@ _PARTNERS = (
 
 
 def explain_standstill(run_state: RunState) -> Standstill | None:
-    """Why a step does not go on; None where nothing waits: the step is busy, not stuck."""
+    """Explain why a step makes no progress; None if nothing waits: the step is busy, not stuck."""
     states = run_state.with_joined_calls()
     for state in states:
         for child in list(state.children):
@@ -69,7 +69,7 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
             executor, tagged, args, work = row
             kernel = tagged[0].kernel
             if kernel is not None and kernel.calls_functions:
-                continue  # what waits inside is told instead
+                continue  # what waits inside is reported instead
             rows.append(row)
             where = _where(tagged[1], state.call)
             if work is not None:
@@ -80,7 +80,7 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
             can_be_helped = can_be_helped or not is_final
     if not rows:
         return None
-    # A queue says more than a transfer that waits for it.
+    # A finding about a queue tells more than one about a transfer that waits for the queue.
     findings = [finding for _, finding in sorted(told, key=lambda pair: pair[0])]
     for executor in dict.fromkeys(row[0] for row in rows):
         findings += _held_back(executor.propagator.root)
@@ -90,7 +90,7 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
 
 
 def waiting_nodes(run_state: RunState) -> list[str]:
-    """The nodes of a step whose kernels have not answered, without those that a thread runs."""
+    """Return the nodes whose kernels have not answered, except those that a pool thread runs."""
     rows = list(run_state.waiting.values())
     return [row[1][0].name for row in rows if row[3] is None or not row[3].is_taken]
 
@@ -98,14 +98,14 @@ def waiting_nodes(run_state: RunState) -> list[str]:
 def explain_progress(
     run_state: RunState, nodes: Sequence[RunningNode] | None = None
 ) -> Standstill | None:
-    """Describes a running step: its loops, and the nodes that run.
+    """Describe a running step: its loops, and the nodes that run.
 
     Args:
       run_state: the step.
-      nodes: what runs; None to look at the threads.
+      nodes: the running nodes; None: read them from the threads' stacks.
 
     Returns:
-      None where no node runs and there is no loop to tell about.
+      None if no node runs and there is no loop to report.
     """
     findings = [
         Finding(
@@ -123,7 +123,7 @@ def explain_progress(
 
 
 def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
-    """Explains what each of several steps does."""
+    """Explain what each of several steps does."""
     findings = []
     for run_state in run_states:
         found = explain_standstill(run_state)
@@ -137,7 +137,7 @@ def explain_steps(run_states: Sequence[RunState]) -> Standstill | None:
 
 
 def explained(run_state: RunState, error: BaseException) -> BaseException:
-    """The error that a step ends with, saying where the step was when it was ended from outside."""
+    """Return the error of a step that was ended from outside, with where the step was."""
     is_end = isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill")
     is_late = (
         isinstance(error, errors.DeadlineExceededError)
@@ -148,7 +148,7 @@ def explained(run_state: RunState, error: BaseException) -> BaseException:
 
 
 def say_what_runs(run_state: RunState, error: errors.OpError) -> None:
-    """Notes in the error that a step is about to be ended with what runs at that moment."""
+    """Add to the error with which a step is about to end a note on what runs at that moment."""
     try:
         error.standstill = explain_progress(run_state)
     except Exception:
@@ -156,7 +156,7 @@ def say_what_runs(run_state: RunState, error: errors.OpError) -> None:
 
 
 def with_account(error: BaseException, found: Standstill | None) -> BaseException:
-    """The error of a step that was ended from outside, with where the step was.
+    """Return the error of a step that was ended from outside, with where the step was.
 
     A time-out becomes another error with a longer message; an interrupt gains a note.
     """
@@ -175,18 +175,18 @@ def with_account(error: BaseException, found: Standstill | None) -> BaseExceptio
 def _explain_end(run_state: RunState, error: BaseException) -> Standstill | None:
     try:
         found = explain_standstill(run_state) or getattr(error, "standstill", None)
-        if found is None and not run_state.depth:  # else the caller knows more
+        if found is None and not run_state.depth:  # else the caller's error has more information
             node = interrupted_node(run_state, error)
             found = explain_progress(run_state, () if node is None else (node,))
         return found
     except Exception:
-        # What happened to the step matters more than the words about it.
+        # A failure of the explanation must not hide the error of the step.
         _log.debug("No account of a step that was ended.", exc_info=True)
         return None
 
 
 def warn_if_final(run_state: RunState) -> bool:
-    """Logs a line if a step stands still and cannot continue; returns whether it did."""
+    """Log a line if a step stands still and cannot continue; return whether it did."""
     found = explain_standstill(run_state)
     if found is None or not found.is_final:
         return False
@@ -197,7 +197,7 @@ def warn_if_final(run_state: RunState) -> bool:
 
 
 def explain_node(executors: Sequence[PartitionInStep], name: str) -> Standstill:
-    """Why a node of a step has not run yet, or that it has, in each iteration that lives."""
+    """Explain for each live iteration why a node has not run yet, or state that it has."""
     step = StepProgress(executors)
     found = [(executor, item) for executor in executors for item in _items_named(executor, name)]
     if not found:
@@ -232,7 +232,7 @@ def _items_named(executor: PartitionInStep, name: str) -> list[NodeItem]:
 def _state_of(
     step: StepProgress, executor: PartitionInStep, item: NodeItem, iteration: IterationState
 ) -> Finding:
-    """One node in one iteration."""
+    """Return the state of one node in one iteration."""
     where = _where(iteration)
     for other, place, _ in list(executor.propagator.ready):
         if other is item and place is iteration:
@@ -275,7 +275,7 @@ def _describe(
     args: Sequence[Any],
     where: str,
 ) -> tuple[Finding, bool]:
-    """Returns the node's finding, and whether nothing can unblock the node."""
+    """Return the node's finding, and whether nothing can unblock the node."""
     kernel = item.kernel
     assert kernel is not None
     node, is_final = item.name, False
@@ -303,7 +303,7 @@ def _in_pool(item: NodeItem, where: str, work: HandedOverKernel) -> Finding:
 
 
 def _where(iteration: IterationState, call: JoinedCall | None = None) -> str:
-    """The iteration of a node inside a loop, and the call that it belongs to."""
+    """Name the iteration of a node inside a loop, and the call that it belongs to."""
     places: list[object] = [] if call is None else [call]
     if iteration.frame.parent is not None:
         places.insert(0, f"iteration {iteration.number} of frame '{iteration.frame.info.name}'")
@@ -313,7 +313,7 @@ def _where(iteration: IterationState, call: JoinedCall | None = None) -> str:
 def _sender(
     step: StepProgress, receiver: NodeItem, iteration: IterationState, tensor: str
 ) -> tuple[list[Finding], bool]:
-    """Explains which node would send a tensor, and why it has not."""
+    """Explain which node would send a tensor, and why it has not sent it."""
     sender = step.sender_of(receiver)
     if sender is None:
         return [Finding("no node of this step sends it")], True
@@ -328,7 +328,7 @@ def _sender(
     blocked_by, stopped = step.blockers(sender, position)
     if blocked_by:
         names = " and ".join(f"'{blocker.name}'" for blocker in blocked_by[:_MOST_PARTNERS])
-        # Whether those can be helped is told with them.
+        # The findings of the ready nodes before it tell whether they can be unblocked.
         return [Finding(f"that comes after {names}")], True
     if stopped is None or not step.missing_inputs(*stopped):
         return [Finding(f"'{sender.name}' sent it under another key")], False
@@ -347,7 +347,7 @@ def _missing_inputs(step: StepProgress, item: NodeItem, iteration: IterationStat
 def _resource_text(
     step: StepProgress, executor: PartitionInStep, item: NodeItem, args: Sequence[Any]
 ) -> tuple[str, list[Finding], bool]:
-    """Returns (what the op is blocked on, nodes that could unblock it, whether none can)."""
+    """Return (what the op is blocked on, nodes that could unblock it, whether none can)."""
     row = next((row for row in _PARTNERS if item.op in ops_with(row[0])), None)
     resource = _find_resource(executor, item, args)
     state_text = getattr(resource, "state_text", None)
@@ -363,7 +363,7 @@ def _resource_text(
     graph = getattr(executor.step.function_library, "session_graph", None)
     node = None if graph is None else graph.find_node(item.name)
     handles = {} if node is None else _handles(node)
-    # The user knows the queue by the name of its op.
+    # Name a queue by the node that made it, which is the name that the user knows.
     name = next(iter(handles.values()), getattr(resource, "name", ""))
     text = f"{wanted} of "
     if callable(state_text):
@@ -410,7 +410,7 @@ def _find_resource(executor: PartitionInStep, item: NodeItem, args: Sequence[Any
 def _partners(
     graph: Graph, waiting: Node, handles: dict[Any, str], trait: Trait
 ) -> list[Node] | None:
-    """The ops of a session's graph that work on the same resource; None where that is not known."""
+    """Return the ops of a session's graph on the same resource; None if that is not known."""
     found = [
         node
         for node in graph.op_nodes()
@@ -422,7 +422,7 @@ def _partners(
 
 
 def _is_in_function(graph: Graph, trait: Trait) -> bool:
-    """Whether a function of the library has such an op, on a resource that is its caller's."""
+    """Return whether a function of the library has such an op, on a resource of its caller."""
     definitions = [] if graph.library is None else map(graph.library.find, graph.library.names())
     return any(
         has_trait(node_def.op, trait)
@@ -433,7 +433,7 @@ def _is_in_function(graph: Graph, trait: Trait) -> bool:
 
 
 def _handles(node: Node) -> dict[tuple[str, str, str], str]:
-    """The resources that a node's inputs stand for, (op, container, name), and their nodes."""
+    """Return the resources of a node's inputs, (op, container, name), with their nodes."""
     found = {}
     for edge in itertools.islice(node.in_edges, 8):
         source: Node = edge.src
@@ -454,7 +454,7 @@ def _handles(node: Node) -> dict[tuple[str, str, str], str]:
 
 
 def _held_back(root: FrameState) -> list[Finding]:
-    """Loops that may not begin an iteration before an older one ends."""
+    """Report loops that may not begin an iteration before an older one ends."""
     return [
         Finding(
             f"frame '{frame.info.name}' holds back iteration {frame.iteration_count + 1}: "
@@ -470,12 +470,12 @@ def _held_back(root: FrameState) -> list[Finding]:
 
 
 def absent_value(executors: Sequence[PartitionInStep], position: int, name: str) -> errors.OpError:
-    """The error of a step that ended without a value for one of its results.
+    """Return the error of a step that ended without a value for one of its results.
 
     Args:
       executors: the partitions, as the step left them.
-      position: of the result among those of the call frame.
-      name: what the result is called.
+      position: the position of the result in the call frame.
+      name: the name of the result.
     """
     is_dead, finding = True, None
     try:
@@ -486,7 +486,7 @@ def absent_value(executors: Sequence[PartitionInStep], position: int, name: str)
 
 
 def dead_value(position: int, name: str, finding: Finding | None) -> errors.OpError:
-    """The same where the result is known to be dead, and why."""
+    """Return the error of a step that has a dead result, and why it is dead."""
     return _absent(position, name, True, finding)
 
 
@@ -502,7 +502,7 @@ def _absent(position: int, name: str, is_dead: bool, finding: Finding | None) ->
 
 
 def _reason_of_absence(step: StepProgress, position: int) -> tuple[bool, Finding | None]:
-    """Returns whether a result is dead (else it was never computed), and the node to blame."""
+    """Return whether a result is dead (else it was never computed), and the node responsible."""
     place = step.result(position)
     if place is None:
         return True, None

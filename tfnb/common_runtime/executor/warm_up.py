@@ -1,7 +1,8 @@
 """What the steps of a partition leave for later steps: emitted functions, checks, counts of runs.
 
 A partition's tables (``immutable_executor_state.py``) never change; its :class:`WarmUp` beside them
-does.  Threads share it without a lock: if two write the same function, one of the two is kept.
+does. Threads share it without a lock: if two threads write the same function, one of the two
+results is kept.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class LoweredFunction(Protocol):
 
 @dataclass(slots=True, eq=False)
 class WarmUp:
-    """What has warmed up for one partition.
+    """The state that steps of one partition leave for later steps.
 
     Attributes:
       is_checked: whether a step has run in which every kernel returned the types its op declares.

@@ -1,7 +1,7 @@
 """Optimizations of a function's body: by the op that calls it and by its ``config_proto``.
 
-The switches of a session do not reach into the bodies of ``PartitionedCall``: there, as in
-TensorFlow, the node's own ``config_proto`` says what Grappler does, and by default it simplifies.
+The options of a session do not apply to the bodies of ``PartitionedCall``: there, as in TensorFlow,
+the node's own ``config_proto`` configures Grappler, which by default simplifies the body.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class BodyOptions:
     """The optimizations that may be applied to a body.
 
     Attributes:
-      is_multi_device: whether conditionals in it are lowered to Switch and Merge, and its nodes
-        are placed on the devices they ask for.
+      is_multi_device: whether conditionals in it are lowered to Switch and Merge, and its nodes are
+        placed on the devices that they request.
       inlines: whether calls in it are replaced by the bodies of the called functions.
-      simplifies: whether redundant nodes, which only join others, are removed.
+      simplifies: whether redundant nodes, which only connect others, are removed.
       min_graph_nodes: a body with fewer nodes, arguments and results included, is not optimized.
     """
 

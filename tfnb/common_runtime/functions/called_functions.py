@@ -1,8 +1,8 @@
-"""Finds the functions a node calls and checks their types.
+"""Finds the functions that a node calls and checks their types.
 
-TensorFlow looks at different times: at calls that it would inline and at branches that it would
-lower when a graph is extended, at a dataset's functions when its kernel is made, at all others when
-the node runs, though not only at the branch that is taken.
+As in TensorFlow, the time of the check depends on the call.  Calls that would be inlined and
+branches that would be lowered are checked when a graph is extended, a dataset's functions when its
+kernel is made.  All others are checked when the node runs, including branches that are not taken.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _UNKNOWN = "Failed to find function \"{}\" in function library, which node '{}' 
 def called_functions(
     op: str, attrs: Mapping[str, Any]
 ) -> list[tuple[NameAttrList, Sequence[DType], Sequence[DType] | None]]:
-    """The functions, the types of the arguments, and of the results, None where one is enough."""
+    """Return the functions that a node calls, with the types of their arguments and results.
+
+    The results' types are None where the functions' own are not checked.
+    """
     if op in PARTITIONED_CALLS:
         return [(attrs["f"], attrs["Tin"], attrs["Tout"])]
     if op in IF:
@@ -50,7 +53,7 @@ def called_functions(
 def types_of(
     function: NameAttrList, library: FunctionLibraryDefinition | None
 ) -> tuple[list[DType], list[DType]] | None:
-    """The base types of a function's arguments and results; None where attributes are missing.
+    """Return the base types of a function's arguments and results; None if attributes are missing.
 
     Raises:
       NotFoundError: the function does not exist.
@@ -67,7 +70,7 @@ def types_of(
 
 
 def check_calls(node: Node, library: FunctionLibraryDefinition | None) -> None:
-    """Refuses a call to be inlined, or branches to be lowered, of what there is not.
+    """Reject a call to be inlined, or branches to be lowered, of unknown or unfitting functions.
 
     Raises:
       InvalidArgumentError: the function does not exist, or branches take other types.
@@ -95,7 +98,7 @@ def check_calls(node: Node, library: FunctionLibraryDefinition | None) -> None:
 
 
 def without_kernel(graph: Graph) -> Node | None:
-    """The first node whose op has no kernel for any device."""
+    """Return the first node whose op has no kernel for any device."""
     for node in graph.op_nodes():
         definition = node.op_definition
         if definition and not any(definition.has_kernel(d, node.attrs) for d in ("CPU", "GPU")):
@@ -104,7 +107,7 @@ def without_kernel(graph: Graph) -> Node | None:
 
 
 def check_dataset(op: str, attrs: Mapping[str, Any], knows: Callable[[str], bool]) -> None:
-    """Refuses the kernel of a dataset whose function is unknown, or whose order no word means.
+    """Reject a dataset whose function is unknown, or whose determinism policy is invalid.
 
     Raises:
       FailedPreconditionError: the function does not exist.
@@ -136,9 +139,9 @@ def checked_calls(
     find_library: Callable[[], FunctionLibraryDefinition | None],
     calls: Any,
 ) -> Any:
-    """Returns a kernel's calls; of one whose functions do not fit, calls that say so.
+    """Return a kernel's calls; if a function does not fit, calls that raise the error.
 
-    Those of a While are refused after the body has given other types than it takes.
+    Errors in the results of a While are raised after its body has run.
     """
     before: dict[str, str] = {}
     after: dict[str, tuple[Any, str]] = {}
@@ -172,7 +175,7 @@ def checked_calls(
 def _looking_again(op: str, attrs: Mapping[str, Any], find_library: Any, calls: Any) -> Any:
     def look(ctx: OpKernelContext, *args: Any) -> Any:
         for function, _, _ in called_functions(op, attrs):
-            types_of(function, find_library())  # a missing one may have come meanwhile
+            types_of(function, find_library())  # it may have been added meanwhile
         return (yield from calls(ctx, *args))
 
     return look

@@ -1,8 +1,9 @@
 """A running function call: either immediate, or joined to the step of its caller.
 
 A body in which nothing can wait runs at once, inside the kernel of the calling node
-(:func:`call_now`).  Any other *joins*: its executors answer into the caller's inbox and the thread
-that drives the caller's step drives them too, so that a waiting body does not block the step.
+(:func:`call_now`).  The call of any other body *joins* the step: its executors answer into the
+caller's inbox and the thread that drives the caller's step drives them too, so that a waiting body
+does not block the step.
 
 State of a :class:`PendingCall`: ``executors`` and ``run_state`` of the call; ``done`` receives its
 results.  The call is over when no executor has a node to run and none of its kernels is pending.
@@ -93,7 +94,7 @@ class PendingCall:
         """Begin the call; ``done`` receives the results, in the thread that drives the step.
 
         Raises:
-          InvalidArgumentError: the number of arguments is wrong, or calls go too deep.
+          InvalidArgumentError: the number of arguments is wrong, or calls are nested too deeply.
         """
         caller = _caller(function, ctx, args)
         self.function = function
@@ -101,7 +102,7 @@ class PendingCall:
         self.caller = caller
         self._done = done
         self._is_over = False
-        # A tensor sent outside may be for the body, unless the body has such names of its own.
+        # A tensor sent outside may be for the body, unless the body has its own sends and receives.
         shared = caller.rendezvous if function.shares_rendezvous else None
         frame = CallFrame(args, function.num_retvals)
         self.run_state = caller.nested(frame, self, shared)
@@ -172,8 +173,8 @@ def call_now(
     If something in it waits, the calling thread waits too, and the rest of the step stands still.
 
     Raises:
-      InvalidArgumentError: the number of arguments is wrong, a result is dead, or calls go too
-        deep.
+      InvalidArgumentError: the number of arguments is wrong, a result is dead, or calls are nested
+        too deeply.
       OpError: the body failed.
     """
     caller = _caller(function, ctx, args)
@@ -293,7 +294,7 @@ def converse_now(
     except StopIteration as end:
         return end.value
     finally:
-        calls.close()  # after an interrupt, release what the generator holds
+        calls.close()  # after an interrupt, free the generator's objects
 
 
 class Conversation:
@@ -314,7 +315,7 @@ class Conversation:
         self._done = done
 
     def go_on(self, results: Any = None) -> None:
-        """Send the results of the last call, if there was one, and make the next."""
+        """Send the kernel the results of the last call, if there was one; make the next call."""
         ctx, calls = self._ctx, self._calls
         try:
             while True:

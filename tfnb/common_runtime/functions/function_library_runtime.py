@@ -102,7 +102,7 @@ class SessionOfFunctions(WatchedSession, Protocol):
 
     @property
     def graph(self) -> Graph | None:
-        """The full graph the session was given, or None."""
+        """The full graph of the session, or None before the first node."""
 
     @property
     def device_mgr(self) -> DeviceMgr:
@@ -162,7 +162,7 @@ class FunctionLibraryRuntime:
         return graph_to_graph_def(instantiate(self._find(name), attrs, self._library()).graph)
 
     def has_function(self, name: str) -> bool:
-        """Whether the library has a function of that name."""
+        """Return whether the library has a function of that name."""
         library = self._library()
         return library is not None and library.find(name) is not None
 
@@ -266,7 +266,7 @@ class FunctionLibraryRuntime:
     def _bind(self, kernel: OpKernel, functions: Sequence[NameAttrList]) -> OpKernel:
         op = kernel.definition.name
         calls = checked_calls(op, kernel.attrs, self._library, kernel.compute)
-        # A kernel passes the same attribute object for a function each time: the id is the key.
+        # A kernel passes the same attribute object for a function each time; its id is the key.
         found: dict[tuple[str, int], tuple[InstantiatedFunction, Any]] = {}
 
         def find(ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
@@ -275,7 +275,7 @@ class FunctionLibraryRuntime:
             if known is None:
                 if len(found) > _MOST_KNOWN:
                     found.clear()
-                # Keeps the attributes alive, so that their id is not reused.
+                # Keep the attributes alive, so that their id is not reused.
                 known = found[key] = self._find_function(ctx, call), call.attrs
             return known[0]
 

@@ -1,14 +1,15 @@
-"""Puts a function's body in place of the node that calls it.
+"""Replaces a node that calls a function by the function's body.
 
-Corresponds to TensorFlow's ``inline_function_utils.cc``, whose names the new nodes have::
+Corresponds to TensorFlow's ``inline_function_utils.cc``; the new nodes have the same names as
+there::
 
     a -> call -> b     Func/call/input/_0 -> call/<body> -> Func/call/output/_1 -> b
 
-What the call's control edges promised still holds: nodes of the body without inputs wait for
-``Func/call/input_control_node``, which waits for what the call waited for, and what waited for the
-call waits for ``Func/call/output_control_node``.  Effects of the body happen whenever anything of
-the call is wanted: where a result does not depend on an effect, its output node is made to wait for
-it.
+The order given by the call's control edges is kept: nodes of the body without inputs wait for
+``Func/call/input_control_node``, which waits for the control inputs of the call; nodes that waited
+for the call wait for ``Func/call/output_control_node``.  Effects of the body happen whenever any
+result of the call is used: if a result does not depend on an effect, its output node waits for the
+effect.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _UNSEEN = ops_with(Trait.UNSEEN_STATE)
 
 
 def why_not(caller: Node, body: FunctionBody) -> str:
-    """Why a body cannot take the place of a call, or ""."""
+    """Return why a body cannot replace a call, or ""."""
     if _is_set(body.definition.attrs.get("_noinline")) or _is_set(caller.attrs.get("_noinline")):
         return "it is marked _noinline"
     given = [dtype.base_dtype for dtype in caller.input_types]
@@ -55,15 +56,16 @@ def inline_function_body(
     multi_device: bool,
     keep_fetchable: bool,
 ) -> list[Node]:
-    """Replaces ``caller`` by a copy of a function's body.
+    """Replace ``caller`` by a copy of a function's body.
 
     Args:
       graph: the graph of ``caller``.
-      caller: its place is taken.
-      body: the function; :func:`why_not` found nothing against it.
-      multi_device: nodes of the body keep the devices they ask for and the function's control
-        results are what a call is waited for; otherwise all go where the caller was asked to be.
-      keep_fetchable: a node of the caller's name keeps the results (else it only can be run).
+      caller: the node to replace.
+      body: the function, for which :func:`why_not` returned "".
+      multi_device: whether nodes of the body keep the devices that they request, and nodes behind
+        the call wait for the function's control results; otherwise all get the device requested for
+        the caller.
+      keep_fetchable: whether a node of the caller's name has the results; else it can only be run.
 
     Returns:
       The new nodes that came from the body.
@@ -72,7 +74,7 @@ def inline_function_body(
 
 
 class _Inlining:
-    """One call's replacement; ``twin`` maps the body's nodes to their copies."""
+    """The replacement of one call; ``twin`` maps the body's nodes to their copies."""
 
     def __init__(
         self, graph: Graph, caller: Node, body: FunctionBody, multi_device: bool, fetchable: bool
@@ -86,7 +88,7 @@ class _Inlining:
         self.origin = caller.original_names or (caller.name,)
 
     def run(self) -> list[Node]:
-        """Copies the body, joins it to the caller's neighbours and removes the caller."""
+        """Copy the body, connect it to the caller's neighbours and remove the caller."""
         graph, caller, body = self.graph, self.caller, self.body
         before = self._input_control_node()
         inputs = self._input_nodes(before)
@@ -178,7 +180,7 @@ class _Inlining:
         return merged.to_string()
 
     def _prefix_names(self, copy: Node, own: set[str]) -> None:
-        """Frames and colocation groups of the body must not meet those of another call."""
+        """Prefix frames and colocation groups, so that they differ from those of another call."""
         prefix = f"{self.caller.name}/".encode()
         if copy.is_enter:
             copy.set_attr("frame_name", prefix + _bytes(copy.attrs["frame_name"]))
@@ -219,7 +221,7 @@ class _Inlining:
             for node in outputs:
                 add(node, after)
         if not after.in_edges:
-            # Without an input it would not be in the frame, or the branch, of the call.
+            # Without an input, the node would not be in the frame or the branch of the call.
             for node in [before] if before is not None else inputs:
                 add(node, after)
         for node in self._late_effects:
@@ -229,7 +231,7 @@ class _Inlining:
     # -- effects
 
     def _hold_effects(self, outputs: list[Node]) -> None:
-        """Makes results wait for effects that they do not depend on."""
+        """Make results wait for effects that they do not depend on."""
         self._late_effects: list[Node] = []
         effects = [node for node in self.body.graph.op_nodes() if has_effect(node)]
         effects += [node for node in self.body.control_ret_nodes if node not in effects]
@@ -252,7 +254,7 @@ class _Inlining:
                     self.graph.add_control_edge(node, output)
 
     def _held(self, effects: list[Node]) -> dict[Node, Node]:
-        """For each effect a node of the new graph to wait for, live in the call's own frame."""
+        """Map each effect to a node of the new graph to wait for, live in the call's own frame."""
         body = self.body.graph
         flow = None
         if any(node.is_enter for node in body.op_nodes()):
@@ -270,7 +272,7 @@ class _Inlining:
             else:
                 held[effect] = self.twin[effect]
         if uncertain:
-            # Live whichever of them are dead.
+            # A ControlTrigger is live even if some of its inputs are dead.
             trigger = self._new("effects", "ControlTrigger", {}, self.caller.requested_device)
             for node in uncertain:
                 self.graph.add_control_edge(self.twin[node], trigger)
@@ -279,7 +281,7 @@ class _Inlining:
 
 
 def has_effect(node: Node) -> bool:
-    """Whether something outside may see that a node of a body has run."""
+    """Return whether something outside may see that a node of a body has run."""
     if not node.is_stateful or node.is_arg or node.is_retval:
         return False
     if not node.num_inputs and [t.base_dtype for t in node.output_types] == [dtypes.resource]:
@@ -303,7 +305,7 @@ def _ancestors(node: Node) -> set[Node]:
 
 
 def _may_be_dead(graph: Graph) -> set[Node]:
-    """The nodes behind a Switch that no Merge has made live again."""
+    """Return the nodes behind a Switch that no Merge has made live again."""
     dead: set[Node] = set()
     stack = [node for node in graph.op_nodes() if node.is_switch]
     while stack:
@@ -326,7 +328,7 @@ def stand_in(
     after: Node,
     fetchable: bool,
 ) -> Node:
-    """A node with a removed node's name: its outputs can be fetched, and it can be waited for."""
+    """Return a node with a removed node's name, which can be waited for and perhaps fetched."""
     sources = list(outputs)
     types = [src.output_types[output].base_dtype for src, output in sources]
     attrs: dict[str, Any] = {"T": types}

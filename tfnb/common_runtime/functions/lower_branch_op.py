@@ -53,13 +53,13 @@ _IF = _Kind(
 
 
 def rewrite_if_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> list[Node]:
-    """Replaces an If or StatelessIf; returns the calls of its branches."""
+    """Replace an If or StatelessIf; return the calls of its branches."""
     branches = [node.attrs["then_branch"], node.attrs["else_branch"]]
     return _Branching(graph, node, branches, _IF).run(keep_fetchable)
 
 
 def rewrite_case_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> list[Node]:
-    """Replaces a Case or StatelessCase; returns the calls of its branches."""
+    """Replace a Case or StatelessCase; return the calls of its branches."""
     branches = node.attrs["branches"]
     numbers = range(len(branches))
     kind = _Kind(
@@ -99,7 +99,7 @@ class _Branching:
         return self.graph.new_name(f"{self.node.name}/{what}")
 
     def run(self, keep_fetchable: bool) -> list[Node]:
-        """Makes the new nodes and removes the old one."""
+        """Make the new nodes and remove the old one."""
         graph, kind = self.graph, self.kind
         names = [self._new_name(name) for name in kind.calls]
         if self.chooser[0].output_types[self.chooser[1]].base_dtype is not self._chooser_type:

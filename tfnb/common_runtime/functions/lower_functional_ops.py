@@ -329,7 +329,7 @@ class RemoveIdentities:
     name = "remove_identities"
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Remove them from a partition."""
+        """Remove Identity nodes from a partition."""
         if options.graph is None or not inlines_calls(options.config):
             return []
         switches = options.config.graph_options.optimizer_options

@@ -1,14 +1,14 @@
-"""While becomes a frame of Enter, Merge, Switch, NextIteration and Exit.
+"""Lowering of While to a frame of Enter, Merge, Switch, NextIteration and Exit.
 
-Corresponds to TensorFlow's ``lower_while_op.cc``, whose names the new nodes have.  For each loop
-variable of ``loop: While(x)``::
+Corresponds to TensorFlow's ``lower_while_op.cc``; the new nodes have the same names as there.  For
+each loop variable of ``loop: While(x)``::
 
     x -> enter -> merge -> switch -> exit -> consumers
                     ^        `-> body call -> next_iteration -.
                     `-----------------------------------------'
 
-A resource goes in by a constant Enter and past the loop: what comes out is what went in.  The
-condition and the body are calls, which :mod:`lower_functional_ops` inlines next.
+A resource enters by a constant Enter and bypasses the loop: the result is the handle that was
+passed in.  The condition and the body are calls, which :mod:`lower_functional_ops` inlines next.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 def why_not(node: Node) -> str:
-    """Why a loop cannot be lowered, or ""."""
+    """Return why a loop cannot be lowered, or ""."""
     if all(dtype.base_dtype is dtypes.resource for dtype in node.input_types):
         return "it has no variables that change"
     return ""
 
 
 def rewrite_while_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> list[Node]:
-    """Replaces a While or StatelessWhile; returns the calls of its condition and body."""
+    """Replace a While or StatelessWhile; return the calls of its condition and body."""
     return _LowerWhileHelper(graph, node).run(keep_fetchable)
 
 
 class _LowerWhileHelper:
-    """One replacement; lists are by loop variable, with None where a resource has no such node."""
+    """One replacement; lists are by loop variable, with None for a resource without the node."""
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self.graph = graph
@@ -69,7 +69,7 @@ class _LowerWhileHelper:
         return self._add_named(name, function.name, attrs, *inputs, device=device)
 
     def run(self, keep_fetchable: bool) -> list[Node]:
-        """Makes the new nodes and removes the old one."""
+        """Make the new nodes and remove the old one."""
         graph, node = self.graph, self.node
         cond_name, body_name = self._new_name("cond"), self._new_name("body")
         enters = self._enters()

@@ -1,6 +1,6 @@
 """Removes nodes of a function's body that only connect other nodes.
 
-TensorFlow's Grappler does that to the bodies of ``PartitionedCall``, whose nodes cannot be fetched:
+TensorFlow's Grappler simplifies the bodies of ``PartitionedCall``, whose nodes cannot be fetched:
 Identity nodes that pass a tensor on and NoOp nodes between control edges disappear, equal constants
 become one.  The names of arguments and results are those of TensorFlow's component functions.
 """
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def component_function(graph: Graph, lasting: Collection[str], simplifies: bool) -> Graph:
-    """Returns the part of a body on one device, with results named as in TensorFlow.
+    """Return the part of a body on one device, with results named as in TensorFlow.
 
     Args:
-      graph: the body on one device; is used up.
-      lasting: nodes that run although nothing waits for them.
-      simplifies: whether to take nodes out.
+      graph: the body on one device, which is changed.
+      lasting: nodes to keep although nothing waits for them.
+      simplifies: whether to remove redundant nodes.
     """
     if simplifies:
         _simplify(graph, lasting)
@@ -36,7 +36,8 @@ def _simplify(graph: Graph, lasting: Collection[str]) -> None:
     for node in list(graph.op_nodes()):
         if node.op == "Identity":
             _drop_needless_waits(graph, node, through_no_ops=False)
-    # Last ones first, as in TensorFlow: a result that waits for a NoOp outlives what it passes on.
+    # Last ones first, as in TensorFlow: a result that waits for a NoOp outlives the Identity it
+    # reads.
     for node in reversed(list(graph.op_nodes())):
         if node.op == "Identity":
             remove_identity(graph, node)
@@ -60,7 +61,7 @@ def _simplify(graph: Graph, lasting: Collection[str]) -> None:
 
 
 def _drop_needless_waits(graph: Graph, node: Node, *, through_no_ops: bool = True) -> None:
-    """Removes control edges into a node from nodes that its tensor comes after anyway."""
+    """Remove control edges into a node from nodes that already precede its data inputs."""
     waits = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
     if not waits:
         return
@@ -68,7 +69,8 @@ def _drop_needless_waits(graph: Graph, node: Node, *, through_no_ops: bool = Tru
     before = set(stack)
     while stack:
         for edge in stack.pop().in_edges:
-            # Past a Merge not everything has run, past a back edge nothing has yet.
+            # Behind a Merge, not all of its predecessors have run; behind a back edge, none has
+            # yet.
             if edge.src not in before and not edge.dst.is_merge:
                 before.add(edge.src)
                 stack.append(edge.src)
@@ -79,9 +81,10 @@ def _drop_needless_waits(graph: Graph, node: Node, *, through_no_ops: bool = Tru
 
 
 def _is_after(node: Node, before: set[Node], is_result: bool) -> bool:
-    """Returns whether waiting for a node is redundant after the nodes in ``before``.
+    """Return whether waiting for a node is redundant after the nodes in ``before``.
 
-    It is one of them, or a NoOp that only they release; a result need not wait for a variable read.
+    The node is one of them, or a NoOp that waits only for them; a result need not wait for a
+    variable read.
     """
     if node in before or (is_result and node.op == "ReadVariableOp"):
         return True
@@ -91,7 +94,7 @@ def _is_after(node: Node, before: set[Node], is_result: bool) -> bool:
 
 
 def _bypass(graph: Graph, node: Node, *, keep: bool) -> None:
-    """Connects a NoOp's inputs to its outputs directly, unless that takes more edges."""
+    """Connect a NoOp's inputs to its outputs directly, unless that takes more edges."""
     before = [edge.src for edge in node.in_edges if edge.src.is_op]
     after = [edge for edge in node.out_edges if edge.dst.is_op]
     if len(before) * len(after) > len(before) + len(after):
@@ -105,7 +108,7 @@ def _bypass(graph: Graph, node: Node, *, keep: bool) -> None:
 
 
 def _hand_on_waits(graph: Graph, node: Node) -> None:
-    """Lets the consumers of an Identity wait in its place, unless they are results."""
+    """Move the control inputs of an Identity to its consumers, unless they are results."""
     waits = [edge for edge in node.in_edges if edge.is_control and edge.src.is_op]
     after = [edge.dst for edge in node.out_edges if edge.dst.is_op]
     num_inputs = len(waits) + 1
@@ -120,7 +123,7 @@ def _hand_on_waits(graph: Graph, node: Node) -> None:
 
 
 def _repeat_constant(graph: Graph, node: Node) -> None:
-    """Turns an Identity that holds a constant back until something is done into that constant."""
+    """Turn an Identity that delays a constant by control edges into that constant."""
     data = [edge for edge in node.in_edges if not edge.is_control]
     const = data[0].src
     if not const.is_constant or any(edge.src.is_op for edge in const.in_edges):
@@ -133,7 +136,7 @@ def _repeat_constant(graph: Graph, node: Node) -> None:
 
 
 def _join_constants(graph: Graph) -> None:
-    """Merges equal constants without control inputs; the last one stays."""
+    """Merge equal constants without control inputs; the last one stays."""
     last: dict[object, Node] = {}
     for node in reversed(list(graph.op_nodes())):
         if not node.is_constant or any(edge.src.is_op for edge in node.in_edges):
@@ -153,7 +156,7 @@ def _join_constants(graph: Graph) -> None:
 
 
 def _with_names_of_results(graph: Graph) -> Graph:
-    """A copy whose ``_Retval`` nodes have the names of TensorFlow's component functions."""
+    """Return a copy whose ``_Retval`` nodes have the names of TensorFlow's component functions."""
     renamed = graph.empty_like()
     twin = {graph.source: renamed.source, graph.sink: renamed.sink}
     taken = {node.name for node in graph.op_nodes()}

@@ -34,12 +34,13 @@ from tfnb.core import array_module
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Memory that the interpreter itself takes for a node; smaller amounts cannot be told from it.
+# Memory that the interpreter itself may take for a node; smaller amounts are not attributed to the
+# kernel.
 _INTERPRETER_BYTES = 4096
 # Kernels are measured from the step's first tensor of this size on: before it, temporary memory is
 # small, and measuring takes longer than the kernel.
 MEASURED_BYTES = 256 * 1024
-# At most this many nodes are listed per allocator, and no more than hold this share of its bytes.
+# At most this many nodes are listed per allocator, until they account for this share of its bytes.
 _MAX_LISTED = 100
 _MAX_LISTED_SHARE = 0.99
 
@@ -70,7 +71,7 @@ class Buffer:
       allocator: the memory it lies in: ``cpu`` or ``GPU_0_bfc``.
       device: the name of the device whose node made it; "" if it existed before the step.
       node: the name of that node.
-      allocated_ns: when it came out of the node, by ``perf_counter_ns``.
+      allocated_ns: when the node returned it, by ``perf_counter_ns``.
       freed_ns: when it was freed, 0 while it is live.
     """
 
@@ -97,15 +98,15 @@ class Buffer:
 
     @property
     def is_live(self) -> bool:
-        """Whether anything besides the tracker holds it."""
+        """Whether it has references besides the tracker's."""
         if isinstance(self.reference, np.generic):
-            # The two references: this record and getrefcount's argument.
+            # Two references exist always: this record's and getrefcount's argument.
             return getrefcount(self.reference) > 2
         return self.freed_ns == 0
 
 
 class AllocationTracker:
-    """The buffers that came out of one step's nodes.
+    """The buffers that one step's nodes returned.
 
     Attributes:
       peak: (device, allocator) -> the peak of the bytes in the step's own buffers.
@@ -130,7 +131,7 @@ class AllocationTracker:
         if isinstance(owner, np.generic):
             buffer = Buffer(next(_new_id), owner.nbytes, allocator_name(owner))
             buffer.reference = owner
-            if not isinstance(owner, np.bool_):  # the process has only two of them
+            if not isinstance(owner, np.bool_):  # True and False exist once per process
                 self._known[key] = buffer
             return buffer, True
         buffer = Buffer(_allocation_id(owner), owner.nbytes, allocator_name(owner))

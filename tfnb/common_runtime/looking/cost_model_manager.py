@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import step_stats_pb2
 
-# The number of a GPU in a device's name, and in that of the hardware trace of its streams.
+# The number of a GPU in the names of a device and of the hardware trace of its streams.
 _GPU = re.compile(r"gpu:(\d+)$", re.IGNORECASE)
 _ALL_STREAMS = re.compile(r"gpu:(\d+)/stream:all$", re.IGNORECASE)
 
@@ -29,11 +29,11 @@ class CostModelManager:
 
     @property
     def lock(self) -> threading.RLock:
-        """Guards the models while they are written."""
+        """The lock that guards the models while they are written."""
         return self._lock
 
     def find_or_create(self, graph: Graph) -> CostModel:
-        """The cost model of a graph."""
+        """Return the cost model of a graph."""
         with self._lock:
             found = self._models.get(id(graph))
             if found is None:
@@ -41,18 +41,18 @@ class CostModelManager:
             return found
 
     def export(self) -> dict[Graph, CostModel]:
-        """Graph -> cost model, for every graph that was measured."""
+        """Return graph -> cost model, for every graph that was measured."""
         with self._lock:
             return {model.graph: model for model in self._models.values()}
 
     def build(self, step_stats: step_stats_pb2.StepStats, graphs: Mapping[str, Graph]) -> None:
-        """Adds what a step recorded to the models of the graphs it ran.
+        """Add what a step recorded to the models of the graphs it ran.
 
-        Where a device also has a hardware trace, under ``.../device:GPU:0/stream:all``, that tells
-        how long a node's kernels took, all together; it names them ``node:kernel``.
+        If a device also has a hardware trace, under ``.../device:GPU:0/stream:all``, a node's time
+        is the sum of its kernels in that trace, where they are named ``node:kernel``.
 
         Args:
-          step_stats: what was recorded, by device.
+          step_stats: the records of the step, by device.
           graphs: device name -> partition graph.
         """
         kernel_times: dict[str, dict[str, int]] = {}
@@ -79,7 +79,7 @@ class CostModelManager:
                         _add_node_stats(model, node, stats, time_us)
 
     def add_to_cost_graph_def(self, graph: Graph, cost_graph: step_stats_pb2.CostGraphDef) -> None:
-        """Appends a graph's nodes, source and sink among them, with what is known of their cost."""
+        """Append a graph's nodes, source and sink included, with the known costs."""
         with self._lock:
             model = self.find_or_create(graph)
             first = len(cost_graph.node)
@@ -90,7 +90,7 @@ class CostModelManager:
 
 
 def _time_by_node(node_stats: Iterable[step_stats_pb2.NodeExecStats]) -> dict[str, int]:
-    """Node -> microseconds of all its kernels."""
+    """Return node -> microseconds of all its kernels."""
     times: dict[str, int] = {}
     for stats in node_stats:
         name = stats.node_name.partition(":")[0]

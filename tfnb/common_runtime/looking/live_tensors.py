@@ -32,7 +32,7 @@ type_of_held = tuple[Any, Any]
 def largest_live(error: BaseException) -> str:
     """Describe the largest tensors made and still held by a step; "" if there are none."""
     found: dict[int, tuple[int, str]] = {}
-    given: set[int] = set()  # from outside
+    given: set[int] = set()  # not made by the step's ops, or constants
     for item, value in _held(error):
         base = getattr(value, "base", None)
         while base is not None and isinstance(base, type(value)):

@@ -1,9 +1,9 @@
-"""What lies inside a step that stands still: frames, iterations, counts and the values in slots.
+"""The contents of a step that is stopped: frames, iterations, counts and the values in slots.
 
-A :class:`StepInspector` reads the executors of one step while the thread that drives them is held
-up by a debugger; nothing here takes a lock or changes what it reads, except :meth:`replace`, which
-puts another value into slots that still hold one.  What it gives are plain records, good for a
-table, a picture or a test, that keep nothing of the step alive but the values they name.
+A :class:`StepInspector` reads the executors of one step while a debugger holds the thread that
+drives them.  It takes no lock and changes nothing, except in :meth:`replace`, which puts another
+value into slots that still hold one.  It returns plain records for a table, a picture or a test;
+they keep nothing of the step alive except the values in them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class NodeState(enum.StrEnum):
-    """What a node of an iteration is doing."""
+    """The state of a node in an iteration."""
 
     UNREADY = "not ready"
     READY = "ready"
@@ -47,7 +47,7 @@ class NodeState(enum.StrEnum):
 
 
 class EntryState(enum.StrEnum):
-    """What became of the value of one input."""
+    """The state of the value of one input."""
 
     MISSING = "missing"
     VALUE = "value"
@@ -60,10 +60,11 @@ class Entry:
     """One input of a node in one iteration.
 
     Attributes:
-      tensor: the name of the tensor that arrives here, like ``x:0``.
-      state: whether its value has come.
-      value: the value while it lies here, else None.
-      is_ref: whether it is a reference to a variable's buffer; then ``value`` is what that holds.
+      tensor: the name of the tensor of this input, like ``x:0``.
+      state: whether its value has arrived.
+      value: the value while it is in the slot, else None.
+      is_ref: whether it is a reference to a variable's buffer; then ``value`` is the buffer's
+        content.
     """
 
     tensor: str
@@ -77,13 +78,13 @@ class NodeView:
     """One node in one iteration.
 
     Attributes:
-      name: of the node.
+      name: the name of the node.
       op: its type.
-      state: what it is doing.
-      pending: how many inputs it still waits for, as ``pending_counts.py`` counts them.
-      num_dead: how many came dead.
+      state: its state.
+      pending: its pending count, as in ``pending_counts.py``.
+      num_dead: the number of inputs that arrived dead.
       inputs: its data inputs, in their order.
-      missing: the nodes of which nothing came yet, data and control.
+      missing: its predecessors, data and control, that have delivered nothing yet.
     """
 
     name: str
@@ -97,15 +98,15 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class IterationView:
-    """One iteration that lives.
+    """One live iteration.
 
     Attributes:
       number: 0, 1, 2, ...
-      outstanding_ops: nodes that are ready or run.
-      outstanding_frames: frames that were opened in it and live.
-      num_dead: nodes that are dead in it.
-      num_values: values that lie in its slots.
-      states: how many nodes are in which state.
+      outstanding_ops: number of nodes that are ready or run.
+      outstanding_frames: number of live frames that were opened in it.
+      num_dead: number of nodes that are dead in it.
+      num_values: number of values in its slots.
+      states: the number of nodes in each state.
     """
 
     number: int
@@ -118,21 +119,23 @@ class IterationView:
 
 @dataclass(frozen=True, slots=True)
 class FrameView:
-    """One frame that lives.
+    """One live frame.
 
     Attributes:
       function: the function whose call this is in, "" for the graph itself.
-      partition: its partition's number; ``device`` is that one's.
+      partition: the number of its partition.
+      device: the device of that partition.
       id: its number in the partition; 0 is the root frame.
-      name: of the frame, "" for the root.
-      parent_id: the frame around it, -1 for the root; ``parent_iteration`` is where it was opened.
+      name: the name of the frame, "" for the root.
+      parent_id: the frame around it, -1 for the root.
+      parent_iteration: the iteration of the parent in which it was opened.
       iteration_count: the number of the youngest iteration.
-      parallel_iterations: how many iterations may live at a time.
-      num_pending_inputs: Enters that have not arrived.
+      parallel_iterations: how many iterations may be alive at a time.
+      num_pending_inputs: number of Enters that have not arrived.
       deferred: NextIterations that wait until an older iteration ends.
       dead_exits: Exits that were dead in the youngest iteration.
       invariants: constant Enters, delivered in every iteration.
-      iterations: those that live, oldest first.
+      iterations: the live iterations, oldest first.
     """
 
     function: str
@@ -152,11 +155,11 @@ class FrameView:
 
 
 class StepInspector:
-    """The partitions of one step or call, to be looked at while they stand still.
+    """Reads the partitions of one step or call while they are stopped.
 
     Args:
       executors: all partitions of the step, or of the call of a function.
-      running: the node that is about to run or has just run, which no queue holds.
+      running: the node that is about to run or has just run, which is in no queue.
       function: the function whose call this is, "" for the graph itself.
     """
 
@@ -175,7 +178,7 @@ class StepInspector:
             for executor in executors
             for item, iteration, _ in _queue(executor)
         }
-        # By their counts these have run; they have given nothing yet.
+        # According to their counts these nodes have run, but they have not produced outputs yet.
         self._coming = {item.name for executor in executors for item, _, _ in _queue(executor)} | (
             {running[1][0].name} if running is not None else set()
         )
@@ -188,7 +191,7 @@ class StepInspector:
     # -- frames ------------------------------------------------------------------------------------
 
     def frames(self) -> list[FrameView]:
-        """Every frame that lives, parents before children, partition by partition."""
+        """Return every live frame, parents before children, partition by partition."""
         return [
             self._frame_view(executor, frame)
             for executor in self._executors
@@ -234,18 +237,18 @@ class StepInspector:
     # -- nodes -------------------------------------------------------------------------------------
 
     def nodes(self, partition: int, frame_id: int, number: int) -> list[NodeView]:
-        """The nodes of one iteration; none where it does not live."""
+        """Return the nodes of one iteration; empty if it is not alive."""
         iteration = self._find_iteration(partition, frame_id, number)
         if iteration is None:
             return []
         return [self._node_view(item, iteration) for item in iteration.frame.info.nodes]
 
     def states_around(self, partition: int, frame_id: int, number: int) -> dict[str, NodeState]:
-        """What the nodes are doing, as seen from one iteration of one of a partition's loops.
+        """Return the states of the nodes, as seen from one iteration of one of a partition's loops.
 
-        Of the loops around it that iteration counts in which this one stands, of those inside the
-        youngest.  Nodes of a loop inside that has ended there are left out.  Other partitions are
-        seen from the same iteration; where it does not live there, from the one around it.
+        For the loops around it, the iterations that contain it count; for loops inside it, the
+        youngest iteration.  Nodes of a loop inside that has ended are left out.  Other partitions
+        are seen from the same iteration, or if it is not alive there, from the one around it.
         """
         place = self._find_iteration(partition, frame_id, number)
         if place is None:
@@ -256,7 +259,7 @@ class StepInspector:
         return found
 
     def _states_from(self, executor: ExecutorState, place: IterationState) -> dict[str, NodeState]:
-        """What the nodes of a partition are doing, as seen from one of its iterations."""
+        """Return the states of a partition's nodes, as seen from one of its iterations."""
         seen: dict[int, IterationState] = {}
         around: IterationState | None = place
         while around is not None:
@@ -295,7 +298,7 @@ class StepInspector:
         return None
 
     def state(self, item: NodeItem, iteration: IterationState) -> NodeState:
-        """What a node of an iteration is doing."""
+        """Return the state of a node in an iteration."""
         key = id(item), id(iteration)
         if key == self._running:
             return NodeState.RUNNING
@@ -320,7 +323,7 @@ class StepInspector:
         )
 
     def entries(self, item: NodeItem, iteration: IterationState) -> list[Entry]:
-        """The data inputs of a node in an iteration."""
+        """Return the data inputs of a node in an iteration."""
         missing = self._missing(item, iteration)
         is_started = self.state(item, iteration) in (NodeState.DONE, NodeState.WAITING)
         found = []
@@ -339,7 +342,7 @@ class StepInspector:
         return found
 
     def _missing(self, item: NodeItem, iteration: IterationState) -> list[str]:
-        """The nodes of which nothing has come yet to a node that waits for them."""
+        """Return the predecessors that have delivered nothing yet to a node that is not ready."""
         if self.state(item, iteration) is not NodeState.UNREADY:
             return []
         missing = [before.name for before in self._progress.missing_inputs(item, iteration)]
@@ -351,7 +354,7 @@ class StepInspector:
         return missing
 
     def find(self, name: str) -> Iterator[tuple[NodeItem, IterationState]]:
-        """The places of a node: one for each iteration of its frame that lives."""
+        """Yield each live iteration of a node's frame."""
         for executor in self._executors:
             position = executor.immutable.find_id(name)
             if position < 0:
@@ -365,10 +368,10 @@ class StepInspector:
     # -- values ------------------------------------------------------------------------------------
 
     def values(self, tensor: str) -> list[tuple[str, int, Any]]:
-        """The values of a tensor that lie in the step: frame, iteration, value; each value once.
+        """Return the values of a tensor in the step, (frame, iteration, value), each value once.
 
-        They lie in the slots of nodes that have not run, here or on another device, or on the way
-        to one.
+        They are in the slots of nodes that have not run, here or on another device, or on the way
+        to a node.
         """
         found: list[tuple[str, int, Any]] = []
         for place in self._places(tensor):
@@ -382,13 +385,13 @@ class StepInspector:
     def replace(
         self, tensor: str, value: Any, *, frame: str | None = None, iteration: int | None = None
     ) -> int:
-        """Puts another value wherever a tensor's value lies; returns how many places there were.
+        """Replace a tensor's value wherever it is in the step; return the number of places.
 
         Args:
           tensor: its name, like ``x:0``.
-          value: anything that NumPy makes an array of the tensor's dtype of.
-          frame: only in frames of that name.
-          iteration: only in iterations of that number.
+          value: anything that NumPy converts to an array of the tensor's dtype.
+          frame: replace it only in frames of that name.
+          iteration: replace it only in iterations of that number.
 
         Raises:
           InvalidArgumentError: the tensor is a reference or a resource, or the value has another
@@ -405,7 +408,7 @@ class StepInspector:
         return len(places)
 
     def _places(self, tensor: str) -> Iterator[_StoredValue]:
-        """Where a value of a tensor lies."""
+        """Yield the places of a tensor's value."""
         name, _, output = tensor.rpartition(":")
         if not name:
             name, output = tensor, "0"
@@ -418,7 +421,7 @@ class StepInspector:
     def _places_behind(
         self, executor: PartitionInStep, item: NodeItem, output: str
     ) -> Iterator[_StoredValue]:
-        """Where a value of a node's output lies, also on other devices."""
+        """Yield the places of the value of a node's output, also on other devices."""
         for number, dst, slot in item.data_edges:
             if str(number) != output:
                 continue
@@ -444,7 +447,7 @@ class StepInspector:
         receiving: PartitionInStep,
         receive: NodeItem,
     ) -> Iterator[_StoredValue]:
-        """Where a value lies that was sent and has not been handed to the node that receives it."""
+        """Yield the places of a value that was sent and not yet delivered to the receiving node."""
         (dtype,) = receive.output_types
         run_state = receiving.run_state
         seen = set[str]()
@@ -470,7 +473,7 @@ class StepInspector:
 
 @dataclass(frozen=True, slots=True)
 class _StoredValue:
-    """Where a value lies: in a frame's iteration; ``put`` replaces it."""
+    """A place of a value, in a frame's iteration; ``put`` replaces the value."""
 
     frame: str
     iteration: int
@@ -480,7 +483,7 @@ class _StoredValue:
 
 
 def _counterpart(executor: PartitionInStep, place: IterationState) -> IterationState:
-    """The same iteration of the same frame in a partition, or the next one around it."""
+    """Return the same iteration of the same frame in a partition, or the next one around it."""
     around: IterationState | None = place
     while around is not None:
         for frame in frames_below(executor.propagator.root):
@@ -493,7 +496,7 @@ def _counterpart(executor: PartitionInStep, place: IterationState) -> IterationS
 
 
 def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
-    """The key under which a Send leaves its value in an iteration."""
+    """Return the key with which a Send sends its value in an iteration."""
     assert send.kernel is not None
     attrs: Any = send.kernel.attrs
     return create_key(
@@ -507,7 +510,7 @@ def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
 
 
 def _put(executor: PartitionInStep, iteration: IterationState, slot: int, value: Any) -> None:
-    """Puts another value into a slot, in the memory of the one that lies there."""
+    """Put another value into a slot, in the memory of the present value."""
     if is_device_array(iteration.inputs[slot]):
         value = executor.immutable.device.take(value)
     iteration.inputs[slot] = value
@@ -516,12 +519,12 @@ def _put(executor: PartitionInStep, iteration: IterationState, slot: int, value:
 def _answer(
     inbox: Any, place: int, executor: PartitionInStep, tagged: type_of_tagged_node, value: Any
 ) -> None:
-    """Replaces the answer of a Recv that has not been taken out of the inbox."""
+    """Replace the answer of a Recv that is still in the inbox."""
     inbox[place] = executor, tagged, (value,)
 
 
 def as_value(tensor: str, value: Any, dtype: DType, old: Any) -> Any:
-    """A user's value as the runtime keeps it: an array, or at rank 0 a NumPy scalar.
+    """Convert a user's value to the runtime's form: an array, or at rank 0 a NumPy scalar.
 
     Raises:
       InvalidArgumentError: the old value cannot be replaced, or the new one has another type.
@@ -548,8 +551,8 @@ def as_value(tensor: str, value: Any, dtype: DType, old: Any) -> Any:
 
 
 def _is_alike(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether values may be taken over: no fraction and no sign of the real axis is lost."""
-    if wanted.kind == "V":  # bfloat16 and its kin, of which NumPy knows no kind
+    """Return whether conversion is allowed: it loses no fraction and no imaginary part."""
+    if wanted.kind == "V":  # bfloat16 and similar types, unknown to NumPy
         return found.kind in "fiuV"
     return np.can_cast(found, wanted, "same_kind")
 
@@ -564,5 +567,5 @@ def _as_bytes(array: Any) -> Any:
 
 
 def _queue(executor: ExecutorState) -> list[type_of_tagged_node]:
-    """What is ready; while a debugger drives it, that lies in the propagator's queue only."""
+    """Return the ready nodes; while a debugger drives, they are only in the propagator's queue."""
     return [*executor.propagator.ready, *executor.put_off]

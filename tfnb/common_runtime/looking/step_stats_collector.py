@@ -64,7 +64,7 @@ _LENDING = ops_with(Trait.LENDS)
 class OutputRecord(NamedTuple):
     """The shape and memory of one output tensor.
 
-    ``num_bytes`` is -1 where a value has no size; ``allocated_bytes`` is 0 where the memory is the
+    ``num_bytes`` is -1 if a value has no size; ``allocated_bytes`` is 0 if the memory is the
     caller's.
     """
 
@@ -102,7 +102,7 @@ _NO_MEMORY = StatsRecord(0, 0, 0, 0, 0)
 class StepStatsCollector(StepObserver):
     """Records start and end, outputs and allocations of every live node of one step.
 
-    A node's time is that of its kernel, without the time spent to record its outputs.
+    A node's time is that of its kernel, without the time for recording its outputs.
 
     Attributes:
       records: the executions, in the order in which they ended.
@@ -110,8 +110,8 @@ class StepStatsCollector(StepObserver):
 
     Args:
       device_names: the device of each partition.
-      measures_kernels: whether to measure temporary memory of kernels; slow, so that it begins with
-        the first large tensor.
+      measures_kernels: whether to measure temporary memory of kernels; it is slow, and therefore
+        begins with the first large tensor.
     """
 
     takes_journals = True
@@ -125,7 +125,7 @@ class StepStatsCollector(StepObserver):
         self._memory: dict[tuple[int, int, int], StatsRecord] = {}
         self._ended: dict[tuple[int, int, int], int] = {}
         self._journals: dict[int, Journal] = {}
-        # Added to the clock's readings, gives the time since the epoch.
+        # The time since the epoch at which the clock's reading is 0.
         self.epoch_ns = time.time_ns() - time.perf_counter_ns()
         self.tracker = AllocationTracker()
         self._temporary = TemporaryMemory() if measures_kernels else None
@@ -208,10 +208,10 @@ class StepStatsCollector(StepObserver):
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """A node's kernel is about to run."""
+        """Record that a node's kernel is about to run."""
         if self._is_measuring and self._temporary is not None:
             self._temporary.begin((step_id, partition, node_id))
-        # Read last, so that the time of other observers does not count for the node.
+        # Read last, so that the node's time does not include other observers.
         now = time.perf_counter_ns()
         self._started[step_id, partition, node_id, frame_id, iteration] = now
 
@@ -391,7 +391,7 @@ class OutputRecorder:
 
 
 def _takes_index(merge: NodeItem) -> bool:
-    """Whether any node uses a Merge's ``value_index``."""
+    """Return whether any node uses a Merge's ``value_index``."""
     return any(output == 1 for output, _, _ in merge.data_edges)
 
 
@@ -637,7 +637,7 @@ def _write_outputs(
 
 
 def _label(node: Node) -> str:
-    """The node and its inputs, like ``y = MatMul(x, w)``."""
+    """Return the node and its inputs, like ``y = MatMul(x, w)``."""
     edges = sorted(
         (edge for edge in node.in_edges if not edge.is_control), key=lambda edge: edge.dst_input
     )
@@ -649,7 +649,7 @@ def _label(node: Node) -> str:
 
 
 def _memory_label(record: step_stats_pb2.NodeExecStats) -> str:
-    """The prefix of the label of a node that allocated a tenth of a megabyte or more."""
+    """Return the prefix of the label of a node that allocated a tenth of a megabyte or more."""
     return "".join(
         f"[{memory.allocator_name} {memory.total_bytes / _MEGABYTE:.1f}MB "
         f"{memory.peak_bytes / _MEGABYTE:.1f}MB] "

@@ -1,4 +1,5 @@
 """The fast path: a partition lowered to one Python function.
 
-The reference executor stays the meaning; what is lowered here must give the same values and errors.
+The reference executor defines the meaning; an emitted function must give the same values and
+errors.
 """

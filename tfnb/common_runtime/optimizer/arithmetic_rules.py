@@ -40,12 +40,12 @@ _MAX_ELEMENTS = 1 << 14
 
 
 def rule(*ops: str) -> Callable[[type_of_rule], type_of_rule]:
-    """Registers a rule of the arithmetic optimizer for nodes of these ops."""
+    """Register a rule of the arithmetic optimizer for nodes of these ops."""
     return functools.partial(_register, RULES, ops)
 
 
 def folding_rule(*ops: str) -> Callable[[type_of_rule], type_of_rule]:
-    """Registers a rule of constant folding for nodes of these ops."""
+    """Register a rule of constant folding for nodes of these ops."""
     return functools.partial(_register, FOLDING_RULES, ops)
 
 
@@ -70,11 +70,11 @@ def forward(
 
     Args:
       rewriter: the graph.
-      node: its output equals ``tensor``.
+      node: the node whose output equals ``tensor``.
       tensor: the replacement.
       why: the rule, for the report.
-      controls: nodes that the node waited for through an input it loses.
-      computes: whether the node made a new array, rather than another view of the same one.
+      controls: nodes that the node waited for through an input that it loses.
+      computes: whether the node made a new array, rather than a view of its input.
     """
     dtype = node.output_types[0]
     if computes and _is_inexact(dtype) and not rewriter.lies_in_order(tensor):
@@ -95,14 +95,14 @@ def _is_inexact(dtype: DType) -> bool:
 
 
 def _is_zero_to_subtract(value: Any) -> bool:
-    """Whether every element is +0: x - (+0) equals x for every x, -0 included."""
+    """Return whether every element is +0: x - (+0) equals x for every x, -0 included."""
     if value.dtype.kind == "c":
         return _is_zero_to_subtract(value.real) and _is_zero_to_subtract(value.imag)
     return not value.any() and not (_is_float(value) and np.signbit(value).any())
 
 
 def _is_zero_to_add(value: Any) -> bool:
-    """Whether every element is -0: x + (-0) equals x for every x, +0 included."""
+    """Return whether every element is -0: x + (-0) equals x for every x, +0 included."""
     if value.dtype.kind == "c":
         return _is_zero_to_add(value.real) and _is_zero_to_add(value.imag)
     return not value.any() and (not _is_float(value) or bool(np.signbit(value).all()))
@@ -118,7 +118,7 @@ def _is_one(value: Any) -> bool:
 
 
 def _all_equal(number: Callable[[Any], Any]) -> Callable[[Any], bool]:
-    """Whether an integer or boolean array consists of one number, given by its dtype."""
+    """Return whether an integer or boolean array consists of one number, given by its dtype."""
 
     def check(value: Any) -> bool:
         return value.dtype.kind in "iub" and bool((value == number(value.dtype)).all())
@@ -184,7 +184,7 @@ def neutral_operand(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule(*_ABSORBING)
 def absorbing_operand(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Simplify x * 0 of integers, x and False to a constant, which still waits for x."""
+    """Simplify x * 0 of integers, x and False to a constant that still waits for x."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -202,7 +202,7 @@ def absorbing_operand(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Sub", "BitwiseXor")
 def nothing_of_itself(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Simplify x - x of integers to zero, which still waits for x."""
+    """Simplify x - x of integers to a zero that still waits for x."""
     inputs = rewriter.inputs(node)
     if inputs is None or inputs[0] != inputs[1] or not node.output_types[0].is_integer:
         return None
@@ -236,7 +236,7 @@ def same_operand_twice(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 def _broadens(rewriter: GraphRewriter, shape: tuple[int, ...], other: type_of_tensor) -> bool:
-    """Whether broadcasting with ``shape`` might change the shape of ``other``, or fail."""
+    """Return whether broadcasting with ``shape`` might change the shape of ``other``, or fail."""
     if not shape:
         return False
     dims = rewriter.shapes.shape(other).dim_values
@@ -351,7 +351,7 @@ def opposite_comparison(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 def _surely_fit(rewriter: GraphRewriter, *tensors: type_of_tensor) -> bool:
-    """Whether the tensors broadcast together in every step."""
+    """Return whether the tensors broadcast together in every step."""
     shapes = [rewriter.shapes.shape(tensor) for tensor in tensors]
     dims = [rewriter.shapes.dims(tensor) for tensor in tensors]
     if None in dims:

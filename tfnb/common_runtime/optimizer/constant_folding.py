@@ -2,8 +2,8 @@
 
 Both run on a partition, under the switches of ``OptimizerOptions`` as in TensorFlow: level L1 (the
 default) turns them on, L0 off, ``do_constant_folding`` and ``do_common_subexpression_elimination``
-add them. They leave alone nodes with state, effects, control inputs or references, and nodes
-inside loops. Corresponds to ``constant_folding.cc`` and ``optimizer_cse.cc``.
+turn them on at any level. They do not change nodes with state, effects, control inputs or
+references, or nodes inside loops. Corresponds to ``constant_folding.cc`` and ``optimizer_cse.cc``.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def compute_constant(
                 return None
             found = kernel.compute(*args)
     except Exception:
-        # The step itself has to fail here, with the node's own error.
+        # Not folded: the step itself must fail here, with the node's own error.
         return None
     return tuple(found) if isinstance(found, tuple | list) else (found,)
 
@@ -304,8 +304,8 @@ def join_equal_nodes(
 
 
 def _pure_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
-    """The nodes among them that compute a value of their inputs alone."""
-    # The nodes of a graph share the tuples of their types, and keep them alive meanwhile.
+    """Yield the nodes that compute a value from their inputs alone."""
+    # The nodes of a graph share the tuples of their types, which stay alive during the loop.
     known: dict[tuple[OpDefinition | None, int, int], bool] = {}
     for node in nodes:
         key = (node.op_definition, id(node.input_types), id(node.output_types))

@@ -60,10 +60,10 @@ def _drop_edges_from_constants(rewriter: GraphRewriter) -> list[str]:
 
 
 def _waits_plainly(node: Node) -> bool:
-    """Whether a control edge into the node means "after, and alive only if", and nothing else.
+    """Return whether a control edge into the node means only "after, and alive only if".
 
     A node that loses its last edge inside a frame would run outside of it.  This does not happen
-    here: nodes that are always alive stand outside of all frames, and so do their consumers then.
+    here: nodes that are always alive are outside of all frames, and then their consumers are too.
     """
     return not (node.is_merge or node.is_control_trigger)
 
@@ -88,7 +88,7 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
 
 
 def _only_orders(node: Node) -> bool:
-    """Whether nodes wait for the node, and none takes its outputs."""
+    """Return whether nodes wait for the node, but none reads its outputs."""
     has_any = False
     for edge in node.out_edges:
         if not edge.is_control:
@@ -102,7 +102,7 @@ def _is_idle(node: Node) -> bool:
 
 
 def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:
-    """Replace a NoOp by edges from its control inputs to its consumers, if these are no more."""
+    """Replace a NoOp by edges from its control inputs to its consumers, if that adds no edges."""
     actions = []
     for node in rewriter.nodes_of(_NO_OP):
         if node.name in rewriter.targets:

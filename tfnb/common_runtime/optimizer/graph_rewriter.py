@@ -2,9 +2,9 @@
 
 This module enforces these rules for all optimizers:
 
-* a target node keeps its name and is never removed;
-* consumers of a removed node wait for the nodes that it waited for; a node that could be dead still
-  can be: each output of a Switch has its own liveness, so a control edge never moves onto a Switch;
+* a target node keeps its name and is never removed; * consumers of a removed node wait for the
+nodes that it waited for; a node that could be dead can still be dead: each output of a Switch has
+its own liveness, so a control edge never moves onto a Switch;
 * a tensor never becomes a reference, and no computation moves to another device;
 * floating point sums depend on the memory layout of an array.  A tensor replaces another only if
   both have the same layout (:meth:`GraphRewriter.lies_in_order`).
@@ -69,7 +69,7 @@ class GraphRewriter:
             node for node in graph.op_nodes() if node.name in self.targets or not is_consumed(node)
         ]
 
-    # -- looking ---------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------
 
     def order(self) -> list[Node]:
         """Return the nodes in topological order, ignoring loop back edges."""
@@ -97,7 +97,7 @@ class GraphRewriter:
         self._order = None
 
     def is_there(self, node: Node) -> bool:
-        """Whether the node has not been removed."""
+        """Return whether the node has not been removed."""
         return self.graph.find_node(node.name) is node
 
     def inputs(self, node: Node) -> list[type_of_tensor] | None:
@@ -128,12 +128,12 @@ class GraphRewriter:
         return value if holds else None
 
     def has_one_consumer(self, node: Node) -> bool:
-        """Whether one edge of any kind leaves the node."""
+        """Return whether exactly one edge, of any kind, leaves the node."""
         edges = (edge for edge in node.out_edges if edge.dst.id > SINK_ID)
         return next(edges, None) is not None and next(edges, None) is None
 
     def lies_in_order(self, tensor: type_of_tensor, *, c_order: bool = False) -> bool:
-        """Whether a tensor is certainly contiguous, so that a copy of it has the same layout.
+        """Return whether a tensor is known to be contiguous: a copy of it has the same layout.
 
         Args:
           tensor: the tensor.
@@ -164,7 +164,7 @@ class GraphRewriter:
                 return False
         return True
 
-    # -- changing --------------------------------------------------------------------------------
+    # -- changes --------------------------------------------------------------------------------
 
     def become(
         self,
@@ -238,8 +238,8 @@ class GraphRewriter:
         itself would read it late (see late_reads.py).
 
         Args:
-          node: its output 0 equals ``tensor`` in every step.
-          tensor: what its consumers get.
+          node: the node whose output 0 equals ``tensor`` in every step.
+          tensor: the tensor that its consumers get.
           controls: nodes that the node waited for through an input it no longer has.
 
         Returns:
@@ -288,7 +288,7 @@ class GraphRewriter:
 
 
 def is_consumed(node: Node) -> bool:
-    """Whether another node reads the node's outputs or waits for it."""
+    """Return whether another node reads the node's outputs or waits for it."""
     for edge in node.out_edges:  # noqa: SIM110  # asked for every node of a graph
         if edge.dst.id > SINK_ID:
             return True

@@ -1,8 +1,8 @@
 """Removes the side of a conditional that a constant predicate never takes.
 
-Only outside of loops, and only where all that dies is inside the conditional: what was dead and
-could be noticed (a fetched tensor, a target, a loop that never started) stays as it is.
-Corresponds to the dead branch removal of TensorFlow's ``loop_optimizer.cc``.
+It works only outside of loops, and only if all dead nodes are inside the conditional: where
+deadness is visible outside (a fetched tensor, a target, a loop that never started), nothing is
+changed. Corresponds to the dead branch removal of TensorFlow's ``loop_optimizer.cc``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SWITCH = frozenset(["Switch"])
 
 
 def remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Removes the Switch and Merge nodes of conditionals with a constant predicate."""
+    """Remove the Switch and Merge nodes of conditionals with a constant predicate."""
     switches = [node for node in rewriter.nodes_of(_SWITCH) if _is_decided(rewriter, node)]
     fate = _what_dies(rewriter, switches) if switches else None
     if fate is None:
@@ -41,7 +41,7 @@ def _is_decided(rewriter: GraphRewriter, node: Node) -> bool:
     if node.name in rewriter.targets:
         return False
     inputs = rewriter.inputs(node)
-    # A predicate that waits for nothing stands outside of all frames, and so does its Switch.
+    # A predicate that waits for nothing is outside of all frames, and so is its Switch.
     if inputs is None or inputs[1][0].op != "Const" or control_inputs_of(inputs[1][0]):
         return False
     return not control_inputs_of(node) and not inputs[0][0].is_switch
@@ -54,9 +54,9 @@ def _taken(switch: Node) -> int:
 def _what_dies(
     rewriter: GraphRewriter, switches: list[Node]
 ) -> tuple[list[Node], dict[Node, Edge]] | None:
-    """The nodes that are dead in every step, and the Merges behind them with their live input.
+    """Return the nodes that are dead in every step, and the live inputs of the Merges behind them.
 
-    None if one of the dead can be noticed.
+    Return None if the deadness of one is visible outside the conditionals.
     """
     dead: dict[Node, None] = {}
     dead_edges: set[Edge] = set()
@@ -94,7 +94,7 @@ def _what_dies(
 
 
 def _is_noticed(rewriter: GraphRewriter, node: Node) -> bool:
-    """Returns whether the node's deadness is visible outside the conditional."""
+    """Return whether the node's deadness is visible outside the conditional."""
     return (
         node.name in rewriter.targets
         or node.is_retval
@@ -108,7 +108,7 @@ def _is_noticed(rewriter: GraphRewriter, node: Node) -> bool:
 
 
 def _take_merge_out(rewriter: GraphRewriter, merge: Node, live: Edge) -> str:
-    """The Merge becomes an Identity of its live input; its index is known."""
+    """Replace the Merge by an Identity of its live input; its index is a constant."""
     index = live.dst_input
     readers = [edge for edge in merge.out_edges if edge.src_output == 1]
     graph = rewriter.graph

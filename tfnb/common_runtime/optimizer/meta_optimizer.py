@@ -1,10 +1,10 @@
-"""Runs the whole-graph optimizers that ``RewriterConfig`` asks for, before partitioning.
+"""Runs the whole-graph optimizers that ``RewriterConfig`` requests, before partitioning.
 
 Each optimizer is a function that changes a graph through a :class:`GraphRewriter` and returns one
-line of text per change.  They run in the order of ``rewriter_config.ORDER``, again as long as
-something changes and ``meta_optimizer_iterations`` allows.  None changes a fetched value, to the
-bit, or the error a step ends with, with one exception: a gradient that is not used is not computed,
-so it cannot fail.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
+line of text per change.  They run in the order of ``rewriter_config.ORDER``, and again as long as
+something changes and ``meta_optimizer_iterations`` allows it.  They change neither a bit of a
+fetched value nor the error of a step, with one exception: an unused gradient is not computed, so it
+cannot fail.  Corresponds to TensorFlow's ``meta_optimizer.cc``.
 
 There is no remapper and no layout optimizer: NumPy and CuPy have no fused kernels and no second
 layout to choose.
@@ -42,7 +42,7 @@ PHASE = 1000
 
 
 def simplify_arithmetic(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Applies the rules of the arithmetic optimizer."""
+    """Apply the rules of the arithmetic optimizer."""
     return _apply(RULES, rewriter)
 
 
@@ -84,7 +84,7 @@ OPTIMIZERS: dict[str, type_of_optimizer] = {
     "loop": remove_dead_branches,
     "dependency": clean_dependencies,
 }
-# The dependency optimizer's changes create no new work for these.
+# Changes of the dependency optimizer create no new work for these.
 _BLIND_TO_ORDER = frozenset(["constfold", "shape", "arithmetic"])
 
 

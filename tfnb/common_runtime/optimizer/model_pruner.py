@@ -1,4 +1,4 @@
-"""Takes out nodes that pass their input on, and says what a signature does not need at all.
+"""Removes nodes that only forward their input, and reports the unneeded nodes of a signature.
 
 Corresponds to TensorFlow's ``model_pruner.cc`` and ``debug_stripper.cc``.
 """
@@ -27,10 +27,10 @@ _MAX_NAMED = 20
 
 
 def remove_identities(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Gives the consumers of an Identity its input, where nothing hangs on the node itself.
+    """Give the consumers of an Identity its input, if the Identity itself is not needed.
 
-    It stays where it is a target, waits for others, stands on another device than its input, reads
-    a variable, or says to others which side of a Switch is alive.
+    It is needed if it is a target, waits for others, is on another device than its input, reads a
+    variable, or carries control edges that depend on the live side of a Switch.
     """
     actions = []
     for node in rewriter.nodes_of(_PASSING_ON):
@@ -51,7 +51,7 @@ def remove_identities(rewriter: GraphRewriter, options: OptimizationPassOptions)
 
 
 def strip_debug_ops(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Lets checks and prints do nothing; only on request, as it hides what they would say."""
+    """Disable checks and prints; only on request, because it hides what they would report."""
     actions = []
     for node in rewriter.nodes_of(_SAYING):
         if node.num_outputs:
@@ -66,18 +66,18 @@ def strip_debug_ops(rewriter: GraphRewriter, options: OptimizationPassOptions) -
 
 
 def unneeded_report(full_graph: Graph, graph: Graph, feeds: Iterable[str]) -> list[str]:
-    """What a signature left out of the session's graph, a line each, the first twenty by name.
+    """Return the nodes that a signature left out, one line each; only the first twenty by name.
 
     Args:
       full_graph: the session's graph.
-      graph: what was made of it for one signature.
-      feeds: names of the fed tensors: their placeholders are not missed.
+      graph: the graph made from it for one signature.
+      feeds: names of the fed tensors, whose placeholders are not reported.
     """
     fed = {parse_tensor_name(name)[0] for name in feeds}
     known, kept = full_graph.nodes_by_name, graph.nodes_by_name
     size = len([node for node in graph.op_nodes() if node.name in known])
     unneeded = full_graph.num_op_nodes - size - len([name for name in fed if name not in kept])
-    # Not op_nodes(), which takes a copy of all that there are.
+    # Not op_nodes(), which copies the list of all nodes.
     nodes = itertools.islice(full_graph.nodes, SINK_ID + 1, None)
     missing = (
         f"'{node.name}' ({node.op}) is not needed"

@@ -1,8 +1,8 @@
 """Passes over a graph on its way to the executors, in four groupings.
 
 A pass is a class with a ``name`` and ``run(options) -> list[str]``: it may change the graph, and
-says in one line each what it did, so that it can be shown.  :func:`run_grouping` calls the passes
-of a grouping in the order of their phase numbers.  Corresponds to TensorFlow's
+returns a description of each change, one line each, for display. :func:`run_grouping` calls the
+passes of a grouping in the order of their phase numbers.  Corresponds to TensorFlow's
 ``optimization_registry.h``.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Grouping(enum.IntEnum):
-    """When a pass runs."""
+    """The time at which a pass runs."""
 
     PRE_PLACEMENT = 0
     POST_PLACEMENT = 1
@@ -35,19 +35,21 @@ class Grouping(enum.IntEnum):
 
 @dataclass(slots=True)
 class OptimizationPassOptions:
-    """What a pass works on.
+    """The input of a pass.
 
     Attributes:
-      graph: the graph to change; None where there is nothing yet.
+      graph: the graph to change; None if there is none yet.
       config: the session's configuration, with its switches.
       devices: the session's devices.
       device: the partition's device, after partitioning.
-      library: where a pass may add functions; nodes added to the graph may call them.
-      targets: names of nodes that run for their effect: they stay, under their names.
-      is_partial_run: whether the graph is fed and fetched piece by piece, so that what one fetch
-        needs must not grow.
-      function_name: the function whose body the graph is; "" for what the session itself runs.
-      on_pass: is told what each pass did, with the graph as it is then.
+      library: the library to which a pass may add functions; nodes added to the graph may call
+        them.
+      targets: names of nodes that run for their effects: they keep their names and are never
+        removed.
+      is_partial_run: whether the graph is fed and fetched piece by piece, so that no fetch may come
+        to need more nodes than before.
+      function_name: the function whose body the graph is; "" for the session's own graph.
+      on_pass: called after each pass with its report and the changed graph.
     """
 
     graph: Graph | None
@@ -67,13 +69,13 @@ class OptimizationPass(Protocol):
     name: str
 
     def run(self, options: OptimizationPassOptions) -> list[str]:
-        """Changes ``options.graph``; returns what it did, a line each."""
+        """Change ``options.graph``; return a description of each change, one line each."""
         ...
 
 
 @dataclass(slots=True, frozen=True)
 class PassReport:
-    """What one pass did to one graph."""
+    """The changes that one pass made to one graph."""
 
     grouping: Grouping
     phase: int
@@ -82,7 +84,7 @@ class PassReport:
 
 
 class OptimizationReports(tuple[PassReport, ...]):
-    """What all passes did to one signature, in the order they ran; printed, it is plain text.
+    """The changes of all passes to one signature, in their order; printed, it is plain text.
 
     >>> folding = PassReport(Grouping.POST_PARTITIONING, 10, "constant_folding", ("'x' is gone",))
     >>> print(OptimizationReports([folding]))
@@ -95,7 +97,7 @@ class OptimizationReports(tuple[PassReport, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        """A line for each pass, below it what it did."""
+        """Return a line for each pass, followed by its changes."""
         lines = []
         for report in self:
             grouping = report.grouping.name.lower().replace("_", " ")
@@ -112,14 +114,14 @@ class OptimizationPassRegistry:
         self._passes: dict[Grouping, list[tuple[int, OptimizationPass]]] = {}  # guarded by _lock
 
     def register(self, grouping: Grouping, phase: int, optimization: OptimizationPass) -> None:
-        """Adds a pass; of one phase, the one registered first runs first."""
+        """Add a pass; passes of the same phase run in the order of their registration."""
         with self._lock:
             passes = self._passes.setdefault(grouping, [])
             passes.append((phase, optimization))
             passes.sort(key=lambda entry: entry[0])
 
     def deregister(self, grouping: Grouping, optimization: OptimizationPass) -> None:
-        """Takes a pass off; one that is not there is no error."""
+        """Remove a pass; an unknown pass is no error."""
         with self._lock:
             passes = self._passes.get(grouping, [])
             passes[:] = [entry for entry in passes if entry[1] is not optimization]
@@ -127,7 +129,7 @@ class OptimizationPassRegistry:
     def run_grouping(
         self, grouping: Grouping, options: OptimizationPassOptions
     ) -> list[PassReport]:
-        """Runs the passes of a grouping in order; reports those that did something."""
+        """Run the passes of a grouping in order; return the reports of those with changes."""
         reports = []
         for phase, optimization in list(self._passes.get(grouping, ())):
             actions = optimization.run(options)
@@ -139,7 +141,7 @@ class OptimizationPassRegistry:
         return reports
 
     def listing(self) -> list[tuple[Grouping, int, str]]:
-        """Grouping, phase and name of every pass, in the order they run."""
+        """Return grouping, phase and name of every pass, in the order in which they run."""
         with self._lock:
             return [
                 (grouping, phase, one.name)
@@ -151,7 +153,7 @@ class OptimizationPassRegistry:
 REGISTRY = OptimizationPassRegistry()
 
 
-# What is done to the bodies of functions and is no pass of its own.
+# For transformations of function bodies that are not passes.
 class PassTracer(Protocol):
     """Records the effect of each pass on a graph."""
 

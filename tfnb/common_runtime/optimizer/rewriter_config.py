@@ -1,10 +1,11 @@
 """The optimizers that ``RewriterConfig`` and ``OptimizerOptions`` request, read as TensorFlow does.
 
-The fields of ``RewriterConfig`` are toggles: DEFAULT is on, OFF is off, ON and AGGRESSIVE are on.
+The fields of ``RewriterConfig`` are toggles:  DEFAULT is on, OFF is off, ON and AGGRESSIVE are on.
 ``optimizers`` names the ones to run, in that order, and overrides the toggles; unknown names are
 ignored, as in TensorFlow.  Two things differ: ``OptimizerOptions.opt_level = L0`` turns off every
-optimizer that is not requested by name, so that one switch leaves every node of a graph alone; and
-``loop_optimization`` must be ON, so that a conditional on a constant still shows its dead branch.
+optimizer that is not requested by name, so that one switch keeps every node of a graph unchanged;
+and ``loop_optimization`` must be ON, so that a conditional on a constant still shows its dead
+branch.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loop", ("loop_optimization",)),
     ("dependency", ("dependency_optimization",)),
 )
-# Off unless requested: the first changes what a graph does, the second hides dead branches.
+# Off unless requested: the first changes the behaviour of a graph, the second hides dead branches.
 _OFF_BY_DEFAULT = frozenset(["debug_stripper", "loop_optimization"])
 
 
 def level_is_on(config: config_pb2.ConfigProto) -> bool:
-    """Whether ``OptimizerOptions.opt_level`` is L1, the default, or higher."""
+    """Return whether ``OptimizerOptions.opt_level`` is L1, the default, or higher."""
     return config.graph_options.optimizer_options.opt_level >= config_pb2.OptimizerOptions.L1
 
 
 def is_on(config: config_pb2.ConfigProto, toggle: str) -> bool:
-    """Whether a toggle of ``RewriterConfig`` is on for this session.
+    """Return whether a toggle of ``RewriterConfig`` is on for this session.
 
     >>> config = config_pb2.ConfigProto()
     >>> is_on(config, "constant_folding"), is_on(config, "debug_stripper")
@@ -62,7 +63,7 @@ def is_on(config: config_pb2.ConfigProto, toggle: str) -> bool:
 
 
 def optimizers(config: config_pb2.ConfigProto) -> tuple[str, ...]:
-    """The names of the optimizers to run, in order.
+    """Return the names of the optimizers to run, in order.
 
     >>> config = config_pb2.ConfigProto()
     >>> config.graph_options.rewrite_options.constant_folding = 2
@@ -90,11 +91,11 @@ def _runs(
 
 
 def iterations(config: config_pb2.ConfigProto) -> int:
-    """The maximum number of rounds of all optimizers."""
+    """Return the maximum number of rounds of all optimizers."""
     asked = config.graph_options.rewrite_options.meta_optimizer_iterations
     return int(asked) or DEFAULT_ITERATIONS
 
 
 def min_graph_nodes(config: config_pb2.ConfigProto) -> int:
-    """Graphs with fewer nodes are not optimized; a negative number in the configuration: none."""
+    """Return the size below which graphs are not optimized; negative in the configuration: none."""
     return config.graph_options.rewrite_options.min_graph_nodes or DEFAULT_MIN_GRAPH_NODES

@@ -1,8 +1,8 @@
 """Rules that simplify one node: types, shapes and the order of elements.
 
-As in :mod:`arithmetic_rules` nothing changes an answer.  Where an op could have been refused (a
-reshape that does not fit, a permutation of the wrong length), it goes only if the graph itself says
-that it fits.
+As in :mod:`arithmetic_rules`, no rule changes a result.  An op that could fail (a reshape that does
+not fit, a permutation of the wrong length) is removed only if the graph alone proves that it does
+not fail.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # -- types -----------------------------------------------------------------------------------------
 
-# Values of the first survive in each of the others, to the bit.
+# Each type with the types that represent all of its values exactly.
 _WIDER: dict[str, frozenset[str]] = {
     name: frozenset(wider.split())
     for name, wider in {
@@ -48,7 +48,7 @@ def _fits_into(inner: DType, outer: DType) -> bool:
 
 @rule("Cast")
 def redundant_cast(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A cast to the same type; a cast there and back that lost nothing; two casts in one."""
+    """Remove a cast to the same type or back without loss; merge two casts into one."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -76,7 +76,7 @@ def redundant_cast(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Bitcast")
 def redundant_bitcast(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A bitcast to the same type; two bitcasts between types of one size."""
+    """Remove a bitcast to the same type; merge two bitcasts between types of one size."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -91,7 +91,7 @@ def redundant_bitcast(rewriter: GraphRewriter, node: Node) -> str | None:
     if not first.size == between.size == dtype.size:
         return None
     if first is dtype:
-        # A bitcast lays its bytes in C order.
+        # The result of a bitcast is in C order.
         if not rewriter.lies_in_order(sources[0], c_order=True):
             return None
         return forward(rewriter, node, sources[0], "is the same bytes as", control_inputs_of(inner))
@@ -105,7 +105,7 @@ def redundant_bitcast(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 def _axes_of(value: Any, rank: int) -> list[int] | None:
-    """A constant list of axes, counted from the front; None where it would be refused."""
+    """Return a constant list of axes, counted from the front; None if an op would reject it."""
     if value is None or value.ndim > 1 or value.dtype.kind not in "iu":
         return None
     axes = np.atleast_1d(value).tolist()
@@ -116,7 +116,7 @@ def _axes_of(value: Any, rank: int) -> list[int] | None:
 
 
 def _permutation(rewriter: GraphRewriter, node: Node) -> tuple[type_of_tensor, list[int]] | None:
-    """What a Transpose permutes, and how, where it is known to fit."""
+    """Return the input of a Transpose and its permutation, if it is known to be valid."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -129,7 +129,7 @@ def _permutation(rewriter: GraphRewriter, node: Node) -> tuple[type_of_tensor, l
 
 @rule("Transpose", "ConjugateTranspose")
 def redundant_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A transpose that moves nothing; one that another takes back."""
+    """Remove a transpose that moves nothing, or that undoes another one."""
     found = _permutation(rewriter, node)
     if found is None:
         return None
@@ -158,7 +158,7 @@ def redundant_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Conj")
 def conjugate_of_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Conj of Transpose is ConjugateTranspose."""
+    """Replace Conj of Transpose by ConjugateTranspose."""
     inner = inner_of(rewriter, node, "Transpose")
     if inner is None or not rewriter.has_one_consumer(inner) or inner.name in rewriter.targets:
         return None
@@ -176,7 +176,7 @@ def conjugate_of_transpose(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("ReverseV2")
 def redundant_reverse(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A reversal of no axis; one that another takes back."""
+    """Remove a reversal of no axis, or one that undoes another."""
     inputs = rewriter.inputs(node)
     rank = None if inputs is None else rewriter.shapes.rank(inputs[0])
     if inputs is None or rank is None:
@@ -208,7 +208,7 @@ def redundant_reverse(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("Reshape", "BroadcastTo")
 def reshape_to_the_same(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A tensor that already has the shape."""
+    """Remove a reshape or broadcast to the shape that its input already has."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -223,7 +223,7 @@ def reshape_to_the_same(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @rule("Reshape")
 def reshape_of_reshape(rewriter: GraphRewriter, node: Node) -> str | None:
-    """The shape in between does not matter, where it surely fits."""
+    """Remove the inner one of two reshapes, if it cannot fail."""
     inner = inner_of(rewriter, node, "Reshape", "ExpandDims", "Squeeze")
     inputs, sources = rewriter.inputs(node), None if inner is None else rewriter.inputs(inner)
     if inner is None or inputs is None or sources is None or not _surely_fits(rewriter, inner):
@@ -242,14 +242,14 @@ def reshape_of_reshape(rewriter: GraphRewriter, node: Node) -> str | None:
 
 
 def _surely_fits(rewriter: GraphRewriter, inner: Node) -> bool:
-    """Whether a reshaping node cannot fail."""
+    """Return whether a reshaping node cannot fail."""
     sources = rewriter.inputs(inner)
     assert sources is not None
     if inner.op == "Reshape":
         value = constant_of(sources[1])
         if value is None or value.ndim != 1:
             return False
-        # [-1], [1, -1], [-1, 1, 1]: whatever the tensor is.
+        # [-1], [1, -1], [-1, 1, 1] fit any tensor.
         sizes = value.tolist()
         if sizes.count(-1) == 1 and sizes.count(1) == len(sizes) - 1:
             return True
@@ -264,7 +264,7 @@ def _surely_fits(rewriter: GraphRewriter, inner: Node) -> bool:
 
 
 def _is_shape_for(value: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a constant asks for this shape, in numbers or with a -1 that stands for its part."""
+    """Return whether a constant requests this shape; one size may be -1."""
     if value is None or value.ndim != 1 or value.shape[0] != len(shape):
         return False
     sizes = value.tolist()
@@ -275,7 +275,7 @@ def _is_shape_for(value: Any, shape: tuple[int, ...]) -> bool:
 
 @rule("Squeeze", "ExpandDims")
 def expanded_and_squeezed(rewriter: GraphRewriter, node: Node) -> str | None:
-    """A dimension put in and taken out again, or out and in."""
+    """Remove an ExpandDims and a Squeeze that undo each other, in either order."""
     inner = inner_of(rewriter, node, "ExpandDims" if node.op == "Squeeze" else "Squeeze")
     sources = None if inner is None else rewriter.inputs(inner)
     inputs = rewriter.inputs(node)
@@ -298,7 +298,7 @@ def expanded_and_squeezed(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("Tile", "Pad", "PadV2", "MirrorPad", "Slice")
 def whole_tensor(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Tiled once, padded with nothing, sliced from end to end."""
+    """Remove a tiling by 1, a padding of size 0, or a slice of the whole tensor."""
     inputs = rewriter.inputs(node)
     if inputs is None:
         return None
@@ -335,7 +335,7 @@ def whole_tensor(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("Split")
 def split_in_one(rewriter: GraphRewriter, node: Node) -> str | None:
-    """One part is the whole."""
+    """Replace a Split into one part by its input."""
     inputs = rewriter.inputs(node)
     if inputs is None or node.num_outputs != 1:
         return None
@@ -349,7 +349,7 @@ def split_in_one(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("Sum", "Prod", "Mean", "Max", "Min", "All", "Any")
 def reduction_of_no_axis(rewriter: GraphRewriter, node: Node) -> str | None:
-    """Summed over nothing."""
+    """Remove a reduction over no axis."""
     inputs = rewriter.inputs(node)
     axes = None if inputs is None else constant_of(inputs[1])
     if inputs is None or axes is None or axes.shape != (0,):
@@ -360,7 +360,7 @@ def reduction_of_no_axis(rewriter: GraphRewriter, node: Node) -> str | None:
 
 @folding_rule("EnsureShape")
 def ensured_shape(rewriter: GraphRewriter, node: Node) -> str | None:
-    """The graph itself says that the shape is as it must be."""
+    """Remove an EnsureShape if the graph alone proves that the shape fits."""
     inputs = rewriter.inputs(node)
     dims = None if inputs is None else rewriter.shapes.dims(inputs[0])
     if inputs is None or dims is None:

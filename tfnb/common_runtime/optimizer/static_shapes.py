@@ -2,7 +2,7 @@
 
 Shapes are inferred on request, by the ops' own shape functions, and only from what must hold in
 every step: fed tensors, variables, queues and other inputs from outside have no known shape here,
-whatever they declare.  Corresponds to TensorFlow's ``graph_properties.cc``.
+even if they declare one.  Corresponds to TensorFlow's ``graph_properties.cc``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _RANDOM = ops_with(Trait.DRAWS)
 
 
 class StaticShapes:
-    """Cached shapes of one graph's tensors; the meaning of its nodes must not change meanwhile."""
+    """The cached shapes of one graph's tensors; nodes must not change their meaning meanwhile."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._known: dict[Node, list[TensorShape]] = {}
 
     def shape(self, tensor: type_of_tensor) -> TensorShape:
-        """The static shape of a tensor."""
+        """Return the static shape of a tensor."""
         node, output = tensor
         found = self._known.get(node)
         if found is None:
@@ -49,19 +49,19 @@ class StaticShapes:
         return found[output]
 
     def dims(self, tensor: type_of_tensor) -> tuple[int, ...] | None:
-        """The sizes of a tensor, or None unless all are known."""
+        """Return the sizes of a tensor, or None unless all are known."""
         dims = self.shape(tensor).dim_values
         if dims is None or None in dims:
             return None
         return dims  # type: ignore[return-value]
 
     def rank(self, tensor: type_of_tensor) -> int | None:
-        """The number of a tensor's dimensions, or None."""
+        """Return the number of a tensor's dimensions, or None."""
         dims = self.shape(tensor).dim_values
         return None if dims is None else len(dims)
 
     def forget(self, node: Node) -> None:
-        """Drops the cached shapes of a node that now computes something else."""
+        """Drop the cached shapes of a node that now computes something else."""
         self._known.pop(node, None)
 
     def _infer(self, wanted: Node) -> None:
@@ -148,7 +148,7 @@ class StaticShapes:
 
 
 def inputs_of(node: Node) -> list[type_of_tensor] | None:
-    """The tensors a node takes, or None where one is missing."""
+    """Return the input tensors of a node, or None if one is missing."""
     edges = node.data_in_edges
     if len(edges) != len(node.input_types):
         return None
@@ -156,14 +156,14 @@ def inputs_of(node: Node) -> list[type_of_tensor] | None:
 
 
 def control_inputs_of(node: Node) -> list[Node]:
-    """The nodes a node waits for without taking a tensor, ``_SOURCE`` left out."""
+    """Return the sources of a node's control edges, except ``_SOURCE``."""
     if len(node.in_edges) == len(node.data_in_edges):
         return []
     return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]
 
 
 def constant_of(tensor: type_of_tensor) -> np.ndarray[Any, Any] | None:
-    """The value of a tensor that is the same in every step, or None.
+    """Return the value of a tensor that is the same in every step, or None.
 
     A constant that enters a loop as its invariant is still that constant.
     """

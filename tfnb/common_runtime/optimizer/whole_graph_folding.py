@@ -1,10 +1,10 @@
-"""Computes what is constant before the graph is cut: also behind control edges and in loops.
+"""Folds constants before the graph is cut, also behind control edges and in loops.
 
-The pass of :mod:`constant_folding` leaves a node with a control input alone.  Here its value is
-computed all the same and the constant that takes its place, under its name, waits for whatever the
-node and its constants waited for: it is alive in the same branches and iterations.  Shapes that the
-graph itself knows become constants that still wait for the tensor, so that an error in it is heard.
-Corresponds to TensorFlow's ``optimizers/constant_folding.cc``.
+The pass of :mod:`constant_folding` does not fold a node with a control input.  Here it is folded,
+and the constant that replaces it, under its name, waits for all nodes that the node and its
+constants waited for: it is alive in the same branches and iterations.  Static shapes become
+constants that still wait for the tensor, so that an error in it is still raised.  Corresponds to
+TensorFlow's ``optimizers/constant_folding.cc``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.optimizer.optimization_registry import OptimizationPassOptions
     from tfnb.graph.graph import Node
 
-# A constant may be larger than this, in bytes, only if it is smaller than what it is made from.
+# A larger constant, in bytes, is made only if it is smaller than the constants that it replaces.
 _MAX_BYTES = 100 << 10
 
 _OF_SHAPES = ops_with(Trait.SHAPE_QUERY)
 
 
 def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Lets nodes whose inputs are all constants be constants, one for each output."""
+    """Replace nodes whose inputs are all constants by constants, one for each output."""
     devices = {device.name: device for device in options.devices}
     limit = options.config.graph_options.optimizer_options.max_folded_constant_in_bytes
     actions = []
@@ -70,7 +70,7 @@ def _values(
     kernels: Mapping[str, type_of_kernels],
     limit: int,
 ) -> tuple[tuple[Any, ...], list[Node]] | None:
-    """The outputs of a node with constant inputs and what its constants waited for."""
+    """Return the outputs of a node with constant inputs and the nodes that these waited for."""
     if not node.num_outputs or not node.num_inputs or node.name in rewriter.targets:
         return None
     if node.num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):
@@ -100,7 +100,7 @@ def _values(
 
 
 def materialize_shapes(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
-    """Lets Shape, Size and Rank of a tensor whose shape the graph knows be constants."""
+    """Replace Shape, Size and Rank of a tensor with a static shape by constants."""
     actions = []
     for node in rewriter.nodes_of(_OF_SHAPES):
         inputs = rewriter.inputs(node)

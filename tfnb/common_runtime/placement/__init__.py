@@ -1,1 +1,1 @@
-"""Which node runs on which device."""
+"""The assignment of nodes to devices."""

@@ -1,8 +1,9 @@
-"""What a function's body says about the devices of the resources that go through it.
+"""The devices that a function's body requires of the resources that it takes and returns.
 
-A call that gives resources is looked into before placement: a result that is an argument is the
-same resource, and one that the body makes is where the body says.  Corresponds to TensorFlow's
-``placer_inspection_required_ops_utils.cc`` and ``inspecting_placer.cc``.
+The body of a call with resources is inspected before placement: a result that is an argument is the
+same resource, and a resource that the body makes is on the device that the body requests.
+Corresponds to TensorFlow's ``placer_inspection_required_ops_utils.cc`` and
+``inspecting_placer.cc``.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class GroupsOfBody(Protocol):
         """Add nodes, and join the groups that belong together."""
 
     def root(self, node: Node) -> Member:
-        """Return the member that stands for the node's group."""
+        """Return the member that represents the node's group."""
 
 
 @dataclass(slots=True)
 class ResourceGroup:
-    """Arguments and results of a call that must share a device, and what they demand of it."""
+    """Arguments and results of a call that must share a device, with the group's constraints."""
 
     root: Member
     args: list[int] = field(default_factory=list)
@@ -46,17 +47,17 @@ def inspect_call(
     stack: tuple[str, ...],
     new_groups: Callable[[Graph, tuple[str, ...]], GroupsOfBody],
 ) -> list[ResourceGroup]:
-    """The groups among the resources that a ``PartitionedCall`` takes and gives.
+    """Return the groups among the resources that a ``PartitionedCall`` takes and returns.
 
     Args:
       call: the node.
-      library: where its function is; no groups come of a function that is not there.
-      stack: the functions whose bodies lead here.
-      new_groups: makes the groups of a body, given its graph and the functions that lead there.
+      library: the library with its function; for an unknown function there are no groups.
+      stack: the functions whose bodies contain the call, the outermost first.
+      new_groups: makes the groups of a body, given its graph and the functions around it.
 
     Raises:
-      UnimplementedError: the function calls itself, perhaps through others.
-      InvalidArgumentError: the body's own demands contradict each other.
+      UnimplementedError: the function calls itself, directly or indirectly.
+      InvalidArgumentError: the body's own constraints contradict each other.
     """
     name = call.attrs["f"].name
     definition = None if library is None else library.find(name)

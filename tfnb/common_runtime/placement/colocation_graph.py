@@ -1,10 +1,10 @@
-"""Which nodes must share a device, and where each such group may go.
+"""The groups of nodes that must share a device, and the devices that each group may use.
 
 Corresponds to TensorFlow's colocation_graph.cc.  Nodes are joined into disjoint groups
 
-* by reference and resource edges: both ends see the same variable, so they share its device;
-* by the ``_class`` attribute ``loc:@x``: the node asks to be with ``x`` and with all who ask the
-same.
+* by reference and resource edges: both ends use the same variable, so they share its device;
+* by the ``_class`` attribute ``loc:@x``: the node requests to be with ``x`` and with all nodes that
+  request the same.
 
 Most nodes of most graphs are in no group and have no Member at all: see :mod:`placer`.
 """
@@ -32,11 +32,11 @@ _log = logging.getLogger("tfnb")
 _CLASS = "_class"
 _LOCATION = b"loc:@"
 
-# These forward handles to function bodies, whose nodes are placed where the handle lives.  Where a
-# handle comes out again, the body is looked into: call_inspection.py.
+# These ops forward handles to function bodies, whose nodes are placed where the handle lives. If a
+# call returns a handle, its body is inspected: call_inspection.py.
 _EXEMPT_FROM_RESOURCE_COLOCATION = PARTITIONED_CALLS
 
-# CuPy has no such arrays; on a GPU these values could only be passed through.
+# CuPy has no arrays of these types; a GPU could only forward their values.
 _HOST_ONLY_TYPES = frozenset(
     [
         dtypes.string,
@@ -55,8 +55,8 @@ _HOST_ONLY_TYPES = frozenset(
 class ColocationGraph:
     """The groups of one graph and the devices each may use.
 
-    State: ``_members`` of nodes that are, or were asked to be, in a group; ``_group_roots``: for
-    each name after ``loc:@`` the first node that had it.
+    State: ``_members`` of nodes that are, or were requested to be, in a group; ``_group_roots``:
+    for each name after ``loc:@`` the first node that had it.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ColocationGraph:
         self._allow_soft_placement = allow_soft_placement
         self._log_device_placement = log_device_placement
         self._call_stack = call_stack
-        # Who stands for a resource that comes out of a call; by call and output.
+        # The node that represents a resource that a call returns, by call and output.
         self._anchors: dict[Node, dict[int, Node]] = {}
         self._device_by_name = {device.name: device for device in devices}
         priorities: dict[str, int] = {}
@@ -90,13 +90,13 @@ class ColocationGraph:
             object, tuple[tuple[str, ...], tuple[DType, ...], tuple[DType, ...]]
         ] = {}
         self._accepted_assigned: set[tuple[str, tuple[str, ...]]] = set()
-        # Why a node is where it is, for nodes that a group decided for.
+        # The reason for the device of a node that its group determined.
         self.causes: dict[Node, str] = {}
 
     # -- making groups ---------------------------------------------------------------------------
 
     def add_nodes(self, nodes: Sequence[Node]) -> None:
-        """Joins nodes, and older nodes they refer to, into groups.
+        """Join nodes, and older nodes they refer to, into groups.
 
         Raises:
           InvalidArgumentError: an op has no kernel, a device name is malformed, or nodes that
@@ -119,11 +119,11 @@ class ColocationGraph:
         self._join_classes(nodes)
 
     def is_grouped(self, node: Node) -> bool:
-        """Whether anything but the node itself says where it goes."""
+        """Return whether the node's device depends on anything but the node itself."""
         return node in self._members
 
     def member(self, node: Node) -> Member:
-        """The node's Member, made and checked on first use."""
+        """Return the node's Member, made and checked on first use."""
         found = self._members.get(node)
         if found is None:
             found = self._members[node] = self._new_member(node)
@@ -168,7 +168,7 @@ class ColocationGraph:
         self._accepted_assigned.add((name, supported))
 
     def supported_device_types(self, node: Node) -> tuple[str, ...]:
-        """The device types here that have a kernel for the node, best first."""
+        """Return the available device types that have a kernel for the node, best first."""
         # Nodes share the tuples of their types; an entry keeps these, so their ids stay unique.
         inputs, outputs = node.input_types, node.output_types
         key = (node.op_definition, id(inputs), id(outputs), node.attrs.get("_kernel"))
@@ -215,7 +215,7 @@ class ColocationGraph:
                     self._join_handle_edge(src, node)
 
     def _anchor(self, call: Node, output: int) -> Node:
-        """The node whose device a resource that comes out of a call has to share."""
+        """Return the node that must share its device with a resource that a call returns."""
         anchors = self._anchors.get(call)
         if anchors is None:
             anchors = self._anchors[call] = {}
@@ -246,10 +246,10 @@ class ColocationGraph:
         )
 
     def _limit(self, node: Node, demands: Member) -> None:
-        """Makes a node's group meet what a function's body demands of a resource.
+        """Apply the constraints of a resource in a function's body to a node's group.
 
         Raises:
-          InvalidArgumentError: it cannot.
+          InvalidArgumentError: they contradict the group's own constraints.
         """
         root = self.root(node)
         shared = tuple(one for one in root.device_types if one in demands.device_types)
@@ -281,7 +281,7 @@ class ColocationGraph:
         self.causes.setdefault(src, f"gives its reference or handle to '{dst.name}'")
 
     def _make_compatible(self, src: Node, src_root: Member, dst: Node, dst_root: Member) -> None:
-        """Lets a requested device yield across a handle edge; assigned and resource ones do not."""
+        """Override a conflicting requested device across a handle edge; others must agree."""
         for kind, left, right in (
             ("assigned", src_root.assigned, dst_root.assigned),
             ("resource", src_root.resource, dst_root.resource),
@@ -311,7 +311,7 @@ class ColocationGraph:
         asking = [(node, _class_names(node)) for node in nodes if _CLASS in node.attrs]
         if not asking and not self._group_roots:
             return
-        # A node is in the group of its own name if anybody asks for that name.
+        # A node is in the group of its own name only if another node requests that name.
         named: dict[Node, None] = {}
         for _, names in asking:
             for name in names:
@@ -355,10 +355,10 @@ class ColocationGraph:
                 self.causes.setdefault(one, "others ask to be with it")
 
     def _join(self, x: Node, x_root: Member, y: Node, y_root: Member) -> None:
-        """Makes two groups one; leaves both as they were if that cannot be.
+        """Merge two groups; leave both unchanged if they conflict.
 
         Raises:
-          InvalidArgumentError: their devices clash or no device type supports both.
+          InvalidArgumentError: their devices conflict or no device type supports both.
         """
         if x_root is y_root:
             return
@@ -385,10 +385,10 @@ class ColocationGraph:
         goes.parent = keeps
 
     def root(self, node: Node) -> Member:
-        """The Member that speaks for the node's group."""
+        """Return the Member that represents the node's group."""
         member = self.member(node)
         while member.parent is not member:
-            # Halving the path as we go keeps it short for the next one.
+            # Path halving: it keeps later searches short.
             member.parent = member.parent.parent
             member = member.parent
         return member
@@ -396,10 +396,10 @@ class ColocationGraph:
     # -- choosing devices ------------------------------------------------------------------------
 
     def limit_to_assigned_device(self, node: Node) -> None:
-        """Binds the node's group to the device the node was given.
+        """Limit the node's group to the device that was assigned to the node.
 
         Raises:
-          InternalError: the group is bound to another device already.
+          InternalError: the group is already limited to another device.
         """
         root = self.root(node)
         if root.assigned == node.assigned_device:
@@ -417,10 +417,10 @@ class ColocationGraph:
         root.possible_devices = []
 
     def devices_for_node(self, node: Node) -> list[PlacementDevice]:
-        """The devices the node's group may use, best first.
+        """Return the devices the node's group may use, best first.
 
         Raises:
-          InvalidArgumentError: there are none; says what was asked for and what there is.
+          InvalidArgumentError: there are none; the message lists the request and the devices.
         """
         root = self.root(node)
         if not root.possible_devices:
@@ -445,7 +445,8 @@ class ColocationGraph:
         return found
 
     def _soft_candidates(self, root: Member) -> list[PlacementDevice]:
-        # The same type with another number first, then any type, then away from the variables.
+        # First the same type with another number, then any type, then devices other than the
+        # variables'.
         spec = device_spec.parse_full_name(root.requested)
         assert spec is not None
         preferred = device_spec.parse_full_name(root.soft_device_name(keep_resource=True))
@@ -485,7 +486,7 @@ class ColocationGraph:
         supported.sort(key=preference)
         return supported
 
-    # -- saying what went wrong ------------------------------------------------------------------
+    # -- error messages -------------------------------------------------------------------------
 
     def _no_kernel(self, node: Node) -> errors.OpError:
         attrs = ", ".join(f"{name}={attr_text(value)}" for name, value in node.attrs.items())
@@ -532,7 +533,7 @@ class ColocationGraph:
         return f"Could not satisfy explicit device specification '{asked}'{self.debug_info(root)}"
 
     def debug_info(self, root: Member) -> str:
-        """A group in words: its demands, its ops' device types, its nodes and their wishes."""
+        """Describe a group: its constraints, its ops' device types, its nodes and requests."""
         nodes = [node for node in self._members if self.root(node) is root]
         types = {node.op: " ".join(self.supported_device_types(node)) for node in nodes}
         lines = [
@@ -554,19 +555,19 @@ class ColocationGraph:
 
     @property
     def device_types(self) -> tuple[str, ...]:
-        """The device types here, best first."""
+        """The available device types, best first."""
         return self._device_types
 
 
 def _apart(message: str, names: tuple[str, ...]) -> errors.OpError:
-    """The error of nodes that cannot stand together."""
+    """Return the error for nodes that cannot share a device."""
     error = errors.invalid_argument(message, errors.Mistake.APART)
     error.nodes = names
     return error
 
 
 def _makes_handle(node: Node) -> bool:
-    """Whether a node makes a variable or a handle; others may not override its device."""
+    """Return whether a node makes a variable or a handle; others may not override its device."""
     if node.input_types or len(node.output_types) != 1:
         return False
     dtype = node.output_types[0]

@@ -40,8 +40,8 @@ class Member:
       node: the node this was made for.
       parent: towards the root; a root is its own parent.
       rank: an upper bound of the tree's height.
-      device_types: those for which all nodes of the group have kernels, best first.
-      priorities: device type -> priority of the kernel; empty where all are equal.
+      device_types: the types for which all nodes of the group have kernels, best first.
+      priorities: device type -> priority of the kernel; empty if all are equal.
       assigned: the device that nodes of the group were placed on before.
       resource: the device requested by a node that makes a variable or handle: not overridden.
       requested: the device requested by any node, at least as specific as the other two; soft
@@ -78,7 +78,7 @@ class Member:
         self.possible_devices: list[PlacementDevice] = []
 
     def merge_device_types(self, other: Member, by_device: Mapping[str, int]) -> bool:
-        """Keeps the device types that both groups can use; False, and no change, if none is.
+        """Keep the device types that both groups can use; return False, without change, if none is.
 
         If only one of the groups prefers some kernels, its preference applies to the whole group;
         if both do and disagree, neither counts.
@@ -105,7 +105,7 @@ class Member:
         return True
 
     def merge_device_names(self, other: Member, allow_soft_placement: bool) -> None:
-        """Adds the constraints of another group; nothing changes if the two conflict.
+        """Add the constraints of another group; nothing changes if the two conflict.
 
         Raises:
           InvalidArgumentError: no device fits both.
@@ -117,7 +117,7 @@ class Member:
         self.requested = specialized_name(specialized_name(requested, assigned), resource)
 
     def soft_device_name(self, keep_resource: bool) -> str:
-        """The part of the request that remains when soft placement drops type and number."""
+        """Return the part of the request that remains when soft placement drops type and number."""
         spec = device_spec.parse_full_name(self.requested)
         assert spec is not None
         bound = [device_spec.parse_full_name(self.assigned)]
@@ -130,12 +130,12 @@ class Member:
         return device_spec.runtime_text(spec.parts)
 
 
-# Graphs name the same few devices thousands of times.
+# Cached, because graphs repeat the same few device names thousands of times.
 
 
 @lru_cache(1024)
 def merged_names(target: str, other: str, allow_soft_placement: bool = False) -> str:
-    """The name of the devices that match both names.
+    """Return the name of the devices that match both names.
 
     Raises:
       InvalidArgumentError: the names contradict each other.
@@ -147,7 +147,7 @@ def merged_names(target: str, other: str, allow_soft_placement: bool = False) ->
 
 @lru_cache(1024)
 def specialized_name(name: str, by: str) -> str:
-    """``name``, with every part that ``by`` specifies replaced by that of ``by``."""
+    """Return ``name``, with every part that ``by`` specifies replaced by that of ``by``."""
     if not by or name == by:
         return name
     spec, other = device_spec.parse_full_name(name), device_spec.parse_full_name(by)

@@ -2,12 +2,11 @@
 
 Corresponds to TensorFlow's placer.cc.  In order of strength:
 
-1. a device assigned before stays;
-2. nodes that must be together go together (:mod:`colocation_graph`);
-3. the requested device; soft placement may give up its type and number where there is none;
-4. a node that reads only the shape of its input stays with its input;
-5. a node without inputs and with one output follows its consumers, if they share a device;
-6. the first device of the type with the highest priority that has a kernel.
+1. a device assigned before stays; 2. nodes that must be together go together
+(:mod:`colocation_graph`); 3. the requested device; soft placement may drop its type and number if
+no device has them; 4. a node that reads only the shape of its input stays with its input; 5. a node
+without inputs and with one output follows its consumers, if they share a device; 6. the first
+device of the type with the highest priority that has a kernel.
 
 Each decision is stored with its reason.  The decision for a node outside of all colocation groups
 is cached by (op, dtypes, requested device), so that the second ``MatMul`` costs a lookup.
@@ -41,7 +40,7 @@ class PlacementReason:
       requested: the device requested by the user, "" for none.
       allowed: the device types that have a kernel for the node, best first.
       chosen: the device.
-      why: the rule that decided, in words that complete "because it ...".
+      why: the rule that decided, as text that completes "because it ...".
     """
 
     requested: str
@@ -83,7 +82,7 @@ class Placer:
         self._log_device_placement = log_device_placement
         self._groups = self._new_groups()
         self._known_devices: dict[object, list[PlacementDevice]] = {}
-        # Where nodes in no group and beside no other go, and their types.
+        # The devices of nodes in no group and beside no other node, and their types.
         self._known_places: dict[
             object, tuple[PlacementReason, tuple[DType, ...], tuple[DType, ...]]
         ] = {}
@@ -106,7 +105,8 @@ class Placer:
 
         Raises:
           FailedPreconditionError: there are no devices.
-          InvalidArgumentError: no device fits a node; names the request and the devices.
+          InvalidArgumentError: no device fits a node; the message lists the request and the
+            devices.
           InternalError: a node was assigned to a device that is unknown or cannot run it.
         """
         if not self._devices:
@@ -191,7 +191,7 @@ class Placer:
                 if device.name == beside.assigned_device:
                     chosen, why = device.name, f"{why_beside} '{beside.name}'"
         node.assigned_device = chosen
-        if self._groups.is_grouped(node):  # perhaps since its devices were asked for
+        if self._groups.is_grouped(node):  # perhaps while its devices were determined
             self._groups.limit_to_assigned_device(node)
         self._explain(node, why or self._why(node))
         if key is not None:
@@ -236,7 +236,7 @@ class Placer:
         return "prefers the first device of the best type"
 
     def _explain(self, node: Node, why: str) -> None:
-        # Reason objects are shared: thousands of nodes have a handful of reasons.
+        # Reason objects are shared: thousands of nodes have few different reasons.
         allowed = self._groups.supported_device_types(node)
         key = (node.requested_device, allowed, node.assigned_device, why)
         reason = self._known_reasons.get(key)

@@ -69,18 +69,18 @@ class Callables:
 
     def __init__(self, session: CallableSession) -> None:
         self._session = session
-        self._lock = threading.RLock()  # garbage releases, perhaps inside of it
+        self._lock = threading.RLock()  # a finalizer may release inside of it
         self._handles = itertools.count(0)
         self._num_made = 0  # guarded by self._lock
         self._callables: dict[int, _Callable] = {}  # guarded by self._lock
 
     def make(self, options: config_pb2.CallableOptions) -> int:
-        """Prepares a signature.
+        """Prepare a signature.
 
         Raises:
           InvalidArgumentError: a device that is to hold a tensor is malformed or not there.
-          UnimplementedError: it cannot hold tensors of that type, or fetches are to be left on a
-            device without ``fetch_skip_sync``.
+          UnimplementedError: the device cannot hold tensors of that type, or fetches are to be left
+            on a device without ``fetch_skip_sync``.
           OpError: the graph cannot be pruned, placed or partitioned.
         """
         signature = (tuple(options.feed), tuple(options.fetch), tuple(options.target))
@@ -119,7 +119,7 @@ class Callables:
         return tuple((position, lookup(name)) for position, name in enumerate(names) if name)
 
     def _devices(self, names: Sequence[str], wanted: Mapping[str, str]) -> list[str]:
-        """The device that holds each tensor, "" for the host."""
+        """Return the device that holds each tensor, "" for the host."""
         found = []
         known = {device.name: device for device in self._session.device_mgr.devices}
         for name in names:
@@ -145,7 +145,7 @@ class Callables:
     def run(
         self, handle: int, feed_values: Sequence[Any], run_metadata: config_pb2.RunMetadata | None
     ) -> list[Any]:
-        """Runs a callable.
+        """Run a callable.
 
         Raises:
           InvalidArgumentError: the handle is unknown or released, or the number of feeds is wrong.
@@ -174,10 +174,10 @@ class Callables:
         return results
 
     def release(self, handle: int) -> None:
-        """Forgets a callable.
+        """Forget a callable.
 
         Raises:
-          InvalidArgumentError: there is none by this handle.
+          InvalidArgumentError: the handle is unknown.
         """
         with self._lock:
             if self._callables.pop(handle, None) is None:

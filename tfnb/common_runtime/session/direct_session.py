@@ -91,7 +91,7 @@ _JOIN_S = 1.0
 
 
 class _Asked(NamedTuple):
-    """What is asked of one step beside its results."""
+    """The options of one step, beside its results."""
 
     pool: ThreadPool | None = None
     timeout_ms: int = 0
@@ -112,7 +112,7 @@ class DirectSession(RuntimeSession):
     def __init__(self, options: SessionOptions, device_mgr: DeviceMgr) -> None:
         config = self._config = options.config
         for name in ("_Arg", "_Recv"):
-            # Loads what a step may need: an interrupt in its import would leave a lock behind.
+            # Loads what a step may need: an interrupt during its import would leave a lock held.
             op_registry.find(name)
         settings = session_settings.settings_of(config)
         self._thread_pools = InterOpThreadPools(config) if settings.has_pools else NO_POOLS
@@ -130,10 +130,10 @@ class DirectSession(RuntimeSession):
             session_settings.claim_metadata(config) if settings.has_metadata else None
         )
         self._executors: dict[type_of_signature, ExecutorsAndKeys] = {}
-        self._made: WeakRegistry[Executors] = WeakRegistry()  # whatever they are for
+        self._made: WeakRegistry[Executors] = WeakRegistry()  # for runs, callables and partial runs
         self._kernels: dict[str, OpKernel] = {}  # stateful ones; guarded by self._lock
         self.steps_in_flight: set[RunState] = set()
-        # No pool, no deadline and no measurement unless a run asks for them.
+        # No pool, no deadline and no measurement, except where a run requests them.
         self._steps_are_plain = (
             self._default_pool is None
             and settings.timeout_ms <= 0
@@ -148,19 +148,19 @@ class DirectSession(RuntimeSession):
         self.session_state = SessionState()
         self._limit_observer: LimitObserver | None = None
         self._hold: StepHold | None = None  # guarded by self._lock
-        # It does not hold on to the session: one that is closed and forgotten is gone at once.
+        # A weak reference: an unreferenced session is finalized at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
 
     # Objects that few sessions need are made on first use.
 
     @made_once
     def cost_model_manager(self) -> CostModelManager:
-        """The cost models of the signatures that are measured."""
+        """Return the cost models of the signatures that are measured."""
         return CostModelManager()
 
     @made_once
     def fed_texts(self) -> FedTexts:
-        """The texts that the session was fed."""
+        """Return the texts that were fed to the session."""
         return FedTexts()
 
     @made_once
@@ -181,12 +181,12 @@ class DirectSession(RuntimeSession):
     # -- the graph ---------------------------------------------------------------------------------
 
     def create(self, graph_def: type_of_graph_def) -> None:
-        """Gives the session its graph; a graph without nodes is ignored.
+        """Set the session's graph; a graph without nodes is ignored.
 
         Raises:
-          AlreadyExistsError: it has one.
-          InvalidArgumentError: a global pool of threads has another size than the session's
-            configuration says.
+          AlreadyExistsError: the session already has a graph.
+          InvalidArgumentError: a global pool of threads has another size than in the session's
+            configuration.
         """
         self._check_open()
         if self._thread_pools.error is not None:
@@ -200,7 +200,7 @@ class DirectSession(RuntimeSession):
             self._is_static = self._config.experimental.optimize_for_static_graph
 
     def extend(self, graph_def: type_of_graph_def) -> None:
-        """Adds nodes to the graph; steps in flight and cached executors are not disturbed.
+        """Add nodes to the graph; steps in flight and cached executors are not disturbed.
 
         Raises:
           InvalidArgumentError: a node is malformed or was sent before; nothing is added then.
@@ -215,11 +215,10 @@ class DirectSession(RuntimeSession):
             self._state.extend(graph_def)
 
     def replace_graph(self, graph_def: type_of_graph_def) -> None:
-        """Takes another graph in place of the one it has.
+        """Replace the session's graph.
 
-        Steps in flight, partial runs and callables go on with the graph they were made of. What
-        is held for nodes that stayed the same stays where it is; variables, queues and tables of
-        others are gone.
+        Steps in flight, partial runs and callables continue with the graph they were made from.
+        Variables, queues and tables are kept for nodes that are unchanged, and dropped for others.
 
         Raises:
           InvalidArgumentError: a node is malformed; nothing has changed then.
@@ -249,7 +248,7 @@ class DirectSession(RuntimeSession):
         return self._state.graph is not None
 
     def has_node(self, name: str) -> bool:
-        """Whether the session was given a node of that name."""
+        """Return whether the session's graph has a node of that name."""
         graph = self._state.graph
         return graph is not None and graph.find_node(name) is not None
 
@@ -263,17 +262,17 @@ class DirectSession(RuntimeSession):
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs one step.
+        """Run one step.
 
         Args:
           feeds: tensor name -> array of the tensor's dtype.
           fetches: names of tensors to return.
           targets: names of ops to run.
           run_options: time-out, trace and partition graphs of this step.
-          run_metadata: is overwritten with what ``run_options`` ask for.
+          run_metadata: is overwritten with what ``run_options`` request.
 
         Raises:
-          OpError: what the step failed with.
+          OpError: the error of the step.
         """
         prepared = self.prepare(tuple(feeds), tuple(fetches), tuple(targets))
         return self.run_prepared(prepared, list(feeds.values()), run_options, run_metadata)
@@ -281,7 +280,7 @@ class DirectSession(RuntimeSession):
     def run_plainly(
         self, feeds: Mapping[str, Any], fetches: Sequence[str], targets: Sequence[str]
     ) -> list[Any]:
-        """Runs one step without options."""
+        """Run one step without options."""
         return self.run(feeds, fetches, targets)
 
     def prepare(
@@ -290,7 +289,7 @@ class DirectSession(RuntimeSession):
         fetches: tuple[str, ...],
         targets: tuple[str, ...],
     ) -> ExecutorsAndKeys:
-        """The executors for a signature; made on first use, then kept for the session's life.
+        """Return the executors for a signature; made on first use, kept for the session's life.
 
         Raises:
           CancelledError: the session is closed.
@@ -313,7 +312,7 @@ class DirectSession(RuntimeSession):
         state, known = self._state, self._executors.get(canonical)
         executors = self.create_executors(*canonical) if known is None else known.executors
         with self._lock:
-            if self._state is not state:  # another graph came meanwhile
+            if self._state is not state:  # the graph was replaced meanwhile
                 return view(executors, signature)
             # If two threads built the same executors, the first result is kept.
             first = self._executors.setdefault(canonical, view(executors, canonical))
@@ -322,10 +321,10 @@ class DirectSession(RuntimeSession):
     def optimization_reports(
         self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> OptimizationReports:
-        """Reports what the passes did to a signature's graph, which is prepared but not run.
+        """Report what the passes did to a signature's graph, which is prepared but not run.
 
         Printed, it is plain text: a line for each pass, below it a line for each thing it did.
-        Which passes run is up to ``ConfigProto.graph_options``: ``optimizer_options`` and
+        ``ConfigProto.graph_options`` selects the passes that run: ``optimizer_options`` and
         ``rewrite_options``.
 
         Args:
@@ -341,7 +340,7 @@ class DirectSession(RuntimeSession):
     def optimization_stages(
         self, fetches: Sequence[str], feeds: Sequence[str] = (), targets: Sequence[str] = ()
     ) -> list[PassStage]:
-        """The graph of a signature before and after each pass; nothing is prepared or run.
+        """Return the graph of a signature before and after each pass; nothing is prepared or run.
 
         Args:
           fetches: names of tensors to return.
@@ -362,20 +361,20 @@ class DirectSession(RuntimeSession):
         run_options: config_pb2.RunOptions | None = None,
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs one step of prepared executors in the calling thread.
+        """Run one step of prepared executors in the calling thread.
 
         Args:
           prepared: from :meth:`prepare`.
           feed_values: one array per feed, in the order of ``prepared.feeds``; never written to.
           run_options: time-out, trace and partition graphs of this step.
-          run_metadata: is overwritten with what ``run_options`` ask for.
+          run_metadata: is overwritten with what ``run_options`` request.
 
         Returns:
           One fresh value per fetch, in the order of ``prepared.fetches``.
 
         Raises:
-          OpError: what the step failed with; the session can be used on.
-          KeyboardInterrupt: the user interrupted the step; likewise.
+          OpError: the error of the step; the session stays usable.
+          KeyboardInterrupt: the user interrupted the step; the session stays usable.
         """
         if self.is_closed:
             raise errors.cancelled("Session has been closed.")
@@ -399,7 +398,8 @@ class DirectSession(RuntimeSession):
         if recorder is not None:
             hooks = recorder.hooks(hooks)
         if pool is not None and hooks.debugger is not None:
-            # Node by node, in one thread; but Python functions may wait for each other.
+            # A debugger runs the nodes one by one in one thread; Python functions that may wait for
+            # each other keep their pool.
             pool = executors.python_pool
         frame = CallFrame(args, len(executors.fetches))
         states = executors.states if pool is None else executors.pool_choice.choose()
@@ -434,7 +434,7 @@ class DirectSession(RuntimeSession):
         run_options: config_pb2.RunOptions | None,
         run_metadata: config_pb2.RunMetadata | None,
     ) -> _Asked:
-        """What the options of a step and the session's configuration ask for."""
+        """Return what the options of a step and the session's configuration request."""
         recorder, timeout_ms = None, self._timeout_ms
         pool = self._default_pool or executors.python_pool
         if run_options is not None:
@@ -466,7 +466,7 @@ class DirectSession(RuntimeSession):
         return _Asked(pool, timeout_ms, recorder)
 
     def end_step(self, run_state: RunState) -> None:
-        """Forgets a step; a second call does nothing."""
+        """Remove a step that has ended from the active ones; a second call does nothing."""
         self.steps_in_flight.discard(run_state)
         run_state.close()
         if run_state.deadline is not None:
@@ -475,7 +475,7 @@ class DirectSession(RuntimeSession):
             self._drop()
 
     def step_context(self, run_state: RunState) -> StepContext:
-        """Returns the context that the kernels of a step share."""
+        """Return the context that the kernels of a step share."""
         return StepContext(
             run_state.step_id,
             run_state,
@@ -488,7 +488,7 @@ class DirectSession(RuntimeSession):
     # -- callables and partial runs ----------------------------------------------------------------
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
-        """Prepares a signature under a handle."""
+        """Prepare a signature under a handle."""
         self._check_open()
         self._check_not_finalized()
         if not self._was_created:
@@ -498,10 +498,10 @@ class DirectSession(RuntimeSession):
         return self._callables.make(options)
 
     def finalize(self) -> None:
-        """Refuses new signatures, callables and nodes from now on; what was made keeps running.
+        """Reject new signatures, callables and nodes from now on; existing ones keep running.
 
-        With ``finalize_resource_manager`` no device takes new resources either; what belongs to one
-        step only (TensorArrays, stacks) is not kept there.
+        With ``finalize_resource_manager`` no device takes new resources either, except those of one
+        step (TensorArrays, stacks), which are not kept there.
         """
         self._check_open()
         self._check_not_finalized()
@@ -516,18 +516,18 @@ class DirectSession(RuntimeSession):
         feed_values: Sequence[Any],
         run_metadata: config_pb2.RunMetadata | None = None,
     ) -> list[Any]:
-        """Runs a callable; feeds in the order it was made with."""
+        """Run a callable; its feeds are in the order given when it was made."""
         self._check_open()
         return self._callables.run(handle, feed_values, run_metadata)
 
     def release_callable(self, handle: int) -> None:
-        """Forgets a callable."""
+        """Forget a callable."""
         self._callables.release(handle)
 
     def partial_run_setup(
         self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
     ) -> str:
-        """Starts a step that is fed and fetched piece by piece; returns its handle."""
+        """Start a step that is fed and fetched piece by piece; return its handle."""
         self._check_open()
         if not self._was_created:
             raise errors.invalid_argument(
@@ -536,18 +536,18 @@ class DirectSession(RuntimeSession):
         return self._partial_runs.setup(feeds, fetches, targets)
 
     def partial_run_states(self) -> list[PartialRunState]:
-        """Returns the progress of each partial run, in the order of their start."""
+        """Return the progress of each partial run, in the order of their start."""
         return self._partial_runs.states()
 
     def partial_run(
         self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]
     ) -> list[Any]:
-        """Feeds and fetches a part of a step."""
+        """Feed and fetch a part of a step."""
         self._check_open()
         return self._partial_runs.run(handle, feeds, fetches)
 
     def _cost_models_due(self, executors: Executors) -> CostModelManager | None:
-        """The cost models, if this step of the signature is one that is measured."""
+        """Return the cost models, if this step of the signature is to be measured."""
         if self._cost_model_every <= 0:
             return None
         measured = next(executors.step_count) - self._cost_model_after
@@ -556,7 +556,7 @@ class DirectSession(RuntimeSession):
         return self.cost_model_manager
 
     def export_cost_models(self) -> dict[Graph, CostModel]:
-        """Partition graph -> what its nodes cost, for every step that was measured."""
+        """Return partition graph -> costs of its nodes, for every step that was measured."""
         return self.cost_model_manager.export()
 
     @property
@@ -566,11 +566,11 @@ class DirectSession(RuntimeSession):
 
     @property
     def default_pool(self) -> ThreadPool | None:
-        """The threads that steps run on which choose none; None: the calling thread."""
+        """The threads for steps that choose no pool; None: the calling thread."""
         return self._default_pool
 
     def set_step_limits(self, limits: StepLimits) -> None:
-        """Holds steps to limits from now on."""
+        """Apply limits to all later steps."""
         with self._lock:
             if self._limit_observer is not None:
                 self.step_events.remove(self._limit_observer)
@@ -580,17 +580,17 @@ class DirectSession(RuntimeSession):
                 self.step_events.add(self._limit_observer)
 
     def last_run(self) -> tuple[int, int]:
-        """The ids of the step that began last, and of its signature; 0 where none ran."""
+        """Return the id of the step that began last, and of its signature; 0 if none ran."""
         with self._lock:
             ids = [(one.last_step_id, one.signature_id) for one in self._made if one.last_step_id]
         return max(ids, default=(0, 0))
 
     def emitted_sources(self) -> list[str]:
-        """The Python functions that signatures of the session run as, the oldest first."""
+        """Return the Python functions that signatures of the session run as, the oldest first."""
         return [step.source for step in self.lowered_steps()]
 
     def lowered_steps(self) -> list[LoweredFunction]:
-        """The same, as what runs them."""
+        """Return the objects that run the functions of :meth:`emitted_sources`."""
         found = {}
         for prepared in list(self._executors.values()):
             executors = prepared.executors
@@ -607,12 +607,12 @@ class DirectSession(RuntimeSession):
         return self._device_mgr
 
     def local_device_manager(self) -> DeviceMgr:
-        """The session's devices; they are there before a graph is."""
+        """Return the session's devices, which exist before the session has a graph."""
         return self._device_mgr
 
     @property
     def config(self) -> config_pb2.ConfigProto:
-        """How the session was configured."""
+        """The configuration of the session."""
         return self._config
 
     @property
@@ -626,35 +626,35 @@ class DirectSession(RuntimeSession):
         return self._state
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Name, type, memory limit in bytes and incarnation of every device."""
+        """Return name, type, memory limit in bytes and incarnation of every device."""
         self._check_open()
         return self._device_mgr.list_attributes()
 
     def reset_containers(self, containers: Iterable[str]) -> None:
-        """Empties containers on every device."""
+        """Empty containers on every device."""
         self._device_mgr.clear_containers(containers)
 
     def active_steps(self) -> list[RunState]:
-        """The steps in flight."""
+        """Return the steps in flight."""
         return list(self.steps_in_flight)
 
     def running_nodes(self) -> list[RunningNode]:
-        """The node that runs now, of each step in flight; without those that wait."""
+        """Return the node that runs now in each step in flight; waiting steps are left out."""
         return running_nodes([*self.steps_in_flight, *self._steps_of_partial_runs()])
 
     def step_counts(self) -> dict[int, NodeCounts]:
-        """Returns node run counts of the steps in flight that are emitted functions, by step."""
+        """Return how often nodes ran, by step, for steps in flight that are emitted functions."""
         return counts_of(self.steps_in_flight)
 
     def hold_steps(self) -> None:
-        """Pauses all steps between two nodes, including those that begin later."""
+        """Pause all steps between two nodes, including those that begin later."""
         with self._lock:
             if self._hold is None and not self.is_closed:
                 self._hold = StepHold(self.step_events, self.active_steps)
                 self._hold.begin()
 
     def let_steps_go(self) -> None:
-        """Resumes the paused steps."""
+        """Resume the paused steps."""
         with self._lock:
             hold, self._hold = self._hold, None
         if hold is not None:
@@ -666,11 +666,11 @@ class DirectSession(RuntimeSession):
         return self._hold is not None
 
     def waiting(self) -> Standstill | None:
-        """Returns what every step in flight waits for or does; None without steps."""
+        """Explain what every step in flight waits for or does; None without steps."""
         return explain_steps([*self.steps_in_flight, *self._steps_of_partial_runs()])
 
     def close(self) -> None:
-        """Ends all steps in flight and drops the session's state; a second call does nothing."""
+        """End all steps in flight and drop the session's state; a second call does nothing."""
         with self._lock:
             if self._is_down:
                 return
@@ -689,10 +689,10 @@ class DirectSession(RuntimeSession):
             if pools is not NO_POOLS:
                 pools.join(_JOIN_S)
             self._drop()
-        self._is_down = True  # not before: an interrupted close goes on when called again
+        self._is_down = True  # last: an interrupted close can then be called again
 
     def renew_after_fork(self) -> None:
-        """In a child the steps of other threads are not in flight."""
+        """In a child process, remove the steps of other threads, which did not survive the fork."""
         mine: set[int] = set()
         frame: FrameType | None = sys._getframe()
         while frame is not None:
@@ -703,7 +703,7 @@ class DirectSession(RuntimeSession):
                 self.steps_in_flight.discard(run_state)
 
     def _drop(self) -> None:
-        """Frees executors, kernels and what the devices hold; no step of the session runs."""
+        """Free executors, kernels and the resources of the devices; called when no step runs."""
         self._executors.clear()
         self._kernels.clear()
         self._device_mgr.close()
@@ -730,7 +730,7 @@ class DirectSession(RuntimeSession):
         fetch_devices: Sequence[str] = (),
         sync_on_finish: bool = True,
     ) -> Executors:
-        """Prunes, places, partitions and prepares a signature.
+        """Prune, places, partition and prepare a signature.
 
         Args:
           feeds: names of tensors that get values from outside.
@@ -804,7 +804,7 @@ class DirectSession(RuntimeSession):
         return executors
 
     def create_kernel(self, node: Node, device: Device) -> OpKernel:
-        """A node's kernel; one that keeps state lives as long as the session."""
+        """Return a node's kernel; one that keeps state lives as long as the session."""
         definition = node.op_definition
         assert definition is not None
         if isinstance(definition, FunctionDefinition):

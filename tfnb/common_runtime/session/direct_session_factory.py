@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class DirectSessionFactory:
-    """Makes sessions for the empty target, and knows those that live."""
+    """Makes sessions for the empty target, and keeps track of the live ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sessions: WeakRegistry[DirectSession] = WeakRegistry()  # guarded by self._lock
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the target is this process."""
+        """Return whether the target is this process."""
         return options.target == ""
 
     def new_session(self, options: SessionOptions) -> DirectSession:
-        """A session with devices of its own."""
+        """Return a session with devices of its own."""
         config = options.config
         settings = session_settings.settings_of(config)
         process_state.prepare(config)
@@ -39,7 +39,7 @@ class DirectSessionFactory:
         return session
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears the containers of every live session and closes the sessions."""
+        """Clear the containers of every live session and close the sessions."""
         with self._lock:
             sessions = list(self._sessions)
             self._sessions.clear()

@@ -1,11 +1,11 @@
-"""The session's graph: what was created and extended, placed, and cut down to what a run needs.
+"""The session's graph: created, extended, placed, and pruned to what a run needs.
 
-The full graph only grows. The *base graph* has its functional nodes taken apart: the same graph
-until there is one, then a copy that grows along. Its nodes are placed when first needed, all of
-them, so that a node that fits nowhere is found even if this run does not need it. Only what the run
-needs is taken apart and placed with ``place_pruned_graph``, and where such a node came after the
-session has run. A placement, once made, stays. Corresponds to TensorFlow's
-``graph_execution_state.cc``.
+The full graph only grows.  The *base graph* has its functional nodes lowered: it is the full graph
+itself until there is a functional node, then a copy that grows with it.  Its nodes are placed when
+first needed, all at once, so that a node that fits on no device is found even if this run does not
+need it.  Only the nodes that a run needs are lowered and placed with ``place_pruned_graph``, and
+where a node that fits on no device was added after the session has run.  A placement, once made, is
+final.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class ClientGraph:
     """A signature's graph: pruned, rewritten for its feeds and fetches, placed.
 
     Attributes:
-      graph: what passes and partitioning still change.
+      graph: the graph, which passes and partitioning still change.
       feed_types: the dtype of each feed.
       fetch_types: the dtype of each fetch.
-      placements: where the placer put each node, and why, before anybody changed the graph.
-      reports: what passes did.
+      placements: where the placer put each node, and why, before passes changed the graph.
+      reports: the reports of the passes.
     """
 
     graph: Graph
@@ -78,15 +78,15 @@ class GraphExecutionState:
         self._base: Graph | None = None  # guarded by self._lock
         self._num_in_base = 0  # node ids below this are in the base graph; guarded by self._lock
         self._base_reports: list[PassReport] = []  # guarded by self._lock
-        # Nodes of the base graph that have the name and outputs of one that was taken apart.
+        # Nodes of the base graph with the name and outputs of a functional node that was lowered.
         self._stand_ins: frozenset[str] = frozenset()  # guarded by self._lock
         self._num_placed = 0  # base node ids below this have a device; guarded by self._lock
-        self._placer: Placer | None = None  # of the base graph; guarded by self._lock
+        self._placer: Placer | None = None  # for the base graph; guarded by self._lock
         self._stateful_placements: dict[str, str] = {}  # guarded by self._lock
 
     @property
     def graph(self) -> Graph | None:
-        """Everything the session was given, or None before the first node."""
+        """The full graph, or None before the first node."""
         return self._graph
 
     @property
@@ -101,11 +101,11 @@ class GraphExecutionState:
         return GRAPH_DEF_VERSION if graph is None else graph.versions.producer
 
     def extend(self, graph_def: type_of_graph_def) -> None:
-        """Adds nodes; the state is unchanged if any of them is refused.
+        """Add nodes; the state is unchanged if any of them is rejected.
 
         Raises:
-          InvalidArgumentError: a node is malformed, known already, or of another version, or calls
-            what there is not.
+          InvalidArgumentError: a node is malformed, already in the graph, or of another version, or
+            calls an unknown function.
         """
         with self._lock:
             check = None if self._config.graph_options.place_pruned_graph else self._check
@@ -115,7 +115,7 @@ class GraphExecutionState:
         check_new_nodes(graph, self._config, first_id)
 
     def keep_placement(self, former: GraphExecutionState) -> None:
-        """Puts stateful nodes that another state has too where they are there."""
+        """Place stateful nodes on the devices where another state has placed them."""
         old = former._base or former._graph
         assert self._graph is not None
         for node in self._graph.op_nodes():
@@ -140,11 +140,11 @@ class GraphExecutionState:
         fetch_devices: Sequence[str] = (),
         on_pass: type_of_on_pass | None = None,
     ) -> ClientGraph:
-        """The graph that one signature runs; ``on_pass`` is told of every step on the way.
+        """Return the graph that one signature runs; ``on_pass`` is called after every pass.
 
         Raises:
-          InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit, or a node has
-          no place.
+          InvalidArgumentError, NotFoundError: a feed, fetch or target does not fit the graph, or a
+            node fits on no device.
         """
         with self._lock:
             if self._graph is None:
@@ -156,8 +156,8 @@ class GraphExecutionState:
                     base = self._grown_base()
                     self._place_new_nodes(base)
                 except errors.OpError:
-                    # A new node fits nowhere. As in TensorFlow it fails a session's first run; one
-                    # that has run goes on with what a run needs.
+                    # A new node fits on no device. As in TensorFlow this fails a session's first
+                    # run; a session that has run places only the nodes that a run needs.
                     if not self._num_placed:
                         raise
                     base, pruned = self._graph, True
@@ -220,7 +220,7 @@ class GraphExecutionState:
             )
 
     def _grown_base(self) -> Graph:
-        """The base graph with all that the full graph has got meanwhile."""
+        """Return the base graph, extended by the new nodes of the full graph."""
         full, base = self._graph, self._base
         assert full is not None
         first_new, num_nodes = self._num_in_base, full.num_node_ids
@@ -230,7 +230,7 @@ class GraphExecutionState:
             if not _is_functional(full, first_new):
                 self._base, self._num_in_base = full, num_nodes
                 return full
-            # From here on the two differ.  Old nodes keep their devices.
+            # From here on base and full graph differ. Old nodes keep their devices.
             self._lower(full.copy(), first_new)
         else:
             first_id = base.num_node_ids
@@ -238,7 +238,8 @@ class GraphExecutionState:
             try:
                 _copy_new_nodes(full, first_new, base)
             except errors.AlreadyExistsError:
-                # A new node has the name of one that a pass has made: names are chosen anew.
+                # A new node has the name of one that a pass made: lower everything again, with new
+                # names.
                 self._lower(_with_devices_of(base, full.copy()), 0)
             else:
                 self._lower(base, first_id)
@@ -247,10 +248,10 @@ class GraphExecutionState:
         return self._base
 
     def _lower(self, base: Graph, first_id: int) -> None:
-        """Takes functional nodes among the new ones apart; the result is the base graph."""
+        """Lower functional nodes among the new ones; the result is the base graph."""
         full, old = self._graph, self._base
         assert full is not None
-        self._base = None  # whatever ends this early, the next call begins anew
+        self._base = None  # if this is interrupted, the next call starts again
         num_before, self._num_in_base = self._num_in_base, 0
         reports = []
         actions = lower_new_nodes(base, self._config, first_id)
@@ -285,7 +286,7 @@ class GraphExecutionState:
         )
 
     def _keep_stateful(self, graph: Graph) -> None:
-        """Puts the stateful nodes of a pruned graph where what they hold is."""
+        """Place the stateful nodes of a pruned graph where their state is."""
         for node in graph.op_nodes():
             device = self._stateful_placements.get(node.name)
             if device is None and node.is_stateful and self._base is not None:
@@ -322,7 +323,7 @@ def _view(node: Node, reason: PlacementReason | None) -> PlacementView:
 
 
 def _is_functional(graph: Graph, first_id: int) -> bool:
-    """Whether a node with an id from ``first_id`` on calls a function."""
+    """Return whether a node with an id from ``first_id`` on calls a function."""
     library = graph.library
     if library is None or not len(library):
         return False
@@ -333,7 +334,7 @@ def _is_functional(graph: Graph, first_id: int) -> bool:
 
 
 def _copy_new_nodes(full: Graph, first_new: int, base: Graph) -> None:
-    """Adds the nodes of ``full`` from ``first_new`` on to ``base``; all or none.
+    """Add the nodes of ``full`` from ``first_new`` on to ``base``; all or none.
 
     Raises:
       AlreadyExistsError: ``base`` has another node of that name.
@@ -357,7 +358,7 @@ def _copy_new_nodes(full: Graph, first_new: int, base: Graph) -> None:
 
 
 def _with_devices_of(old: Graph, graph: Graph) -> Graph:
-    """The graph, its stateful nodes where those of an older one are: what they hold is there."""
+    """Return the graph with its stateful nodes placed as in an older one, where their state is."""
     for node in graph.op_nodes():
         before = old.find_node(node.name)
         if before is not None and before.op == node.op and node.is_stateful:

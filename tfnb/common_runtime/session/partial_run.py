@@ -1,9 +1,9 @@
 """Steps that are fed and fetched piece by piece.
 
 ``setup`` starts the executors at once: each feed is a Recv that waits in the step's rendezvous,
-each fetch a Send into it.  ``run`` leaves feeds there, lets the executors go on, and takes the
-fetches.  A handle belongs to one caller at a time; several handles are independent.  Corresponds to
-PRunSetup and PRun in TensorFlow's ``direct_session.cc``.
+each fetch a Send into it. ``run`` puts feeds there, runs the executors, and takes the fetches.  A
+handle belongs to one caller at a time; several handles are independent.  Corresponds to PRunSetup
+and PRun in TensorFlow's ``direct_session.cc``.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _PartialRun:
     signature: Executors
     fed: dict[str, bool]
     fetched: dict[str, bool]
-    error: BaseException | None = None  # of a node that no call asked for; ends the next call
+    error: BaseException | None = None  # of a node that no call needs; raised by the next call
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -115,8 +115,8 @@ class PartialRunState:
     Attributes:
       handle: its handle.
       feeds: name -> whether it was fed.
-      fetches: name -> the feeds it still waits for; None where it was fetched.
-      targets: operations that run by themselves.
+      fetches: name -> the feeds it still waits for; None if it was fetched.
+      targets: operations that run without a fetch.
     """
 
     handle: str
@@ -138,7 +138,7 @@ class PartialRunState:
 
 
 def state_text(missing: tuple[str, ...] | None) -> str:
-    """Describes a fetch by the feeds it waits for; None means that it was fetched."""
+    """Describe a fetch by the feeds it waits for; None means that it was fetched."""
     if missing is None:
         return "taken"
     return f"waits for {', '.join(missing)}" if missing else "ready"
@@ -159,7 +159,7 @@ class PartialRuns:
         self._numbers = itertools.count(0)
 
     def setup(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> str:
-        """Starts a step; returns its handle.
+        """Start a step; return its handle.
 
         Raises:
           InvalidArgumentError: nothing to fetch or run, or the signature does not fit the graph.
@@ -175,7 +175,8 @@ class PartialRuns:
         hooks = session.step_events.hooks
         pool = session.default_pool or executors.python_pool
         if hooks.debugger is not None:
-            # Node by node, in one thread; but Python functions may wait for each other.
+            # One thread runs the nodes one by one; Python functions that may wait for each other
+            # get a pool.
             pool = executors.python_pool
         run_state = RunState(None, hooks, pool=pool)
         if hooks.tensors_made is not None:
@@ -201,7 +202,7 @@ class PartialRuns:
                 raise errors.cancelled("Session has been closed.")
             try:
                 pump(run_state, states)
-            except errors.OpError as error:  # of a node that needs no feed: first call raises it
+            except errors.OpError as error:  # of a node without feeds: raised by the first call
                 end_step(run_state, error)
                 run.error = error
 
@@ -210,13 +211,13 @@ class PartialRuns:
         return handle
 
     def forget_signatures(self) -> None:
-        """Makes later steps look up their executors again; steps in flight continue."""
+        """Make later steps look up their executors again; steps in flight continue."""
         with self._lock:
             self._signatures.clear()
             self._computable.clear()
 
     def run(self, handle: str, feeds: Mapping[str, Any], fetches: Sequence[str]) -> list[Any]:
-        """Feeds and fetches a part.
+        """Feed and fetch a part.
 
         Raises:
           InvalidArgumentError: the handle is not (or no longer) known, a feed or fetch was not
@@ -303,7 +304,7 @@ class PartialRuns:
                 executor.immutable.warm_up.is_checked = True
 
     def _guarded(self, handle: str, run: _PartialRun, work: Any) -> Any:
-        """Calls ``work``; ends the handle if it fails."""
+        """Call ``work``; end the handle if it fails."""
         try:
             run.run_state.is_still = False
             reaction = NUMERIC_REACTION.get()
@@ -312,7 +313,8 @@ class PartialRuns:
                 found = work()
             finally:
                 NUMERIC_REACTION.set(reaction)
-            # No thread drives the step between two calls: what waits now waits until the next call.
+            # No thread drives the step between two calls: kernels that wait now wait until the next
+            # call.
             run.run_state.is_still = bool(run.run_state.num_waiting)
             return found
         except BaseException as error:
@@ -341,7 +343,7 @@ class PartialRuns:
         run.run_state.close()
 
     def states(self) -> list[PartialRunState]:
-        """Returns the progress of each partial run, in the order of their start."""
+        """Return the progress of each partial run, in the order of their start."""
         with self._lock:
             runs = list(self._runs.items())
         found = []
@@ -358,7 +360,7 @@ class PartialRuns:
         return found
 
     def _check_computable(self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]) -> None:
-        """Refuses a fetch that needs a declared feed which is still missing."""
+        """Reject a fetch that needs a declared feed which is still missing."""
         for _, feed in self._missing_feeds(run, feeds, fetches):
             # As in TensorFlow, the message names the feed.
             raise errors.invalid_argument(
@@ -368,14 +370,14 @@ class PartialRuns:
     def _missing_feeds(
         self, run: _PartialRun, feeds: set[str], fetches: Iterable[str]
     ) -> Iterator[tuple[str, str]]:
-        """Pairs of a fetch and a declared feed that it needs and that is still missing.
+        """Yield pairs of a fetch and a declared feed that it needs and that is still missing.
 
-        As in TensorFlow, also one that is needed only for a tensor that was fed.
+        As in TensorFlow, they include a feed that only a fed tensor depends on.
 
         Args:
           run: the run.
-          feeds: what is being fed now.
-          fetches: the fetches asked about.
+          feeds: the feeds of this call.
+          fetches: the fetches to check.
         """
         graph = self._session.graph
         assert graph is not None
@@ -385,7 +387,7 @@ class PartialRuns:
             node = graph.find_node(tensor[0])
             tensors = [tensor]
             if node is not None and node.kind.is_placeholder:
-                # The feed replaces the whole placeholder, also for control edges from it.
+                # The feed replaces the whole placeholder, including its outgoing control edges.
                 tensors.append((tensor[0], CONTROL_SLOT))
             if is_fed or name in feeds:
                 fed.update(tensors)
@@ -413,12 +415,12 @@ class PartialRuns:
         return create_key(self._host, 1, self._host, name, 0, 0)
 
     def run_states(self) -> list[RunState]:
-        """The steps that were begun and not ended."""
+        """Return the steps that were begun and not ended."""
         with self._lock:
             return [run.run_state for run in self._runs.values()]
 
     def close(self, error: BaseException) -> None:
-        """Ends every handle."""
+        """End every handle."""
         with self._lock:
             runs, self._runs = list(self._runs.values()), {}
         for run in runs:
@@ -427,7 +429,7 @@ class PartialRuns:
 
 
 def _nothing_left(run: _PartialRun, fetch: str) -> errors.OpError:
-    """Returns the error for a fetch that cannot be computed.
+    """Return the error for a fetch that cannot be computed.
 
     TensorFlow waits until the time is up.  Here no other call can feed while this one waits.
     """

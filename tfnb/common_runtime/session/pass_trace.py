@@ -52,7 +52,7 @@ class PassStage:
     Attributes:
       report: the report of the pass.
       device: the device of the partition; "" before partitioning.
-      before: the nodes before it; ``after`` likewise.
+      before: the nodes before the pass; ``after``: the nodes after it.
       function: the function whose body the graph is; "" for the graph of the session.
     """
 
@@ -76,12 +76,12 @@ class PassTrace:
         self._before: tuple[NodeSnapshot, ...] | None = None
 
     def begin(self, graph: Graph | None, device: str = "", function: str = "") -> None:
-        """Starts the trace of a graph; None: the first graph that a pass reports."""
+        """Start the trace of a graph; None: the first graph that a pass reports."""
         self._device, self._function = device, function
         self._before = None if graph is None else snapshot(graph)
 
     def __call__(self, report: PassReport, graph: Graph) -> None:
-        """Records a pass that has run."""
+        """Record a pass that has run."""
         after = snapshot(graph)
         before, self._before = self._before, after
         if before is not None and before != after:
@@ -89,7 +89,7 @@ class PassTrace:
 
 
 def snapshot(graph: Graph) -> tuple[NodeSnapshot, ...]:
-    """All nodes of a graph in their current state."""
+    """Return all nodes of a graph in their current state."""
     return tuple(_snapshot_of(node) for node in graph.op_nodes())
 
 
@@ -118,7 +118,7 @@ def trace_passes(
     signature: tuple[Sequence[str], Sequence[str], Sequence[str]],
     functions: FunctionLibraryRuntime,
 ) -> list[PassStage]:
-    """Runs a signature (feeds, fetches, targets) through all passes and records each.
+    """Run a signature (feeds, fetch, targets) through all passes and record each.
 
     The bodies of functions that are still called afterwards follow, one by one.
 

@@ -5,11 +5,12 @@ pool of ``local_device.cc``.
 
 **BLAS.** ``core/process/work_sharder.py`` divides a kernel's work among as many threads as the
 first session's ``intra_op_parallelism_threads`` says (0: one per processor).  OpenBLAS gets one
-thread: its own threads wait for each other in a loop, so that on a busy machine one product takes
-as long as a time slice of the scheduler.
+thread: its own threads wait for each other in busy loops, so that on a busy machine one product
+takes as long as a time slice of the scheduler.
 
 **Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh, zeroed
-pages for the next: half of the time of a chain of large arrays.  It is set to keep some.
+pages for the next: half of the time of a chain of large arrays.  It is configured to keep some
+freed pages.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Threads for Python functions of one step that may wait for each other.
 
-A step runs in the thread that called ``run``, so that a Python function which waits for another
-one of its step would wait for ever.  TensorFlow's pool runs both at the same time.  A signature
-with several Python functions whose order its edges leave open gets a pool of its own, with a thread
-for each of them, unless the session's configuration declares one.
+A step runs in the thread that called ``run``.  In that thread, a Python function that waits for
+another one of its step would wait for ever.  TensorFlow's pool runs both at the same time.  A
+signature with several Python functions whose order its edges do not determine gets a pool of its
+own, with a thread for each of them, unless the session's configuration declares one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
-    """A pool for a signature's Python functions; None where no two of them can run together."""
+    """Return a pool for a signature's Python functions, or None if no two can run together."""
     callers = [node for node in graph.op_nodes() if _calls_python(node)]
     if len(callers) < 2:
         return None
@@ -36,7 +36,7 @@ def _calls_python(node: Node) -> bool:
 
 
 def _precedes(first: Node, second: Node) -> bool:
-    """Whether one node waits for the other."""
+    """Return whether one node waits for the other."""
     seen, todo = {first.id}, [first]
     while todo:
         for edge in todo.pop().out_edges:

@@ -1,4 +1,4 @@
-"""What a session keeps of the state of its nodes when it is given another graph."""
+"""What happens to the state of a session's nodes when its graph is replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unchanged_nodes(old: Graph, new: Graph) -> set[str]:
-    """The names of nodes that are the same op with the same attributes in both graphs."""
+    """Return the names of nodes that are the same op with the same attributes in both graphs."""
     return {
         node.name
         for node in new.op_nodes()
@@ -26,7 +26,7 @@ def unchanged_nodes(old: Graph, new: Graph) -> set[str]:
 
 
 def forget_changed(old: Graph, new: Graph, devices: Iterable[Device]) -> None:
-    """Drops the variables, queues and tables that no node of the new graph stands for as before."""
+    """Drop the variables, queues and tables whose nodes the new graph lacks or changes."""
     kept = set(_resources(new))
     gone = {name for name, identity in _resources(old) if (name, identity) not in kept}
     gone -= {name for name, identity in set(_resources(old)) & kept}
@@ -40,7 +40,7 @@ def forget_changed(old: Graph, new: Graph, devices: Iterable[Device]) -> None:
 
 
 def _resources(graph: Graph) -> Iterable[tuple[tuple[str, str], str]]:
-    """Names of what a graph's nodes keep, as (container, name), and what kind of thing each is."""
+    """Yield the resources of a graph's nodes, by (container, name), and the kind of each."""
     for node in graph.op_nodes():
         if node.is_stateful and "shared_name" in node.attrs:
             container = node.attrs.get("container", b"").decode() or DEFAULT_CONTAINER

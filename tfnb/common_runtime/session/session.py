@@ -1,7 +1,7 @@
 """The interface of all kinds of sessions.
 
-A kind of session implements the abstract methods and whatever else it supports; the other methods
-raise UnimplementedError, as in TensorFlow's ``core/public/session.h``.
+A kind of session implements the abstract methods and the others that it supports; the rest raise
+UnimplementedError, as in TensorFlow's ``core/public/session.h``.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ class RuntimeSession(ABC):
         raise errors.unimplemented("Callables are not supported for this session.")
 
     def finalize(self) -> None:
-        """Refuse new signatures from now on."""
+        """Reject new signatures from now on."""
         raise errors.unimplemented("Finalize is not supported for this session.")
 
     def local_device_manager(self) -> DeviceMgr:
-        """The devices of a session in this process."""
+        """Return the devices of a session in this process."""
         raise errors.unimplemented("LocalDeviceManager is not supported for this session.")

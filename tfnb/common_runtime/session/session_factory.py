@@ -1,7 +1,7 @@
-"""Which kind of session serves a target.
+"""The choice of the kind of session for a target.
 
-Factories register under a name and say by ``accepts_options`` whether a target is theirs.  Exactly
-one must accept.  Corresponds to TensorFlow's ``session_factory.cc``.
+Factories register under a name; ``accepts_options`` returns whether a factory serves a target.
+Exactly one must accept.  Corresponds to TensorFlow's ``session_factory.cc``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger("tfnb")
 
 @dataclass(slots=True)
 class SessionOptions:
-    """What a session is asked to be: its target ("" = this process) and configuration."""
+    """The target ("" = this process) and the configuration of a new session."""
 
     target: str = ""
     config: config_pb2.ConfigProto = field(default_factory=config_pb2.ConfigProto)
@@ -32,15 +32,15 @@ class SessionFactory(Protocol):
     """Makes sessions for the targets it accepts."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
-        """Whether the factory serves this target."""
+        """Return whether the factory serves this target."""
         ...
 
     def new_session(self, options: SessionOptions) -> Any:
-        """A new session."""
+        """Return a new session."""
         ...
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
-        """Clears containers and closes the sessions of the target."""
+        """Clear containers and close the sessions of the target."""
         ...
 
 
@@ -49,7 +49,7 @@ _factories: dict[str, SessionFactory] = {}  # guarded by _lock
 
 
 def register(runtime_type: str, factory: SessionFactory) -> None:
-    """Registers a factory under a name; a second one under the same name is logged and ignored."""
+    """Register a factory under a name; a second one under the same name is logged and ignored."""
     with _lock:
         if runtime_type in _factories:
             _log.error("Two session factories are being registered under %s", runtime_type)
@@ -58,13 +58,13 @@ def register(runtime_type: str, factory: SessionFactory) -> None:
 
 
 def deregister(runtime_type: str) -> None:
-    """Takes a factory off; none by that name is no error."""
+    """Remove a factory; an unknown name is no error."""
     with _lock:
         _factories.pop(runtime_type, None)
 
 
 def get_factory(options: SessionOptions) -> SessionFactory:
-    """The one factory that accepts ``options``.
+    """Return the one factory that accepts ``options``.
 
     Raises:
       NotFoundError: none does; lists what is registered.
@@ -89,14 +89,14 @@ def get_factory(options: SessionOptions) -> SessionFactory:
 
 
 def new_session(options: SessionOptions) -> Any:
-    """A session for the target.
+    """Return a session for the target.
 
     Raises:
-      NotFoundError, InternalError: none or several factories accept it.
+      NotFoundError, InternalError: no factory or several factories accept it.
     """
     return get_factory(options).new_session(options)
 
 
 def reset(options: SessionOptions, containers: Sequence[str] = ()) -> None:
-    """Clears containers of a target and closes its sessions."""
+    """Clear containers of a target and close its sessions."""
     get_factory(options).reset(options, containers)

@@ -1,4 +1,4 @@
-"""What a session's configuration asks for, checked before the session exists or a step runs."""
+"""The settings in a session's configuration, checked before the session exists or a step runs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 EXECUTOR_TYPES = ("DEFAULT", "SINGLE_THREADED_EXECUTOR")
 
-_lock = threading.RLock()  # a forgotten session may die inside of it
+_lock = threading.RLock()  # an unreferenced session may be finalized inside
 _live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
 
 
 @dataclass(slots=True, frozen=True)
 class SessionSettings:
-    """What every new session wants to know of its configuration.
+    """The values that every new session reads from its configuration.
 
     Attributes:
       device_count: how many devices of each type.
@@ -44,7 +44,7 @@ class SessionSettings:
 
 
 def settings_of(config: config_pb2.ConfigProto) -> SessionSettings:
-    """The settings of a configuration.
+    """Return the settings of a configuration.
 
     Raises:
       InvalidArgumentError: a device filter is not a device name.
@@ -52,7 +52,7 @@ def settings_of(config: config_pb2.ConfigProto) -> SessionSettings:
     return _settings(config.SerializeToString(deterministic=True))
 
 
-# Sessions of one configuration are opened again and again, and a message is slow to ask.
+# Many sessions have the same configuration, and reading a message is slow.
 @lru_cache(maxsize=64)
 def _settings(serialized: bytes) -> SessionSettings:
     config = config_pb2.ConfigProto.FromString(serialized)
@@ -72,15 +72,19 @@ def _settings(serialized: bytes) -> SessionSettings:
 
 
 def sync_on_finish() -> bool:
-    """Whether steps wait for their devices: TF_SYNC_ON_FINISH, true unless it says otherwise."""
+    """Return whether steps wait for their devices, as the variable TF_SYNC_ON_FINISH says.
+
+    Without the variable they do.
+    """
     return os.environ.get("TF_SYNC_ON_FINISH", "").lower() not in ("0", "false")
 
 
 def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:
-    """Takes the session's name and version, if it has any; give them back with :func:`release`.
+    """Reserve the session's name and version, if it has any, until :func:`release`.
 
     Raises:
-      InvalidArgumentError: a live session has the same, or the version is negative.
+      InvalidArgumentError: a live session has the same name and version, or the version is
+        negative.
     """
     if not config.experimental.HasField("session_metadata"):
         return None
@@ -101,14 +105,14 @@ def claim_metadata(config: config_pb2.ConfigProto) -> tuple[str, int] | None:
 
 
 def release(key: tuple[str, int] | None) -> None:
-    """Gives a session's name and version back."""
+    """Free a session's name and version for other sessions."""
     if key is not None:
         with _lock:
             _live_metadata.discard(key)
 
 
 def check_device_filters(config: config_pb2.ConfigProto) -> None:
-    """Checks that ``device_filters`` can be read; they choose among the devices of other processes.
+    """Check that ``device_filters`` are valid; they select devices of other processes.
 
     Raises:
       InvalidArgumentError: a filter is not a device name.
@@ -119,12 +123,12 @@ def check_device_filters(config: config_pb2.ConfigProto) -> None:
 
 
 def check_executor_type(config: config_pb2.ConfigProto, graph: Graph) -> None:
-    """Checks that the executor asked for exists and can run the graph.
+    """Check that the requested executor exists and can run the graph.
 
     Raises:
-      NotFoundError: no executor has this name; lists those there are.
-      FailedPreconditionError: the single-threaded executor is to run control flow.
-      UnimplementedError: it is to pass references.
+      NotFoundError: no executor has this name; the message lists the known ones.
+      FailedPreconditionError: the single-threaded executor would have to run control flow.
+      UnimplementedError: the single-threaded executor would have to pass references.
     """
     wanted = config.experimental.executor_type
     if not wanted or wanted == "DEFAULT":

@@ -9,18 +9,21 @@ from tfnb.core import errors
 
 
 class SessionState:
-    """The session's tensor store; thread safe, and without locks, because garbage asks for it."""
+    """The session's tensor store; thread safe without locks.
+
+    The garbage collector may call it at any moment, also while a lock would be held.
+    """
 
     def __init__(self) -> None:
         self._tensors: dict[str, Any] = {}
         self._ids = itertools.count(1)
 
     def new_id(self) -> int:
-        """A number no other handle of this session has."""
+        """Return a number that no other handle of this session has."""
         return next(self._ids)
 
     def add(self, handle: str, tensor: Any) -> None:
-        """Keeps a tensor.
+        """Keep a tensor.
 
         Raises:
           InvalidArgumentError: the handle is in use.
@@ -31,10 +34,10 @@ class SessionState:
             )
 
     def get(self, handle: str) -> Any:
-        """The tensor behind a handle.
+        """Return the tensor behind a handle.
 
         Raises:
-          InvalidArgumentError: this session has none.
+          InvalidArgumentError: this session has no tensor with this handle.
         """
         tensor = self._tensors.get(handle, self)
         if tensor is self:
@@ -44,10 +47,10 @@ class SessionState:
         return tensor
 
     def delete(self, handle: str) -> None:
-        """Forgets a tensor.
+        """Forget a tensor.
 
         Raises:
-          InvalidArgumentError: this session has none.
+          InvalidArgumentError: this session has no tensor with this handle.
         """
         if self._tensors.pop(handle, self) is self:
             raise errors.invalid_argument(
@@ -55,5 +58,5 @@ class SessionState:
             )
 
     def discard(self, handle: str) -> None:
-        """Forgets a tensor, if it is there."""
+        """Forget a tensor, if it is there."""
         self._tensors.pop(handle, None)

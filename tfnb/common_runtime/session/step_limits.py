@@ -2,8 +2,8 @@
 
 The limits are enforced by a session observer that exists only while limits are set, so other
 sessions pay nothing. It counts iterations and calls, sets a deadline, and checks the size of
-tensors: before allocation for ops that take a size (Fill, Tile, Range), for others when they are
-made. Exceeding a limit ends the step between two nodes; the session stays usable.
+tensors: before allocation for ops that take a size (Fill, Tile, Range), for other ops when the
+tensors are made. Exceeding a limit ends the step between two nodes; the session stays usable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LimitObserver(StepObserver):
-    """Holds the steps of one session to its limits.
+    """Applies the limits of one session to its steps.
 
     State: ``_steps`` maps the id of a step, or of a call in it, to the step's record; only the
     thread that drives the step accesses its entries.

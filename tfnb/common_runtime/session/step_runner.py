@@ -1,14 +1,14 @@
 """The protocol of a step: what surrounds its nodes, whichever way they run.
 
 :func:`step_runner` makes the function that runs the steps of a signature.  A step is among the
-active ones while it runs, so that ``close``, ``waiting`` and interrupts find it; NumPy does not
-react to overflow meanwhile; what fails is aborted; nothing of the step stays behind; and the caller
+active ones while it runs, so that ``close``, ``waiting`` and interrupts find it.  Meanwhile NumPy
+does not react to overflow.  A step that fails is aborted, its resources are freed, and the caller
 owns the results.
 
-:func:`find_quick_run` makes the same function for *quick* steps.  What a step otherwise looks up,
-its emitted function first of all, is determined once, because it costs more than a small graph.  A
-signature has quick steps if its emitted function serves them all: no loops, no kernel that reads
-its step, no fetch that may be dead, feeds in the executors' order.
+:func:`find_quick_run` makes the same function for *quick* steps.  Everything that other steps look
+up, above all the emitted function, is determined once, because the look-ups cost more than a small
+graph.  A signature has quick steps if its emitted function serves them all: no loops, no kernel
+that reads its step, no fetch that may be dead, feeds in the executors' order.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class StepRunner(Protocol):
         run_state: RunState | None = None,
         states: Sequence[ImmutableExecutorState] = (),
     ) -> list[Any]:
-        """Run it; a quick step is given only the first two arguments.
+        """Run a step; a quick step gets only the first two arguments.
 
         Args:
           session: the session.
@@ -94,7 +94,7 @@ class StepRunner(Protocol):
 
 
 class _QuickRunState(RunState):
-    """The state of a quick step, made without the attributes that all these steps share."""
+    """The state of a quick step, made without the attributes that all quick steps share."""
 
     hooks = IDLE_HOOKS
     call_frame = None
@@ -107,10 +107,11 @@ _NOT_PLAIN = frozenset((np.ndarray, RefCell))
 
 
 def find_quick_run(session: StepSession, prepared: ExecutorsAndKeys) -> StepRunner | None:
-    """Make the function for the quick steps of a signature as soon as it is known to have them.
+    """Make the function for the quick steps of a signature once it is known to have them.
 
     Returns:
-      None where a step of the signature needs more, or where it is too early.
+      None if a step of the signature needs more than a quick step provides, or if no function has
+        been emitted yet.
     """
     executors = prepared.executors
     alone = executors.alone
@@ -136,7 +137,7 @@ def step_runner(
     """Make the function that runs the steps of a signature.
 
     Args:
-      session: the session, which the function is not to hold on to.
+      session: the session; the function must keep no strong reference to it.
       prepared: the signature.
       lowered: its emitted function, for quick steps.
     """
@@ -223,7 +224,7 @@ def step_runner(
                 if session.is_closed or (states and not run_state.is_clear):
                     session.end_step(run_state)
             except KeyboardInterrupt:
-                # Just before the end: nothing of the step may stay behind.
+                # Just before the end: no work of the step may remain on a device.
                 if computes:
                     react(reaction)
                 session.end_step(run_state)
@@ -249,7 +250,7 @@ def _run_observed(
     run_state: RunState,
     states: Sequence[ImmutableExecutorState],
 ) -> type_of_absence | None:
-    """Run the nodes of a step, and tell its observers when it begins and ends."""
+    """Run the nodes of a step, and notify its observers when it begins and ends."""
     hooks = run_state.hooks
     if hooks.inside is not None:
         run_state.items = executors.items
@@ -275,7 +276,7 @@ def _run_observed(
 
 
 def _synchronize(executors: Executors, way: StepWay) -> None:
-    """Wait for what the devices of a step compute; joined partitions have waited themselves."""
+    """Wait for what the devices of a step compute; joined partitions have waited already."""
     if not executors.is_joined(way):
         for device in executors.devices_to_sync:
             device.synchronize()
@@ -287,12 +288,12 @@ def _synchronize(executors: Executors, way: StepWay) -> None:
 def refuse_absent(
     results: Sequence[Any], fetches: Sequence[str], absence: type_of_absence
 ) -> NoReturn:
-    """Refuses a step that ended without a value for one of its fetches.
+    """Raise the error of a step that ended without a value for one of its fetches.
 
     Args:
       results: the value of each fetch, None where there is none.
       fetches: the names of the fetches.
-      absence: what explains a missing value.
+      absence: makes the error that explains a missing value.
 
     Raises:
       InvalidArgumentError: a fetched tensor is dead, or never became ready.
@@ -302,18 +303,18 @@ def refuse_absent(
 
 
 def own_all(results: list[Any]) -> list[Any]:
-    """Values that the caller may keep and write to.
+    """Replace results by values that the caller may keep and write to; return them.
 
     Raises:
       FailedPreconditionError: a fetched variable has no value.
     """
-    # Not enumerate(), whose tuple would hold each value as well.
+    # Not enumerate(): its tuple would hold another reference to each value.
     for position in range(len(results)):
         value = results[position]
         if value.__class__ is not _ndarray and isinstance(value, _generic):
             continue
         if isinstance(value, _ndarray):
-            # Held here by: the list, the local name, getrefcount's argument.
+            # Referenced by: the list, the local name, getrefcount's argument.
             if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
                 is_number = value.ndim == 0 and value.dtype.kind != "O"
                 results[position] = value[()] if is_number else value.copy()
@@ -324,7 +325,7 @@ def own_all(results: list[Any]) -> list[Any]:
 
 
 def as_numbers(results: list[Any]) -> list[Any]:
-    """The values, arrays of rank 0 as NumPy scalars, text as bytes."""
+    """Return the values, arrays of rank 0 as NumPy scalars, text as bytes."""
     return [
         value[()] if value.__class__ is _ndarray and value.ndim == 0 else value for value in results
     ]

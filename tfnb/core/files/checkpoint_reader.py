@@ -26,7 +26,7 @@ class CheckpointReader:
       prefix: the prefix of the second format, or the path or pattern of the first.
 
     Raises:
-      NotFoundError: there is none.
+      NotFoundError: there is no checkpoint.
       DataLossError: its list of tensors is damaged.
     """
 
@@ -40,37 +40,37 @@ class CheckpointReader:
             self._v1 = checkpoint_v1.TensorSliceReader(prefix)
 
     def __enter__(self) -> Self:
-        """Nothing to do; leaving the block closes the files."""
+        """Return the reader; leaving the block closes the files."""
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Closes the files."""
+        """Close the files."""
         self.close()
 
     def close(self) -> None:
-        """Closes the files."""
+        """Close the files."""
         if self._bundle is not None:
             self._bundle.close()
 
     def names(self) -> Iterator[str]:
-        """The names of all tensors."""
+        """Return the names of all tensors."""
         if self._bundle is not None:
             return self._bundle.names()
         assert self._v1 is not None
         return self._v1.names()
 
     def has_tensor(self, name: str) -> bool:
-        """Whether there is a tensor of this name."""
+        """Return whether there is a tensor of this name."""
         if self._bundle is not None:
             return self._bundle.contains(name)
         assert self._v1 is not None
         return name in self._v1.names()
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
-        """What is known of a tensor without reading it.
+        """Return the shape and dtype of a tensor without reading it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         if self._bundle is not None:
             entry = self._bundle.entry(name)
@@ -79,10 +79,10 @@ class CheckpointReader:
         return self._v1.shape_and_dtype(name)
 
     def lookup(self, name: str, where: TensorSlice | None = None) -> Any:
-        """A tensor, or a part of it.
+        """Return a tensor, or a part of it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
           DataLossError: its bytes are damaged.
         """
         if self._bundle is not None:
@@ -98,10 +98,10 @@ class CheckpointReader:
     def restore(
         self, name: str, shape: tuple[int, ...] | None, where: TensorSlice | None, dtype: DType
     ) -> Any:
-        """A tensor, or a part of it, that must have a type and, for a part, a whole shape.
+        """Return a tensor or a part of it, with its type and, for a part, its whole shape checked.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
           InvalidArgumentError: it has another type or shape.
           DataLossError: its bytes are damaged.
         """

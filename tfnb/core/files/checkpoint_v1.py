@@ -1,8 +1,8 @@
 """Checkpoints of the first format: one table file of tensor slices.
 
-The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). Under the empty key stands the
-list of all tensors with dtype, shape and slices; under a name with a slice stand that slice's
-elements, as the typed list of a TensorProto. Several files, matched by a pattern, may make up one
+The file is a sorted table (:mod:`tfnb.core.files.leveldb_table`). The empty key holds the list of
+all tensors with dtype, shape and slices; a key made of a name and a slice holds the elements of
+that slice, as the typed list of a TensorProto. Several files, matched by a pattern, may make up one
 checkpoint.
 Corresponds to ``tensor_slice_writer.cc`` and ``tensor_slice_reader.cc``.
 """
@@ -34,7 +34,7 @@ _VERSION: Final = 1
 
 
 class TensorSliceWriter:
-    """Collects the slices of one file; nothing is written before :meth:`finish`."""
+    """The slices of one file; nothing is written before :meth:`finish`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class TensorSliceWriter:
     def add(
         self, name: str, shape: tuple[int, ...], where: TensorSlice, value: Any, dtype: DType
     ) -> None:
-        """Adds one slice of a tensor of the given whole shape.
+        """Add one slice of a tensor of the given whole shape.
 
         Raises:
           InvalidArgumentError: slices of one tensor disagree, or a slice was added before.
@@ -70,7 +70,7 @@ class TensorSliceWriter:
         self._rows[key] = record.SerializeToString()
 
     def finish(self) -> None:
-        """Writes the file."""
+        """Write the file."""
         record = saved_tensor_slice_pb2.SavedTensorSlices()
         record.meta.tensor.extend(self._tensors.values())
         record.meta.versions.producer = _VERSION
@@ -92,7 +92,7 @@ def _slice_of(proto: Any) -> TensorSlice:
 
 
 class TensorSliceReader:
-    """Reads the tensors of all files that match a pattern.
+    """The tensors of all files that match a pattern.
 
     Raises:
       NotFoundError: no file matches.
@@ -107,7 +107,7 @@ class TensorSliceReader:
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
                 f"for {pattern}"
             )
-        # name -> (dtype, shape, slice -> rows and key of it)
+        # name -> (dtype, shape, slice -> rows and key of the slice)
         self._tensors: dict[
             str,
             tuple[DType, tuple[int, ...], dict[TensorSlice, tuple[Mapping[bytes, bytes], bytes]]],
@@ -144,14 +144,14 @@ class TensorSliceReader:
                 known[2][where] = (rows, slice_key(tensor.name, where))
 
     def names(self) -> Iterator[str]:
-        """The names of all tensors, sorted."""
+        """Return the names of all tensors, sorted."""
         return iter(sorted(self._tensors))
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], DType]:
-        """What is known of a tensor without reading it.
+        """Return the shape and dtype of a tensor without reading it.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         found = self._tensors.get(name)
         if found is None:
@@ -161,10 +161,10 @@ class TensorSliceReader:
         return found[1], found[0]
 
     def lookup_slice(self, name: str, where: TensorSlice) -> Array:
-        """A part of a tensor, put together from the slices it was saved in.
+        """Return a part of a tensor, put together from the slices it was saved in.
 
         Raises:
-          NotFoundError: there is no such tensor, or no slices that cover the part.
+          NotFoundError: the tensor does not exist, or no slices that cover the part.
         """
         shape, dtype = self.shape_and_dtype(name)
         out = np.empty(where.shape_in(shape), dtype.numpy_dtype)

@@ -1,10 +1,10 @@
 """CRC-32C (Castagnoli), the checksum of LevelDB tables, TensorBundle shards and TFRecord files.
 
-Short strings go byte by byte through the usual table.  Long ones use that the register is linear
-over GF(2): with a zero start, ``register(a + b) == shift(register(a), len(b)) ^ register(b)``, and
-leading zero bytes change nothing.  The buffer is laid out in rows of ``_LANES`` words; every row
-needs the same shift, so one pair of 64K tables serves the whole buffer and NumPy does the looking
-up.  The last row is then folded in halves.
+Short strings are computed byte by byte with the usual table.  For long strings, the register is
+linear over GF(2): with a zero start, ``register(a + b) == shift(register(a), len(b)) ^
+register(b)``, and leading zero bytes change nothing.  The buffer is laid out in rows of ``_LANES``
+words; every row needs the same shift, so one pair of 64K tables serves the whole buffer and NumPy
+does the table lookups.  The last row is then folded in halves.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TABLE: Final = _byte_table()
 
 
 def crc32c(data: bytes | bytearray | memoryview | NDArray[np.uint8], crc: int = 0) -> int:
-    """The checksum of ``data``, continuing from ``crc``.
+    """Return the checksum of ``data``, continuing from ``crc``.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
@@ -56,18 +56,18 @@ def crc32c(data: bytes | bytearray | memoryview | NDArray[np.uint8], crc: int = 
 
 
 def mask(crc: int) -> int:
-    """The form in which a checksum is stored beside the data it covers."""
+    """Return the form in which a checksum is stored beside the data it covers."""
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
 def unmask(masked: int) -> int:
-    """The inverse of :func:`mask`."""
+    """Return the inverse of :func:`mask`."""
     rotated = (masked - _MASK_DELTA) & 0xFFFFFFFF
     return ((rotated >> 17) | (rotated << 15)) & 0xFFFFFFFF
 
 
 def _register(words: Words, state: int) -> int:
-    """The register after ``words`` (at least one) when it starts as ``state``."""
+    """Return the register after ``words`` (at least one), starting from ``state``."""
     lanes = _LANES
     while lanes > len(words):
         lanes //= 2
@@ -92,7 +92,7 @@ def _register(words: Words, state: int) -> int:
 
 
 def _shift(words: Words, num_bytes: int) -> Words:
-    """Every register moved on by ``num_bytes`` zero bytes."""
+    """Return every register, moved on by ``num_bytes`` zero bytes."""
     tables = _narrow_tables(num_bytes)
     octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 4)
     shifted: Words = tables[0][octets[:, 0]] ^ tables[1][octets[:, 1]]
@@ -102,7 +102,7 @@ def _shift(words: Words, num_bytes: int) -> Words:
 
 @cache
 def _columns(num_bytes: int) -> tuple[int, ...]:
-    """What each of the 32 register bits becomes after ``num_bytes`` (a power of two) zero bytes."""
+    """Return what each of the 32 register bits becomes after ``num_bytes`` (a power of 2) zeros."""
     if num_bytes == 1:
         return tuple(_TABLE[(1 << bit) & 0xFF] ^ ((1 << bit) >> 8) for bit in range(32))
     half = _columns(num_bytes // 2)
@@ -118,7 +118,7 @@ def _apply(columns: tuple[int, ...], value: int) -> int:
 
 
 def _spanned(columns: tuple[int, ...]) -> Words:
-    """The table of all XOR sums of the columns, indexed by the bits that choose them."""
+    """Return the table of all XOR sums of the columns, indexed by the bits that choose them."""
     table: Words = np.zeros(1, np.uint32)
     for column in columns:
         table = np.concatenate([table, table ^ np.uint32(column)])

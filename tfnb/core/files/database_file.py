@@ -1,4 +1,4 @@
-"""SQLite databases of a step: part of the door to files (``core/files/file_access.py``)."""
+"""SQLite databases that a step reads, opened through ``core/files/file_access.py``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfnb.core.files import file_access
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What a query may ask of SQLite: to read tables and to compute; beside that, to look at a schema.
+# Actions that a query may do: read tables, and compute.
 _READING: Final = frozenset(
     (
         sqlite3.SQLITE_SELECT,
@@ -28,28 +28,30 @@ _PRAGMAS: Final = frozenset(
         "foreign_key_list",
     )
 )  # fmt: skip
-# Asked without a value; with one they would change something.
+# Allowed without a value only: with a value they change the database.
 _QUESTIONS: Final = frozenset(
     (
         "application_id", "data_version", "encoding", "page_count", "page_size", "schema_version",
         "user_version",
     )
 )  # fmt: skip
-# SQLite asks for this where it declares a virtual table; query_only refuses a change of its own.
+# SQLite requests an update of these where it declares a virtual table; query_only refuses a real
+# update.
 _SCHEMAS: Final = frozenset(("sqlite_master", "sqlite_temp_master"))
 _REFUSED_FUNCTIONS: Final = frozenset(("load_extension", "fts3_tokenizer", "readfile", "writefile"))
-# How many instructions of SQLite's machine pass between two looks at whether the step is to end.
+# Instructions of SQLite's virtual machine between two checks whether the step must end.
 _INSTRUCTIONS: Final = 20_000
-# Bytes 18 and 19 of a database that has a log of writes beside it, and of one without.
+# Bytes 18 and 19 of a database with a write-ahead log beside it, and of one without.
 _WITH_LOG, _WITHOUT_LOG = b"\2\2", b"\1\1"
 
 
 def open_database(path: str) -> sqlite3.Connection:
-    """A connection to a SQLite database that can only be read.
+    """Return a connection to a SQLite database that can only be read.
 
-    SQLite itself refuses every statement but reading ones. For a guarded step it opens no file at
-    all: the door reads the database, and SQLite gets the bytes; what a log beside it holds is not
-    read. An empty path and ":memory:" are a database without tables in memory.
+    SQLite itself refuses every statement that does not only read. For a guarded step it opens no
+    file at all: ``file_access`` reads the database, and SQLite gets the bytes; the contents of a
+    write-ahead log are not read. An empty path and ":memory:" are a database without tables in
+    memory.
 
     Raises:
       OSError: the file cannot be opened.
@@ -101,5 +103,5 @@ def _may_query(
 
 
 def end_queries_when(connection: sqlite3.Connection, must_end: Callable[[], bool]) -> None:
-    """Ends a query, which may have no end of its own, once ``must_end`` says so."""
+    """End a query, which may run without end, once ``must_end`` returns True."""
     connection.set_progress_handler(lambda: int(must_end()), _INSTRUCTIONS)

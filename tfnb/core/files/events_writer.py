@@ -1,4 +1,4 @@
-"""One event file: what TensorBoard reads, a record for each event.
+"""One event file, as TensorBoard reads it: one record per event.
 
 Corresponds to TensorFlow's ``events_writer.cc``.
 """
@@ -22,11 +22,11 @@ _VERSION = "brain.Event:2"
 
 
 class EventsWriter:
-    """An event file; made at the first event, not thread safe.
+    """An event file, created at the first event; not thread safe.
 
     Args:
-        prefix: Of the path: ``<prefix>.out.tfevents.<seconds>.<host><suffix>``.
-        suffix: What the name ends with.
+        prefix: The start of the path ``<prefix>.out.tfevents.<seconds>.<host><suffix>``.
+        suffix: The end of the path.
     """
 
     def __init__(self, prefix: str, suffix: str = "") -> None:
@@ -52,7 +52,7 @@ class EventsWriter:
             self._file.write(framed(event.SerializeToString()))
 
     def _begin(self) -> BinaryIO:
-        """A new file; where two begin in one second, the later gets the next second's name."""
+        """Return a new file; if two begin in one second, the later gets the next second's name."""
         seconds = int(time.time())
         while True:
             host = socket.gethostname()
@@ -63,13 +63,13 @@ class EventsWriter:
                 seconds += 1
 
     def flush(self) -> None:
-        """Let readers see what was written."""
+        """Make the written events visible to readers."""
         if self._file is not None and self.path is not None:
             with file_system.translating_errors(self.path):
                 self._file.flush()
 
     def disown(self) -> None:
-        """Leave the file, with what is not written yet, to the process that this one comes from."""
+        """Leave the file, and the events that are not written yet, to the parent process."""
         if self._file is not None:
             file, self._file = self._file, None
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -77,7 +77,7 @@ class EventsWriter:
             os.close(nowhere)
 
     def close(self) -> None:
-        """Write what is left; the next event begins a new file."""
+        """Write the remaining events; the next event begins a new file."""
         if self._file is not None and self.path is not None:
             file, self._file = self._file, None
             with file_system.translating_errors(self.path):

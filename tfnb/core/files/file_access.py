@@ -1,14 +1,14 @@
-"""The door to files: every open, rename, link and listing of a step goes through here.
+"""The file access of steps: every open, rename, link and listing of a step goes through here.
 
-A thread that computes a node of the user's own graph has no guard, and files are what the operating
-system says. A thread that computes a node that a file brought has one (``core/effects.py``), and
-then the guard decides on what is really opened, not on the text of the path:
+A thread that computes a node of the user's own graph has no guard, and may use the files that the
+operating system allows. A thread that computes a node from a file has a guard
+(``core/effects.py``), which decides on the file that is really opened, not on the text of the path:
 
-1. the path is resolved, links and ``..`` followed, and the guard is asked about the result;
-2. the folder of the result is opened, and its own path is compared with what was resolved, so that
+1. the path is resolved, links and ``..`` followed, and the guard checks the result;
+2. the folder of the result is opened, and its own path is compared with the resolved one, so that
    a link that was put in between is noticed;
 3. the file is opened in that folder by its last name alone, without following a link, and must be a
-   regular file: a pipe or a device could hold the step for ever.
+   regular file: a pipe or a device could block the step forever.
 
 Functions raise ``OSError`` as the operating system does; ``core/files/file_system.py`` translates.
 """
@@ -48,28 +48,30 @@ _FLAGS: Final = {
 
 
 def temporary_name(path: str) -> str:
-    """A name beside ``path`` that no other file has."""
+    """Return a name beside ``path`` that no other file has."""
     return f"{path}.tempstate{uuid.uuid4().int >> 64}"
 
 
-# ------------------------------------------------------------------------- what is really opened
+# ------------------------------------------------------------- the file that is really opened
 
 
 class _Place:
-    """A path of a guarded step: where it leads, and its folder, which is held open.
+    """A path of a guarded step: the resolved path, and its folder, which is held open.
 
     Attributes:
-      path: as it was asked for.
-      real: where it leads, resolved; or its last name itself, in the resolved folder.
+      path: the path as the node gave it.
+      real: the resolved path; without ``follows``, the last name itself in the resolved folder.
       name: the last part of ``real``.
-      folder: a descriptor of the folder that ``name`` is in; None where the system has none.
+      folder: a descriptor of the folder that ``name`` is in; None where the system has no folder
+        descriptors.
     """
 
     def __init__(self, path: str, *, follows: bool = True) -> None:
         if not path:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self.path = path
-        # The last name itself is what is written, renamed and removed; a link there is replaced.
+        # Writing, renaming and removing act on the last name itself: a link of this name is
+        # replaced.
         parts = os.path.split(path.rstrip("/") or "/")
         if follows or parts[1] in ("", ".", ".."):
             self.real = os.path.realpath(path)
@@ -79,7 +81,7 @@ class _Place:
         self.folder: int | None = None
 
     def open_folder(self) -> None:
-        """Opens the folder that the file is in, if it is still where the path led."""
+        """Open the folder of the file, if its path still leads to the same folder."""
         if not _HAS_FOLDER_DESCRIPTORS:
             return
         flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
@@ -88,7 +90,7 @@ class _Place:
             self.refuse_change()
 
     def refuse_change(self) -> NoReturn:
-        """Says that a link was put in between."""
+        """Raise the error for a link that was put in between."""
         raise errors.permission_denied(
             f"'{self.path}' led to another file while it was opened; nothing was read or written"
         )
@@ -99,7 +101,7 @@ class _Place:
         return self.real if self.folder is None else (self.name or ".")
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Close the folder."""
         if self.folder is not None:
             os.close(self.folder)
             self.folder = None
@@ -117,7 +119,7 @@ class _Place:
 
 
 def _path_of(descriptor: int, expected: str) -> str:
-    """The path of an open folder, as the operating system knows it."""
+    """Return the path of an open folder, as the operating system reports it."""
     with suppress(OSError):
         return os.readlink(f"/proc/self/fd/{descriptor}")
     try:
@@ -134,7 +136,7 @@ def _path_of(descriptor: int, expected: str) -> str:
 def _permitted(
     guard: Guard, kind: str, path: str, part_of: str | None, *, follows: bool = True
 ) -> Iterator[tuple[_Place, bool]]:
-    """The place of a path that the guard lets the step use, and whether a file may be replaced."""
+    """Yield the place of a path that the guard permits, and whether a file may be replaced."""
     place = _Place(path, follows=follows)
     may_replace = guard.permit(kind, path, place.real, part_of)
     with place:
@@ -146,16 +148,16 @@ def _permitted(
 
 
 def open_binary(path: str, mode: str = "rb", part_of: str | None = None) -> BinaryIO:
-    """Opens a file.
+    """Open a file.
 
     Args:
-      path: of the file.
+      path: the path of the file.
       mode: "rb", "wb", "ab" or "xb".
-      part_of: the prefix of the checkpoint, or of the log, that the file is a part of: leave to use
-        the prefix is leave to use its parts.
+      part_of: the prefix of the checkpoint, or of the log, that the file is a part of: permission
+        for the prefix includes its parts.
 
     Raises:
-      PermissionDeniedError: the node that runs in this thread may not.
+      PermissionDeniedError: the node that runs in this thread may not open the file.
     """
     guard = current_guard()
     if guard is None:
@@ -189,16 +191,16 @@ def _check_regular(descriptor: int, path: str) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat_modes.S_ISREG(mode):
         raise errors.permission_denied(
-            f"'{path}' is no regular file. Nodes that came from a file open no pipes, sockets and "
+            f"'{path}' is not a regular file. Nodes from a file must not open pipes, sockets or "
             "devices."
         )
 
 
 def exists(path: str, part_of: str | None = None) -> bool:
-    """Whether there is a file or folder of this name.
+    """Return whether there is a file or folder of this name.
 
     Raises:
-      PermissionDeniedError: the node that runs in this thread may not know.
+      PermissionDeniedError: the node that runs in this thread may not read the path.
     """
     try:
         stat(path, part_of)
@@ -208,7 +210,7 @@ def exists(path: str, part_of: str | None = None) -> bool:
 
 
 def stat(path: str, part_of: str | None = None) -> os.stat_result:
-    """What is known of a file: size, times, number."""
+    """Return the metadata of a file: size, times, number."""
     guard = current_guard()
     if guard is None:
         return os.stat(path)
@@ -220,7 +222,7 @@ def stat(path: str, part_of: str | None = None) -> os.stat_result:
 
 
 def write_whole(path: str, contents: bytes, part_of: str | None = None) -> None:
-    """Writes a file so that a reader sees the old contents or the new, nothing between."""
+    """Write a file atomically: a reader sees either the old contents or the new."""
     guard = current_guard()
     if guard is None:
         temporary = temporary_name(path)
@@ -250,7 +252,7 @@ def write_whole(path: str, contents: bytes, part_of: str | None = None) -> None:
 
 
 def _give_name(guard: Guard, temporary: str, place: _Place, may_replace: bool) -> None:
-    """Gives a new file of a place's folder the place's name."""
+    """Move a new file to the name of a place in the same folder."""
     folder = place.folder
     if may_replace:
         os.replace(temporary, place.at, src_dir_fd=folder, dst_dir_fd=folder)
@@ -263,7 +265,7 @@ def _give_name(guard: Guard, temporary: str, place: _Place, may_replace: bool) -
 
 
 def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> None:
-    """Renames a file, replacing the target.
+    """Rename a file, replacing the target.
 
     Args:
       source: the file.
@@ -285,7 +287,7 @@ def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> 
 
 
 def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
-    """Gives a file a second name; False where the file system has no such thing."""
+    """Give a file a second name; False where the file system does not support it."""
     guard = current_guard()
     if guard is None:
         try:
@@ -325,7 +327,7 @@ def _link(here: _Place, there: _Place) -> None:
 
 
 def remove(path: str, part_of: str | None = None) -> None:
-    """Removes a file.
+    """Remove a file.
 
     Raises:
       PermissionDeniedError: the node that runs in this thread may not replace it.
@@ -341,7 +343,7 @@ def remove(path: str, part_of: str | None = None) -> None:
 
 
 def remove_folder(path: str, for_file: str) -> None:
-    """Removes an empty folder; leave to write ``for_file`` in it is enough."""
+    """Remove an empty folder; permission to write ``for_file`` in it is enough."""
     guard = current_guard()
     if guard is None:
         os.rmdir(path)
@@ -353,12 +355,12 @@ def remove_folder(path: str, for_file: str) -> None:
 
 
 def make_folders(path: str, for_file: str | None = None, *, only_last: bool = False) -> None:
-    """Makes a folder and those around it; they may exist.
+    """Make a folder and its parents; they may exist.
 
     Args:
-      path: of the folder.
-      for_file: a file in it: leave to write that is leave to make its folders.
-      only_last: the folders around it must be there.
+      path: the path of the folder.
+      for_file: a file in it: permission to write the file includes its folders.
+      only_last: whether the parents must exist.
     """
     guard = current_guard()
     if guard is None:
@@ -389,9 +391,9 @@ _WILD: Final = re.compile(r"[*?\[]")
 
 
 def matching(pattern: str, part_of: str | None = None) -> list[str]:
-    """The existing paths that match a pattern of ``*``, ``?`` and ``[...]``, in no order.
+    """Return the existing paths that match a pattern of ``*``, ``?`` and ``[...]``, in no order.
 
-    A guarded step sees only what lies in folders that it may read: links are followed first.
+    A guarded step gets only paths in folders that it may read: links are followed first.
 
     Raises:
       PermissionDeniedError: the node that runs in this thread may not read the pattern's folder.
@@ -423,7 +425,7 @@ def matching(pattern: str, part_of: str | None = None) -> list[str]:
 
 
 def _split_pattern(pattern: str) -> tuple[str, list[str]]:
-    """The folder that a pattern begins with, and the parts from the first with a wildcard on."""
+    """Return the folder that a pattern begins with, and the parts from the first wildcard on."""
     parts = re.split(r"/+", pattern)
     for position, part in enumerate(parts):
         if _WILD.search(part):
@@ -433,7 +435,7 @@ def _split_pattern(pattern: str) -> tuple[str, list[str]]:
 
 
 def _names_in(folder: str, part: str) -> list[str]:
-    """The names in a resolved folder that match one part of a pattern."""
+    """Return the names in a resolved folder that match one part of a pattern."""
     try:
         if not part:
             return [""]

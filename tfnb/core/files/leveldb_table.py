@@ -1,4 +1,4 @@
-"""Sorted string tables in LevelDB's file format, as checkpoints keep their index in.
+"""Sorted string tables in LevelDB's file format, in which checkpoints store their index.
 
 Layout of a file::
 
@@ -33,7 +33,7 @@ _SNAPPY: Final = 1
 
 
 def ends_like_table(end: bytes | memoryview) -> bool:
-    """Whether these are the last bytes of a table."""
+    """Return whether these are the last bytes of a table."""
     return int.from_bytes(end[-8:], "little") == MAGIC
 
 
@@ -41,7 +41,7 @@ def ends_like_table(end: bytes | memoryview) -> bool:
 
 
 def put_varint(value: int) -> bytes:
-    """The base-128 form of a number, least significant group first.
+    """Return the base-128 form of a number, least significant group first.
 
     >>> put_varint(300).hex()
     'ac02'
@@ -55,7 +55,7 @@ def put_varint(value: int) -> bytes:
 
 
 def get_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """The number that starts at ``position`` and the position after it.
+    """Return the number that starts at ``position`` and the position after it.
 
     Raises:
       DataLossError: the data ends inside the number, or it has more than 64 bits.
@@ -75,7 +75,7 @@ def get_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
 
 
 class _BlockBuilder:
-    """Collects the entries of one block."""
+    """The entries of one block that is being built."""
 
     __slots__ = ("buffer", "count", "last_key", "restart_interval", "restarts")
 
@@ -114,11 +114,11 @@ class _BlockBuilder:
 
 
 def build_table(entries: Iterable[tuple[bytes, bytes]], block_size: int = _BLOCK_SIZE) -> bytes:
-    """The bytes of a table file with these entries.
+    """Return the bytes of a table file with these entries.
 
     Args:
       entries: (key, value) pairs, keys strictly increasing.
-      block_size: the size from which on a block is closed.
+      block_size: the size at which a block is closed.
     """
     out = bytearray()
     data = _BlockBuilder(_RESTART_INTERVAL)
@@ -155,7 +155,7 @@ def _write_block(out: bytearray, contents: bytes) -> bytes:
 
 
 def _shortest_separator(start: bytes, limit: bytes) -> bytes:
-    """A short key ``k`` with ``start <= k < limit``."""
+    """Return a short key ``k`` with ``start <= k < limit``."""
     shared = 0
     while shared < min(len(start), len(limit)) and start[shared] == limit[shared]:
         shared += 1
@@ -167,7 +167,7 @@ def _shortest_separator(start: bytes, limit: bytes) -> bytes:
 
 
 def _short_successor(key: bytes) -> bytes:
-    """A short key that is not less than ``key``."""
+    """Return a short key that is not less than ``key``."""
     for i, byte in enumerate(key):
         if byte != 0xFF:
             return key[:i] + bytes([byte + 1])
@@ -178,7 +178,7 @@ def _short_successor(key: bytes) -> bytes:
 
 
 def read_table(data: bytes | memoryview) -> Iterator[tuple[bytes, bytes]]:
-    """Every (key, value) of a table file, in order.
+    """Yield every (key, value) of a table file, in order.
 
     Raises:
       DataLossError: the bytes are not a table, or a checksum or size in it is wrong.
@@ -239,7 +239,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def uncompress_snappy(data: bytes) -> bytes:
-    """The original of one Snappy-compressed string.
+    """Return the original of one Snappy-compressed string.
 
     Raises:
       DataLossError: the string is not valid.

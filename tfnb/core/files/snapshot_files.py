@@ -2,13 +2,13 @@
 
 ::
 
-    folder/dataset_spec.pb                            what the elements are; Dataset.save writes it
-    folder/snapshot.metadata                          a SnapshotMetadataRecord: which run is whole
+    folder/dataset_spec.pb                            element spec; written by Dataset.save
+    folder/snapshot.metadata                          a SnapshotMetadataRecord: the complete run
     folder/<run>/00000000.shard/00000000.snapshot     records of a shard
 
-A record is a TensorProto; an element has as many as components.  Files are TFRecord files, plain,
-compressed by zlib, or in blocks of Snappy.  What is written for Snappy is valid, but stored
-literally: a compressor in Python would cost more time than the bytes are worth.
+A record is a TensorProto; an element has one record per component.  Files are TFRecord files,
+plain, compressed by zlib, or in blocks of Snappy.  Blocks of Snappy are written without
+compression, as literals: a compressor in Python would cost more time than the bytes are worth.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _LITERAL_BYTES: Final = 1 << 16
 
 
 class Run:
-    """One writing of a dataset: its folder, and the metadata that say whether it is whole.
+    """One writing of a dataset: its folder, and the metadata that mark it as complete.
 
     Args:
-      folder: of the saved dataset.
-      types: of the components of an element.
-      graph_hash: of the pipeline; "" for a dataset that was saved by itself.
+      folder: the folder of the saved dataset.
+      types: the types of the components of an element.
+      graph_hash: the hash of the pipeline; "" for a dataset that was saved by itself.
     """
 
     def __init__(self, folder: str, types: Sequence[DType], graph_hash: str = "") -> None:
@@ -67,12 +67,12 @@ class Run:
         self.path = os.path.join(folder, self._record.run_id)
 
     def begin(self) -> None:
-        """Makes the folder, and says that the run is not whole."""
+        """Make the folder, and mark the run as incomplete."""
         file_system.create_directories(self.path)
         self._write()
 
     def finish(self, num_elements: int = 0) -> None:
-        """Says that the run is whole."""
+        """Mark the run as complete."""
         self._record.num_elements = num_elements
         self._record.finalized = True
         self._write()
@@ -83,7 +83,7 @@ class Run:
 
 
 def finished_run(folder: str) -> str | None:
-    """The folder of the run that is whole, or None where there is none.
+    """Return the folder of the complete run, or None where there is none.
 
     Raises:
       DataLossError: the metadata are damaged.
@@ -99,14 +99,14 @@ def finished_run(folder: str) -> str | None:
         return None
     if record.version != _VERSION or not record.run_id.isdecimal():
         raise errors.unimplemented(
-            f"{path} is of version {record.version} of TensorFlow's snapshots, which is not read. "
-            "Save the dataset anew."
+            f"{path} has snapshot version {record.version}, which is not read. "
+            "Save the dataset again."
         )
     return os.path.join(folder, record.run_id)
 
 
 def shards_of(run: str) -> list[str]:
-    """The folders of the shards of a run, in order."""
+    """Return the folders of the shards of a run, in order."""
     found = file_system.matching_files(os.path.join(run, "*.shard", "*.snapshot"))
     return sorted({os.path.dirname(path) for path in found})
 
@@ -115,12 +115,12 @@ def shards_of(run: str) -> list[str]:
 
 
 class ShardWriter:
-    """Writes the elements of one shard.
+    """A writer of the elements of one shard.
 
     Args:
       run: the folder of the run.
-      index: of the shard.
-      compression: "", "GZIP", "ZLIB" or "SNAPPY"; another word is taken for none.
+      index: the number of the shard.
+      compression: "", "GZIP", "ZLIB" or "SNAPPY"; any other value means no compression.
     """
 
     def __init__(self, run: str, index: int, compression: str) -> None:
@@ -132,7 +132,7 @@ class ShardWriter:
         self._writer = made(path, compression if compression in WINDOW_BITS else "")
 
     def write(self, element: Sequence[Any], types: Sequence[DType]) -> None:
-        """Adds an element.
+        """Add an element.
 
         Raises:
           UnimplementedError: a component is no tensor of numbers or text.
@@ -141,12 +141,12 @@ class ShardWriter:
             self._writer.write(_message(np.asarray(value), dtype).SerializeToString())
 
     def close(self) -> None:
-        """Writes what is left; harmless when repeated."""
+        """Write the remaining bytes; repeated calls do nothing."""
         self._writer.close()
 
 
 def _message(value: NDArray[Any], dtype: DType) -> tensor_pb2.TensorProto:
-    """A tensor as a message of plain bytes: those of text are its lengths and then the text."""
+    """Return a tensor as a message of plain bytes: for text, all lengths and then the text."""
     proto = encode_tensor_content(value, dtype)
     if proto.string_val:
         texts = list(proto.string_val)
@@ -186,7 +186,7 @@ class _SnappyWriter:
 
 
 def stored_as_snappy(data: bytes) -> bytes:
-    """A string in Snappy's form, of literals alone.
+    """Return a string in Snappy's form, as literals only.
 
     >>> from tfnb.core.files.leveldb_table import uncompress_snappy
     >>> uncompress_snappy(stored_as_snappy(b"abc" * 100)) == b"abc" * 100
@@ -200,7 +200,7 @@ def stored_as_snappy(data: bytes) -> bytes:
 
 
 def read_shard(folder: str, compression: str, num_components: int) -> Iterator[tuple[Any, ...]]:
-    """The elements of a shard.
+    """Yield the elements of a shard.
 
     Raises:
       DataLossError: a file is damaged or ends within an element.
@@ -214,8 +214,8 @@ def read_shard(folder: str, compression: str, num_components: int) -> Iterator[t
                 element = []
         if element:
             raise errors.data_loss(
-                f"{path} ends within an element: of {num_components} components {len(element)} are "
-                "there. It was written with another element_spec, or not to its end."
+                f"{path} ends within an element: {len(element)} of {num_components} components. "
+                "The file was written with another element_spec, or it is incomplete."
             )
 
 
@@ -226,7 +226,7 @@ def _records(path: str, compression: str) -> Iterator[bytes]:
 
 
 def _unblocked(data: bytes, path: str) -> bytes:
-    """What blocks of Snappy hold, each with its length in front."""
+    """Return the contents of blocks of Snappy, each with its length in front."""
     parts, start = [], 0
     while start < len(data):
         if start + _BLOCK.size > len(data):

@@ -8,8 +8,8 @@ and each slice an entry of its own under a key made from name and slice.
 A string tensor is stored as the varint lengths, a checksum of the lengths, and the bytes one after
 another.
 
-Nothing read from a file is trusted: sizes are compared with the file before memory is taken, and
-every tensor's checksum is verified.  Corresponds to ``tensor_bundle.cc``.
+Nothing read from a file is trusted: sizes are compared with the file before memory is allocated,
+and every tensor's checksum is verified. Corresponds to ``tensor_bundle.cc``.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def index_path(prefix: str) -> str:
-    """The file with the table of entries."""
+    """Return the file with the table of entries."""
     return f"{prefix}.index"
 
 
 def data_path(prefix: str, shard: int, num_shards: int) -> str:
-    """The file with the bytes of one shard."""
+    """Return the file with the bytes of one shard."""
     return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
 
 
 def bundle_exists(prefix: str) -> bool:
-    """Whether there is a checkpoint of this format under the prefix."""
+    """Return whether there is a checkpoint of this format under the prefix."""
     return file_system.exists(index_path(prefix), prefix)
 
 
@@ -61,7 +61,7 @@ def bundle_exists(prefix: str) -> bool:
 
 @dataclass(slots=True)
 class BundleEntry:
-    """What the index says of one tensor or one slice of a tensor."""
+    """The index entry of one tensor or one slice of a tensor."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -72,7 +72,7 @@ class BundleEntry:
     slices: tuple[TensorSlice, ...] = ()
 
     def serialize(self) -> bytes:
-        """The entry as a message's bytes."""
+        """Return the entry as a message's bytes."""
         proto = tensor_bundle_pb2.BundleEntryProto(
             dtype=cast("Any", self.dtype.as_datatype_enum),
             shard_id=self.shard,
@@ -93,10 +93,10 @@ class BundleEntry:
 
     @classmethod
     def parse(cls, key: bytes, data: bytes) -> BundleEntry:
-        """Reads a message's bytes.
+        """Read a message's bytes.
 
         Raises:
-          DataLossError: they are not an entry, or its numbers make no sense.
+          DataLossError: they are not an entry, or its numbers are invalid.
         """
         try:
             proto = tensor_bundle_pb2.BundleEntryProto.FromString(data)
@@ -142,7 +142,7 @@ def _index_bytes(num_shards: int, entries: Mapping[bytes, BundleEntry]) -> bytes
 
 
 class BundleWriter:
-    """Writes one bundle with one shard; nothing has its final name before :meth:`finish`."""
+    """A writer of one bundle with one shard; no file has its final name before :meth:`finish`."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix = file_system.local_path(prefix)
@@ -155,7 +155,7 @@ class BundleWriter:
         )
 
     def add(self, name: str, value: Any, dtype: DType) -> None:
-        """Adds a whole tensor.
+        """Add a whole tensor.
 
         Raises:
           InvalidArgumentError: the name was added before.
@@ -170,9 +170,9 @@ class BundleWriter:
         value: Any,
         dtype: DType,
     ) -> None:
-        """Adds one part of a tensor of the given whole shape."""
+        """Add one part of a tensor of the given whole shape."""
         if where.is_full:
-            # A slice that is everything is stored as the tensor itself.
+            # A slice that covers the whole tensor is stored as the tensor itself.
             self.add(name, value, dtype)
             return
         key = name.encode()
@@ -200,17 +200,17 @@ class BundleWriter:
         self._entries[key] = entry
 
     def finish(self) -> None:
-        """Gives the data its name and writes the index."""
+        """Give the data its name and write the index."""
         with file_system.translating_errors(data_path(self.prefix, 0, 1)):
             self._file.flush()
             if not unfinished_files.CAN_HOLD:
                 self._file.close()
         _publish(self.prefix, [(self._temporary, self.prefix)], self._entries)
-        self._file.close()  # held until it had its name
+        self._file.close()  # locked until it has its final name
 
     def abandon(self) -> None:
-        """Removes what was written; for use instead of :meth:`finish` after an error."""
-        with suppress(OSError):  # what is left to write may not find room either
+        """Remove the written files; for use instead of :meth:`finish` after an error."""
+        with suppress(OSError):  # writing the rest may fail for lack of space, too
             self._file.close()
         file_system.remove_if_exists(self._temporary, self.prefix)
 
@@ -233,7 +233,7 @@ def _length_bytes(length: int) -> bytes:
 
 
 class BundleReader:
-    """Reads one bundle; usable by one thread at a time, close it when done.
+    """A reader of one bundle; usable by one thread at a time, close it when done.
 
     Raises:
       NotFoundError: there is no bundle under the prefix.
@@ -274,31 +274,31 @@ class BundleReader:
         self._entries: dict[bytes, BundleEntry] = {}
 
     def __enter__(self) -> Self:
-        """Nothing to do; leaving the block closes the shards."""
+        """Return the reader; leaving the block closes the shards."""
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Closes the shards."""
+        """Close the shards."""
         self.close()
 
     def close(self) -> None:
-        """Closes the shards that were opened."""
+        """Close the shards that were opened."""
         while self._files:
             self._files.popitem()[1].close()
 
     def names(self) -> Iterator[str]:
-        """The names of all tensors, sorted; slices are not listed by themselves."""
+        """Return the names of all tensors, sorted; slices are not listed by themselves."""
         return (key.decode() for key in self._rows if not key.startswith(b"\0"))
 
     def contains(self, name: str) -> bool:
-        """Whether the bundle has a tensor of this name."""
+        """Return whether the bundle has a tensor of this name."""
         return name.encode() in self._rows
 
     def entry(self, name: str) -> BundleEntry:
-        """What is known of a tensor without reading it.
+        """Return the index entry of a tensor without reading the tensor.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
         """
         return self._entry(name.encode())
 
@@ -312,14 +312,14 @@ class BundleReader:
         return entry
 
     def raw_entries(self) -> Iterator[tuple[bytes, BundleEntry]]:
-        """Every key, also those of slices, with its entry."""
+        """Return every key, also those of slices, with its entry."""
         return ((key, self._entry(key)) for key in self._rows)
 
     def lookup(self, name: str) -> Array:
-        """The whole tensor; parts are put together.
+        """Return the whole tensor; parts are put together.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the tensor does not exist.
           DataLossError: its bytes are damaged.
         """
         entry = self.entry(name)
@@ -328,7 +328,7 @@ class BundleReader:
         return self._read(entry)
 
     def lookup_slice(self, name: str, where: TensorSlice) -> Array:
-        """A part of a tensor, put together from whatever parts it was saved in."""
+        """Return a part of a tensor, put together from the parts it was saved in."""
         entry = self.entry(name)
         if not entry.slices:
             return self._read(entry)[where.index()]
@@ -419,7 +419,7 @@ class BundleReader:
 # ------------------------------------------------------------------------------------- publishing
 
 
-# Two threads that save under one prefix would take each other's files away.
+# Two threads that save under one prefix would remove each other's files.
 _publishing = threading.Lock()
 forking.guard(sys.modules[__name__], "_publishing")
 
@@ -427,7 +427,7 @@ forking.guard(sys.modules[__name__], "_publishing")
 def _publish(
     prefix: str, sources: list[tuple[str, str]], entries: Mapping[bytes, BundleEntry]
 ) -> None:
-    """Gives shards their names, one checkpoint after the other in this process."""
+    """Give shards their names; the threads of this process publish one checkpoint at a time."""
     with _publishing:
         _give_names(prefix, sources, entries)
 
@@ -435,12 +435,12 @@ def _publish(
 def _give_names(
     prefix: str, sources: list[tuple[str, str]], entries: Mapping[bytes, BundleEntry]
 ) -> None:
-    """Gives shards, each with the prefix it has now, their names; writes the index of them.
+    """Give shards, each with its present prefix, their final names, and write their index.
 
-    The index is replaced in one go, and a checkpoint is what the index says.  So where the prefix
-    has a checkpoint already, the new shards first get other names, as if there were more of them,
-    and an index for these; only then do they take the places of the old ones.  A process that is
-    killed anywhere in between leaves the old checkpoint or the new one, whole.
+    The index is replaced atomically, and the index defines the checkpoint.  Therefore, where the
+    prefix has a checkpoint already, the new shards first get other names, as if there were more of
+    them, and an index for these; only then do they take the places of the old ones.  A process that
+    is killed anywhere in between leaves either the old checkpoint or the new one, complete.
     """
     count, prefix = len(sources), file_system.local_path(prefix)
     old = _shard_paths(prefix)
@@ -455,7 +455,8 @@ def _give_names(
             for (source, owner), name in zip(sources, spare)
         ]
         if not all(linked):
-            # Without second names the shards keep the spare ones; readers do not mind.
+            # Where hard links are not supported, the shards keep the spare names; readers accept
+            # them.
             for (source, owner), name in zip(sources, spare):
                 file_system.rename(source, name, (owner, prefix))
             final, count = spare, spare_count
@@ -470,7 +471,7 @@ def _give_names(
 
 
 def _shard_paths(prefix: str) -> list[str]:
-    """The shards that lie under a prefix, of whatever count."""
+    """Return the shards that exist under a prefix, whatever their count."""
     return file_access.matching(f"{glob.escape(prefix)}.data-?????-of-?????", prefix)
 
 
@@ -480,7 +481,7 @@ def _shard_paths(prefix: str) -> list[str]:
 def merge_bundles(
     prefixes: Iterable[str], merged_prefix: str, *, allow_missing_files: bool = False
 ) -> None:
-    """Makes one bundle of many: joins the indexes and renames the shards.
+    """Make one bundle of many: join the indexes and rename the shards.
 
     Raises:
       InvalidArgumentError: a prefix has no bundle, or two have a tensor of one name.
@@ -517,6 +518,6 @@ def merge_bundles(
 
 
 def remove_bundle(prefix: str) -> None:
-    """Removes the index and the shards of a bundle, as far as they exist."""
+    """Remove the index and the shards of a bundle, as far as they exist."""
     for path in [index_path(prefix), *_shard_paths(prefix)]:
         file_system.remove_if_exists(path)

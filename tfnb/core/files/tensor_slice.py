@@ -1,4 +1,4 @@
-"""Rectangular parts of tensors, as partitioned variables are saved and restored by.
+"""Rectangular parts of tensors, in which partitioned variables are saved and restored.
 
 A :class:`TensorSlice` has one extent per dimension: ``(start, length)``, where a length of -1 means
 the whole dimension.  Its text form is ``"0,10:-:4,1"``.
@@ -27,12 +27,12 @@ class TensorSlice:
 
     @classmethod
     def full(cls, rank: int) -> TensorSlice:
-        """The slice that covers every tensor of this rank."""
+        """Return the slice that covers every tensor of this rank."""
         return cls(((0, FULL),) * rank)
 
     @classmethod
     def parse(cls, text: str) -> TensorSlice:
-        """Reads the text form.
+        """Read the text form.
 
         >>> TensorSlice.parse("0,10:-").extents
         ((0, 10), (0, -1))
@@ -62,7 +62,7 @@ class TensorSlice:
         return ":".join("-" if n == FULL else f"{start},{n}" for start, n in self.extents)
 
     def shape_in(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of this part of a tensor of the given shape.
+        """Return the shape of this part of a tensor of the given shape.
 
         Raises:
           InvalidArgumentError: the slice does not fit.
@@ -81,7 +81,7 @@ class TensorSlice:
         )
 
     def index(self) -> tuple[slice, ...]:
-        """The slice as an index of an array of the whole shape."""
+        """Return the slice as an index of an array of the whole shape."""
         return tuple(
             slice(None) if n == FULL else slice(start, start + n) for start, n in self.extents
         )
@@ -89,7 +89,7 @@ class TensorSlice:
     def overlap(
         self, other: TensorSlice, shape: Sequence[int]
     ) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
-        """Where the common part lies inside self and inside other, or None if there is none."""
+        """Return the common part as a slice of self and of other, or None if there is none."""
         mine, theirs = [], []
         for size, (a, n), (b, m) in zip(shape, self.extents, other.extents, strict=True):
             n, m = (size if n == FULL else n), (size if m == FULL else m)
@@ -102,7 +102,7 @@ class TensorSlice:
 
 
 def parse_shape_and_slice(spec: str) -> tuple[tuple[int, ...], TensorSlice, tuple[int, ...]]:
-    """Reads ``"4 10 0,2:-"``: the whole shape, the slice, and the slice's shape.
+    """Parse ``"4 10 0,2:-"`` into the whole shape, the slice, and the slice's shape.
 
     Raises:
       InvalidArgumentError: the text does not follow the form or the slice does not fit the shape.
@@ -127,7 +127,7 @@ def _dims(shape: Sequence[int]) -> str:
 
 
 def slice_key(name: str, where: TensorSlice) -> bytes:
-    """The key under which one slice of a tensor is kept; keys sort as the slices do."""
+    """Return the key under which one slice of a tensor is kept; keys sort as the slices do."""
     key = bytearray(_ordered_number(0) + _ordered_string(name.encode()))
     key += _ordered_number(len(where.extents))
     for start, length in where.extents:
@@ -136,7 +136,7 @@ def slice_key(name: str, where: TensorSlice) -> bytes:
 
 
 def parse_slice_key(key: bytes) -> tuple[str, TensorSlice]:
-    """The name and slice of a key made by :func:`slice_key`.
+    """Return the name and slice of a key made by :func:`slice_key`.
 
     Raises:
       DataLossError: the key has another form.

@@ -1,4 +1,4 @@
-"""TFRecord files: each record between its length and a checksum, all of it perhaps compressed.
+"""TFRecord files: records with their lengths and checksums; the file may be compressed.
 
 A record is the length (8 bytes), the masked CRC-32C of these 8 bytes, the data, and the data's
 masked CRC-32C; numbers are little-endian. Corresponds to ``record_reader.cc`` and
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _HEADER: Final = struct.Struct("<QI")
 _FOOTER: Final = struct.Struct("<I")
-# Kinds of compression, and what zlib calls them.
+# Kinds of compression, and the window bits that select them in zlib.
 WINDOW_BITS: Final = {"ZLIB": zlib.MAX_WBITS, "GZIP": 16 + zlib.MAX_WBITS}
-# Lengths from here on are compared with what the file has before memory is asked for.
+# Lengths from this one on are compared with the size of the file before memory is allocated.
 _LARGE: Final = 1 << 24
 
 
 def framed(record: bytes) -> bytes:
-    """A record as it stands in a file."""
+    """Return a record in the form of a file."""
     length = struct.pack("<Q", len(record))
     return b"".join(
         (
@@ -41,19 +41,19 @@ def framed(record: bytes) -> bytes:
 
 
 def tf_records(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The records in a TFRecord file's bytes, each with the place where it begins.
+    """Return the records in a TFRecord file's bytes, each with its position.
 
     Raises:
-      DataLossError: a checksum is wrong, or the last record is not whole.
+      DataLossError: a checksum is wrong, or the last record is incomplete.
     """
     return read_records(io.BytesIO(data))
 
 
 def read_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The records of an open file, each with the place where it begins.
+    """Yield the records of an open file, each with its position.
 
     Raises:
-      DataLossError: a checksum is wrong, or the last record is not whole.
+      DataLossError: a checksum is wrong, or the last record is incomplete.
     """
     offset = 0
     while True:
@@ -78,7 +78,7 @@ def read_records(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _left(file: BinaryIO) -> int:
-    """How many bytes follow."""
+    """Return the number of bytes that follow."""
     here = file.tell()
     end = file.seek(0, os.SEEK_END)
     file.seek(here)
@@ -86,14 +86,14 @@ def _left(file: BinaryIO) -> int:
 
 
 class RecordsOfFile:
-    """The records of a file, one after the other; after the last one, those added since.
+    """The records of a file, one after the other; records added later follow the last one.
 
     Args:
-      path: of the file.
+      path: the path of the file.
       compression: "ZLIB", "GZIP", or "" for none.
 
     Raises:
-      NotFoundError: there is no such file.
+      NotFoundError: the file does not exist.
     """
 
     def __init__(self, path: str, compression: str = "") -> None:
@@ -117,27 +117,27 @@ class RecordsOfFile:
         return self
 
     def __next__(self) -> bytes:
-        """The next record.
+        """Return the next record.
 
         Raises:
-          StopIteration: there is none now; there may be one later.
-          DataLossError: a checksum is wrong, or the last record is not whole.
+          StopIteration: there is no further record now; there may be one later.
+          DataLossError: a checksum is wrong, or the last record is incomplete.
         """
         if self._records is None:
             self._records = self._following()
         try:
             return next(self._records)
         except BaseException:
-            self._records = None  # the next call looks at the file anew
+            self._records = None  # the next call opens the file again
             raise
 
 
 def inflated(data: bytes, compression: str) -> bytes:
-    """Decompressed bytes; several streams may follow each other.
+    """Return the decompressed bytes; several streams may follow each other.
 
     Raises:
-      DataLossError: they are not what they are said to be.
-      ResourceExhaustedError: they are more than there is memory for.
+      DataLossError: the bytes are not valid for this compression.
+      ResourceExhaustedError: the result exceeds the memory limit.
     """
     out: list[bytes] = []
     left = host_memory.limit()
@@ -153,11 +153,11 @@ def inflated(data: bytes, compression: str) -> bytes:
 
 
 def inflated_stream(stream: zlib._Decompress, data: bytes, left: int) -> tuple[bytes, int]:
-    """What one stream gives of some bytes, and how many of the ``left`` bytes of memory remain.
+    """Decompress one stream; return its bytes and how many of the ``left`` bytes of memory remain.
 
     Raises:
-      zlib.error: the bytes are not what they are said to be.
-      ResourceExhaustedError: it gives more than ``left`` bytes.
+      zlib.error: the bytes are not valid for this compression.
+      ResourceExhaustedError: the result has more than ``left`` bytes.
     """
     found = stream.decompress(data, left + 1)
     left -= len(found)
@@ -170,15 +170,15 @@ def inflated_stream(stream: zlib._Decompress, data: bytes, left: int) -> tuple[b
 
 
 class RecordWriter:
-    """Writes records to a new file.
+    """A writer of records to a new file.
 
     Args:
-      path: of the file.
+      path: the path of the file.
       compression: "ZLIB", "GZIP", or "" for none.
-      level: of the compression, 0 to 9; -1 for the usual one.
+      level: the compression level, 0 to 9; -1 for the usual one.
       window_bits: base two logarithm of the compression's window; None for the largest.
-      mem_level: how much memory the compression takes, 1 to 9.
-      strategy: of the compression, one of zlib's.
+      mem_level: how much memory the compression uses, 1 to 9.
+      strategy: the compression strategy, one of zlib's.
 
     Raises:
       NotFoundError: the directory does not exist.
@@ -212,7 +212,7 @@ class RecordWriter:
             self._open_file().write(data)
 
     def write(self, record: bytes) -> None:
-        """Adds a record.
+        """Add a record.
 
         Raises:
           FailedPreconditionError: the writer is closed.
@@ -222,7 +222,7 @@ class RecordWriter:
         self._put(data if self._compressor is None else self._compressor.compress(data))
 
     def flush(self) -> None:
-        """Lets readers see what was written.
+        """Make the written records visible to readers.
 
         Raises:
           FailedPreconditionError: the writer is closed.
@@ -234,7 +234,7 @@ class RecordWriter:
             file.flush()
 
     def close(self) -> None:
-        """Writes what is left; harmless when repeated."""
+        """Write the remaining bytes; repeated calls do nothing."""
         if self._file is None:
             return
         try:

@@ -1,8 +1,8 @@
-"""What a killed save leaves behind, and how it is told from what another save is writing.
+"""The files that a killed save leaves, told apart from files that another save is writing.
 
-A writer holds a lock on its unfinished file, which the operating system takes back when the process
-ends, however it ends.  The next save under the same name removes what is not held.  Where a file
-system has no such locks nothing is held, and nothing is removed.
+A writer holds a lock on its unfinished file. The operating system releases the lock when the
+process ends, however it ends.  The next save under the same name removes files without a lock.  On
+a file system without these locks, nothing is locked and nothing is removed.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Small files are written without a lock: one as old as this, in seconds, has no writer any more.
+# Small files are written without a lock: a file older than this, in seconds, has no writer any
+# more.
 _OLD_S = 60.0
 
 
 def open_held(open_file: Callable[[], BinaryIO]) -> BinaryIO:
-    """Opens a new file and holds it until it is closed."""
+    """Open a new file and hold its lock until it is closed."""
     while True:
         file = open_file()
         if not CAN_HOLD:
             return file
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
-        # Another save may have taken it for a leftover before it was held.
+        # Another save may have removed it as a leftover before it was locked.
         if os.fstat(file.fileno()).st_nlink:
             return file
         file.close()
@@ -43,7 +44,7 @@ def open_held(open_file: Callable[[], BinaryIO]) -> BinaryIO:
 
 @contextmanager
 def held_folder(path: str) -> Iterator[None]:
-    """Holds a folder, which is made and removed again, while a sharded save writes into it."""
+    """Make and lock a folder during a sharded save into it; then remove it if it is empty."""
     descriptor = None
     if CAN_HOLD and os.path.isdir(os.path.dirname(path) or "."):
         with suppress(OSError):
@@ -64,7 +65,7 @@ def held_folder(path: str) -> Iterator[None]:
 
 
 def remove_leftovers(save_path: str) -> None:
-    """Removes unfinished files of killed saves with this prefix, at whatever step they were."""
+    """Remove unfinished files that killed saves with this prefix left, from any of their stages."""
     if not CAN_HOLD:
         return
     folder, base = os.path.split(save_path)
@@ -84,7 +85,7 @@ def remove_leftovers(save_path: str) -> None:
 
 
 def _remove_if_free(path: str) -> None:
-    """Removes a file, or a folder with parts of checkpoints, that no process holds."""
+    """Remove a file, or a folder with parts of checkpoints, that no process has locked."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:

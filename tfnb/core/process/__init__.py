@@ -1,1 +1,1 @@
-"""The process that graphs live in: threads, signals, forks, the collector of cycles."""
+"""The process in which graphs run: threads, signals, forks, the garbage collector."""

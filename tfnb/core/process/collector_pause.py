@@ -1,6 +1,6 @@
-"""Holding the garbage collector off while many objects are made that all stay.
+"""Pausing the garbage collector while many permanent objects are made.
 
-A collection of the oldest generation looks at every object of the process; while a graph of a
+A collection of the oldest generation visits every object of the process; while a graph of a
 hundred thousand nodes is made, that is a third of the time, and nothing is found.
 """
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _MANY = 1000
-# Whether the collector is off for our sake: what an interrupt left so is put right by the next.
+# Whether tfnb turned the collector off; if an interrupt leaves it off, the next use turns it on.
 _is_off = False
 
 
 class without_collector:  # used like a function
-    """A context in which nothing is collected, where there are more than a thousand nodes."""
+    """A context in which nothing is collected, if there are more than a thousand nodes."""
 
     __slots__ = ("_wanted",)
 
@@ -46,9 +46,9 @@ class without_collector:  # used like a function
 
 
 def _move_to_the_oldest_generation() -> None:
-    """Spare the first collections a pass over all that was made while the collector was off.
+    """Spare the first collections a pass over all objects made while the collector was off.
 
-    Objects that the user has frozen stay frozen: then nothing is moved.
+    If the user has frozen objects, nothing is moved, so that they stay frozen.
     """
     if not gc.get_freeze_count():
         gc.freeze()

@@ -1,11 +1,11 @@
-"""What a forked process makes anew, so that it may use what its parent has made.
+"""Objects that a forked process renews, so that it may use the objects of its parent.
 
-A child has one thread, the one that forked.  The parent's other threads are not there, and a lock
-that one of them held would stay held for ever.  Objects that own threads have a method
-``renew_after_fork``, which is called in the child (:func:`renew_in_child`).  The locks named to
-:func:`guard` are taken before a fork, so that nothing they guard is half changed in the child, and
-given back behind it.  A thread that does not give up its lock in time keeps it in the parent; the
-child then has a new lock.
+A child has one thread, the one that forked.  The parent's other threads do not exist there, and a
+lock that one of them held would stay locked forever.  Objects that own threads have a method
+``renew_after_fork``, which is called in the child (:func:`renew_in_child`).  The locks passed to
+:func:`guard` are acquired before a fork, so that no state they guard is half changed in the child,
+and released after it.  If a thread does not release its lock in time, the parent leaves the lock to
+it; the child then gets a new lock.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from typing import Any, Protocol
 
 from tfnb.core.process.weak_registry import WeakRegistry
 
-# How long a fork waits for locks that other threads hold, in seconds, all of them together.
+# Maximum time in seconds that a fork waits for locks of other threads, all of them together.
 _PATIENCE_S = 1.0
 _RLOCK = type(threading.RLock())
 
 
 class Renewable(Protocol):
-    """An object with threads, or with steps of threads."""
+    """An object with threads, or with state that belongs to steps of threads."""
 
     def renew_after_fork(self) -> None:
-        """Called in a child, in the only thread that it has."""
+        """Renew the object in a child; called in the only thread of the child."""
 
 
 _renewables: WeakRegistry[Any] = WeakRegistry()
-_guarded: WeakRegistry[Any] = WeakRegistry()  # by number and the names of the locks
+_guarded: WeakRegistry[Any] = WeakRegistry()  # key: the id of the owner and the names of the locks
 _held: list[Any] = []
 
 
 def renew_in_child(owner: Renewable) -> None:
-    """Has a child call ``owner.renew_after_fork()``."""
+    """Register an object whose ``renew_after_fork()`` is called in each child."""
     _renewables.add(owner)
 
 
 def guard(owner: Any, *names: str) -> None:
-    """Has a child find these locks of an object or a module free."""
+    """Register locks of an object or a module that must be free in each child."""
     _guarded.add(owner, (id(owner), names))
 
 
 def renew_lock(owner: Any, name: str) -> None:
-    """Gives a lock that a thread of the parent holds a new one as its successor."""
+    """Replace a lock that is held, by a thread of the parent, with a new one."""
     lock = getattr(owner, name)
     if lock.acquire(blocking=False):
         lock.release()

@@ -1,9 +1,9 @@
-"""Ctrl-C that strikes where Python ignores what is raised.
+"""Interrupts (Ctrl-C) raised where Python ignores exceptions.
 
-While an object ends, its ``__del__``, or a function that a weak reference calls, may be running in
-the main thread; an interrupt there is handed to ``sys.unraisablehook``, which prints it, and the
-step or the loop that was meant goes on.  The hook here has it strike again, a moment later.
-Ctrl-C comes to the main thread only: what is raised in another one was not meant for this.
+While an object ends, its ``__del__``, or the callback of a weak reference, may be running in the
+main thread; an interrupt there is passed to ``sys.unraisablehook``, which prints it, and the step
+or the loop that the user wanted to end goes on.  The hook of this module raises the interrupt again
+a moment later.  Ctrl-C is raised in the main thread only: it ignores exceptions of other threads.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _before: Callable[[sys.UnraisableHookArgs], object] | None = None
 
 
 def keep_interrupts() -> None:
-    """Has interrupts strike again that were lost in a finalizer; other errors go the usual way."""
+    """Raise interrupts lost in a finalizer again; pass other errors to the previous hook."""
     global _before
-    if _before is None:  # one that was set later may call ours
+    if _before is None:  # a hook that was set later may call ours
         _before, sys.unraisablehook = sys.unraisablehook, _strike_again
 
 
@@ -31,5 +31,6 @@ def _strike_again(unraisable: sys.UnraisableHookArgs) -> None:
         assert _before is not None
         _before(unraisable)
         return
-    # Another thread, as a signal of this one would strike before this function has returned.
+    # In another thread, because a signal sent by this thread would be raised before the hook
+    # returned.
     start_new_thread(interrupt_main, ())

@@ -22,7 +22,7 @@ class _Call:
 
     def __init__(self, function: Callable[[], object]) -> None:
         self._function = function
-        self._claim = allocate_lock()  # the first thread to begin takes it
+        self._claim = allocate_lock()  # the first thread that begins acquires it
         self._over = allocate_lock()  # held until the call is over
         self._over.acquire()
         self._error: BaseException | None = None

@@ -1,8 +1,8 @@
-"""Which exceptions come from a signal handler, wherever it happened to interrupt the interpreter.
+"""Detection of exceptions that come from a signal handler, wherever it interrupted the interpreter.
 
-A handler of Python runs between two lines of whatever the main thread executes, a kernel as well as
-any other function. What it raises is meant for the caller of ``Session.run`` and says nothing of
-the node that was being computed.
+A handler of Python runs between two lines of the code that the main thread executes, a kernel or
+any other function. Its exception is meant for the caller of ``Session.run`` and is unrelated to the
+node that was being computed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def raised_by_handler(error: BaseException) -> bool:
-    """Whether an exception passed through the handler of a signal."""
+    """Return whether an exception passed through the handler of a signal."""
     codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     place = error.__traceback__ if codes else None
     while place is not None:

@@ -1,4 +1,4 @@
-"""The text that explains why a step stands still.
+"""The text that explains why a step is blocked.
 
 The runtime knows which nodes wait and why; only the client knows which line made a node.  The
 runtime attaches a :class:`Standstill` to the error of a step that was ended while it stood still,

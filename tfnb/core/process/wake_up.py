@@ -1,4 +1,4 @@
-"""A wake-up call that an interrupt cannot break.
+"""A wake-up call that stays reliable when an interrupt comes in the middle.
 
 ``threading.Event`` and ``Condition`` are Python code around a lock: an interrupt in the middle of
 ``set`` may leave that lock held, and the sleeper never wakes.  A bare lock is acquired and released
@@ -11,7 +11,7 @@ from threading import Lock
 
 
 class WakeUp:
-    """Wakes one thread; a call without a sleeper is stored, and repeated calls count as one."""
+    """A wake-up for one thread; without a sleeper it is stored, and repeated calls count as one."""
 
     __slots__ = ("_asleep",)
 

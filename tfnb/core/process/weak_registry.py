@@ -1,8 +1,8 @@
-"""Objects, and values of objects, known as long as something else holds them; no code runs then.
+"""Collections of objects, and of values of objects, that do not keep the objects alive.
 
-A ``weakref.WeakSet`` calls a Python function as each member ends, at whatever moment that is: an
-interrupt that strikes there is printed and lost.  Here nothing is called; references of what has
-ended are dropped when new members come.
+A ``weakref.WeakSet`` calls a Python function as each member ends, at any moment: an interrupt that
+is raised there is printed and lost.  These collections call nothing then; references to ended
+objects are removed when new members are added.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FEWEST = 16
 
 
 class WeakRegistry(Generic[T]):
-    """Members by key, in the order in which they came; each call is safe beside other threads.
+    """Members by key, in the order of addition; each call is thread safe.
 
     >>> class Thing:
     ...     pass
@@ -36,37 +36,37 @@ class WeakRegistry(Generic[T]):
     __slots__ = ("_limit", "_on_dropped", "_refs")
 
     def __init__(self, on_dropped: Callable[[Any], object] | None = None) -> None:
-        """Makes an empty one.
+        """Make an empty one.
 
         Args:
-          on_dropped: is told the keys of members that have ended, when others come.
+          on_dropped: called with the keys of members that have ended, when others are added.
         """
         self._refs: dict[Any, weakref.ref[T]] = {}
         self._limit = _FEWEST
         self._on_dropped = on_dropped
 
     def add(self, member: T, key: Any = None) -> None:
-        """Adds a member under a key, by default one that no other object has."""
+        """Add a member under a key, by default one that no other object has."""
         if len(self._refs) >= self._limit:
             self._drop_ended()
         self._refs[id(member) if key is None else key] = weakref.ref(member)
 
     def get(self, key: Any) -> T | None:
-        """The member under a key."""
+        """Return the member under a key."""
         ref = self._refs.get(key)
         return None if ref is None else ref()
 
     def __iter__(self) -> Iterator[T]:
-        """The members that have not ended, as of now."""
+        """Iterate over the members that exist now."""
         return iter([found for ref in list(self._refs.values()) if (found := ref()) is not None])
 
     def items(self) -> Iterator[tuple[Any, T]]:
-        """The keys and members that have not ended, as of now."""
+        """Return the keys and members that exist now."""
         pairs = [(key, ref()) for key, ref in list(self._refs.items())]
         return iter([(key, member) for key, member in pairs if member is not None])
 
     def clear(self) -> None:
-        """Forgets all members."""
+        """Remove all members."""
         self._refs.clear()
 
     def _drop_ended(self) -> None:
@@ -74,16 +74,16 @@ class WeakRegistry(Generic[T]):
             if ref() is None:
                 dropped = self._refs.pop(key, None)
                 if dropped is not None and dropped is not ref:
-                    self._refs[key] = dropped  # another thread's new member at the same address
+                    self._refs[key] = dropped  # a new member of another thread, at the same address
                 elif self._on_dropped is not None:
                     self._on_dropped(key)
         self._limit = max(_FEWEST, 2 * len(self._refs))
 
 
 class WeakTable(Generic[K, V]):
-    """Values of objects that something else holds, by identity; each call is safe beside others.
+    """Values of objects, by identity, that do not keep the objects alive; each call is thread safe.
 
-    A value must not hold its object, which would then not end.
+    A value must not reference its object, which would then never end.
 
     >>> class Thing:
     ...     pass
@@ -108,7 +108,7 @@ class WeakTable(Generic[K, V]):
                 if ref() is None:
                     dropped = self._entries.pop(number, None)
                     if dropped is not None and dropped[0] is not ref:
-                        self._entries[number] = dropped  # likewise
+                        self._entries[number] = dropped  # another thread's, as above
             self._limit = max(_FEWEST, 2 * len(self._entries))
         self._entries[id(key)] = weakref.ref(key), value
 
@@ -119,6 +119,6 @@ class WeakTable(Generic[K, V]):
     def get(self, key: K, default: V) -> V: ...
 
     def get(self, key: K, default: V | None = None) -> V | None:
-        """The value of an object, or the default."""
+        """Return the value of an object, or the default."""
         found = self._entries.get(id(key))
         return default if found is None or found[0]() is not key else found[1]

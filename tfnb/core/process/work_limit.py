@@ -1,7 +1,7 @@
-"""How much work a step may do, counted by kernels that go on for long without running nodes.
+"""The limit of a step's work inside kernels that run long without executing nodes.
 
-A step that is limited (``common_runtime/session/step_limits.py``) says so for its thread; loops
-inside of kernels, such as those of datasets that leave out elements, count each round.
+A step with a limit (``common_runtime/session/step_limits.py``) sets the counter of its thread;
+loops inside of kernels, for example of datasets that filter elements, count each round.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _of_thread = _OfThread()
 
 
 def count_in_thread(count: Callable[[], None] | None) -> Callable[[], None] | None:
-    """Sets what hears of each round in this thread; returns what was set before."""
+    """Set the function that is called for each round in this thread; return the previous one."""
     before, _of_thread.count = _of_thread.count, count
     return before
 
 
 def count_round() -> None:
-    """Counts one round of a kernel's own loop."""
+    """Count one round of a kernel's own loop."""
     count = _of_thread.count
     if count is not None:
         count()

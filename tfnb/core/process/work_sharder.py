@@ -1,4 +1,4 @@
-"""Divides one kernel's work among threads: TensorFlow's intra-op parallelism.
+"""Distribution of one kernel's work over threads: TensorFlow's intra-op parallelism.
 
 ``shard`` cuts a range of units (rows, images, tiles) into pieces.  The calling thread works on the
 pieces one after the other; free threads take pieces concurrently.  A thread that a busy machine
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     type_of_work = Callable[[int, int], object]
 
-# Pieces per thread where they are small: several, so that a late thread still finds some.
+# Pieces per thread if they are small: several, so that a thread that starts late still finds some.
 _PIECES = 3
-# The parts of a thread's share where it is large. Each piece has an overhead, most of all for a
-# product of matrices, so the first is as large as the second can still balance.
+# The parts of a thread's share if it is large. Each piece has an overhead, which is largest for
+# products of matrices, so the first piece is as large as the second can still balance.
 _SHARES = (0.75, 0.25)
 
 _lock = threading.Lock()
@@ -136,7 +136,7 @@ class _Job:
         try:
             self._gate.acquire()
         except BaseException:
-            # An interrupt: no helper may still write when it propagates.
+            # After an interrupt, no helper may still be writing when the exception propagates.
             self._next = itertools.count(len(self._cuts))
             # The gate is held already if the interrupt came after the last helper had left.
             if self._inside:
@@ -187,7 +187,7 @@ def _start_helpers() -> None:
 def _start_missing() -> None:
     global _helpers
     while _helpers < _num_threads - 1:
-        # A daemon: it holds nothing between two jobs.
+        # A daemon thread, because it holds no data between two jobs.
         name = f"intra_op_{_helpers}"
         threading.Thread(target=_serve, args=(_queue,), name=name, daemon=True).start()
         _helpers += 1

@@ -1,1 +1,1 @@
-"""Functions of a graph: Defun, its FunctionDef, and the graph that traces a body."""
+"""Functions of a graph: Defun, its FunctionDef, and the graph in which a body is traced."""

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 class DefunGraph(FunctionGraph):
     """The graph of a function's body.
 
-    ``tf.get_variable`` inside makes variables in the graph outside, in the variable scope there.
+    ``tf.get_variable`` in the body makes variables in the outer graph, in its variable scope.
 
     Attributes:
-      extra_inputs: the tensors captured.
+      extra_inputs: the captured tensors.
       extra_args: the placeholders that stand for them.
-      extra_vars: the variables that the body asked for.
-      capture_resource_var_by_value: whether a resource variable is read outside.
+      extra_vars: the variables that the body requested.
+      capture_resource_var_by_value: whether a resource variable is read in the outer graph.
     """
 
     hoists_variables = True
@@ -63,7 +63,7 @@ class DefunGraph(FunctionGraph):
         return constant
 
     def _copy(self, op: Operation) -> Operation:
-        """A copy of an operation and all that it needs.
+        """Return a copy of an operation, made together with copies of all operations it needs.
 
         Raises:
           ValueError: one of them is stateful or a placeholder.
@@ -89,7 +89,7 @@ class DefunGraph(FunctionGraph):
 
 
 def _is_guaranteed_constant(tensor: Tensor) -> bool:
-    """Whether it comes from GuaranteeConst operations alone."""
+    """Return whether a tensor comes from GuaranteeConst operations alone."""
     known: dict[Operation, bool] = {}
     stack = [tensor.op]
     while stack:
@@ -118,17 +118,17 @@ def defun_graph_of(
     allowlisted_stateful_ops: Iterable[Operation] = (),
     capture_resource_var_by_value: bool = True,
 ) -> DefunGraph:
-    """Calls a Python function with placeholders; the graph that it builds.
+    """Call a Python function with placeholders, and return the graph that it builds.
 
     Raises:
-      ValueError: it gives None among other results.
+      ValueError: it returns None among other results.
     """
     name = name or name_of(func)
     outer = get_default_graph()
     graph = DefunGraph(
         name, capture_by_value, allowlisted_stateful_ops, capture_resource_var_by_value
     )
-    # Variables made inside are known to the graph outside.
+    # Variables made in the body belong to the collections of the outer graph.
     for key in GraphKeys._VARIABLE_COLLECTIONS:
         graph._collections[key] = outer.get_collection_ref(key)
     with graph.as_default():
@@ -148,7 +148,7 @@ def defun_graph_of(
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """What the function of a graph is called after."""
+    """Return the name that a Python function gives to its function in the graph."""
     if inspect.isfunction(func):
         return func.__name__
     if inspect.ismethod(func):

@@ -1,8 +1,8 @@
-"""``Defun``: a Python function becomes a function of the graph.
+"""``Defun``: conversion of a Python function to a function of the graph.
 
 The Python function is called once per list of argument types, with placeholders, and builds a graph
-of its own (``defun_graph.py``); that graph becomes a FunctionDef.  A call is one node whose op is
-the function.  Tensors of other graphs that the body uses are captured: every call passes them on as
+of its own (``defun_graph.py``); that graph becomes a FunctionDef. A call is one node whose op is
+the function. Tensors of other graphs that the body uses are captured: every call passes them as
 further arguments.
 
     @function.Defun(tf.float32, tf.float32)
@@ -43,7 +43,7 @@ EXPORTS = {
 
 _MANY = 1_000_000
 
-# How the types of arguments are told apart in the name of a function that takes several.
+# Letters for the types of arguments, in the name of a function that accepts several.
 _TYPE_LETTERS: dict[DType, str] = {
     dtypes.float16: "f16",
     dtypes.float32: "f32",
@@ -70,10 +70,11 @@ _TYPE_LETTERS: dict[DType, str] = {
 
 
 class Defun:
-    """A decorator: a function that builds a graph becomes a function that a graph calls.
+    """A decorator that makes a function of the graph from a Python function that builds a graph.
 
-    The function takes tensors in order, without defaults or keywords, and gives a tensor, several,
-    or None.  Without types, each list of argument types makes a definition when it is first called.
+    The function takes tensors in order, without defaults or keywords, and returns a tensor,
+    several, or None.  Without types, the first call with each list of argument types makes a
+    definition.
     """
 
     def __init__(self, *input_types: Any, **kwargs: Any) -> None:
@@ -81,17 +82,17 @@ class Defun:
 
         Args:
           *input_types: the dtypes of the arguments.
-          **kwargs: ``func_name``: the function's name in the graph; without one it gets the Python
-            function's and a hash of the body. ``out_names``: the names of the results.
+          **kwargs: ``func_name``: the function's name in the graph; by default the Python
+            function's name and a hash of the body. ``out_names``: the names of the results.
             ``grad_func``: a function of the graph that takes the arguments and the gradients of the
-            results and gives the gradients of the arguments. ``python_grad_func``: a Python
-            function of the calling operation and the gradients of its results that builds those.
-            ``shape_func``: the static shapes of the results, given the calling operation.
-            ``capture_by_value``: whether what is captured is copied into the body.
-            ``allowlisted_stateful_ops``: stateful operations that may be copied so.
-            ``capture_resource_var_by_value``: whether the body sees the values of resource
-            variables, read outside, or the variables. ``noinline`` and ``experimental_*`` become
-            attributes of the function.
+            results and returns the gradients of the arguments. ``python_grad_func``: a Python
+            function that builds these gradients, given the calling operation and the gradients of
+            its results. ``shape_func``: the static shapes of the results, given the calling
+            operation. ``capture_by_value``: whether captured tensors are copied into the body.
+            ``allowlisted_stateful_ops``: stateful operations that may be copied in this way.
+            ``capture_resource_var_by_value``: whether the body gets the values of resource
+            variables, read in the outer graph, or the variables. ``noinline`` and
+            ``experimental_*`` become attributes of the function.
         """
         self._input_types = input_types
         self._func_name = kwargs.pop("func_name", None)
@@ -101,11 +102,11 @@ class Defun:
         self._extra_kwargs = kwargs
 
     def __call__(self, func: Callable[..., Any]) -> Any:
-        """Makes a function of the graph of a Python function.
+        """Return the function of the graph for a Python function.
 
         Raises:
-          ValueError: it cannot be called, takes other arguments than positional ones, or another
-            number than there are types.
+          ValueError: it cannot be called, has arguments that are not positional, or their number
+            differs from the number of types.
         """
         if not callable(func):
             raise ValueError(f"Function {func} must be a callable.")
@@ -127,7 +128,7 @@ class Defun:
 
 
 def _argument_names(func: Callable[..., Any]) -> tuple[list[str], int, int]:
-    """The names of the arguments, and how many there must and may be."""
+    """Return the names of the arguments, and their minimum and maximum number."""
     spec = inspect.getfullargspec(func)
     if spec.varkw or spec.defaults or spec.kwonlyargs:
         raise ValueError(
@@ -154,7 +155,7 @@ class DefinedFunction:
     Attributes:
       python_grad_func: a Python function that builds the gradient, or None.
       declared_input_types: the types of the arguments, without captured ones.
-      is_loaded: whether a file brought it.
+      is_loaded: whether it came from a file.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class DefinedFunction:
         capture_resource_var_by_value: bool = True,
         **kwargs: Any,
     ) -> None:
-        """Note what the body will be; arguments as of :class:`Defun`."""
+        """Store the definition; the arguments are those of :class:`Defun`."""
         self._func = func
         self._func_name = func_name
         self._grad_func = grad_func
@@ -204,7 +205,7 @@ class DefinedFunction:
 
     @property
     def definition(self) -> graph_pb2.FunctionDef:
-        """The FunctionDef message; belongs to the function, not to be changed."""
+        """The FunctionDef message, which the function owns: it must not be changed."""
         if self._definition is None:
             self._define()
         assert self._definition is not None
@@ -219,7 +220,7 @@ class DefinedFunction:
 
     @property
     def captured_inputs(self) -> list[Tensor]:
-        """The tensors that each call passes beside its arguments."""
+        """The tensors that each call passes in addition to its arguments."""
         assert self.definition is not None
         return self._extra_inputs
 
@@ -230,13 +231,13 @@ class DefinedFunction:
         return self._stateful_ops
 
     def set_grad_func(self, grad_func: DefinedFunction) -> None:
-        """Names the function that is its gradient; it may have none yet."""
+        """Set the function that is its gradient; call this at most once."""
         assert self._grad_func is None
         assert isinstance(grad_func, DefinedFunction)
         self._grad_func = grad_func
 
     def op_definition(self) -> OpDefinition:
-        """The function looking like an op, for nodes whose op is its name."""
+        """Return the definition of an op for nodes that call the function."""
         return function_op_definition(self.definition)
 
     def _define(self) -> None:
@@ -274,41 +275,42 @@ class DefinedFunction:
         self._definition = definition
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Makes it, what it calls and its gradient part of a graph's library.
+        """Add it, the functions it calls and its gradient to a graph's library.
 
         Raises:
           ValueError: there are two gradients.
-          InvalidArgumentError: the graph has another function of this name.
+          InvalidArgumentError: the graph has another function with this name.
         """
         add_with_needed(graph, self)
 
     def add_alone_to_graph(self, graph: Graph) -> None:
-        """Makes it part of a graph's library, without what it calls."""
+        """Add it to a graph's library, without the functions it calls."""
         graph._add_function(self)
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """The functions that it calls, and its gradient."""
+        """Return the functions that it calls, and its gradient."""
         gradient = () if self._grad_func is None else (self._grad_func,)
         return (*self._sub_functions.values(), *gradient)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a node that calls the function.
+        """Add a node that calls the function.
 
         Args:
           *args: the arguments.
-          **kwargs: ``name``: of the node. ``noinline`` and ``experimental_*``: its attributes.
+          **kwargs: ``name``: the name of the node. ``noinline`` and ``experimental_*``: its
+            attributes.
 
         Returns:
           The result, a tuple of several results, or the operation if there are none.
 
         Raises:
-          ValueError: the number of arguments is wrong, or their types are.
+          ValueError: the number of arguments or their types are wrong.
         """
         graph = get_default_graph()
         self.add_to_graph(graph)
         inputs = [convert_to_tensor(arg) for arg in args] + self._extra_inputs
         op = _call(self.definition, inputs, kwargs)
-        # By this the gradient finds the function that was called, whatever the graph's library has.
+        # The gradient uses this to find the called function, whatever the graph's library has.
         op.defined_function = self  # type: ignore[attr-defined]
         if self._shape_func is not None:
             shapes = self._shape_func(op)
@@ -347,10 +349,10 @@ def _call(
 def _attrs_of_keywords(
     name: str, keywords: Mapping[str, Any]
 ) -> dict[str, attr_value_pb2.AttrValue]:
-    """The attributes that keyword arguments of a definition or a call mean.
+    """Return the attributes that the keyword arguments of a definition or a call set.
 
     Raises:
-      ValueError: one means nothing, or has a value that no attribute has.
+      ValueError: a keyword is unknown, or its value cannot be an attribute.
     """
     rest = dict(keywords)
     attrs: dict[str, attr_value_pb2.AttrValue] = {}
@@ -396,7 +398,7 @@ def _plain_attr(name: str, value: Any) -> attr_value_pb2.AttrValue:
 
 
 class OverloadedFunction:
-    """A function that is defined anew for each list of argument types that it is called with."""
+    """A function that gets a new definition for each list of argument types it is called with."""
 
     def __init__(
         self,
@@ -408,7 +410,7 @@ class OverloadedFunction:
         out_names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note what will be defined; arguments as of :class:`Defun`."""
+        """Store the definition; the arguments are those of :class:`Defun`."""
         assert grad_func is None or isinstance(grad_func, OverloadedFunction)
         self._func = func
         self._argnames = argnames
@@ -420,10 +422,10 @@ class OverloadedFunction:
         self._defined: dict[str, DefinedFunction] = {}
 
     def instantiate(self, input_types: Sequence[DType]) -> DefinedFunction:
-        """The definition for these types of arguments.
+        """Return the definition for these types of arguments.
 
         Raises:
-          ValueError: there is no such function of one of the types.
+          ValueError: the function does not accept these types.
         """
         key = _letters_of(input_types)
         defined = self._defined.get(key)
@@ -446,7 +448,7 @@ class OverloadedFunction:
         return defined
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a node that calls the definition for these arguments."""
+        """Add a node that calls the definition for these arguments."""
         tensors = [convert_to_tensor(arg) for arg in args]
         return self.instantiate([tensor.dtype for tensor in tensors])(*tensors, **kwargs)
 
@@ -465,7 +467,7 @@ def _letters_of(types: Sequence[DType]) -> str:
 
 
 def from_library(library: graph_pb2.FunctionDefLibrary) -> list[DefinedFunction]:
-    """The functions of a message, ready to be called; each knows its gradient.
+    """Return the functions of a message, ready to be called, each with its gradient.
 
     Raises:
       ValueError: a function is missing, or functions are gradients of each other in a circle.
@@ -512,22 +514,22 @@ def _from_definition(
     return function
 
 
-# ------------------------------------------------------------------------- what a body can ask for
+# -------------------------------------------------------------------- access to the function's body
 
 
 def get_extra_vars() -> list[Any]:
-    """The variables that the function being built asked for so far; else nothing."""
+    """Return the variables requested so far by the function being built; else an empty list."""
     graph = get_default_graph()
     return graph.extra_vars if isinstance(graph, DefunGraph) else []
 
 
 def get_extra_inputs() -> list[Tensor]:
-    """The tensors that the function being built captured so far; else nothing."""
+    """Return the tensors captured so far by the function being built; else an empty list."""
     graph = get_default_graph()
     return graph.extra_inputs if isinstance(graph, DefunGraph) else []
 
 
 def get_extra_args() -> list[Tensor]:
-    """The arguments that stand for :func:`get_extra_inputs`; else nothing."""
+    """Return the arguments that stand for :func:`get_extra_inputs`; else an empty list."""
     graph = get_default_graph()
     return graph.extra_args if isinstance(graph, DefunGraph) else []

@@ -1,9 +1,9 @@
-"""A number that two functions share exactly if they compute the same, as far as one can read.
+"""A hash of functions: equal for two functions whose messages describe the same computation.
 
-A function without a name of its own is named after its Python function and this number, so that
-graphs that two processes build alike call alike functions by the same names.  Order that means
-nothing does not count (attributes, control inputs, nodes), nor do attributes that begin with ``_``.
-Corresponds to ``FunctionDefHash`` in TensorFlow's function.cc.
+A function without a name of its own is named after its Python function and this hash, so that
+graphs that two processes build in the same way use the same names for the same functions.  The hash
+ignores order without meaning (attributes, control inputs, nodes) and attributes that begin with
+``_``.  Corresponds to ``FunctionDefHash`` in TensorFlow's function.cc.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _SEED = 0xDECAFCAFFE
 
 
 def function_name_suffix(definition: graph_pb2.FunctionDef) -> str:
-    """The end of a function's name: its hash, in letters and digits."""
+    """Return the end of a function's name: its hash, in letters and digits."""
     raw = function_def_hash(definition).to_bytes(8, "little")
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode().replace("-", "a").replace("_", "A")
 
 
 def function_def_hash(definition: graph_pb2.FunctionDef) -> int:
-    """The hash of a function; two graphs' messages of the same function have the same."""
+    """Return the hash of a function; equal for the messages of one function in two graphs."""
     found = _op_def_hash(definition.signature)
     found = _hash_of_attrs(definition.attr, found)
     nodes = {node.name: node for node in definition.node_def}
@@ -101,7 +101,7 @@ def _names_set(attrs: Mapping[str, attr_value_pb2.AttrValue]) -> Iterable[str]:
 
 
 def attr_value_hash(value: attr_value_pb2.AttrValue) -> int:
-    """The hash of an attribute's value; a tensor counts by what it holds, however it is written."""
+    """Return the hash of an attribute's value; for a tensor, of its elements in any encoding."""
     kind = value.WhichOneof("value")
     if kind == "tensor":
         return _tensor_hash(value.tensor)
@@ -127,7 +127,7 @@ def _tensor_hash(proto: tensor_pb2.TensorProto) -> int:
 
 
 def _content(array: NDArray[Any]) -> bytes:
-    """The elements in a row; of strings first all lengths."""
+    """Return the elements as bytes; for strings, all lengths come first."""
     if array.dtype != object:
         return array.tobytes()
     texts = [bytes(text) for text in array.ravel()]

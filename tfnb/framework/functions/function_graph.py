@@ -1,14 +1,13 @@
 """The graph of a function's body while Python builds it.
 
-Operations of this graph may take tensors of outer graphs: each one is captured, so that a
-placeholder inside stands for it.  The caller of the function decides which value the placeholder
-gets.
+Operations of this graph may take tensors of outer graphs: each one is captured and represented by a
+placeholder in this graph.  The caller of the function decides which value the placeholder gets.
 
-State, beside a graph's:
+State, in addition to that of a graph:
 
 * ``inputs``: the placeholders of the arguments, those of captured tensors included;
 * ``outputs``: the result tensors, once the body is built;
-* ``captured``: tensor outside -> its placeholder inside, in the order of capturing.
+* ``captured``: tensor of an outer graph -> its placeholder, in the order of capturing.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ class FunctionGraph(Graph):
 
     Attributes:
       name: the name of the function, if known.
-      outer_graph: the default graph when this one was made.
+      outer_graph: the default graph at the time when this graph was made.
       inputs: the placeholders of the arguments.
       outputs: the results.
     """
 
-    # Whether tf.get_variable makes variables in the graph outside.
+    # Whether tf.get_variable makes variables in the outer graph.
     hoists_variables = False
 
     def __init__(self, name: str) -> None:
@@ -51,11 +50,11 @@ class FunctionGraph(Graph):
 
     @property
     def captures(self) -> list[tuple[Tensor, Tensor]]:
-        """Pairs of a tensor outside and its placeholder."""
+        """Pairs of an outer tensor and its placeholder."""
         return list(self.captured.items())
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """The tensor of this graph that stands for ``tensor``.
+        """Return the tensor of this graph that stands for ``tensor``.
 
         Args:
           tensor: a tensor of any graph.
@@ -70,7 +69,7 @@ class FunctionGraph(Graph):
         return self._add_captured_input(tensor, name)
 
     def _add_captured_input(self, tensor: Tensor, name: str | None) -> Tensor:
-        """Adds a placeholder for a tensor outside as a new argument."""
+        """Add a placeholder for an outer tensor as a new argument."""
         with self.as_default(), self.control_dependencies(None):
             inside = placeholder(tensor.dtype, tensor._shape, name)
         inside._handle_data = tensor._handle_data
@@ -79,7 +78,7 @@ class FunctionGraph(Graph):
         return inside
 
     def capture_inputs(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-        """Return the inputs as tensors of this graph, captured where they are of another."""
+        """Return the inputs as tensors of this graph; tensors of other graphs are captured."""
         if all(tensor.graph is self for tensor in inputs):
             return inputs
         return [self.capture(tensor) for tensor in inputs]
@@ -87,7 +86,7 @@ class FunctionGraph(Graph):
     def control_dependencies(
         self, control_inputs: Iterable[Any] | None
     ) -> ControlDependenciesScope:
-        """As in any graph; the control inputs are marked with TensorFlow's attribute."""
+        """Enter the scope, and mark the control inputs with TensorFlow's attribute."""
         scope = super().control_dependencies(control_inputs)
         for op in scope.control_inputs:
             op._set_attr("_has_manual_control_dependencies", True)
@@ -95,7 +94,7 @@ class FunctionGraph(Graph):
 
 
 def placeholder(dtype: DType, shape: Any = None, name: str | None = None) -> Tensor:
-    """A placeholder in the default graph."""
+    """Return a placeholder in the default graph."""
     made: Tensor = op_registry.get("Placeholder")(
         dtype=dtype.base_dtype, shape=shape, name=name or "Placeholder"
     )

@@ -1,8 +1,8 @@
-"""From a graph to a FunctionDef message: the body of a function that other graphs can call.
+"""Conversion of a graph to a FunctionDef message, a function that other graphs can call.
 
-In a FunctionDef an input is spelled ``arg``, ``node:output_arg:index`` or ``^node``.  Arguments and
-results are named after the nodes that they come from, in lower case; results choose their names
-first, then arguments, then nodes, each of which gets a number at its end if its name is taken.
+In a FunctionDef an input is written as ``arg``, ``node:output_arg:index`` or ``^node``.  Arguments
+and results are named after the nodes that they come from, in lower case; names are given to results
+first, then to arguments, then to nodes, with a number at the end if a name is taken.
 Corresponds to TensorFlow's graph_to_functiondef.cc.
 """
 
@@ -35,20 +35,20 @@ def graph_to_function_def(
     description: str | None = None,
     append_hash: bool = False,
 ) -> graph_pb2.FunctionDef:
-    """The message of a function.
+    """Return the message of a function.
 
     Args:
       name: its name, or the beginning of its name.
-      operations: the body; those that give ``inputs`` are left out.
+      operations: the body; those that produce ``inputs`` are left out.
       inputs: the tensors that stand for the arguments.
       outputs: the tensors that are the results.
-      output_names: names for the results; without any they follow from ``outputs``.
+      output_names: names for the results; by default they are derived from ``outputs``.
       control_outputs: operations that run even if no result needs them.
       description: documentation.
-      append_hash: whether a hash of the function ends its name.
+      append_hash: whether the name ends with a hash of the function.
 
     Raises:
-      InvalidArgumentError: names of results are too few or equal, an input counts twice, or the
+      InvalidArgumentError: names of results are too few or equal, an input is listed twice, or the
         body needs an operation that is not in it.
     """
     if output_names and len(output_names) != len(outputs):
@@ -76,19 +76,19 @@ def graph_to_function_def(
     for op in control_outputs:
         signature.control_output.append(op.name)
         definition.control_ret[op.name] = writer.node_names[op]
-    # The name itself is no part of the hash.
+    # The hash does not include the name itself.
     signature.name = f"{name}_{function_name_suffix(definition)}" if append_hash else name
     return definition
 
 
 class _Names:
-    """The names of one function, of which no two are equal."""
+    """The unique names of one function."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
 
     def take(self, name: str) -> str:
-        """The name, with a number at its end if it is taken."""
+        """Return the name, with a number at its end if it is taken."""
         if name not in self._used:
             self._used[name] = 0
             return name
@@ -100,10 +100,10 @@ class _Names:
                 return candidate
 
     def take_exactly(self, name: str) -> str:
-        """The name.
+        """Reserve the name and return it unchanged.
 
         Raises:
-          InvalidArgumentError: it is taken.
+          InvalidArgumentError: the name is taken.
         """
         if name in self._used:
             raise errors.invalid_argument(
@@ -115,18 +115,18 @@ class _Names:
 
 
 def _normalized(name: str) -> str:
-    """A name that an argument may have: lower case, ``_`` for other signs, a letter first."""
+    """Return a valid argument name: lower case, ``_`` for other characters, a letter first."""
     text = "".join(c.lower() if c.isascii() and c.isalnum() else "_" for c in name)
     start = next((index for index, c in enumerate(text) if c.isalpha()), None)
     return "unknown" if start is None else text[start:]
 
 
 class _Writer:
-    """Fills one message.
+    """A writer of one message.
 
     Attributes:
-      names: the names taken.
-      node_names: what each operation is called inside, arguments included.
+      names: the names in use.
+      node_names: the name of each operation inside the function, arguments included.
     """
 
     def __init__(self, definition: graph_pb2.FunctionDef, name: str) -> None:
@@ -137,7 +137,7 @@ class _Writer:
         self._arguments: dict[Tensor, str] = {}
 
     def add_argument(self, tensor: Tensor) -> None:
-        """Makes a tensor the next argument; what is known of it becomes attributes of that."""
+        """Make a tensor the next argument, with the shape and private attributes of its node."""
         if tensor in self._arguments:
             raise errors.invalid_argument(
                 f"TF_Output {tensor.op.name}:{tensor.value_index} appears more than once in the "
@@ -158,7 +158,7 @@ class _Writer:
                 shapes.add().CopyFrom(value.shape)
 
     def add_body(self, operations: Sequence[Operation]) -> None:
-        """Writes the nodes; a stateful one makes the function stateful."""
+        """Write the nodes; a stateful one makes the function stateful."""
         for op in operations:
             self.node_names[op] = self.names.take(op.name)
         for op in operations:
@@ -182,7 +182,7 @@ class _Writer:
                 self._definition.signature.is_stateful = True
 
     def spelling(self, tensor: Tensor, user: str) -> str:
-        """A tensor as an input of a FunctionDef is spelled.
+        """Return the name of a tensor as an input of a FunctionDef.
 
         Raises:
           InvalidArgumentError: it is neither an argument nor in the body.

@@ -1,1 +1,1 @@
-"""Graphs from messages: GraphDefs of any producer, nodes copied between graphs."""
+"""Graphs made from messages: GraphDefs of any producer, nodes copied between graphs."""

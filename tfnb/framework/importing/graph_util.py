@@ -1,4 +1,4 @@
-"""Small questions about GraphDefs: parts of them, shapes of their tensors."""
+"""Helper functions for GraphDefs: extraction of parts, shapes of tensors."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _VARIABLE_OPS = frozenset(
 def extract_sub_graph(
     graph_def: graph_pb2.GraphDef, dest_nodes: Iterable[str]
 ) -> graph_pb2.GraphDef:
-    """The nodes of a GraphDef that any of ``dest_nodes`` needs or must be colocated with.
+    """Return the nodes of a GraphDef that any of ``dest_nodes`` needs or must be colocated with.
 
     Args:
-      graph_def: the whole.
+      graph_def: the whole graph.
       dest_nodes: names of nodes.
 
     Returns:
-      A GraphDef with these nodes in their order, and the library and versions of the whole.
+      A GraphDef with these nodes in their order, and the library and versions of the whole graph.
 
     Raises:
-      TypeError: ``graph_def`` is no GraphDef, or ``dest_nodes`` is one string.
+      TypeError: ``graph_def`` is not a GraphDef, or ``dest_nodes`` is one string.
       AssertionError: a name is not in the graph.
     """
     if not isinstance(graph_def, graph_pb2.GraphDef):
@@ -89,7 +89,7 @@ def _sources(node: graph_pb2.NodeDef) -> list[str]:
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
-    """The static shape of the tensor that a node's input text names.
+    """Return the static shape of the tensor that a node's input text names.
 
     Raises:
       KeyError: nothing in the graph has this name.
@@ -99,11 +99,11 @@ def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShap
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether a node works on text or int32 in a way that only a CPU does.
+    """Return whether a node processes text or int32 in a way that only a CPU supports.
 
     Args:
       node: an Operation or a NodeDef.
-      pin_variables_on_cpu: whether variables count as such.
+      pin_variables_on_cpu: whether to return True for variables.
     """
     node_def = node if isinstance(node, graph_pb2.NodeDef) else node.node_def
     if pin_variables_on_cpu and node_def.op in _VARIABLE_OPS:
@@ -120,13 +120,12 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 def remove_training_nodes(
     input_graph: graph_pb2.GraphDef, protected_nodes: Iterable[str] | None = None
 ) -> graph_pb2.GraphDef:
-    """A GraphDef without nodes that serve only training.
+    """Return a GraphDef without nodes that serve only training.
 
-    CheckNumerics goes, and Identity where no control edge begins or ends and nothing is colocated
-    with it.
+    Removed are CheckNumerics, and each Identity without control edges and colocated nodes.
 
     Args:
-      input_graph: the whole.
+      input_graph: the whole graph.
       protected_nodes: names of nodes that stay.
     """
     protected = set(protected_nodes or ())
@@ -146,7 +145,7 @@ def remove_training_nodes(
 def _without_nodes(
     graph_def: graph_pb2.GraphDef, ops: set[str], protected: set[str], excluded: set[str]
 ) -> graph_pb2.GraphDef:
-    """The graph with one-input nodes of some ops replaced by their inputs."""
+    """Return the graph with one-input nodes of some ops replaced by their inputs."""
     replaced: dict[str, str] = {}
     for node in graph_def.node:
         if (

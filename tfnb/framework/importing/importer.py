@@ -37,26 +37,26 @@ def import_graph_def(
     op_dict: Any = None,
     producer_op_list: op_def_pb2.OpList | None = None,
 ) -> list[Tensor | Operation] | None:
-    """Adds the nodes of a GraphDef to the default graph.
+    """Add the nodes of a GraphDef to the default graph.
 
     Args:
-      graph_def: the nodes; left as it is.
+      graph_def: the nodes; not changed.
       input_map: names of tensors in ``graph_def`` (``"a"``, ``"a:1"``, ``"^a"`` for a control
-        input) -> what to use instead.
-      return_elements: names of operations and tensors in ``graph_def`` to give back.
-      name: a name scope to put the nodes into; ``"import"`` if None, none if "".
+        input) -> the tensor or value to use instead.
+      return_elements: names of operations and tensors in ``graph_def`` to return.
+      name: a name scope to put the nodes into; ``"import"`` if None, no scope if "".
       op_dict: ignored.
-      producer_op_list: the ops as the graph's writer knew them; attributes that we do not know are
-        dropped where they have the default of that list.
+      producer_op_list: the op definitions of the graph's writer; attributes that are unknown here
+        are dropped where they have the default of that list.
 
     Returns:
       The operations and tensors for ``return_elements``, or None if that is None.
 
     Raises:
       TypeError: an argument is of another type.
-      ValueError: ``graph_def`` is no valid graph, or names something that is not there; the graph
-        is left as it was.
-      NotFoundError: ops are not registered; all of them are named.
+      ValueError: ``graph_def`` is not a valid graph, or an argument names a missing node or tensor;
+        the graph stays unchanged.
+      NotFoundError: ops are not registered; the error names all of them.
       ResourceExhaustedError: there are more nodes than ``tfnb.safety.limits`` allows.
     """
     own = _own_copy(graph_def)
@@ -106,7 +106,7 @@ class _Importer:
         self.reader = GraphDefReader(graph, graph_def.node, prefix, input_map, controls)
 
     def run(self, wanted: tuple[str, ...] | None) -> list[Tensor | Operation] | None:
-        """Reads everything, then adds it to the graph."""
+        """Read all nodes, then add them to the graph."""
         graph = self.graph
         old_versions, old_functions = graph.def_versions, dict(graph._functions)
         if graph.replacement is not None:
@@ -138,7 +138,7 @@ class _Importer:
                 raise ValueError(error.message) from None
 
     def _merge_versions(self) -> None:
-        """A graph is as old as the oldest graph in it, and as demanding as the most demanding."""
+        """Set the graph's versions to the older producer and the stricter constraints of both."""
         theirs, ours = self.graph_def.versions, self.graph.def_versions
         self.graph.def_versions = replace(
             ours,
@@ -148,7 +148,7 @@ class _Importer:
         )
 
     def _check_all_mapped(self) -> None:
-        """Refuses keys of the input map that the GraphDef lacks: they are likely misspelt."""
+        """Refuse keys of the input map that are not in the GraphDef: they are probably misspelt."""
         by_name = self.reader.by_name
         missing = []
         for name, index in self.input_map.tensors:
@@ -182,7 +182,7 @@ class _Importer:
         return outputs[index]
 
     def _place(self) -> None:
-        """Settles devices: a node's own within the scopes around; colocated nodes follow."""
+        """Set the devices: a node's own, within the outer scopes; colocated nodes follow."""
         colocated: list[tuple[Operation, list[str]]] = []
         canonical: dict[str, str | None] = {"": self.state.device}
         for op, node in self.reader.operations_and_nodes():
@@ -254,7 +254,7 @@ class _Importer:
 
 
 def _fellows(op: Operation) -> list[str]:
-    """The names of the nodes that a node asks to be colocated with."""
+    """Return the names of the nodes that a node must be colocated with."""
     if "_class" not in op.attrs:
         return []
     names = [group[5:].decode() for group in op.attrs["_class"] if group.startswith(b"loc:@")]
@@ -265,7 +265,7 @@ def _fellows(op: Operation) -> list[str]:
 
 
 def _own_copy(graph_def: Any) -> graph_pb2.GraphDef:
-    """A GraphDef that belongs to the import; other classes for the same message will do."""
+    """Return a copy of a GraphDef; other classes for the same message are accepted."""
     own = graph_pb2.GraphDef()
     if isinstance(graph_def, graph_pb2.GraphDef):
         own.CopyFrom(graph_def)
@@ -312,7 +312,7 @@ def _checked_return_elements(return_elements: Any) -> tuple[str, ...] | None:
 
 
 def _input_map_of(replacements: dict[str, Any], name: str | None) -> InputMap:
-    """The input map with every value a tensor; inside the import's name scope."""
+    """Return the input map with every value as a tensor; call it in the import's name scope."""
     if not all(isinstance(value, Tensor) for value in replacements.values()):
         if name == "":
             raise ValueError(
@@ -352,7 +352,7 @@ def _parse_tensor_name(text: str) -> TensorId:
 def _remove_default_attrs(
     producer_op_list: op_def_pb2.OpList, graph_def: graph_pb2.GraphDef
 ) -> None:
-    """Drops attributes that we do not know where they say what the writer's op says by default."""
+    """Drop unknown attributes that have the default value of the writer's op."""
     producer_ops = {op.name: op for op in producer_op_list.op}
     for node in graph_def.node:
         producer_op = producer_ops.get(node.op)
@@ -371,6 +371,6 @@ def _remove_default_attrs(
 def _same_attr(ours: Any, theirs: Any) -> bool:
     if type(ours) is type(theirs):
         return bool(ours == theirs)
-    twin = type(ours)()  # the list may be made of another package's messages
+    twin = type(ours)()  # the list may consist of another package's messages
     twin.ParseFromString(theirs.SerializeToString())
     return bool(decode_attr(ours) == decode_attr(twin))

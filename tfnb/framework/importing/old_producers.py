@@ -1,13 +1,13 @@
-"""Mends graphs that older programs wrote and that cannot be imported as they stand.
+"""Repair of graphs that older programs wrote and that cannot be imported unchanged.
 
-``import_graph_def`` is as strict as TensorFlow: what is wrong is an error. :func:`repair_graph_def`
-mends what is known to be harmless, in a copy, and says what it did, a line each:
+``import_graph_def`` is as strict as TensorFlow: every defect is an error. :func:`repair_graph_def`
+repairs defects known to be harmless, in a copy, and reports each change in one line:
 
-* freezing variables to constants leaves ops that want a reference (``RefSwitch``, ``AssignSub``
-  behind a moving average) behind a value: they become the op of the same meaning for values, and
-  where there is none (``ScatterAdd``, ``ApplyAdam``) they update a temporary variable that begins
-  with the value in every step;
-* an assignment to a resource variable by an op for references becomes that for resources;
+* freezing variables to constants leaves ops that require a reference (``RefSwitch``, ``AssignSub``
+  behind a moving average) with a value as input: they become the op of the same meaning for values,
+  and where there is none (``ScatterAdd``, ``ApplyAdam``) they update a temporary variable that is
+  set to the value in every step;
+* an assignment to a resource variable by an op for references becomes the op for resources;
 * attributes that an op does not have, because it lost them or never had them here, are dropped.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXPORTS = {"graph_util": ["repair_graph_def"]}
 
-# The op for references, and the op that does the same to values.
+# op for references -> the op with the same effect for values
 _FOR_VALUES: Final = {
     "RefSwitch": "Switch",
     "RefMerge": "Merge",
@@ -38,7 +38,7 @@ _FOR_VALUES: Final = {
     "AssignSub": "Sub",
     "AssignAdd": "Add",
 }
-# The op for references, and the one that does the same to a resource variable, without a result.
+# op for references -> the op with the same effect on a resource variable, without a result
 _FOR_RESOURCES: Final = {
     "Assign": "AssignVariableOp",
     "AssignSub": "AssignSubVariableOp",
@@ -46,18 +46,18 @@ _FOR_RESOURCES: Final = {
 }
 
 
-# What reading a node's attributes raises where they are damaged.
+# The errors of reading the attributes of a damaged node.
 _UNREADABLE: Final = (errors.OpError, KeyError, ValueError, TypeError)
 
 
 def repair_graph_def(graph_def: graph_pb2.GraphDef) -> tuple[graph_pb2.GraphDef, list[str]]:
-    """Mends what is known to be wrong with graphs of older producers.
+    """Repair known defects in graphs of older producers.
 
     Args:
-      graph_def: the graph; left as it is.
+      graph_def: the graph; not changed.
 
     Returns:
-      A mended copy, and what was done, a line for each node; no line where nothing was wrong.
+      A repaired copy, and the changes, one line for each changed node.
     """
     own = graph_pb2.GraphDef()
     own.CopyFrom(graph_def)
@@ -73,7 +73,7 @@ def _takes_references(op: str) -> bool:
 
 
 def _attrs_of(op_def: OpDef, node: graph_pb2.NodeDef) -> dict[str, Any]:
-    """A node's attributes, defaults among them."""
+    """Return a node's attributes, with defaults for missing ones."""
     attrs = {attr.name: attr.default for attr in op_def.attrs if attr.has_default}
     return {**attrs, **decode_attrs(node.attr)}
 
@@ -94,7 +94,7 @@ class _Repair:
                     self._consumers.setdefault(source, []).append(node.name)
 
     def mend_references(self) -> None:
-        """Renames ops for references that get none; what follows them is looked at, too."""
+        """Rename ops for references that get values, then the ops that consume their outputs."""
         waiting = deque(
             name
             for name, node in self._nodes.items()
@@ -109,7 +109,7 @@ class _Repair:
         return self._rename(node) or self._lend(node)
 
     def _rename(self, node: graph_pb2.NodeDef) -> bool:
-        """Replaces an op for references by the same op for values or resources."""
+        """Replace an op for references by the equivalent op for values or resources."""
         if not node.input or node.input[0][:1] == "^":
             return False
         given = self._dtype_of(node.input[0])
@@ -125,7 +125,7 @@ class _Repair:
         elif old in _FOR_VALUES:
             node.op = _FOR_VALUES[old]
         elif old == "Assign" and len(node.input) > 1:
-            # What was assigned is the result.
+            # The assigned value is the result.
             node.op = "Identity"
             variable = node.input[0].removesuffix(":0")
             kept = [text for text in node.input[1:] if text != f"^{variable}"]
@@ -142,7 +142,7 @@ class _Repair:
         return True
 
     def _lend(self, node: graph_pb2.NodeDef) -> bool:
-        """Gives an op a temporary variable for each value where it wants a reference."""
+        """Give an op a temporary variable for each value where it requires a reference."""
         definition = op_registry.find(node.op)
         if definition is None:
             return False
@@ -167,7 +167,7 @@ class _Repair:
     def _temporary_variable(
         self, node: graph_pb2.NodeDef, index: int, value: str, dtype: DType
     ) -> str:
-        """Adds a variable that has the value of a tensor; gives the name of its reference."""
+        """Add a variable that has the value of a tensor; return the name of its reference."""
         name = f"{node.name}/reference_{index}"
         while name in self._nodes or f"{name}/assign" in self._nodes:
             name += "_"
@@ -185,7 +185,7 @@ class _Repair:
         return assign.name
 
     def _dtype_of(self, text: str) -> DType | None:
-        """The dtype of a tensor, or None where it cannot be known."""
+        """Return the dtype of a tensor, or None if it cannot be determined."""
         source, index = parse_tensor_id(text)
         node = self._nodes.get(source)
         definition = None if node is None else op_registry.find(node.op)
@@ -199,7 +199,7 @@ class _Repair:
         return types[index] if 0 <= index < len(types) else None
 
     def drop_attrs(self) -> None:
-        """Drops what ops do not have."""
+        """Drop attributes that the ops do not have."""
         for node in self._nodes.values():
             definition = op_registry.find(node.op)
             if definition is None:

@@ -1,6 +1,6 @@
-"""From the user's graph to plain nodes, for a session in the same process.
+"""Conversion of the user's graph to plain nodes, for a session in the same process.
 
-What a node says is what its NodeDef would say: numbers are as exact as in a message, and a tensor
+A plain node has the same content as its NodeDef: numbers are as exact as in a message, and a tensor
 in an attribute cannot be written to. Corresponds to :mod:`tfnb.framework.exporter`.
 """
 
@@ -26,32 +26,33 @@ if TYPE_CHECKING:
 
 _CONTROL = -1
 
-# The class of values that a message keeps as they are, by the kind of the attribute.
+# Kind of an attribute -> the class of values that a message keeps unchanged.
 _SAME: dict[str | None, type] = {"bool": bool, "string": bytes, "type": DType, "shape": TensorShape}
 
 
 def plain_graph_def_of(
     graph: Graph, operations: Sequence[Operation], functions: Iterable[str] | None = None
 ) -> PlainGraphDef:
-    """Some operations of a graph.
+    """Return some operations of a graph as plain nodes.
 
     The caller holds the graph's lock.
 
     Args:
       graph: the graph.
-      operations: of it, in the order in which they were added.
-      functions: the names of its functions that go along; None for all.
+      operations: some of its operations, in the order in which they were added.
+      functions: the names of the functions to include; None for all.
 
     Raises:
-      InvalidArgumentError: an attribute has no value, or a placeholder's.
+      InvalidArgumentError: an attribute has no value, or only a placeholder.
       TypeError: an attribute has a value that no message can hold.
     """
     library = None
     if graph._functions:
         library = graph_pb2.FunctionDefLibrary()
         library_to_proto(graph, library, functions)
-    # Operations that were made alike share their attributes; these live as long as the operations.
-    # The op belongs to the key: it declares what an attribute's value is in a message.
+    # Operations that were made in the same way share their attributes, which live as long as the
+    # operations. The op is in the key because it declares the kind of an attribute's value in a
+    # message.
     known: dict[tuple[str, int], Mapping[str, Any]] = {}
     nodes = []
     for op in operations:
@@ -67,7 +68,7 @@ def plain_graph_def_of(
 
 
 def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[str, Any]:
-    """Attributes as they would come out of a message; the same mapping where they do not differ."""
+    """Return attributes as read back from a message; the same mapping if nothing differs."""
     declared = definition.op_def.attr_by_name
     changed: dict[str, Any] = {}
     for name, value in attrs.items():
@@ -75,7 +76,7 @@ def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[
         kind = None if attr_def is None else attr_def.type
         if value.__class__ is _SAME.get(kind):
             continue
-        if isinstance(value, attr_value_pb2.AttrValue):  # of none that the op declares
+        if isinstance(value, attr_value_pb2.AttrValue):  # the op does not declare this attribute
             changed[name] = decode_attrs({name: value}).get(name)
         elif value is None:
             changed[name] = None
@@ -89,7 +90,7 @@ def _plain_attrs(attrs: Mapping[str, Any], definition: OpDefinition) -> Mapping[
 
 
 def _plain_value(value: Any, kind: str | None) -> Any:
-    """A value as it would come out of a message."""
+    """Return a value as read back from a message."""
     if kind == "int":
         if value.__class__ is int and -(2**63) <= value < 2**63:
             return value
@@ -108,7 +109,7 @@ def _plain_value(value: Any, kind: str | None) -> Any:
 
 
 def _shared_tensor(attr: TensorAttr) -> TensorAttr:
-    """A tensor that a session may use as it is, or else what a message makes of it."""
+    """Return a tensor that a session may use directly, else the tensor read from its message."""
     value = attr.decoded
     if value is None or (
         isinstance(value, np.ndarray)

@@ -1,7 +1,7 @@
-"""Values that stand for several tensors: SparseTensor and IndexedSlices, apart and together.
+"""Values that consist of several tensors, as SparseTensor and IndexedSlices, apart and together.
 
-``nest`` with ``expand_composites`` and the loops and branches that carry such values are written on
-these functions. The order of the parts is TensorFlow's.
+``nest`` with ``expand_composites``, and the loops and branches that carry these values, use the
+functions of this module. The order of the parts is TensorFlow's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def is_composite(value: Any) -> bool:
-    """Whether a value stands for several tensors."""
+    """Return whether a value consists of several tensors."""
     return isinstance(value, (SparseTensor, IndexedSlices, CompositeTensor))
 
 
 def components(value: Any) -> list[Tensor]:
-    """The tensors that a composite value stands for."""
+    """Return the tensors that a composite value consists of."""
     if isinstance(value, SparseTensor):
         return [value.indices, value.values, value.dense_shape]
     if isinstance(value, CompositeTensor):
@@ -37,7 +37,7 @@ def components(value: Any) -> list[Tensor]:
 
 
 def with_components(like: Any, parts: Sequence[Any]) -> Any:
-    """A composite value of the kind and shape of ``like`` made of other tensors.
+    """Return a composite value of the kind and shape of ``like`` made of other tensors.
 
     Args:
       like: a SparseTensor or IndexedSlices.
@@ -53,12 +53,12 @@ def with_components(like: Any, parts: Sequence[Any]) -> Any:
 
 
 def are_compatible(first: Any, second: Any) -> bool:
-    """Whether two composite values are of one kind and have parts of the same types."""
+    """Return whether two composite values are of one kind and have parts of the same types."""
     return type(first) is type(second) and _part_types(first) == _part_types(second)
 
 
 def spec_text(value: Any) -> str:
-    """A composite value's kind, shape and types, for messages."""
+    """Return a composite value's kind, shape and types, for messages."""
     if isinstance(value, SparseTensor):
         return f"SparseTensorSpec({value.shape!r}, tf.{value.dtype.name})"
     if isinstance(value, CompositeTensor):
@@ -71,15 +71,15 @@ def spec_text(value: Any) -> str:
 
 
 def component_shapes(value: Any, invariant: TensorShape | None = None) -> list[TensorShape]:
-    """What the shapes of a composite loop variable's parts are to be in every iteration.
+    """Return the invariant shapes of a composite loop variable's parts.
 
     Args:
       value: a SparseTensor or IndexedSlices.
       invariant: for a SparseTensor the shape of its ``dense_shape``, for IndexedSlices that of its
-        ``values``; without it, what ``value`` has.
+        ``values``; by default the shape that ``value`` has.
 
     Raises:
-      ValueError: the invariant has another rank than such a shape can have.
+      ValueError: the invariant has a rank that this shape cannot have.
     """
     if isinstance(value, CompositeTensor):
         return value.part_shapes()
@@ -118,7 +118,7 @@ def _sparse_shapes(rank: int | None) -> list[TensorShape]:
 
 
 def under_invariant(value: Any, invariant: TensorShape) -> Any:
-    """The same parts, with no more known of the shape of the whole than an invariant says."""
+    """Return the same parts, with a static shape that is not more specific than an invariant."""
     if not isinstance(value, SparseTensor):
         return value
     relaxed = copy.copy(value)

@@ -1,9 +1,9 @@
-"""Structures of lists, tuples, named tuples and dicts: taken apart, put together, mapped, compared.
+"""Structures of lists, tuples, named tuples and dicts: flattening, packing, mapping, comparison.
 
-Everything that is no such container is an atom: tensors, numbers, arrays, text, sets.  Dicts are
-walked in the order of their sorted keys, their views (``d.values()``) in their own order.  With
-``expand_composites`` a SparseTensor or IndexedSlices counts as a container of its tensors.
-Corresponds to TensorFlow's util/nest.py, whose errors it keeps.
+Every other value is an atom: tensors, numbers, arrays, text, sets. Dicts are walked in the order of
+their sorted keys, their views (``d.values()``) in their own order. With ``expand_composites`` a
+SparseTensor or IndexedSlices counts as a container of its tensors. Corresponds to TensorFlow's
+util/nest.py, with the same errors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TEXT = (str, bytes, bytearray)
 
 
 def is_nested(seq: Any) -> bool:
-    """Whether a value is a container of other values.
+    """Return whether a value is a container of other values.
 
     >>> is_nested([1, 2]), is_nested({"a": 1}), is_nested("ab"), is_nested({1, 2})
     (True, True, False, False)
@@ -50,7 +50,7 @@ def is_nested(seq: Any) -> bool:
 
 
 def is_nested_or_composite(structure: Any) -> bool:
-    """Whether a value is a container or stands for several tensors."""
+    """Return whether a value is a container or consists of several tensors."""
     return is_nested(structure) or is_composite(structure)
 
 
@@ -59,7 +59,7 @@ def _is_attrs(value: Any) -> bool:
 
 
 def is_namedtuple(value: Any) -> bool:
-    """Whether a value is a named tuple."""
+    """Return whether a value is a named tuple."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
@@ -75,7 +75,7 @@ def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
 
 
 def _items(structure: Any) -> Iterator[tuple[Any, Any]]:
-    """The members of a container, each with the key, name or position it has there."""
+    """Return the members of a container, each with its key, name or position."""
     if isinstance(structure, Mapping):
         return ((key, structure[key]) for key in _sorted_keys(structure))
     if is_namedtuple(structure):
@@ -88,14 +88,14 @@ def _items(structure: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def values_of(structure: Any) -> Iterator[Any]:
-    """The members of a container."""
+    """Return the members of a container."""
     if isinstance(structure, (list, tuple)):
         return iter(structure)
     return (value for _, value in _items(structure))
 
 
 def of_same_kind(like: Any, members: Sequence[Any]) -> Any:
-    """A container of the kind of ``like`` with other members."""
+    """Return a container of the kind of ``like`` with other members."""
     kind: Any = type(like)
     if isinstance(like, Mapping):
         by_key = dict(zip(_sorted_keys(like), members, strict=True))
@@ -116,7 +116,7 @@ def of_same_kind(like: Any, members: Sequence[Any]) -> Any:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The atoms of a structure, in order; an atom gives a list of itself.
+    """Return the atoms of a structure, in order; for an atom, a list of itself.
 
     >>> flatten({"b": 1, "a": [2, (3,)]})
     [2, 3, 1]
@@ -148,18 +148,18 @@ def _test(expand_composites: bool) -> Callable[[Any], bool]:
 def pack_sequence_as(
     structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
 ) -> Any:
-    """A structure like ``structure`` with the values of ``flat_sequence`` as its atoms.
+    """Return a structure like ``structure`` with the values of ``flat_sequence`` as its atoms.
 
     >>> pack_sequence_as([0, {"a": 0}], [1, 2])
     [1, {'a': 2}]
 
     Args:
-      structure: what the answer looks like.
+      structure: the structure of the result.
       flat_sequence: as many values as ``structure`` has atoms.
       expand_composites: whether SparseTensor and IndexedSlices are containers.
 
     Raises:
-      TypeError: ``flat_sequence`` is no sequence.
+      TypeError: ``flat_sequence`` is not a sequence.
       ValueError: the numbers differ.
     """
     test = _test(expand_composites)
@@ -201,14 +201,14 @@ def _short(value: Any) -> str:
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """A structure of what ``func`` gives for the atoms of one or more structures that look alike.
+    """Return a structure of the results of ``func`` for the atoms of equal structures.
 
     >>> map_structure(lambda x, y: x + y, [1, (2,)], [10, (20,)])
     [11, (22,)]
 
     Args:
       func: takes one atom of each structure.
-      *structure: structures that look alike.
+      *structure: structures that are equal except for their atoms.
       **kwargs: ``check_types`` (default True): whether kinds of containers must agree;
         ``expand_composites`` (default False): whether SparseTensor and IndexedSlices are
         containers.
@@ -239,7 +239,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 
 
 class _Difference(Exception):
-    """Two structures differ; ``kind`` is the exception that says so to the user."""
+    """A difference of two structures; ``kind`` is the exception class for the user."""
 
     def __init__(self, kind: type[Exception], text: str) -> None:
         super().__init__(text)
@@ -249,11 +249,11 @@ class _Difference(Exception):
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Checks that two structures look alike.
+    """Check that two structures are equal except for their atoms.
 
     Args:
       nest1: a structure.
-      nest2: another.
+      nest2: another structure.
       check_types: whether kinds of containers must agree (any dict agrees with any other, and named
         tuples with the same names and fields).
       expand_composites: whether SparseTensor and IndexedSlices are containers, which must be of one
@@ -367,10 +367,10 @@ def _outline(structure: Any) -> str:
 def assert_shallow_structure(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Checks that ``input_tree`` looks like ``shallow_tree`` as deep as that goes.
+    """Check that ``input_tree`` has the structure of ``shallow_tree``, to the depth of the latter.
 
     Raises:
-      TypeError: a container meets an atom or another kind of container.
+      TypeError: one has a container where the other has an atom or another kind of container.
       ValueError: numbers of members or keys differ.
     """
     test = _test(expand_composites)
@@ -395,7 +395,7 @@ def assert_shallow_structure(
 
 
 def _paired(shallow: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
-    """The members of two containers, side by side."""
+    """Return the members of two containers, side by side."""
     if isinstance(shallow, Mapping) and isinstance(tree, Mapping):
         missing = sorted(set(shallow) - set(tree))
         if missing:
@@ -416,13 +416,13 @@ def _paired(shallow: Any, tree: Any) -> Iterator[tuple[Any, Any]]:
 def flatten_up_to(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list[Any]:
-    """The parts of ``input_tree`` that stand where ``shallow_tree`` has its atoms.
+    """Return the parts of ``input_tree`` at the positions of the atoms of ``shallow_tree``.
 
     >>> flatten_up_to([0, 0], [1, [2, 3]])
     [1, [2, 3]]
 
     Raises:
-      TypeError: a container meets an atom or another kind of container.
+      TypeError: one has a container where the other has an atom or another kind of container.
       ValueError: numbers of members or keys differ.
     """
     assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites)
@@ -440,16 +440,16 @@ def _up_to(shallow: Any, tree: Any, test: Callable[[Any], bool]) -> Iterator[Any
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
 ) -> Any:
-    """What ``func`` gives for the parts of the inputs that stand at the atoms of ``shallow_tree``.
+    """Return the results of ``func`` for the parts of the inputs at the atoms of ``shallow_tree``.
 
     Args:
-      shallow_tree: what the answer looks like.
+      shallow_tree: the structure of the result.
       func: takes one part of each input.
-      *inputs: structures that look like ``shallow_tree`` as deep as that goes.
+      *inputs: structures that have the structure of ``shallow_tree``, to its depth.
       **kwargs: ``check_types`` and ``expand_composites`` as for :func:`map_structure`.
 
     Raises:
-      TypeError: a container meets an atom or another kind of container.
+      TypeError: one has a container where the other has an atom or another kind of container.
       ValueError: there is no input, or numbers of members or keys differ.
     """
     if not inputs:
@@ -467,7 +467,7 @@ def map_structure_up_to(
 def flatten_with_tuple_paths(
     structure: Any, expand_composites: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
-    """The atoms of a structure, each with the keys and positions that lead to it.
+    """Return the atoms of a structure, each with the keys and positions that lead to it.
 
     >>> flatten_with_tuple_paths({"a": [5]})
     [(('a', 0), 5)]
@@ -488,7 +488,7 @@ def _with_paths(
 def flatten_with_joined_string_paths(
     structure: Any, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
-    """The atoms of a structure, each with the path to it as text.
+    """Return the atoms of a structure, each with the path to it as text.
 
     >>> flatten_with_joined_string_paths({"a": [5]})
     [('a/0', 5)]
@@ -500,21 +500,21 @@ def flatten_with_joined_string_paths(
 
 
 def map_structure_with_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """:func:`map_structure` with the path to the atoms, as text, before them."""
+    """Map like :func:`map_structure`, with the path of the atoms, as text, as first argument."""
     expand_composites = kwargs.get("expand_composites", False)
     paths = iter(flatten_with_joined_string_paths(structure[0], "/", expand_composites))
     return map_structure(lambda *atoms: func(next(paths)[0], *atoms), *structure, **kwargs)
 
 
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A dict whose keys and values may be structures, with both flattened.
+    """Return a dict whose keys and values may be structures, with both flattened.
 
     >>> flatten_dict_items({(1, (2,)): ("a", ("b",))})
     {1: 'a', 2: 'b'}
 
     Raises:
-      TypeError: it is no dict.
-      ValueError: a key and its value look different, or a key appears twice.
+      TypeError: it is not a dict.
+      ValueError: a key and its value have different structures, or a key appears twice.
     """
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")

@@ -1,8 +1,8 @@
 """Nested structures of specs as messages: TensorFlow's ``nested_structure_coder``.
 
-A TypeSpec says how it is written: ``proto_class`` is the name of its ``TypeSpecClass``, or the one
-by which TensorFlow registers it; ``proto_state()`` is its state as a structure.  A TensorSpec has a
-message of its own kind.
+A TypeSpec defines its own message: ``proto_class`` is the name of its ``TypeSpecClass``, or the
+name by which TensorFlow registers it; ``proto_state()`` is its state as a structure.  A TensorSpec
+has a message of its own kind.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TENSOR = "tensor"
-"""The ``proto_class`` of specs of tensors, which no ``TypeSpecClass`` is."""
+"""The ``proto_class`` of specs of tensors; it is not a ``TypeSpecClass``."""
 _DEEPEST = 100
 
 
 def encode_structure(structure: Any) -> struct_pb2.StructuredValue:
-    """A structure of specs, shapes, dtypes, numbers and text as a message.
+    """Return a structure of specs, shapes, dtypes, numbers and text as a message.
 
     Raises:
-      NotImplementedError: it holds something else.
+      NotImplementedError: it holds a value of another kind.
     """
     proto = struct_pb2.StructuredValue()
     _encode(structure, proto)
@@ -76,10 +76,10 @@ def _encode(value: Any, proto: struct_pb2.StructuredValue) -> None:
 
 
 def decode_structure(proto: struct_pb2.StructuredValue, depth: int = 0) -> Any:
-    """The structure in a message.
+    """Return the structure in a message.
 
     Raises:
-      ValueError: the message holds what is not known here, or is nested more than 100 deep.
+      ValueError: the message holds an unknown value, or is nested more than 100 levels deep.
     """
     kind = proto.WhichOneof("kind")
     if depth > _DEEPEST:
@@ -115,10 +115,10 @@ def decode_structure(proto: struct_pb2.StructuredValue, depth: int = 0) -> Any:
 
 
 def encode_type_spec(spec: TypeSpec) -> struct_pb2.TypeSpecProto:
-    """A spec as a message.
+    """Return a spec as a message.
 
     Raises:
-      NotImplementedError: its class has none.
+      NotImplementedError: its class has no message.
     """
     if not spec.proto_class:
         raise NotImplementedError(f"No encoder for object {spec!r} of type {type(spec)}.")
@@ -133,10 +133,10 @@ def encode_type_spec(spec: TypeSpec) -> struct_pb2.TypeSpecProto:
 
 
 def decode_type_spec(proto: struct_pb2.TypeSpecProto, depth: int = 0) -> Any:
-    """The spec in a message.
+    """Return the spec in a message.
 
     Raises:
-      ValueError: its class is not known here.
+      ValueError: its class is unknown.
     """
     kind = struct_pb2.TypeSpecProto.TypeSpecClass.Name(proto.type_spec_class)
     wanted = kind if kind != "REGISTERED_TYPE_SPEC" else proto.type_spec_class_name

@@ -1,4 +1,4 @@
-"""What all specs have in common: which is the more general one, and what covers several."""
+"""The base class of specs: comparison by generality, and common supertypes."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ EXPORTS = {"tf": ["TypeSpec"], "data.experimental": ["Structure:TypeSpec"]}
 
 
 class TypeSpec:
-    """The type of a value: its class, and what is known of its dtype and shape.
+    """The type of a value: its class, and the known parts of its dtype and shape.
 
     A subclass is a frozen dataclass; its fields are compared one by one.
 
     Attributes:
       proto_class: the ``TypeSpecClass`` of its message, or the name it is registered by; "" for a
-        spec that has none.
+        spec without a message.
     """
 
     proto_class: ClassVar[str] = ""
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         raise NotImplementedError(f"{type(self).__name__} describes no values.")
 
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, one.name) for one in dataclasses.fields(self))  # type: ignore[arg-type]
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a spec may be of the same values."""
+        """Return whether a spec may describe the same values."""
         if type(spec_or_value) is not type(self):
             return False
         pairs = zip(self._fields(), spec_or_value._fields())
         return all(_is_compatible(one, other) for one, other in pairs)
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether all values of this type are of the other, too."""
+        """Return whether all values of this type are also values of the other."""
         if type(other) is not type(self):
             return False
         return all(_is_below(one, two) for one, two in zip(self._fields(), other._fields()))
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> Self | None:
-        """The most special type that covers this one and all others; None where there is none."""
+        """Return the most specific type that covers this one and all others, or None."""
         if any(type(other) is not type(self) for other in others):
             return None
         found = []
@@ -61,10 +61,10 @@ class TypeSpec:
         return type(self)(*found)
 
     def most_specific_compatible_type(self, other: Any) -> Self:
-        """The most special type that covers both.
+        """Return the most specific type that covers both.
 
         Raises:
-          ValueError: there is none.
+          ValueError: no type covers both.
         """
         found = self.most_specific_common_supertype([other])
         if found is None:
@@ -74,31 +74,32 @@ class TypeSpec:
     # ----------------------------------------------------------------------- values and their parts
 
     def flatten(self) -> list[Any]:
-        """The types of the parts of a value: here one."""
+        """Return the types of the parts of a value: here one."""
         return [self]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The parts of a value: here one."""
+        """Return the parts of a value: here one."""
         return [value]
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The value of such parts."""
+        """Return the value that consists of these parts."""
         return next(tensors)
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
-        """A value of this type, whose parts are placeholders of the default graph.
+        """Return a value of this type, whose parts are placeholders of the default graph.
 
         Args:
-          placeholder_context: whatever the tracer says of it; not looked at.
+          placeholder_context: ignored.
         """
         return self.from_tensors(part.placeholder_value(None) for part in self.flatten())
 
     def cast(self, value: Any, casting_context: Any) -> Any:
-        """A value as one of this type.
+        """Return a value as one of this type.
 
         Args:
           value: tensors, or a value of this type.
-          casting_context: has ``allow_specs``, where specs count as values; or None.
+          casting_context: an object whose ``allow_specs`` says whether specs count as values; or
+            None.
 
         Raises:
           TypeError: a part of the value has another type.
@@ -115,21 +116,21 @@ class TypeSpec:
     # --------------------------------------------------------------------------------- as messages
 
     def proto_state(self) -> tuple[Any, ...]:
-        """What the message of the spec holds."""
+        """Return the state that the message of the spec holds."""
         return self._fields()
 
     @classmethod
     def from_proto_state(cls, state: Any) -> Self:
-        """The spec of what a message held."""
+        """Return the spec for the state in a message."""
         return cls(*state)
 
     def experimental_as_proto(self) -> Any:
-        """The spec as a TypeSpecProto."""
+        """Return the spec as a TypeSpecProto."""
         return above.encode_type_spec(self)
 
     @classmethod
     def experimental_from_proto(cls, proto: Any) -> Any:
-        """The spec in a TypeSpecProto.
+        """Return the spec in a TypeSpecProto.
 
         Raises:
           ValueError: its class is not known.
@@ -138,7 +139,7 @@ class TypeSpec:
 
     @classmethod
     def experimental_type_proto(cls) -> Any:
-        """The class of the message."""
+        """Return the class of the message."""
         from tfnb.proto import struct_pb2
 
         return struct_pb2.TypeSpecProto

@@ -26,24 +26,25 @@ def case(
     strict: bool = False,
     name: str | None = "case",
 ) -> Any:
-    """What the function of the first predicate gives that is true, else what ``default`` gives.
+    """Return the result of the first function whose predicate is true, else that of ``default``.
 
     Args:
       pred_fn_pairs: pairs of a boolean scalar tensor and a function, in a list, tuple or dict.
-      default: the function for the case that no predicate is true; without it that is an error.
+      default: the function for the case that no predicate is true; without it, that case is an
+        error.
       exclusive: whether it is an error that several predicates are true.
       strict: whether a list or tuple of one value stays one.
-      name: a name scope for all that is made.
+      name: a name scope for all new nodes.
 
     Raises:
-      TypeError: an argument is nothing of the kind.
+      TypeError: an argument has an unsupported type.
     """
     predicates, actions = _checked_pairs(pred_fn_pairs, exclusive, name)
     with name_scope(name, "case", [predicates]):
         if default is None:
             default, predicates, actions = _default_action(predicates, actions)
         function = default
-        # Nested from the end, so that the first predicate is the outermost.
+        # Built from the end, so that the first predicate is the outermost.
         for predicate, action in reversed(list(zip(predicates, actions, strict=True))):
             function = functools.partial(
                 cond, predicate, true_fn=action, false_fn=function, strict=strict
@@ -79,7 +80,7 @@ def _checked_pairs(
 
 
 def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -> Any:
-    """An operation that fails if more than ``n`` predicates are true."""
+    """Return an operation that fails if more than ``n`` predicates are true."""
     from tfnb.ops.array.cast_ops import cast
     from tfnb.ops.array.concat_ops import stack
     from tfnb.ops.array.constant_ops import constant
@@ -97,7 +98,7 @@ def _assert_at_most_n_true(predicates: Sequence[Tensor], n: int, message: str) -
 def _default_action(
     predicates: Sequence[Tensor], actions: Sequence[Callable[[], Any]]
 ) -> tuple[Callable[[], Any], Sequence[Tensor], Sequence[Callable[[], Any]]]:
-    """The last action as the default, which then checks its predicate; and the others."""
+    """Return (the last action as a checking default, the other predicates, the other actions)."""
     from tfnb.ops.array.concat_ops import stack
 
     last = len(predicates) - 1
@@ -125,19 +126,20 @@ def switch_case(
     default: Callable[[], Any] | None = None,
     name: str | None = "switch_case",
 ) -> Any:
-    """What the function with the number ``branch_index`` gives.
+    """Return the result of the function with the number ``branch_index``.
 
-    One node that calls one of the functions, whatever conds are built from; an index out of range
-    takes ``default``, without that the last function.
+    Always one node that calls one of the functions, also where ``tf.cond`` builds Switch and
+    Merge. An index out of range runs ``default``, or the last function if there is no
+    ``default``.
 
     Args:
       branch_index: an integer scalar tensor.
       branch_fns: functions in a list, or pairs of number and function in a list or dict.
       default: the function for all other numbers.
-      name: a name scope for all that is made.
+      name: a name scope for all new nodes.
 
     Raises:
-      TypeError: an argument is nothing of the kind.
+      TypeError: an argument has an unsupported type.
       ValueError: the numbers are not 0, 1, ... or there is no function.
     """
     from tfnb.library.control_flow.cond_v2 import indexed_case

@@ -1,7 +1,7 @@
-"""Checks of values, ranks, types and shapes: ``tf.assert_equal`` and its kin.
+"""Checks of values, ranks, types and shapes: ``tf.assert_equal`` and related functions.
 
-A check is decided while the graph is built if everything that it needs is known then, and is left
-to an operation that fails the step if not.
+A check is decided while the graph is built if all values that it needs are known then. Otherwise,
+an operation makes the check when the graph runs.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _name_of(x: TensorLike) -> str:
 
 
 def _require(condition: TensorLike, data: Sequence[TensorLike]) -> None:
-    """Raises InvalidArgumentError, with what is known of the data, unless the condition holds."""
+    """Raise InvalidArgumentError, with the known values of the data, unless the condition holds."""
     if condition:
         return
     lines = []
@@ -133,7 +133,7 @@ def assert_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails with InvalidArgumentError unless x == y in every element.
+    """Return an operation that fails with InvalidArgumentError unless x == y in every element.
 
     Args:
       x: a tensor.
@@ -160,7 +160,7 @@ def assert_none_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x != y in every element; see assert_equal."""
+    """Return an operation that fails unless x != y in every element; see assert_equal."""
     return _assert_pair(_NONE_EQUAL, x, y, data, summarize, message, name)
 
 
@@ -172,7 +172,7 @@ def assert_less(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x < y in every element; see assert_equal."""
+    """Return an operation that fails unless x < y in every element; see assert_equal."""
     return _assert_pair(_LESS, x, y, data, summarize, message, name)
 
 
@@ -184,7 +184,7 @@ def assert_less_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x <= y in every element; see assert_equal."""
+    """Return an operation that fails unless x <= y in every element; see assert_equal."""
     return _assert_pair(_LESS_EQUAL, x, y, data, summarize, message, name)
 
 
@@ -196,7 +196,7 @@ def assert_greater(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x > y in every element; see assert_equal."""
+    """Return an operation that fails unless x > y in every element; see assert_equal."""
     return _assert_pair(_GREATER, x, y, data, summarize, message, name)
 
 
@@ -208,7 +208,7 @@ def assert_greater_equal(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x >= y in every element; see assert_equal."""
+    """Return an operation that fails unless x >= y in every element; see assert_equal."""
     return _assert_pair(_GREATER_EQUAL, x, y, data, summarize, message, name)
 
 
@@ -222,13 +222,13 @@ def assert_near(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless |x - y| < atol + rtol * |y| in every element.
+    """Return an operation that fails unless |x - y| < atol + rtol * |y| in every element.
 
     Args:
       x: a floating-point or complex tensor.
       y: a tensor of the same dtype.
       rtol: the relative tolerance; 10 times the dtype's precision if not given.
-      atol: the absolute tolerance, likewise.
+      atol: the absolute tolerance; 10 times the dtype's precision if not given.
       data: what to show; the two tensors if not given.
       summarize: how many elements of each tensor to show.
       message: text to show first.
@@ -261,7 +261,7 @@ def assert_negative(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x < 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x < 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_negative", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -279,7 +279,7 @@ def assert_positive(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x > 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x > 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_positive", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -297,7 +297,7 @@ def assert_non_negative(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x >= 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x >= 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_non_negative", [x, data]):
         x = convert_to_tensor(x, name="x")
@@ -315,12 +315,12 @@ def assert_non_positive(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x <= 0 in every element; see assert_equal."""
+    """Return an operation that fails unless x <= 0 in every element; see assert_equal."""
     message = _prefix(message)
     with name_scope(name, "assert_non_positive", [x, data]):
         x = convert_to_tensor(x, name="x")
         if data is None:
-            # TensorFlow's text: the two are one.
+            # TensorFlow's text joins "element-wise:" and "x" without a space.
             headline = f"Condition x <= 0 did not hold element-wise:x ({x.name}) = "
             data = [message, headline, x]
         zero = convert_to_tensor(0, dtype=x.dtype)
@@ -331,7 +331,7 @@ def assert_non_positive(
 
 
 class _StaticRankError(ValueError):
-    """The rank is known while the graph is built, and is not one of those asked for."""
+    """The rank is known while the graph is built, and is not one of the required ranks."""
 
 
 def _assert_ranks(
@@ -377,7 +377,7 @@ def assert_rank(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x has the given number of dimensions.
+    """Return an operation that fails unless x has the given number of dimensions.
 
     Raises:
       ValueError: the rank of x is known and differs.
@@ -410,7 +410,7 @@ def assert_rank_at_least(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x has at least the given number of dimensions.
+    """Return an operation that fails unless x has at least the given number of dimensions.
 
     Raises:
       ValueError: the rank of x is known and lower.
@@ -452,10 +452,10 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless x has one of the given numbers of dimensions.
+    """Return an operation that fails unless x has one of the given numbers of dimensions.
 
     Raises:
-      ValueError: the rank of x is known and none of them.
+      ValueError: the rank of x is known and is not in ``ranks``.
     """
     with name_scope(name, "assert_rank_in", (x, *ranks, *(data or []))):
         x = _dense(x)
@@ -476,10 +476,10 @@ def assert_rank_in(
 def assert_scalar(
     tensor: TensorLike, name: str | None = None, message: str | None = None
 ) -> TensorResult:
-    """The value as a tensor, which has to be a scalar as far as is known.
+    """Return the value as a tensor, which must be a scalar or have an unknown shape.
 
     Raises:
-      ValueError: it is none.
+      ValueError: it is known not to be a scalar.
     """
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
@@ -497,10 +497,10 @@ def assert_scalar(
 def assert_integer(
     x: TensorLike, message: str | None = None, name: str | None = None
 ) -> TensorResult:
-    """An operation that does nothing, if x is of an integer type.
+    """Return an operation that does nothing, if x is of an integer type.
 
     Raises:
-      TypeError: it is not.
+      TypeError: x is of another type.
     """
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
@@ -515,10 +515,10 @@ def assert_integer(
 def assert_type(
     tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> TensorResult:
-    """An operation that does nothing, if the tensor is of a type.
+    """Return an operation that does nothing, if the tensor is of type ``tf_type``.
 
     Raises:
-      TypeError: it is not.
+      TypeError: the tensor is of another type.
     """
     wanted = dtypes.as_dtype(tf_type)
     with name_scope(name, "assert_type", [tensor]):
@@ -533,10 +533,10 @@ def assert_type(
 
 
 def _common_type(items: Sequence[Any], expected: DType | None) -> DType | None:
-    """The one type of the items.
+    """Return the one type of the items.
 
     Raises:
-      ValueError: they are of several.
+      ValueError: the items have several types.
     """
     found, first = expected, None
     for item in items:
@@ -553,10 +553,10 @@ def _common_type(items: Sequence[Any], expected: DType | None) -> DType | None:
 
 
 def assert_same_float_dtype(tensors: TensorLike | None = None, dtype: Any = None) -> DType:
-    """The floating-point type that all the tensors are of, float32 if there are none.
+    """Return the floating-point type that all the tensors are of, float32 if there are none.
 
     Raises:
-      ValueError: they are of several types, or of one that is not of floating-point numbers.
+      ValueError: the tensors have several types, or a type that is not floating-point.
     """
     if tensors:
         dtype = _common_type(tensors, dtype)
@@ -569,10 +569,10 @@ def assert_same_float_dtype(tensors: TensorLike | None = None, dtype: Any = None
 
 
 def assert_proper_iterable(values: TensorLike) -> None:
-    """Passes for lists and the like.
+    """Accept lists and other iterables that are no tensors.
 
     Raises:
-      TypeError: not iterable, or a tensor, an array or a string.
+      TypeError: ``values`` is not iterable, or is a tensor, an array or a string.
     """
     if isinstance(values, Tensor | SparseTensor | np.ndarray | bytes | str):
         raise TypeError(
@@ -583,7 +583,7 @@ def assert_proper_iterable(values: TensorLike) -> None:
 
 
 def is_numeric_tensor(tensor: TensorLike) -> bool:
-    """Whether it is a tensor of numbers."""
+    """Return whether it is a tensor of numbers."""
     return isinstance(tensor, Tensor) and tensor.dtype in _NUMERIC
 
 
@@ -592,13 +592,13 @@ def is_numeric_tensor(tensor: TensorLike) -> bool:
 
 class _Sizes(NamedTuple):
     tensor: TensorLike
-    innermost: bool  # the sizes asked for are those of the last dimensions
+    innermost: bool  # whether the sizes are those of the last dimensions
     actual: Any
     wanted: tuple[Any, ...]
 
 
 def _sizes_of(x: TensorLike) -> Nested:
-    """The sizes of x's dimensions: numbers where known, (1,) for a scalar."""
+    """Return the sizes of x's dimensions: numbers where known, (1,) for a scalar."""
     dynamic = array_ops.shape(x)
     rank = x.get_shape().rank
     if rank == 0:
@@ -650,19 +650,19 @@ def assert_shapes(
     message: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """An operation that fails unless the shapes of tensors fit together.
+    """Return an operation that fails unless the shapes of tensors match their descriptions.
 
     Args:
       shapes: pairs of a tensor and the sizes of its dimensions, or a dict of these. A size is a
-        number, a name that stands for one size wherever it is used, or None or "." for any; "..."
-        or "*" at first stands for any number of dimensions.
+        number, a name that stands for one size wherever it is used, or None or "." for any; a
+        leading "..." or "*" stands for any number of dimensions.
       data: what to show; the tensor's shape if not given.
       summarize: how many elements of each tensor to show.
       message: text to show first.
       name: the name of the scope.
 
     Raises:
-      ValueError: a size is known, and is another.
+      ValueError: a size is known, and differs.
     """
     if isinstance(shapes, dict):
         shapes = shapes.items()
@@ -738,7 +738,7 @@ def _size_checks(
 
 
 def _in_order(x: TensorLike, compare: Callable[[Any, Any], Any]) -> Any:
-    """Whether each element compares so with the one before it; empty for fewer than two."""
+    """Return ``compare`` of each element and the one before it; empty for fewer than two."""
     x = array_ops.reshape(x, [-1])
     if not is_numeric_tensor(x):
         raise TypeError(f"Expected x to be numeric, instead found: {x}")
@@ -756,12 +756,12 @@ def _in_order(x: TensorLike, compare: Callable[[Any, Any], Any]) -> Any:
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Any:
-    """Whether no element is smaller than the one before it."""
+    """Return whether no element is smaller than the one before it."""
     with name_scope(name, "is_non_decreasing", [x]):
         return math_ops.reduce_all(_in_order(x, math_ops.greater_equal))
 
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Any:
-    """Whether each element is larger than the one before it."""
+    """Return whether each element is larger than the one before it."""
     with name_scope(name, "is_strictly_increasing", [x]):
         return math_ops.reduce_all(_in_order(x, math_ops.greater))

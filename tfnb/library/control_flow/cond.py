@@ -1,7 +1,7 @@
-"""``tf.cond`` and ``tf.case``: one of several functions decides what a graph computes.
+"""``tf.cond`` and ``tf.case``: a predicate decides which of several functions a graph computes.
 
-Both branches are built; the predicate's Switches keep the one that is not taken from running, and a
-Merge for each result takes the value of the one that is.
+Both branches are built. The predicate's Switches keep the branch that is not taken from running,
+and a Merge for each result takes the value of the other one.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Nested:
-    """What ``true_fn()`` gives where ``pred`` is true, else what ``false_fn()`` gives.
+    """Return the result of ``true_fn()`` where ``pred`` is true, else that of ``false_fn()``.
 
-    Both functions are called once, here.  What they make runs only if their branch is taken; what
-    was made before is run in any case if a branch needs it.
+    Both functions are called once, while the graph is built. The nodes that they make run only if
+    their branch is taken; nodes made before run in any case if a branch needs them.
 
     Args:
       pred: a boolean scalar tensor.
       true_fn: builds one branch.
-      false_fn: builds the other; gives the same structure with the same types.
+      false_fn: builds the other; returns the same structure with the same types.
       strict: whether a list or tuple of one value stays one.
-      name: a name scope for all that is made.
+      name: a name scope for all new nodes.
       fn1: the old name of ``true_fn``.
       fn2: the old name of ``false_fn``.
 
     Returns:
-      The structure that the functions give.
+      The structure that the functions return.
 
     Raises:
       TypeError: a function is missing or cannot be called, ``pred`` is a Python bool, or the kinds
         of containers differ.
-      ValueError: the functions give nothing, or values of different number or type.
+      ValueError: the functions return None, or values of different number or type.
     """
     true_fn = _one_of(true_fn, fn1, "true_fn", "fn1")
     false_fn = _one_of(false_fn, fn2, "false_fn", "fn2")
@@ -150,7 +150,7 @@ def _check_structures(
 
 
 def _widen_indices(one: TensorLike, other: TensorLike) -> None:
-    """Makes the indices of both int64 where two IndexedSlices have indices of different types."""
+    """Make the indices of both int64 where two IndexedSlices have indices of different types."""
     from tfnb.ops.array.cast_ops import cast
 
     if (

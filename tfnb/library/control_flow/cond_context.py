@@ -1,4 +1,4 @@
-"""One branch of a cond while it is built."""
+"""The context of one branch of a cond while it is built."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class CondContext(ControlFlowContext):
-    """The operations of one branch; a value from outside comes in through a Switch.
+    """The operations of one branch; a value from outside enters through a Switch.
 
     Attributes:
       pred: the boolean that decides.
-      pivot: the side of its own Switch that is alive where this branch is taken.
+      pivot: the output of the branch's own Switch that is alive where the branch is taken.
       branch: 1 for the branch of true, 0 for that of false.
     """
 
@@ -53,24 +53,24 @@ class CondContext(ControlFlowContext):
 
     @property
     def grad_state(self) -> Any:
-        """That of the loop around."""
+        """The gradient state of the enclosing loop."""
         loop = self.while_context()
         return None if loop is None else loop.grad_state
 
     @property
     def back_prop(self) -> bool:
-        """That of the loop around."""
+        """Whether gradients pass through the enclosing loop."""
         loop = self.while_context()
         return False if loop is None else loop.back_prop
 
     def control_pivot(self) -> Tensor | None:
-        """The pivot."""
+        """Return the pivot."""
         return self.pivot
 
     # -- new operations ----------------------------------------------------------------------------
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for ``value`` inside, switched in if it comes from outside."""
+        """Return the tensor that stands for ``value`` inside; an outer value gets a Switch."""
         if value in self._values:
             return self._external_values.get(value, value)
         graph = value.graph
@@ -85,7 +85,7 @@ class CondContext(ControlFlowContext):
         return inside
 
     def _known_outside(self, value: Tensor) -> Tensor:
-        """What stands for ``value`` just outside of this branch."""
+        """Return the tensor that stands for ``value`` just outside of this branch."""
         if self.outer_context is None:
             return value
         outside = self.outer_context.add_value(value)
@@ -100,7 +100,7 @@ class CondContext(ControlFlowContext):
             context = context.outer_context
 
     def take_in(self, op: Operation) -> None:
-        """Makes an operation part of this: what it takes from outside comes through Switches."""
+        """Make an operation part of this branch; its inputs from outside come through Switches."""
         if op.inputs:
             self._switch_inputs(op)
             queries.remove_external_control_edges(self, op)
@@ -116,7 +116,7 @@ class CondContext(ControlFlowContext):
 
     def _switch_inputs(self, op: Operation) -> None:
         for index, value in enumerate(op.inputs):
-            # The back edge of a loop that is being imported joins this branch by itself later.
+            # While a loop is imported, its back edge joins this branch later.
             if op.type == "Merge" and value.op.type == "NextIteration":
                 continue
             inside = self.add_value(value)
@@ -126,11 +126,11 @@ class CondContext(ControlFlowContext):
     # -- building the branch -----------------------------------------------------------------------
 
     def build_branch(self, function: Callable[[], Nested]) -> tuple[Nested, Nested]:
-        """Calls the user's function inside the branch.
+        """Call the user's function inside the branch.
 
         Returns:
-          What it gave, and the same with every value as a tensor of this branch, in a list if it is
-          but one; two times None if it gave None.
+          The function's result, and that result with every value as a tensor of this branch, in a
+          list if it is a single value; (None, None) if the function returned None.
         """
         summaries = get_default_graph().get_collection_ref(GraphKeys._SUMMARY_COLLECTION)
         num_before = len(summaries)
@@ -156,13 +156,13 @@ class CondContext(ControlFlowContext):
 
     def _branch_tensor(self, value: TensorLike) -> Tensor:
         if isinstance(value, Operation):
-            # The pivot stands for an operation that gives nothing.
+            # An operation has no value: the pivot takes its place among the results.
             waited: Tensor = with_dependencies([value], self.pivot)
             return waited
         return self._output_tensor(convert_to_tensor(flow_of(value)))
 
     def _output_tensor(self, value: Tensor) -> Tensor:
-        """The tensor that a branch gives; one that it did not make itself is switched in."""
+        """Return the branch's result for a value; a tensor from outside gets a Switch."""
         if value in self._values:
             return self._external_values.get(value, value)
         self._values.add(value)

@@ -1,8 +1,8 @@
 """``tf.cond`` and ``tf.switch_case`` as one node that calls one of several functions; gradients.
 
-All branches take the same arguments: whatever any of them captured.  The gradient of a branch is a
-branch of its own; inner values of the forward branch that it needs become further results of the
-forward node, each wrapped in an optional, which is empty where another branch ran.
+All branches take the same arguments: all tensors that any of them captured. The gradient of a
+branch is a branch of its own. Inner values of the forward branch that it needs become further
+results of the forward node, each wrapped in an optional, which is empty where another branch ran.
 
 Corresponds to cond_v2.py.
 """
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Nested, TensorLike
 
-# Where Case chooses, these do not count as effects.
+# Stateful ops that do not make a Case stateful.
 _RANDOM_OPS = frozenset(
     {
         "Multinomial", "ParameterizedTruncatedNormal", "RandomGamma", "RandomGammaGrad",
@@ -66,10 +66,10 @@ def cond_v2(
     false_fn: Callable[[], Nested],
     name: str | None = None,
 ) -> Nested:
-    """What ``true_fn()`` gives where ``pred`` holds, else what ``false_fn()`` gives, as one If.
+    """Return the result of ``true_fn()`` where ``pred`` holds, else of ``false_fn()``, as one If.
 
     Raises:
-      TypeError: ``pred`` is a Python bool, or the branches give different structures or types.
+      TypeError: ``pred`` is a Python bool, or the branches have different structures or types.
       ValueError: a branch uses a tensor of the other one.
     """
     if isinstance(pred, bool):
@@ -86,10 +86,10 @@ def cond_v2(
 def indexed_case(
     branch_index: TensorLike, branch_fns: Sequence[Callable[[], Nested]], name: str = "indexed_case"
 ) -> Nested:
-    """What the function with the number ``branch_index`` gives, as one Case.
+    """Return the result of the function with the number ``branch_index``, as one Case.
 
     Raises:
-      TypeError: the branches give different structures or types.
+      TypeError: the branches have different structures or types.
       ValueError: a branch uses a tensor of another one.
     """
     with name_scope(name) as scope:
@@ -102,7 +102,7 @@ def indexed_case(
 
 
 def scalar(pred: TensorLike) -> Tensor:
-    """A predicate as a tensor that is not known to have dimensions."""
+    """Return a predicate as a tensor, squeezed unless it is known to be a scalar."""
     from tfnb.ops.array.shape_ops import squeeze
 
     tensor: Tensor = convert_to_tensor(pred)
@@ -147,7 +147,7 @@ class _Choice:
     def build(
         self, inputs: Sequence[Sequence[Tensor]], name: str | None, lower: bool | None = None
     ) -> Any:
-        """Adds the node and gives its results in the structure of the branches'."""
+        """Add the node and return its results in the structure of the branches' results."""
         graphs = self._graphs
         _make_indices_types_match(graphs, self._is_case)
         check_same_outputs(graphs, self._is_case)
@@ -163,7 +163,7 @@ class _Choice:
                 mark_lowering(op, lower)
                 mark_read_only_inputs(op, graphs, first=1)
                 op.graph.prevent_fetching(op)
-        # An Identity each, so that a fetch of one result needs no more than that.
+        # One Identity per result, so that a fetch of one result does not need the others.
         tensors = [identity(tensor) for tensor in tensors]
         return packed_like(_common_structure(graphs), tensors)
 
@@ -207,7 +207,7 @@ def _common_structure(graphs: Sequence[ControlFlowGraph]) -> Nested:
 
 
 def _copy_handle_data(tensors: Sequence[Tensor], graphs: Sequence[ControlFlowGraph]) -> None:
-    """What is known of a resource or variant that every branch gives."""
+    """Copy the handle data of resources and variants on which all branches agree."""
     for index, tensor in enumerate(tensors):
         known = [graph.outputs[index]._handle_data for graph in graphs]
         if not all(data is not None and len(data) == 1 for data in known):
@@ -221,7 +221,7 @@ def _copy_handle_data(tensors: Sequence[Tensor], graphs: Sequence[ControlFlowGra
 def make_inputs_match(
     graphs: Sequence[ControlFlowGraph], inputs: Sequence[Sequence[Tensor]]
 ) -> list[Tensor]:
-    """Gives all graphs the same arguments, those that one does not use too; gives their values."""
+    """Give all graphs the same arguments, unused ones too; return the arguments' values."""
     together = list(dict.fromkeys(tensor for one in inputs for tensor in one))
     for graph, own in zip(graphs, inputs, strict=True):
         parameter_of = dict(zip(own, graph.inputs))
@@ -239,7 +239,7 @@ def _unused_input(graph: ControlFlowGraph, like: Tensor) -> Tensor:
 
 
 def check_same_outputs(graphs: Sequence[ControlFlowGraph], is_case: bool) -> None:
-    """Refuses branches that give different things.
+    """Reject branches whose results differ in structure or type.
 
     Raises:
       TypeError: structures or types differ.
@@ -278,12 +278,12 @@ def _different(
 
 
 def _make_indices_types_match(graphs: Sequence[ControlFlowGraph], is_case: bool) -> None:
-    """Makes indices of IndexedSlices int64 where one branch has them so and another has not."""
+    """Make indices of IndexedSlices int64 in all branches where one branch has int64."""
     from tfnb.ops.array.cast_ops import cast
 
     flat = [nest.flatten(graph.structured_outputs) for graph in graphs]
     if len({len(one) for one in flat}) != 1:
-        return  # refused soon
+        return  # check_same_outputs() rejects this
     position = 0
     changed = False
     for values in zip(*flat, strict=True):
@@ -312,7 +312,7 @@ def _make_indices_types_match(graphs: Sequence[ControlFlowGraph], is_case: bool)
 
 
 def choice_gradient(op: Operation, *grads: Any) -> list[Nested]:
-    """The gradient of If, Case and their stateless kin: such a node again."""
+    """Return the gradient of If, Case and their stateless variants: a node of the same kind."""
     is_case = op.type in ("Case", "StatelessCase")
     graphs = _forward_graphs(op, is_case)
     gradient_graphs = [_gradient_graph(graph, grads) for graph in graphs]
@@ -351,11 +351,11 @@ def _forward_graphs(op: Operation, is_case: bool) -> list[ControlFlowGraph]:
 
 
 class _CondGradientGraph(ControlFlowGraph):
-    """The graph of a branch's gradient, which wants inner values of the branch.
+    """The graph of a branch's gradient, which uses inner values of the branch.
 
     Attributes:
-      wrapped: inner value -> the optional in the forward graph that has it.
-      needs_rewrite: whether the forward node does not give all of these yet.
+      wrapped: inner value -> the optional in the forward graph that wraps it.
+      needs_rewrite: whether the forward node still lacks some of these as results.
     """
 
     def __init__(self, name: str, forward: ControlFlowGraph) -> None:
@@ -383,7 +383,7 @@ class _CondGradientGraph(ControlFlowGraph):
         if constant is not None:
             return constant
         if tensor.dtype is dtypes.resource:
-            # Stands for the same resource as an argument of the branch.
+            # The branch's argument for a resource stands for the same resource.
             return self.capture(self._forward.inputs[resource_input_index(tensor, self._forward)])
         optional = self._optional_of(tensor)
         self.wrapped[tensor] = optional
@@ -396,7 +396,7 @@ class _CondGradientGraph(ControlFlowGraph):
         return value
 
     def _optional_of(self, tensor: Tensor) -> Tensor:
-        """What an earlier gradient of the same node wrapped, or a new optional."""
+        """Return the optional that an earlier gradient of the same node made, or a new one."""
         for user in tensor.consumers():
             if user.type == "OptionalFromValue" and any(
                 user.outputs[0] is one for one in self._forward.outputs
@@ -428,7 +428,7 @@ def _gradient_graph(forward: ControlFlowGraph, grads: Sequence[TensorLike]) -> _
 def _fill_missing(
     forward: Sequence[ControlFlowGraph], graphs: Sequence[_CondGradientGraph]
 ) -> None:
-    """Zeros where one branch has no gradient and another has."""
+    """Put zeros where one branch has no gradient and another has one."""
     count = len(graphs[0].structured_outputs)
     for index in range(count):
         found = [graph.structured_outputs[index] for graph in graphs]
@@ -447,7 +447,7 @@ def _give_inner_values(
     gradient_graphs: Sequence[_CondGradientGraph],
     is_case: bool,
 ) -> None:
-    """Makes inner values results of the forward node, empty where the branch did not run."""
+    """Make inner values results of the forward node, empty where the branch did not run."""
     if not any(graph.needs_rewrite for graph in gradient_graphs):
         return
     wrapped = [list(graph.wrapped.values()) for graph in gradient_graphs]
@@ -470,7 +470,7 @@ def _give_inner_values(
 
 
 def _outside_of(tensor: Tensor, forward: ControlFlowGraph, graph: ControlFlowGraph) -> Tensor:
-    """What a tensor that a gradient captured is outside of the forward branch."""
+    """Return the tensor outside of the forward branch for a tensor that a gradient captured."""
     if tensor.graph is not forward:
         return tensor
     assert forward.forward_op is not None
@@ -484,7 +484,7 @@ def _outside_of(tensor: Tensor, forward: ControlFlowGraph, graph: ControlFlowGra
 
 
 def _make_composites_match(graphs: Sequence[ControlFlowGraph], is_case: bool) -> None:
-    """Makes a gradient IndexedSlices where it is that in another branch."""
+    """Make a gradient IndexedSlices where it is IndexedSlices in another branch."""
     from tfnb.library.control_flow.indexed_slices_ops import as_indexed_slices
 
     for index in range(len(graphs[0].structured_outputs)):

@@ -23,14 +23,14 @@ EXPORTS = {"tf": ["group", "tuple:tuple_"]}
 
 
 def group(*inputs: Any, **kwargs: Any) -> Operation:
-    """An operation that has run when all of ``inputs`` have.
+    """Return an operation that has run when all of ``inputs`` have.
 
     Args:
       *inputs: operations and tensors, also in structures.
       **kwargs: ``name``, the name of the op.
 
     Raises:
-      TypeError: one of them is nothing of the kind.
+      TypeError: an input is neither an operation nor a tensor.
       ValueError: an argument is unknown.
     """
     name = kwargs.pop("name", None)
@@ -78,16 +78,16 @@ def tuple_(
     name: str | None = None,
     control_inputs: Iterable[TensorLike] | None = None,
 ) -> list[Nested]:
-    """The same tensors, each given only after all of them have been computed.
+    """Return the same tensors, each available only after all of them have been computed.
 
     Args:
       tensors: tensors, IndexedSlices or operations; None stays None.
-      name: a name scope for all that is made.
+      name: a name scope for all new nodes.
       control_inputs: further operations to wait for.
 
     Raises:
-      ValueError: there is nothing but None.
-      TypeError: ``control_inputs`` has something else than operations and tensors.
+      ValueError: all values are None.
+      TypeError: ``control_inputs`` contains something other than operations and tensors.
     """
     tensors = list(tensors)
     with name_scope(name, "tuple", tensors):

@@ -27,7 +27,7 @@ def assert_(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that raises InvalidArgumentError and shows ``data`` if ``condition`` is false.
+    """Return an operation that raises InvalidArgumentError with ``data`` if ``condition`` is false.
 
     Args:
       condition: a boolean scalar.

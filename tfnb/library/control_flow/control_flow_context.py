@@ -1,17 +1,17 @@
-"""Where the builder stands: inside a branch of a cond or the body of a while loop.
+"""The context in which nodes are made: a branch of a cond or the body of a while loop.
 
-While such a function runs, its context is the graph's current one, and the graph hands it every new
-operation (:meth:`ControlFlowContext.add_op`).  The context replaces inputs that come from outside
-by what gives their value inside - a Switch for a branch, a constant Enter for a loop - and moves
-control dependencies so that nothing runs which should not.
+While a function of a cond or loop is called, its context is the graph's current one, and the graph
+passes it every new operation (:meth:`ControlFlowContext.add_op`). The context replaces inputs from
+outside by the tensor with their value inside - a Switch for a branch, a constant Enter for a loop -
+and moves control dependencies so that an operation runs only if its branch or iteration does.
 
 State of a context:
 
-* ``_values``: the tensors that it knows, those made inside and those brought in;
+* ``_values``: the tensors known inside: those made inside and those brought in;
 * ``_external_values``: for a tensor outside, the tensor that stands for it inside;
-* ``_context_stack``: what was current before each :meth:`enter`, for :meth:`exit`.
+* ``_context_stack``: the context that was current before each :meth:`enter`, for :meth:`exit`.
 
-All is changed by the thread that builds the graph only.  Corresponds to ``ControlFlowContext`` in
+Only the thread that builds the graph changes this state. Corresponds to ``ControlFlowContext`` in
 control_flow_ops.py.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ControlFlowContext:
-    """What conds and while loops have in common.
+    """The common part of the contexts of conds and while loops.
 
     Attributes:
       name: a name, unique in the graph.
@@ -64,44 +64,44 @@ class ControlFlowContext:
     # -- entering and leaving ----------------------------------------------------------------------
 
     def enter(self) -> None:
-        """Makes this the context of new operations."""
+        """Make this the context of new operations."""
         graph = get_default_graph()
         self._context_stack.append(graph._get_control_flow_context())
         graph._set_control_flow_context(self)
 
     def exit(self) -> None:
-        """Makes the context current that was before :meth:`enter`."""
+        """Restore the context that was current before :meth:`enter`."""
         get_default_graph()._set_control_flow_context(self._context_stack.pop())
 
     def exit_result(self, results: Iterable[Tensor]) -> None:
-        """Makes tensors known to the context outside."""
+        """Add tensors to the known values of the outer context."""
         if self.outer_context is not None:
             self.outer_context._values.update(results)
 
     def add_known(self, tensor: Tensor) -> None:
-        """Makes a tensor known, so that it is used as it is."""
+        """Add a tensor to the known values, so that it is used unchanged."""
         self._values.add(tensor)
 
     # -- new operations ----------------------------------------------------------------------------
 
     def add_op(self, op: Operation) -> None:
-        """Hears of an operation that was just made; called by the graph."""
+        """Process an operation that was just made; called by the graph."""
         self.take_in(op)
 
     def take_in(self, op: Operation) -> None:
-        """Makes an operation part of this context, with its inputs brought in."""
+        """Make an operation part of this context, with its inputs brought in."""
         raise NotImplementedError
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for ``value`` inside, brought in if need be."""
+        """Return the tensor that stands for ``value`` inside; bring it in if necessary."""
         raise NotImplementedError
 
     def control_pivot(self) -> Tensor | None:
-        """What an operation without inputs has to wait for, so that it runs only inside."""
+        """Return the tensor that operations without inputs wait for, so that they run inside."""
         return None
 
     def while_context(self) -> ControlFlowContext | None:
-        """The innermost while loop that this is or lies in."""
+        """Return the innermost while loop that this is or lies in."""
         return None if self.outer_context is None else self.outer_context.while_context()
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """Contexts of conds and while loops as messages, so that a loaded graph has gradients.
 
-A MetaGraphDef keeps them in the collections ``cond_context`` and ``while_context``; only the
-outermost ones stand there, the others inside of them.
+A MetaGraphDef has them in the collections ``cond_context`` and ``while_context``. These contain the
+outermost contexts only; each message contains the contexts inside of it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def context_to_proto(context: ControlFlowContext, export_scope: str | None = None) -> Any:
-    """A CondContextDef or WhileContextDef; None if the context is outside of ``export_scope``.
+    """Return a CondContextDef or WhileContextDef; None for a context outside of ``export_scope``.
 
     Args:
       context: a context.
-      export_scope: a name scope to take off all names.
+      export_scope: a name scope to remove from all names.
     """
     if export_scope is not None and not context.name.startswith(export_scope):
         return None
@@ -93,10 +93,10 @@ def _stripped(name: str, scope: str | None) -> str:
 
 
 def context_from_proto(message: Any, import_scope: str | None = None) -> ControlFlowContext:
-    """The context that a message describes, for operations that are in the default graph already.
+    """Return the context of a message, whose operations are in the default graph already.
 
     Args:
-      message: a CondContextDef or WhileContextDef; the classes of another package for it will do.
+      message: a CondContextDef or WhileContextDef, also of another package's generated classes.
       import_scope: a name scope that the operations were imported into.
 
     Raises:
@@ -143,7 +143,7 @@ def _while_from_proto(message: Any, scope: str | None) -> WhileContext:
     context.loop_enters = _tensors(message.loop_enter_names, scope)
     _read_values(context, message.values_def, scope)
     if scope:
-        # The frame is called like the context, which has a new name.
+        # The frame has the name of its context, which is new.
         for tensor in context._values:
             if queries.is_loop_enter(tensor.op):
                 tensor.op._set_attr("frame_name", context.name.encode())
@@ -162,7 +162,7 @@ def _read_values(context: ControlFlowContext, values_def: Any, scope: str | None
         try:
             tensor = _tensor(outside, scope)
         except KeyError:
-            continue  # nothing else in the branch or loop can ask for what was not exported
+            continue  # not exported, so nothing exported uses it
         context._external_values[tensor] = _tensor(inside, scope)
 
 

@@ -1,4 +1,4 @@
-"""Questions about where an operation stands among conds and while loops.
+"""Queries about the position of an operation among conds and while loops.
 
 A context is a :class:`~tfnb.library.control_flow.control_flow_context.ControlFlowContext`, or None
 outside of all of them.
@@ -17,40 +17,40 @@ _PASSES_ON = frozenset({"Switch", "RefSwitch", "Identity", "RefIdentity"})
 
 
 def context_of(op: Operation) -> ControlFlowContext | None:
-    """The innermost context that an operation belongs to."""
+    """Return the innermost context that an operation belongs to."""
     context: ControlFlowContext | None = op._control_flow_context
     return context
 
 
 def is_switch(op: Operation) -> bool:
-    """Whether it is a Switch."""
+    """Return whether it is a Switch."""
     return op.type in ("Switch", "RefSwitch")
 
 
 def is_merge(op: Operation) -> bool:
-    """Whether it is a Merge."""
+    """Return whether it is a Merge."""
     return op.type in ("Merge", "RefMerge")
 
 
 def is_loop_enter(op: Operation) -> bool:
-    """Whether it is an Enter."""
+    """Return whether it is an Enter."""
     return op.type in ("Enter", "RefEnter")
 
 
 def is_loop_exit(op: Operation) -> bool:
-    """Whether it is an Exit."""
+    """Return whether it is an Exit."""
     return op.type in ("Exit", "RefExit")
 
 
 def is_loop_constant_enter(op: Operation) -> bool:
-    """Whether it is the Enter of a value that all iterations share."""
+    """Return whether it is the Enter of a value that all iterations share."""
     return is_loop_enter(op) and bool(op.attr("is_constant"))
 
 
 def is_cond_switch(op: Operation) -> bool:
-    """Whether it is the Switch of a cond: all who take its outputs are in conds.
+    """Return whether it is the Switch of a cond: all consumers of its outputs are in conds.
 
-    The Switch itself stands outside of the branch that it feeds.
+    The Switch itself is outside of the branch that it feeds.
     """
     if not is_switch(op):
         return False
@@ -65,7 +65,7 @@ def is_cond_switch(op: Operation) -> bool:
 
 
 def is_loop_switch(op: Operation) -> bool:
-    """Whether it is the Switch of a loop variable."""
+    """Return whether it is the Switch of a loop variable."""
     if not is_switch(op):
         return False
     context = context_of(op)
@@ -73,7 +73,7 @@ def is_loop_switch(op: Operation) -> bool:
 
 
 def loop_constant_enter(value: Tensor) -> Operation | None:
-    """The constant Enter that a value comes from unchanged, if there is one."""
+    """Return the constant Enter that a value comes from unchanged, or None."""
     op = value.op
     while op.type in _PASSES_ON:
         op = op.inputs[0].op
@@ -81,7 +81,7 @@ def loop_constant_enter(value: Tensor) -> Operation | None:
 
 
 def output_context(op: Operation) -> ControlFlowContext | None:
-    """The context of what an operation gives: an Exit gives its value outside of its loop."""
+    """Return the context of an operation's outputs: those of an Exit are outside of its loop."""
     context = context_of(op)
     if context is not None and is_loop_exit(op):
         return context.outer_context
@@ -91,7 +91,7 @@ def output_context(op: Operation) -> ControlFlowContext | None:
 def containing_while_context(
     context: ControlFlowContext | None, stop: ControlFlowContext | None = None
 ) -> Any:
-    """The innermost while loop that ``context`` is or lies in; ``stop`` if that comes first."""
+    """Return the innermost while loop around or at ``context``; ``stop`` if that comes first."""
     while context is not None:
         if context.is_while_context or context is stop:
             return context
@@ -102,7 +102,7 @@ def containing_while_context(
 def is_containing_context(
     context: ControlFlowContext | None, maybe_containing: ControlFlowContext | None
 ) -> bool:
-    """Whether ``maybe_containing`` is ``context`` or contains it; None contains all."""
+    """Return whether ``maybe_containing`` is ``context`` or contains it; None contains all."""
     while context is not maybe_containing:
         if context is None:
             return False
@@ -111,15 +111,15 @@ def is_containing_context(
 
 
 def op_in_context(op: Operation, context: ControlFlowContext | None) -> bool:
-    """Whether an operation is somewhere in a context."""
+    """Return whether an operation is somewhere in a context."""
     return is_containing_context(context_of(op), context)
 
 
 def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
-    """Refuses an input that comes from inside a while loop which the operation is not in.
+    """Reject an input that comes from inside a while loop that does not contain the operation.
 
     Raises:
-      ValueError: it does.
+      ValueError: the input is not usable in the operation's context.
     """
     op_context = context_of(op)
     input_context = output_context(input_op)
@@ -142,10 +142,10 @@ def check_input_from_valid_context(op: Operation, input_op: Operation) -> None:
 def _may_use(
     op: Operation, op_loop: ControlFlowContext | None, input_loop: ControlFlowContext | None
 ) -> bool:
-    """Whether ``op`` in one loop may use what comes from another."""
+    """Return whether ``op`` in one loop may use a value from another loop."""
     if op_loop is None:
         # An Enter of a loop variable and a Switch into a branch are made outside of all contexts
-        # and given theirs afterwards.  A value from another branch of a cond is allowed; the run
+        # and get theirs afterwards. A value from another branch of a cond is allowed; the step
         # fails if that branch is not taken.
         return input_loop is None or is_loop_enter(op) or is_switch(op)
     if is_containing_context(op_loop, input_loop):
@@ -153,11 +153,12 @@ def _may_use(
     assert input_loop is not None
     state = op_loop.grad_state
     if state is not None:
-        # The loop of a gradient uses what the loop forward, or a loop in that, computes.
+        # A gradient's loop may use values of its forward loop, or of a loop inside that one.
         forward = state.forward_context
         if is_containing_context(forward, input_loop) or forward is input_loop.outer_context:
             return True
-    # While the gradient of a gradient is built, which then fails unless it is stopped on its way.
+    # Accepted while the gradient of a gradient is built: that fails later unless it is stopped on
+    # its way.
     state = input_loop.grad_state
     while state is not None:
         if state.forward_context is op_loop:
@@ -169,7 +170,7 @@ def _may_use(
 def remove_external_control_edges(
     context: ControlFlowContext, op: Operation
 ) -> tuple[list[Operation], list[Operation]]:
-    """Drops control inputs from outside of the innermost loop; gives those kept and dropped."""
+    """Remove control inputs from outside of the innermost loop; return (kept, removed)."""
     loop = context.while_context()
     if loop is None or not op.control_ops:
         return op.control_inputs, []

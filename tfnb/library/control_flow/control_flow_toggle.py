@@ -17,22 +17,22 @@ _is_enabled = False
 
 
 def enable_control_flow_v2() -> None:
-    """From now on ``tf.cond``, ``tf.while_loop`` and ``tf.switch_case`` build functions."""
+    """Make ``tf.cond``, ``tf.while_loop`` and ``tf.switch_case`` build functions from now on."""
     global _is_enabled
     _is_enabled = True
 
 
 def disable_control_flow_v2() -> None:
-    """From now on they build Switch, Merge, Enter, Exit and NextIteration."""
+    """Make them build Switch, Merge, Enter, Exit and NextIteration from now on."""
     global _is_enabled
     _is_enabled = False
 
 
 def control_flow_v2_enabled() -> bool:
-    """Whether conds and loops are built of functions."""
+    """Return whether conds and loops are built of functions."""
     return _is_enabled
 
 
 def builds_functions(graph: Graph) -> bool:
-    """Whether a cond or loop in this graph is built of functions."""
+    """Return whether a cond or loop in this graph is built of functions."""
     return _is_enabled or (graph.building_function and not isinstance(graph, DefunGraph))

@@ -1,9 +1,9 @@
-"""Branches and loops as functions: what ``tf.cond`` and ``tf.while_loop`` have in common then.
+"""Branches and loops as functions: the common part of ``cond_v2`` and ``while_v2``.
 
-After ``tf.enable_control_flow_v2()``, and always inside the body of such a branch or loop, each
-branch, condition and body becomes a function of the graph, and one node chooses or repeats them.
-Python builds each in a :class:`ControlFlowGraph`.  The node keeps these graphs, because its
-gradient differentiates them, and may come back for more of their inner values.
+After ``tf.enable_control_flow_v2()``, and always inside the body of a branch or loop of this form,
+each branch, condition and body becomes a function of the graph, and one node chooses or repeats
+them. Python builds each in a :class:`ControlFlowGraph`. The node keeps these graphs, because its
+gradient differentiates them, and may later need more of their inner values.
 
 Corresponds to control_flow_util_v2.py and func_graph.py.
 """
@@ -55,12 +55,12 @@ _RESOURCE_READ_OPS = frozenset(
 
 
 def unique_function_name(scope: str, name: str) -> str:
-    """A name for the function of a branch or body."""
+    """Return a name for the function of a branch or body."""
     return f"{scope}{name}_{next(_serial_numbers)}".replace("/", "_")
 
 
 def unique_gradient_name(name: str) -> str:
-    """A name for the gradient of such a function."""
+    """Return a name for the gradient of a branch or body."""
     return f"{name}_grad_{next(_serial_numbers)}"
 
 
@@ -70,11 +70,11 @@ def unique_gradient_name(name: str) -> str:
 class ControlFlowGraph(FunctionGraph):
     """The graph of a branch, condition or body.
 
-    Its collections are those of the graph outside, and so are devices and colocation where it is
-    made.
+    Its collections are those of the outer graph. Its device and colocation scopes start as those
+    that are open there.
 
     Attributes:
-      structured_outputs: the results in the structure that Python gave.
+      structured_outputs: the results in the structure that the Python function returned.
       control_captures: operations outside that the node must wait for.
       forward_op: the node that calls the function, once it is made.
     """
@@ -92,7 +92,7 @@ class ControlFlowGraph(FunctionGraph):
         self.structured_outputs: Any = None
         self.control_captures: dict[Operation, None] = {}
         self.forward_op: Operation | None = None
-        # Operations of gradients that were moved here, so that none is moved twice.
+        # Operations of gradients that were moved here, so that each is moved once.
         self.moved_operations: dict[Any, Operation] = {}
 
     @property
@@ -112,18 +112,18 @@ class ControlFlowGraph(FunctionGraph):
 
     @property
     def internal_captures(self) -> list[Tensor]:
-        """What stands for them inside."""
+        """The arguments that stand for the captured tensors inside."""
         return list(self.captured.values())
 
     def reset_captures(self, outside: Sequence[Tensor], inside: Sequence[Tensor]) -> None:
-        """Says anew which tensor outside each argument stands for."""
+        """Replace the table of which tensor outside each argument stands for."""
         self.captured = dict(zip(outside, inside, strict=True))
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """The tensor of this graph that stands for ``tensor``.
+        """Return the tensor of this graph that stands for ``tensor``.
 
         Raises:
-          InaccessibleTensorError: it belongs to a function inside of this one.
+          InaccessibleTensorError: ``tensor`` belongs to a function inside of this one.
         """
         if tensor.graph is self:
             return tensor
@@ -144,7 +144,7 @@ class ControlFlowGraph(FunctionGraph):
         return inside
 
     def add_argument(self, like: Tensor, name: str, shape: TensorShape | None = None) -> Tensor:
-        """A new argument of the form of ``like``, which keeps its name as an attribute."""
+        """Return a new argument like the tensor ``like``; an attribute stores ``name``."""
         with self.as_default(), self.control_dependencies(None):
             inside = placeholder(like.dtype, like._shape if shape is None else shape, name)
         inside.op._set_attr("_user_specified_name", name.encode())
@@ -155,7 +155,7 @@ class ControlFlowGraph(FunctionGraph):
     def control_dependencies(
         self, control_inputs: Iterable[TensorLike] | None
     ) -> ControlDependenciesScope:
-        """As in any graph; the node that calls the function waits for what is outside."""
+        """Add control inputs; the node that calls the function waits for those outside."""
         if control_inputs is None:
             return super().control_dependencies(None)
         inside = []
@@ -184,16 +184,16 @@ def build_graph(
     args: Sequence[Any] = (),
     result_of_operation: Tensor | None = None,
 ) -> None:
-    """Calls a Python function and makes what it gives the results of a graph.
+    """Call a Python function and make its results the results of a graph.
 
     Args:
       graph: the graph, with placeholders for ``args`` among its inputs.
       function: builds the body.
-      args: what it is called with.
-      result_of_operation: what stands for an operation among the results, once that has run.
+      args: the arguments of ``function``.
+      result_of_operation: maps an operation among the results, once it has run, to a tensor.
 
     Raises:
-      TypeError: a result is nothing that a tensor can be made of.
+      TypeError: a result cannot be converted to a tensor.
     """
 
     def as_result(value: TensorLike) -> Any:
@@ -226,13 +226,13 @@ def build_graph(
 
 
 def flat_tensors(structure: Nested) -> list[Tensor]:
-    """The tensors of a structure without None; of a TensorArray its flow."""
+    """Return the tensors of a structure without None; the flow of each TensorArray."""
     flat = nest.flatten(structure, expand_composites=True)
     return [flow_of(value) for value in flat if value is not None]
 
 
 def packed_like(structure: Nested, tensors: Sequence[Tensor]) -> Nested:
-    """Tensors in the structure of results, with None where those have None."""
+    """Return tensors in the structure of results, with None where the results have None."""
     following = iter(tensors)
     flat = [
         None if like is None else with_flow(like, next(following))
@@ -242,7 +242,7 @@ def packed_like(structure: Nested, tensors: Sequence[Tensor]) -> Nested:
 
 
 def captured_constant(tensor: Tensor) -> Tensor | None:
-    """A constant like another graph's, in the default graph; None for what is no constant."""
+    """Return a copy of another graph's constant in the default graph; None for other tensors."""
     from tfnb.ops.array.constant_ops import constant
 
     if tensor.op.type != "Const":
@@ -250,7 +250,7 @@ def captured_constant(tensor: Tensor) -> Tensor | None:
     return constant(constant_value(tensor), dtype=tensor.dtype)
 
 
-# ------------------------------------------------------------------------- functions of such graphs
+# ------------------------------------------------------------------------ functions of these graphs
 
 
 class _BodyFunction(GraphFunction):
@@ -263,12 +263,12 @@ class _BodyFunction(GraphFunction):
         self._called = tuple(called)
 
     def needed_functions(self) -> Iterable[LibraryFunction]:
-        """The functions that it calls."""
+        """Return the functions that this function calls."""
         return self._called
 
 
 def add_function_of(graph: ControlFlowGraph) -> NameAttrList:
-    """Makes a graph a function of the graph around it, under its name."""
+    """Make a graph a function of the graph around it, under its name."""
     definition = graph_to_function_def(
         graph.name, graph.get_operations(), graph.inputs, graph.outputs
     )
@@ -279,15 +279,15 @@ def add_function_of(graph: ControlFlowGraph) -> NameAttrList:
 
 
 def graph_of_function(op: Operation, name: str, inputs: Sequence[Tensor]) -> ControlFlowGraph:
-    """The graph of a function that was read, not built, to be differentiated.
+    """Return a graph to differentiate for a function that was loaded, not built.
 
     Args:
       op: the operation that calls it.
       name: the function.
-      inputs: tensors of the form of the arguments.
+      inputs: tensors with the types and shapes of the arguments.
 
     Raises:
-      KeyError: neither the graph of ``op`` nor one around it has the function.
+      KeyError: neither the graph of ``op`` nor an enclosing graph has the function.
     """
     graph: Any = op.graph
     while graph is not None and graph._get_function(name) is None:
@@ -306,23 +306,23 @@ def graph_of_function(op: Operation, name: str, inputs: Sequence[Tensor]) -> Con
 
 
 def op_and_outputs(made: TensorLike) -> tuple[Operation | None, list[Tensor]]:
-    """A node and its outputs, given what its builder gives."""
+    """Return (node, its outputs) for the result of a node's builder function."""
     if isinstance(made, Operation):
         return made, []
     return made[0].op, list(made)
 
 
 def mark_lowering(op: Operation, lower: bool | None = None) -> None:
-    """Says whether the runtime may replace the node by the primitives."""
+    """Set whether the runtime may replace the node by the primitives."""
     op._set_attr("_lower_using_switch_merge", True if lower is None else lower)
 
 
 def mark_read_only_inputs(op: Operation, graphs: Sequence[ControlFlowGraph], first: int) -> None:
-    """Notes which resources the functions only read.
+    """Record which resources the functions only read.
 
     Args:
       op: the node.
-      graphs: what it calls.
+      graphs: the graphs of the functions that it calls.
       first: the position of the functions' first argument among the node's inputs.
     """
     found = set(range(len(op.inputs) - first))
@@ -333,7 +333,7 @@ def mark_read_only_inputs(op: Operation, graphs: Sequence[ControlFlowGraph], fir
             if tensor.dtype is dtypes.resource
             and not any(_writes_to(tensor, user) for user in tensor.consumers())
         }
-    # A list without elements has no type of its own.
+    # An empty list does not show its element type.
     _set_int_list(op, _READ_ONLY_INPUTS, sorted(index + first for index in found))
 
 
@@ -357,7 +357,7 @@ def _writes_to(handle: Tensor, op: Operation) -> bool:
 
 
 def resource_input_index(tensor: Tensor, graph: ControlFlowGraph) -> int:
-    """The argument that a resource inside a function came from.
+    """Return the argument that a resource inside a function came from.
 
     Raises:
       ValueError: the function makes the resource itself.
@@ -386,7 +386,7 @@ def resource_input_index(tensor: Tensor, graph: ControlFlowGraph) -> int:
 
 
 def _passed_through(op: Operation, attr: str, output: int) -> int:
-    """Which argument a called function gives as one of its results."""
+    """Return which argument a called function passes through as one of its results."""
     graph: Any = op.graph
     name = op.attr(attr).name
     while graph._get_function(name) is None:
@@ -398,6 +398,11 @@ def _passed_through(op: Operation, attr: str, output: int) -> int:
     while text not in arguments:
         node = nodes[text.split(":")[0]]
         if node.op != "Identity":
-            raise InvalidArgumentError(None, None, f"'{name}' gives a resource of its own.")
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"'{name}' returns a resource that it makes itself; pass the resource as an "
+                "argument.",
+            )
         text = node.input[0]
     return arguments.index(text)

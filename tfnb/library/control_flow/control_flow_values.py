@@ -1,7 +1,7 @@
-"""The primitives of control applied to all that flows: tensors, references, composite values.
+"""The primitives of control flow applied to tensors, references and composite values.
 
-A reference goes through the op's reference variant; a composite value goes through part by part.
-``TensorArray`` flows as its ``flow`` tensor.
+A reference goes through the op's reference variant; a composite value goes through part by part. A
+``TensorArray`` goes through as its ``flow`` tensor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def as_value(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = True
 ) -> TensorResult:
-    """A tensor for a value; composite values stay what they are."""
+    """Return a tensor for a value; composite values are returned unchanged."""
     if is_composite(value):
         return value
     return convert_to_tensor(value, dtype, name, as_ref=as_ref)
@@ -42,7 +42,7 @@ def _each_part(function: Callable[[Nested], Nested], value: TensorLike) -> Any:
 
 
 def identity_of(value: TensorLike, name: str | None = None) -> Nested:
-    """The same value as an op of its own."""
+    """Return the value behind a new Identity op."""
     value = as_value(value)
     if is_composite(value):
         return _each_part(identity_of, value)
@@ -52,7 +52,7 @@ def identity_of(value: TensorLike, name: str | None = None) -> Nested:
 
 
 def next_iteration_of(value: TensorLike, name: str | None = None) -> Nested:
-    """The value in the next iteration."""
+    """Return the value in the next iteration."""
     value = as_value(value)
     if is_composite(value):
         return _each_part(next_iteration_of, value)
@@ -70,11 +70,11 @@ def enter_of(
     use_input_shape: bool = True,
     name: str | None = None,
 ) -> Nested:
-    """The value inside a loop.
+    """Return the value inside a loop.
 
     Args:
       value: a tensor or composite value outside.
-      frame_name: what the executor knows the loop by.
+      frame_name: the name by which the executor identifies the loop.
       is_constant: whether every iteration gets it, not only the first.
       parallel_iterations: how many iterations may run at the same time.
       use_ref: whether a reference stays one.
@@ -103,7 +103,7 @@ def enter_of(
 
 
 def exit_of(value: TensorLike, name: str | None = None) -> Nested:
-    """The value outside of the loop that it belongs to."""
+    """Return the value outside of the loop that it belongs to."""
     value = as_value(value)
     if is_composite(value):
         return _each_part(exit_of, value)
@@ -115,7 +115,7 @@ def exit_of(value: TensorLike, name: str | None = None) -> Nested:
 def switch(
     data: TensorLike, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> tuple[Nested, Nested]:
-    """``data`` on the output that ``pred`` names; the other one is dead.
+    """Return ``data`` on the output that ``pred`` selects; the other output is dead.
 
     Args:
       data: a tensor or composite value.
@@ -124,7 +124,7 @@ def switch(
       name: the name of the op.
 
     Returns:
-      What comes out if ``pred`` is false, and what comes out if it is true.
+      The output for a false ``pred``, and the output for a true one.
     """
     with name_scope(name, "Switch", [data, pred]) as name:
         data = as_value(data, dtype, "data")
@@ -142,9 +142,9 @@ def switch(
 def switch_ref_or_tensor(
     data: TensorLike, pred: Tensor, name: str = "Switch"
 ) -> tuple[Nested, Nested]:
-    """:func:`switch` on the device of ``data``, which may be a reference."""
+    """Return :func:`switch` on the device of ``data``, which may be a reference."""
     data = as_value(data, name="data", as_ref=False)
-    # Where the value comes from decides, not what the code around is colocated with.
+    # The source of the value decides the place, not the colocation scope around.
     with get_default_graph().colocate_with(data, ignore_existing=True):
         if isinstance(data, Tensor) and data.dtype.is_ref_dtype:
             sides = primitives.ref_switch(data, pred, name=name)
@@ -153,7 +153,7 @@ def switch_ref_or_tensor(
 
 
 def merge(inputs: Sequence[TensorLike], name: str | None = None) -> tuple[Nested, Tensor]:
-    """The first of ``inputs`` that has a value, and its position.
+    """Return the first of ``inputs`` that has a value, and its position.
 
     Tensors beside IndexedSlices become IndexedSlices.
 
@@ -186,22 +186,22 @@ def _merge_composites(values: Sequence[TensorLike]) -> tuple[Nested, Tensor]:
 
 
 def is_tensor_array(value: TensorLike) -> bool:
-    """Whether a value is a ``TensorArray``."""
+    """Return whether a value is a ``TensorArray``."""
     return hasattr(value, "flow") and hasattr(value, "handle") and not isinstance(value, Tensor)
 
 
 def flow_of(value: TensorLike) -> Nested:
-    """A ``TensorArray`` as its flow tensor; other values as they are."""
+    """Return the flow tensor of a ``TensorArray``; other values unchanged."""
     return value.flow if is_tensor_array(value) else value
 
 
 def with_flow(like: TensorLike, flow: TensorLike) -> Any:
-    """A ``TensorArray`` like ``like`` with another flow; ``flow`` itself if ``like`` is none."""
+    """Return a TensorArray like ``like`` with another flow; ``flow`` if ``like`` is none."""
     return like.with_flow(flow) if is_tensor_array(like) else flow
 
 
 def is_resource_variable(value: TensorLike) -> bool:
-    """Whether a value is a variable behind a resource handle."""
+    """Return whether a value is a variable behind a resource handle."""
     if isinstance(value, Tensor) or is_tensor_array(value):
         return False
     handle = getattr(value, "handle", None)
@@ -209,14 +209,14 @@ def is_resource_variable(value: TensorLike) -> bool:
 
 
 def read_variables(structure: Nested) -> Any:
-    """The structure with the values of resource variables in their place."""
+    """Return the structure with resource variables replaced by their values."""
     return nest.map_structure(
         lambda value: convert_to_tensor(value) if is_resource_variable(value) else value, structure
     )
 
 
 def is_at_least_as_specific(shape: TensorShape, other: TensorShape) -> bool:
-    """Whether all that ``other`` says is said by ``shape`` too."""
+    """Return whether ``shape`` has the rank and all the sizes that are known in ``other``."""
     dims, wanted = shape.dim_values, other.dim_values
     if wanted is None:
         return True

@@ -33,7 +33,7 @@ _TRAINABLE = frozenset(
 
 
 def is_trainable(tensor_or_dtype: TensorLike) -> bool:
-    """Whether a tensor or dtype is differentiable.
+    """Return whether a tensor or dtype is differentiable.
 
     >>> is_trainable(dtypes.float32), is_trainable(dtypes.int32)
     (True, False)
@@ -48,7 +48,7 @@ def is_trainable(tensor_or_dtype: TensorLike) -> bool:
 
 
 def has_default_gradient(tensor: Tensor) -> bool:
-    """Whether zeros can be made for a tensor; for a resource, its handle data must be known."""
+    """Return whether zeros can be made for a tensor; a resource needs known handle data."""
     data = tensor._handle_data
     return tensor.dtype is not dtypes.resource or (data is not None and len(data) == 1)
 
@@ -57,7 +57,7 @@ def gradient_dtype(tensor: Tensor) -> DType:
     """Return the dtype of a tensor's gradient; for a resource, that of its value.
 
     Raises:
-      ValueError: it is a resource whose value dtype is unknown.
+      ValueError: the tensor is a resource whose value dtype is unknown.
     """
     if tensor.dtype is not dtypes.resource:
         return tensor.dtype
@@ -86,7 +86,7 @@ def zeros_of(tensor: Tensor) -> Tensor:
 
 
 def zeros_like_output(op: Operation, index: int) -> Tensor:
-    """Return zeros for an unused output; for the Switch of a cond, made in the other branch."""
+    """Return zeros for an unused output; those for a cond's Switch are made in the other branch."""
     value = op.outputs[index]
     if not queries.is_switch(op) or op._control_flow_context is None:
         if value.dtype is dtypes.resource:

@@ -1,7 +1,7 @@
 """Branches, loops, calls and gradients of functions that ``Defun`` made, as one node each.
 
-What TensorFlow keeps in ``tensorflow.python.ops.functional_ops``.  Tensors that a loop's body
-captured are carried through the loop unchanged.
+These functions are in ``tensorflow.python.ops.functional_ops`` in TensorFlow. Tensors that a loop's
+body captured are carried through the loop unchanged.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ EXPORTS = {
     ],
 }  # fmt: skip
 
+# Part of the FunctionDefs, in TensorFlow's words.
+_WRAPPER_DESCRIPTION = "A wrapper that handles loop-carried captured inputs."
+_FOR_BODY_DESCRIPTION = "A While wrapper for forbody that handles loop-carried captured inputs."
+
 
 def If(  # TensorFlow's name
     cond: Any,
@@ -42,13 +46,13 @@ def If(  # TensorFlow's name
     else_branch: DefinedFunction,
     name: str | None = None,
 ) -> TensorResult:
-    """``then_branch(*inputs)`` where ``cond`` holds, else ``else_branch(*inputs)``.
+    """Return ``then_branch(*inputs)`` if ``cond`` holds, else ``else_branch(*inputs)``.
 
     Args:
-      cond: a scalar; one that is no bool holds if it is not 0 or empty.
+      cond: a scalar; if it is no bool, it holds unless it is 0 or empty.
       inputs: the arguments.
       then_branch: the function for a condition that holds.
-      else_branch: the other one, with results of the same types.
+      else_branch: the function for one that does not hold, with results of the same types.
       name: a name for the node.
 
     Returns:
@@ -68,7 +72,7 @@ def If(  # TensorFlow's name
 def Gradient(  # TensorFlow's name
     inputs: Sequence[TensorLike], f: DefinedFunction, name: str | None = None
 ) -> TensorResult:
-    """The gradients of a function's arguments.
+    """Return the gradients of a function's arguments.
 
     Args:
       inputs: the arguments, then the gradients of the results.
@@ -90,14 +94,14 @@ def partitioned_call(
     executor_type: str = "",
     name: str | None = None,
 ) -> Any:
-    """The results of ``f(*args)``, whose body may spread over devices.
+    """Return the results of ``f(*args)``, whose body may be spread over devices.
 
     Args:
       args: the arguments.
       f: the function.
-      tout: the types of the results; without them the function's.
-      config: a serialized ConfigProto, of which nothing is used.
-      executor_type: nothing is used.
+      tout: the types of the results; by default those of the function.
+      config: a serialized ConfigProto, which is ignored.
+      executor_type: ignored.
       name: a name for the node.
 
     Returns:
@@ -122,11 +126,11 @@ def While(  # TensorFlow's name
     name: str | None = None,
     hostmem: Sequence[int] | None = None,
 ) -> TensorResult:
-    """Computes ``state = body(*state)`` for as long as ``cond(*state)`` holds.
+    """Compute ``state = body(*state)`` for as long as ``cond(*state)`` holds.
 
     Args:
       input_: the state at the beginning.
-      cond: a function with one result; it may capture nothing.
+      cond: a function with one result; it may not capture tensors.
       body: a function whose results have the types of its arguments.
       name: a name for the node.
       hostmem: which parts of the state stay in the host's memory.
@@ -135,7 +139,7 @@ def While(  # TensorFlow's name
       A list of the state at the end.
 
     Raises:
-      ValueError: ``cond`` captures something, or takes other types than ``body``.
+      ValueError: ``cond`` captures a tensor, or takes other types than ``body``.
     """
     if cond.captured_inputs:
         raise ValueError(
@@ -153,14 +157,13 @@ def While(  # TensorFlow's name
     if captured:
         types = [*body_types, *(tensor.dtype for tensor in captured)]
 
-        @Defun(*types, func_name=f"{cond.name}_Wrapper")
         def without_captured(*args: Any) -> Any:
-            """A wrapper that handles loop-carried captured inputs."""
             return cond(*args[: len(body_types)])
 
+        without_captured.__doc__ = _WRAPPER_DESCRIPTION
         result = while_op(
             [*input_, *captured],
-            cond=without_captured,
+            cond=Defun(*types, func_name=f"{cond.name}_Wrapper")(without_captured),
             body=_passing_captured_on(body),
             name=node_name,
         )[: -len(captured)]
@@ -181,7 +184,7 @@ def For(  # TensorFlow's name
     hostmem: Sequence[int] | None = None,
     rewrite_with_while: bool | None = None,
 ) -> Any:
-    """Computes ``state = body(i, *state)`` for each i in ``range(start, limit, delta)``.
+    """Compute ``state = body(i, *state)`` for each i in ``range(start, limit, delta)``.
 
     Args:
       start: the first number, an int32 scalar.
@@ -217,21 +220,22 @@ def For(  # TensorFlow's name
 
 
 def _results(result: TensorLike) -> tuple[Nested, ...]:
-    """What a call gives, as a tuple: the operation stands for nothing."""
+    """Return a call's results as a tuple, which is empty if the call returned the operation."""
     if isinstance(result, Operation):
         return ()
     return (result,) if isinstance(result, Tensor) else tuple(result)
 
 
 def _passing_captured_on(body: DefinedFunction) -> DefinedFunction:
-    """A body that takes what ``body`` captures as arguments and gives it as results."""
+    """Return a body that takes the tensors captured by ``body`` as arguments and returns them."""
 
-    @Defun(*body.declared_input_types, func_name=f"{body.name}_Wrapper")
     def wrapper(*args: Any) -> Nested:
-        """A wrapper that handles loop-carried captured inputs."""
         return (*_results(body(*args)), *get_extra_args())
 
-    wrapped: DefinedFunction = wrapper
+    wrapper.__doc__ = _WRAPPER_DESCRIPTION
+    wrapped: DefinedFunction = Defun(*body.declared_input_types, func_name=f"{body.name}_Wrapper")(
+        wrapper
+    )
     return wrapped
 
 
@@ -249,7 +253,7 @@ def _for_as_while(
     name: str | None,
     hostmem: Sequence[int] | None,
 ) -> list[Any]:
-    """A loop over 0, 1, ... n, so that the step may be negative."""
+    """Return a loop over 0, 1, ... n - 1, so that the step may be negative."""
     from tfnb.ops.math.math_ops import abs as abs_
 
     step = abs_(delta)
@@ -263,15 +267,15 @@ def _for_as_while(
     def goes_on(i: TensorLike, n: TensorLike, *args: Any) -> TensorResult:
         return i < n
 
-    @Defun(*types, func_name=f"{body.name}_Body")
     def iteration(
         i: TensorLike, n: TensorLike, start: TensorLike, delta: TensorLike, *args: Any
     ) -> Nested:
-        """A While wrapper for forbody that handles loop-carried captured inputs."""
         results = _results(body(start + i * delta, *args))
         return (i + 1, n, start, delta, *results)
 
+    iteration.__doc__ = _FOR_BODY_DESCRIPTION
+    step_body = Defun(*types, func_name=f"{body.name}_Body")(iteration)
     marked = [0, 1, 2, 3, *(4 + index for index in hostmem or ())]
     state = [0, count, start, delta, *inputs]
-    result = While(state, goes_on, iteration, name=name, hostmem=marked)
+    result = While(state, goes_on, step_body, name=name, hostmem=marked)
     return list(result[4:])

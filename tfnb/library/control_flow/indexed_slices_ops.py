@@ -1,4 +1,4 @@
-"""Gradients that touch only some rows: dense values as IndexedSlices, and sums of them."""
+"""Gradients that touch only some rows: dense values as IndexedSlices, and sums of IndexedSlices."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def as_indexed_slices(value: TensorLike, optimize: bool = True) -> IndexedSlices:
-    """A tensor as the slices at all of its indices; IndexedSlices as they are.
+    """Return a tensor as the slices at all of its indices; IndexedSlices unchanged.
 
     Args:
       value: a tensor or IndexedSlices.
       optimize: whether a shape that is known becomes a constant.
 
     Raises:
-      TypeError: it is neither.
+      TypeError: ``value`` is neither.
     """
     from tfnb.ops.array.shape_ops import shape_internal
     from tfnb.ops.math.sequence_ops import range_
@@ -38,10 +38,10 @@ def as_indexed_slices(value: TensorLike, optimize: bool = True) -> IndexedSlices
 def as_indexed_slices_list(
     values: Sequence[TensorLike], optimize: bool = True
 ) -> list[IndexedSlices]:
-    """:func:`as_indexed_slices` of each value, with indices of one type.
+    """Return :func:`as_indexed_slices` of each value, with indices of one type.
 
     Raises:
-      TypeError: ``values`` is no list or tuple, or holds something else.
+      TypeError: ``values`` is no list or tuple, or contains other values.
     """
     from tfnb.ops.array.cast_ops import cast
 
@@ -59,7 +59,7 @@ def as_indexed_slices_list(
 
 
 def aggregate_indexed_slices(grads: Sequence[TensorLike]) -> Any:
-    """The sum of gradients of which at least one is IndexedSlices: slices, if all of them are."""
+    """Return the sum of IndexedSlices and tensors; as IndexedSlices if all of them are."""
     from tfnb.ops.array.concat_ops import concat
     from tfnb.ops.math.math_ops import add_n
 
@@ -77,7 +77,7 @@ def aggregate_indexed_slices(grads: Sequence[TensorLike]) -> Any:
 
 
 def _flattened(slices: IndexedSlices) -> IndexedSlices:
-    """Slices of slices as slices."""
+    """Return IndexedSlices whose values are IndexedSlices as one level of IndexedSlices."""
     from tfnb.ops.array.array_ops import gather
 
     inner: TensorLike = slices.values

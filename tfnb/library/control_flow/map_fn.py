@@ -32,7 +32,7 @@ EXPORTS = {"tf": ["foldl", "foldr", "map_fn", "scan"]}
 
 @contextlib.contextmanager
 def _variables_cached() -> Iterator[None]:
-    """Has variables read on the device of their users once, not in every iteration."""
+    """Read variables on the device of their consumers once, not in every iteration."""
     scope = get_variable_scope()
     if scope.caching_device is not None:
         yield
@@ -50,10 +50,10 @@ def _check_callable(fn: Any) -> None:
 
 
 def _first_dimension(tensors: Sequence[Tensor]) -> Dimension:
-    """The number of elements, which must be one for all of them.
+    """Return the number of elements, which must be equal for all of the tensors.
 
     Raises:
-      ValueError: it is not, or a tensor is a scalar.
+      ValueError: the numbers differ, or a tensor is a scalar.
     """
     found = [
         Dimension(dimension_value(one.get_shape().with_rank_at_least(1)[0])) for one in tensors
@@ -79,24 +79,24 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """What ``fn`` gives for each element, stacked.
+    """Return the results of ``fn`` for each element, stacked.
 
     Args:
-      fn: takes an element - or a structure of them, as ``elems`` is one - and gives a tensor or
-        structure.
+      fn: takes an element (or a structure of elements, if ``elems`` is a structure) and returns a
+        tensor or a structure.
       elems: a tensor, or a structure of tensors with the same first dimension.
-      dtype: the types of what ``fn`` gives, in its structure; without it they are those of
+      dtype: the types of the results of ``fn``, in their structure; by default those of
         ``elems``.
-      parallel_iterations: how many elements may be worked on at the same time, 10 if not given.
+      parallel_iterations: how many elements may be processed at the same time, 10 if not given.
       back_prop: whether gradients pass.
-      swap_memory: whether what is kept for the gradient may leave the device.
+      swap_memory: whether values kept for the gradient may leave the device.
       infer_shape: whether all results have the same shape.
-      name: a name scope for all that is made.
+      name: a name scope for all new nodes.
       fn_output_signature: the newer name of ``dtype``.
 
     Raises:
-      TypeError: ``fn`` cannot be called, or gives another structure.
-      ValueError: ``elems`` holds nothing, or something without a first dimension.
+      TypeError: ``fn`` cannot be called, or returns another structure than ``dtype``.
+      ValueError: ``elems`` is empty, or contains a value without a first dimension.
     """
     _check_callable(fn)
     signature = dtype if fn_output_signature is None else fn_output_signature
@@ -168,16 +168,16 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """``fn(... fn(fn(initializer, elems[0]), elems[1]) ..., elems[n - 1])``.
+    """Return ``fn(... fn(fn(initializer, elems[0]), elems[1]) ..., elems[n - 1])``.
 
     Args:
-      fn: takes what has been accumulated and an element; gives what is accumulated next.
+      fn: takes the accumulated value and an element; returns the next accumulated value.
       elems: a tensor, or a structure of tensors with the same first dimension.
-      initializer: where to begin; without it, at the first element.
+      initializer: the first accumulated value; by default, the first element.
       parallel_iterations: how many iterations may overlap.
       back_prop: whether gradients pass.
-      swap_memory: whether what is kept for the gradient may leave the device.
-      name: a name scope for all that is made.
+      swap_memory: whether values kept for the gradient may leave the device.
+      name: a name scope for all new nodes.
 
     Raises:
       TypeError: ``fn`` cannot be called.
@@ -216,7 +216,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """:func:`foldl` from the last element to the first."""
+    """Return :func:`foldl` from the last element to the first."""
     _check_callable(fn)
     with name_scope(name, "foldr", [elems]), _variables_cached():
         n, arrays = _elements(elems)
@@ -243,7 +243,7 @@ def foldr(
 
 
 def _elements(elems: Nested) -> tuple[Nested, Nested]:
-    """How many elements there are, and TensorArrays with them in the structure of ``elems``."""
+    """Return the number of elements, and TensorArrays of them in the structure of ``elems``."""
     tensors = [convert_to_tensor(one, name="elem") for one in nest.flatten(elems)]
     n = _number_of(tensors, dimension_value(tensors[0].shape[0]) or None)
     return n, nest.pack_sequence_as(elems, [_unstacked(one, n) for one in tensors])
@@ -260,22 +260,23 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """All that :func:`foldl` accumulates on its way, stacked.
+    """Return all intermediate results of :func:`foldl`, stacked.
 
     Args:
-      fn: takes what has been accumulated and an element; gives what is accumulated next.
+      fn: takes the accumulated value and an element; returns the next accumulated value.
       elems: a tensor, or a structure of tensors with the same first dimension.
-      initializer: where to begin; without it, at the first element, which is also the first result.
+      initializer: the first accumulated value; by default, the first element, which is then also
+        the first result.
       parallel_iterations: how many iterations may overlap.
       back_prop: whether gradients pass.
-      swap_memory: whether what is kept for the gradient may leave the device.
+      swap_memory: whether values kept for the gradient may leave the device.
       infer_shape: whether all results have the shape of the initializer.
-      reverse: whether to go from the last element to the first; results stay where their elements
-        are.
-      name: a name scope for all that is made.
+      reverse: whether to go from the last element to the first; results keep the positions of
+        their elements.
+      name: a name scope for all new nodes.
 
     Raises:
-      TypeError: ``fn`` cannot be called, or gives another structure.
+      TypeError: ``fn`` cannot be called, or returns another structure.
       ValueError: the first dimensions of ``elems`` differ.
     """
     _check_callable(fn)

@@ -1,6 +1,6 @@
-"""A cond that is decided while building where its predicate is known already.
+"""A cond that is decided while the graph is built, if its predicate is known then.
 
-``tf.layers`` takes ``training=True`` as well as a tensor this way.
+``tf.layers`` accepts ``training=True`` and tensors through it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def smart_cond(
     false_fn: Callable[[], Nested],
     name: str | None = None,
 ) -> Nested:
-    """What one of two functions gives; both are built only if the predicate is not known.
+    """Return the result of one of two functions; both are built only if the predicate is unknown.
 
     Args:
       pred: a boolean scalar tensor, a bool, 1 or 0.
@@ -33,7 +33,7 @@ def smart_cond(
       name: the name scope of a cond.
 
     Raises:
-      TypeError: a function cannot be called, or ``pred`` is nothing of the kind.
+      TypeError: a function cannot be called, or ``pred`` has another type.
     """
     if not callable(true_fn):
         raise TypeError(f"Argument `true_fn` must be callable. Received {true_fn}")
@@ -46,10 +46,10 @@ def smart_cond(
 
 
 def smart_constant_value(pred: TensorLike) -> bool | None:
-    """The value of a predicate where it is known while building.
+    """Return the value of a predicate that is known while the graph is built, else None.
 
     Raises:
-      TypeError: it is no tensor, bool, 1 or 0.
+      TypeError: ``pred`` is no tensor, bool, 1 or 0.
     """
     if isinstance(pred, Tensor):
         value = constant_value(pred)

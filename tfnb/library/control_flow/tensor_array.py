@@ -1,4 +1,4 @@
-"""``tf.TensorArray``: the user's side of the TensorArray ops."""
+"""``tf.TensorArray``: the public class for the TensorArray ops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXPORTS = {"tf": ["TensorArray"]}
 class TensorArray:
     """An array of tensors that is written and read element by element inside one step.
 
-    Each write gives a new ``TensorArray`` with a new ``flow``; use that one from then on.  An
+    Each write returns a new ``TensorArray`` with a new ``flow``; use that one from then on.  An
     element may be written once, and read once where ``clear_after_read`` holds.
 
     Args:
@@ -45,7 +45,7 @@ class TensorArray:
       flow: an existing array's flow.
       infer_shape: whether all elements have one shape, learned from the first write.
       element_shape: the shape of the elements as far as it is known.
-      colocate_with_first_write_call: whether the array lives where the first value written does.
+      colocate_with_first_write_call: whether the array is on the device of the first value written.
       name: of the op.
 
     Raises:
@@ -66,7 +66,7 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> Self:
-        """Make a list instead where loops are functions, which carry values, not handles."""
+        """Make a list instead where loops are functions: those carry values, not handles."""
         if handle is None and (
             builds_functions(get_default_graph())
             if flow is None
@@ -97,12 +97,12 @@ class TensorArray:
         self._size = size
         self._dynamic_size = bool(dynamic_size)
         self._infer_shape = infer_shape
-        # Shared by all arrays made from this one by writes, like the list of what was written.
+        # Shared with all arrays that writes make from this one, like the list of written values.
         self._element_shape = [TensorShape(element_shape)]
         self._colocate_with: list[Operation] | None = [] if colocate_with_first_write_call else None
         self._handle: TensorLike = handle
         if handle is not None:
-            with name_scope(name, "TensorArray", [handle, flow]):  # takes the name, as TensorFlow
+            with name_scope(name, "TensorArray", [handle, flow]):  # reserves the name
                 self._flow = flow
             return
         with (
@@ -110,7 +110,7 @@ class TensorArray:
             contextlib.ExitStack() as stack,
         ):
             if colocate_with_first_write_call:
-                # Placed by the first write, whatever device scope is open now.
+                # The first write decides the device, not the device scope that is open now.
                 stack.enter_context(device(None))
             self._handle, self._flow = ops.tensor_array_v3(
                 size=size,
@@ -162,7 +162,7 @@ class TensorArray:
             )
 
     def _beside_first_write(self, value: Tensor) -> Any:
-        """Everything goes where the first value written is."""
+        """Place all ops of the array where the first value written is."""
         if self._colocate_with is None:
             return contextlib.nullcontext()
         if not self._colocate_with:
@@ -170,7 +170,7 @@ class TensorArray:
         return colocate_with(self._colocate_with[0])
 
     def with_flow(self, flow: TensorLike) -> TensorArray:
-        """The same array with another flow."""
+        """Return the same array with another flow."""
         made = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
         )
@@ -181,17 +181,17 @@ class TensorArray:
         return made
 
     def identity(self) -> TensorArray:
-        """The same array behind an Identity of its flow."""
+        """Return the same array behind an Identity of its flow."""
         return self.with_flow(array_ops.identity(self._flow))
 
     def grad(
         self, source: str, flow: TensorLike | None = None, name: str | None = None
     ) -> TensorArray:
-        """The array for gradients of this one's elements.
+        """Return the array for gradients of this one's elements.
 
         Args:
           source: keeps the gradients of several ``tf.gradients`` calls apart.
-          flow: what must have happened before; default: this array's flow.
+          flow: the flow of the operations that must have run before; default: this array's flow.
           name: of the op.
         """
         flow = self._flow if flow is None else flow
@@ -212,7 +212,7 @@ class TensorArray:
             return made
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """The element at ``index``."""
+        """Return the element at ``index``."""
         value: Tensor = ops.tensor_array_read_v3(
             handle=self._handle, index=index, flow_in=self._flow, dtype=self._dtype, name=name
         )
@@ -221,7 +221,7 @@ class TensorArray:
         return value
 
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Puts ``value`` at ``index``; go on with the array that is returned.
+        """Write ``value`` at ``index``; use the returned array from then on.
 
         Raises:
           ValueError: the value has another dtype or shape than the elements.
@@ -237,10 +237,10 @@ class TensorArray:
             return self.with_flow(flow)
 
     def mark_used(self) -> None:
-        """Says that a write is meant though nothing reads it; no write is complained about here."""
+        """Do nothing: tfnb does not warn about writes that are never read."""
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements along a new first dimension."""
+        """Return all elements along a new first dimension."""
         with colocate_with(self._handle.op), name_scope(name, "TensorArrayStack", [self._handle]):
             value = self.gather(sequence_ops.range_(0, self.size()), name=name)
             if value.shape.ndims is not None and not self._dynamic_size and self._size is not None:
@@ -248,7 +248,7 @@ class TensorArray:
             return value
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements at ``indices`` along a new first dimension."""
+        """Return the elements at ``indices`` along a new first dimension."""
         value: Tensor = ops.tensor_array_gather_v3(
             handle=self._handle,
             indices=indices,
@@ -262,7 +262,7 @@ class TensorArray:
         return value
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements one after the other along their first dimension."""
+        """Return all elements concatenated along their first dimension."""
         shape = self.element_shape
         rest = TensorShape(None) if shape.dim_values is None else TensorShape(shape.dim_values[1:])
         value, _ = ops.tensor_array_concat_v3(
@@ -283,7 +283,7 @@ class TensorArray:
         return found
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes row i of ``value`` to place i, for all rows."""
+        """Write row i of ``value`` to place i, for all rows."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             count = array_ops.shape(value)[0]
@@ -292,7 +292,7 @@ class TensorArray:
     def scatter(
         self, indices: TensorLike, value: TensorLike, name: str | None = None
     ) -> TensorArray:
-        """Writes row i of ``value`` to place ``indices[i]``."""
+        """Write row i of ``value`` to place ``indices[i]``."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             self._check_dtype(value)
@@ -305,7 +305,7 @@ class TensorArray:
             return self.with_flow(flow)
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes stretches of ``value`` of these lengths to places 0, 1, ...."""
+        """Write slices of ``value`` with these lengths to places 0, 1, ...."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             self._check_dtype(value)
@@ -321,7 +321,7 @@ class TensorArray:
             return self.with_flow(flow)
 
     def size(self, name: str | None = None) -> Tensor:
-        """How many places the array has, a scalar int32."""
+        """Return the number of places, a scalar int32."""
         if not self._dynamic_size and self._size is not None:
             found: Tensor = convert_to_tensor(self._size, dtype=dtypes.int32)
             return found
@@ -329,7 +329,7 @@ class TensorArray:
         return size
 
     def close(self, name: str | None = None) -> Operation:
-        """Forgets the elements before the step ends."""
+        """Free the elements before the step ends."""
         closed: Operation = ops.tensor_array_close_v3(handle=self._handle, name=name)
         return closed
 

@@ -1,7 +1,7 @@
 """``tf.TensorArray`` as a list that is a value: the form used in functional loops.
 
-The array's flow is the list itself, a variant; there is no handle.  ``TensorArray(...)`` makes one
-where conds and loops are functions.
+The array's flow is the list itself, a variant; there is no handle. ``TensorArray(...)`` makes this
+form where conds and loops are functions.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TensorListArray(TensorArray):
             self._flow = flow
 
     def with_flow(self, flow: TensorLike) -> TensorListArray:
-        """The same array with another list."""
+        """Return the same array with another list."""
         made = TensorListArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
         made._size = self._size
         made._dynamic_size = self._dynamic_size
@@ -96,13 +96,13 @@ class TensorListArray(TensorArray):
         return made
 
     def identity(self) -> TensorListArray:
-        """The same array behind an Identity of its list."""
+        """Return the same array behind an Identity of its list."""
         return self.with_flow(identity(self._flow))
 
     def grad(
         self, source: str, flow: TensorLike | None = None, name: str | None = None
     ) -> TensorArray:
-        """Refuse: the gradient of a list is a list."""
+        """Raise: the gradient of a list is a list, without an array of its own."""
         raise NotImplementedError("A TensorArray that is a list has no array for gradients.")
 
     def _element(self) -> Any:
@@ -115,7 +115,7 @@ class TensorListArray(TensorArray):
         return self.with_flow(flow)
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """The element at ``index``."""
+        """Return the element at ``index``."""
         with name_scope(name, "TensorArrayV2Read", [self._flow, index]):
             value: Tensor = list_ops.tensor_list_get_item(
                 self._flow, index, self._element(), element_dtype=self._dtype, name=name
@@ -150,7 +150,7 @@ class TensorListArray(TensorArray):
         return rows
 
     def stack(self, name: str | None = None) -> Tensor:
-        """All elements along a new first dimension."""
+        """Return all elements along a new first dimension."""
         with name_scope(name, "TensorArrayV2Stack", [self._flow]):
             count: TensorLike = -1
             if not self._dynamic_size and self._size is not None:
@@ -166,14 +166,14 @@ class TensorListArray(TensorArray):
             return value
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements at ``indices`` along a new first dimension."""
+        """Return the elements at ``indices`` along a new first dimension."""
         value: Tensor = whole_list_ops.tensor_list_gather(
             self._flow, indices, self._element(), element_dtype=self._dtype, name=name
         )
         return value
 
     def concat(self, name: str | None = None) -> Tensor:
-        """All elements one after the other along their first dimension."""
+        """Return all elements concatenated along their first dimension."""
         dims = self.element_shape.dim_values
         shape = TensorShape(None if dims is None else (None, *dims[1:]))
         value: Tensor = whole_list_ops.tensor_list_concat_v2(

@@ -1,4 +1,4 @@
-"""A while loop while it is built.
+"""The context of a while loop while it is built.
 
 A loop is a cycle of primitives for each loop variable::
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 set_input_context_check(queries.check_input_from_valid_context)
 
-# Only the shape of their input counts, so a gradient keeps their result and not the input.
+# These use only the shape of their input, so a gradient keeps their result and not the input.
 _READ_SHAPES = frozenset({"Shape", "Size", "Rank"})
 
 
@@ -69,10 +69,10 @@ class WhileContext(ControlFlowContext):
       parallel_iterations: how many iterations may run at the same time.
       swap_memory: whether values kept for the gradient may leave the device.
       pivot: the LoopCond.
-      pivot_for_pred: what operations of the predicate wait for.
-      pivot_for_body: what operations of the body wait for.
+      pivot_for_pred: the operation that operations of the predicate wait for.
+      pivot_for_body: the operation that operations of the body wait for.
       loop_enters: the Enters of the loop variables.
-      loop_exits: their Exits.
+      loop_exits: the Exits of the loop variables.
     """
 
     is_while_context: ClassVar[bool] = True
@@ -97,7 +97,7 @@ class WhileContext(ControlFlowContext):
                 f"'parallel_iterations' must be a positive integer: {parallel_iterations}"
             )
         self.graph = get_default_graph()
-        # The executor's name of the loop's frame as well.
+        # Also the name of the loop's frame in the executor.
         self.name = self.graph.unique_name(name)
         self.maximum_iterations = maximum_iterations
         self.parallel_iterations = parallel_iterations
@@ -112,7 +112,7 @@ class WhileContext(ControlFlowContext):
 
     @property
     def grad_state(self) -> Any:
-        """The state of the gradient that this loop computes; None for a loop of the user's."""
+        """The state of the gradient that this loop computes; None for a loop of the user."""
         return self._grad_state
 
     @property
@@ -121,18 +121,19 @@ class WhileContext(ControlFlowContext):
         return self._back_prop
 
     def while_context(self) -> WhileContext | None:
-        """The loop itself."""
+        """Return the loop itself."""
         return self
 
     def control_pivot(self) -> Tensor | None:
-        """The pivot of the body, before that exists the one of the predicate."""
+        """Return the pivot of the body, or that of the predicate until the body has one."""
         return self.pivot_for_body if self.pivot_for_body is not None else self.pivot_for_pred
 
     # -- new operations ----------------------------------------------------------------------------
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for ``value`` inside, entered if it comes from outside."""
-        # While a loop is imported, its back edge is an input before its operation has joined.
+        """Return the tensor that stands for ``value`` inside; an outer value gets an Enter."""
+        # While a loop is imported, the output of a back edge is an input before its operation has
+        # joined the loop.
         if value in self._values or value.op._control_flow_context is self:
             return self._external_values.get(value, value)
         self._values.add(value)
@@ -156,7 +157,7 @@ class WhileContext(ControlFlowContext):
         use_input_shape: bool = True,
         name: str | None = None,
     ) -> Tensor:
-        """An Enter of this loop."""
+        """Return an Enter of this loop."""
         entered: Tensor = enter_of(
             value,
             self.name,
@@ -168,7 +169,7 @@ class WhileContext(ControlFlowContext):
         return entered
 
     def _saved_forward_value(self, value: Tensor) -> Tensor | None:
-        """In the loop of a gradient: what was saved of a value that the loop forward computes."""
+        """Return, in a gradient's loop, the saved form of a value that the forward loop makes."""
         state = _current_grad_state()
         if state is None:
             return None
@@ -179,7 +180,7 @@ class WhileContext(ControlFlowContext):
         return saved
 
     def add_op(self, op: Operation) -> None:
-        """Hears of an operation that was just made."""
+        """Process an operation that was just made."""
         if op.type in _READ_SHAPES:
             state = _current_grad_state()
             source = op.inputs[0].op
@@ -196,7 +197,7 @@ class WhileContext(ControlFlowContext):
         self.take_in(op)
 
     def take_in(self, op: Operation) -> None:
-        """Makes an operation part of this: values from outside come through constant Enters."""
+        """Make an operation part of this loop; outer inputs come through constant Enters."""
         if op.inputs:
             for index, value in enumerate(op.inputs):
                 inside = self.add_value(value)
@@ -223,7 +224,7 @@ class WhileContext(ControlFlowContext):
         return pivot
 
     def _add_control_dependency_if_free(self, op: Operation) -> None:
-        """Ties an operation to the loop that could run before the loop's condition holds."""
+        """Make an operation that could run before the loop's condition holds wait for the pivot."""
         if op.control_ops:
             return
         if (
@@ -234,7 +235,7 @@ class WhileContext(ControlFlowContext):
             op._add_control_input(self._required_pivot().op)
 
     def _add_external_control_inputs(self, op: Operation, external: list[Operation]) -> None:
-        """Control edges do not cross into a loop; a value of each operation is entered instead."""
+        """Wait for entered values of operations outside: control edges cannot cross into a loop."""
         with get_default_graph().control_dependencies(None):
             self.enter()
             inside = [identity(other.outputs[0]).op for other in external if other.outputs]
@@ -242,7 +243,7 @@ class WhileContext(ControlFlowContext):
         op._add_control_inputs(inside)
 
     def _adopt_enters(self, enters: Sequence[Tensor]) -> None:
-        """Gives Enters this context, and the control inputs that hold just outside of the loop."""
+        """Give Enters this context, and the control inputs that hold just outside of the loop."""
         graph = get_default_graph()
         outer = self.outer_context
         outer_loop = None if outer is None else outer.while_context()
@@ -264,13 +265,13 @@ class WhileContext(ControlFlowContext):
         shape_invariants: Nested,
         return_same_structure: bool,
     ) -> Nested:
-        """Adds the whole loop to the graph and gives the values of its variables after it.
+        """Add the whole loop to the graph and return the final values of its variables.
 
         Raises:
-          ValueError: the body gives another number of values, or their shapes change.
-          TypeError: the body gives another structure, or an invariant is no shape.
+          ValueError: the body returns another number of values, or their shapes change.
+          TypeError: the body returns another structure, or an invariant is no shape.
         """
-        # Tells which of the flat variables are TensorArrays.
+        # Shows which of the flat variables are TensorArrays.
         originals = nest.flatten(loop_vars, expand_composites=True)
         values = nest.map_structure(_as_loop_var, loop_vars)
         if shape_invariants is None:
@@ -290,7 +291,7 @@ class WhileContext(ControlFlowContext):
         graph = get_default_graph()
         try:
             self.enter()
-            # No session may see a loop without its back edges.
+            # A session must not read the graph while a loop lacks its back edges.
             with graph._lock:
                 body_result, exits = self._build(pred, body, originals, flat, values, shapes)
         finally:
@@ -330,7 +331,8 @@ class WhileContext(ControlFlowContext):
         self.pivot_for_body = body_vars[0]
         arguments = packed(body_vars)
         body_result = self._call_body(body, arguments)
-        # Variables come as a list and go as a tuple, so the outermost container does not count.
+        # Variables are passed as a list and returned as a tuple: the outermost containers are not
+        # compared.
         nest.assert_same_structure(list(arguments), list(body_result), expand_composites=True)
 
         next_values = [
@@ -350,8 +352,8 @@ class WhileContext(ControlFlowContext):
         return body_result, self.loop_exits
 
     def _enter_loop_vars(self, flat: list[Tensor], shapes: list[TensorShape]) -> None:
-        """Makes the Enters of the loop variables."""
-        # The outer contexts must bring in the variables themselves, not this one.
+        """Make the Enters of the loop variables."""
+        # Outer contexts must bring in the variables, this context must not.
         self._values = set(flat)
         outer = self.outer_context
         outside = flat if outer is None else [outer.add_value(value) for value in flat]
@@ -397,7 +399,7 @@ class WhileContext(ControlFlowContext):
 
 
 def while_context_of(op: Operation) -> WhileContext | None:
-    """The innermost while loop that an operation is in."""
+    """Return the innermost while loop that an operation is in."""
     context = queries.context_of(op)
     loop = None if context is None else context.while_context()
     assert loop is None or isinstance(loop, WhileContext)
@@ -405,7 +407,7 @@ def while_context_of(op: Operation) -> WhileContext | None:
 
 
 def _current_grad_state() -> Any:
-    """The state of the gradient whose loop is being built, or None."""
+    """Return the state of the gradient whose loop is being built, or None."""
     context = get_default_graph()._get_control_flow_context()
     loop = None if context is None else context.while_context()
     return None if loop is None else loop.grad_state
@@ -414,7 +416,7 @@ def _current_grad_state() -> Any:
 def _is_around(
     op: Operation, context: ControlFlowContext | None, loop: ControlFlowContext | None
 ) -> bool:
-    """Whether ``op`` gives its value in ``context`` or around it, but not outside of ``loop``."""
+    """Return whether ``op`` gives its value in or around ``context``, but inside ``loop``."""
     op_context = queries.output_context(op)
     while context is not op_context:
         if context is None or context is loop:
@@ -437,7 +439,7 @@ def _as_loop_var(value: TensorLike) -> TensorResult:
 
 
 def invariant_shapes(value: TensorLike, invariant: TensorLike) -> list[TensorShape]:
-    """The shapes that the tensors of one loop variable must keep."""
+    """Return the shapes that the tensors of one loop variable must keep."""
     if hasattr(invariant, "value_type"):
         if not invariant.is_compatible_with(value):
             raise TypeError(f"TypeSpec {invariant} is not compatible with {value}")
@@ -454,11 +456,11 @@ def invariant_shapes(value: TensorLike, invariant: TensorLike) -> list[TensorSha
 def add_back_edge(
     merged: TensorLike, value: TensorLike, enforce_shape_invariant: bool = True
 ) -> Any:
-    """Leads ``value`` into the next iteration, to the Merge that ``merged`` comes from.
+    """Connect ``value`` to the next iteration, through the Merge that gives ``merged``.
 
     Args:
-      merged: the output of a Merge whose second input is yet to be set, or IndexedSlices of such.
-      value: what the variable is after an iteration.
+      merged: the output of a Merge whose second input is not yet set, or IndexedSlices of these.
+      value: the variable after an iteration.
       enforce_shape_invariant: whether its shape is checked.
 
     Raises:

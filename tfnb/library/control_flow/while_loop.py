@@ -1,4 +1,4 @@
-"""``tf.while_loop``: repeats a part of the graph."""
+"""``tf.while_loop``: repetition of a part of the graph."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def while_loop(
 ) -> Nested:
     """Repeat ``body`` while ``cond`` is true.
 
-    Both functions are called once, while building, with tensors that represent the loop variables
-    of any iteration.
+    Both functions are called once, while the graph is built, with tensors that represent the loop
+    variables of any iteration.
 
     Args:
       cond: takes the loop variables; returns a boolean scalar tensor.
@@ -50,7 +50,7 @@ def while_loop(
       swap_memory: whether values kept for the gradient may leave the device.
       name: a name scope for all nodes of the loop.
       maximum_iterations: a scalar upper bound on the number of iterations.
-      return_same_structure: whether a single variable is given in its list.
+      return_same_structure: whether a single variable is returned in its list.
 
     Returns:
       The values after the last iteration, in the structure of ``loop_vars``; a single one without

@@ -1,12 +1,12 @@
-"""``tf.while_loop`` as one node that repeats a function, and the gradient of such a node.
+"""``tf.while_loop`` as one node that repeats a function, and the gradient of this node.
 
-Condition and body are functions of the loop variables and of all that either captured, which the
-body gives on unchanged.  Two variables come before those of the caller: a counter, from which the
-gradient knows how often to go back, and the greatest number of iterations.
+Condition and body are functions of the loop variables and of all tensors that either captured,
+which the body returns unchanged. Two variables come before those of the caller: a counter, which
+gives the gradient its number of iterations, and the maximum number of iterations.
 
-The gradient is such a loop again.  Inner values of the forward body that it needs are pushed to
-lists, one for each value, which become further variables of the forward loop; the gradient's body
-pops them.  Loop invariants are passed on as they are, constants are made again.
+The gradient is a loop of this form, too. The forward body pushes the inner values that the gradient
+needs to lists, one for each value, which become further variables of the forward loop; the
+gradient's body pops them. Loop invariants are passed unchanged, constants are copied.
 
 Corresponds to while_v2.py.
 """
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor_types import Nested, TensorLike
 
 _COUNTER, _FIRST = 0, 2
-# These say less than what they look at: their answers are kept rather than that.
+# The results of these ops are smaller than their inputs, so the result is kept for the gradient.
 _SMALL_ANSWERS = frozenset({"Shape", "Size", "Rank", "TensorListElementShape", "TensorListLength"})
 
 
@@ -84,12 +84,12 @@ def while_loop(
     return_same_structure: bool = True,
     back_prop: bool = True,
 ) -> Nested:
-    """Repeats ``body`` while ``cond`` is true, as one While; arguments of ``tf.while_loop``.
+    """Repeat ``body`` while ``cond`` is true, as one While; arguments as of ``tf.while_loop``.
 
     Raises:
-      TypeError: the body gives another type.
-      ValueError: the body gives another structure or a shape that does not fit.
-      AssertionError: the body gives None for a variable.
+      TypeError: the body returns another type.
+      ValueError: the body returns another structure or a shape that does not fit.
+      AssertionError: the body returns None for a variable.
     """
     variables = _Variables(loop_vars, shape_invariants)
     with name_scope(name or "while") as scope:
@@ -118,7 +118,7 @@ def while_loop(
         def iteration(count: TensorLike, limit: TensorLike, *args: Any) -> Nested:
             for outside, inside in zip(variables.flat, args, strict=True):
                 inside._handle_data = outside._handle_data
-            # In the order of the condition.
+            # In the order of the condition's captures.
             for tensor in cond_graph.external_captures:
                 body_graph.capture(tensor)
             results = variables.checked_results(body(*variables.packed(args)))
@@ -147,7 +147,7 @@ def while_loop(
                 values, cond_graph, body_graph, shapes, parallel_iterations, scope
             )
         if not get_default_graph().building_function:
-            # An Identity each, so that a fetch of one result needs no more than that.
+            # One Identity per result, so that a fetch of one result does not need the others.
             outputs = [identity(tensor) for tensor in outputs]
     results = outputs[own]
     if not back_prop:
@@ -192,16 +192,16 @@ class _Variables:
         self.flat: list[Tensor] = flat_tensors(values)
 
     def packed(self, tensors: Sequence[Tensor]) -> Nested:
-        """Tensors in the structure of the variables."""
+        """Return tensors in the structure of the variables."""
         likes = nest.flatten(self._structure, expand_composites=True)
         flat = [with_flow(like, one) for like, one in zip(likes, tensors, strict=True)]
         return nest.pack_sequence_as(self._structure, flat, expand_composites=True)
 
     def checked_results(self, results: Any) -> list[Nested]:
-        """What the body gives, as a list.
+        """Return the results of the body, as a list.
 
         Raises:
-          ValueError: it has another structure than the variables.
+          ValueError: they have another structure than the variables.
         """
         if not nest.is_nested(results):
             results = [results]
@@ -218,7 +218,7 @@ class _Variables:
 def _argument_graph(
     name: str, values: Sequence[Tensor], shapes: Sequence[TensorShape]
 ) -> ControlFlowGraph:
-    """A graph with an argument for each loop variable."""
+    """Return a graph with an argument for each loop variable."""
     graph = ControlFlowGraph(name)
     for value in values[:_FIRST]:
         graph.add_argument(value, value.op.name)
@@ -229,7 +229,7 @@ def _argument_graph(
 
 
 def _add_redundant_inputs(cond_graph: ControlFlowGraph, body_graph: ControlFlowGraph) -> None:
-    """Gives the condition an argument for all that only the body captured."""
+    """Give the condition an argument for each tensor that only the body captured."""
     missing = body_graph.external_captures[len(cond_graph.external_captures) :]
     with cond_graph.as_default():
         prefix = cond_graph.unique_name(f"{cond_graph.name}___redundant_placeholder")
@@ -297,7 +297,7 @@ def _build_node(
 
 
 def while_gradient(op: Operation, *grads: Any) -> list[Any]:
-    """The gradient of While and StatelessWhile: a loop that goes back."""
+    """Return the gradient of While and StatelessWhile: a loop over the iterations in reverse."""
     cond_graph = _forward_graph(op, "cond")
     body_graph = _forward_graph(op, "body")
     num_before = len(body_graph.outputs)
@@ -319,7 +319,7 @@ def while_gradient(op: Operation, *grads: Any) -> list[Any]:
     _build_gradient_body(graph, ys, xs, args)
     if graph.accumulators:
         _keep_accumulators(op, cond_graph, body_graph, graph.accumulators, num_before)
-    # Of them a second derivative may want gradients too.
+    # A second derivative may need the gradients of the added outputs, too.
     op._set_attr("_num_original_outputs", len(op.outputs))
 
     captured = [_outside_of(tensor, op, body_graph) for tensor in graph.external_captures]
@@ -359,7 +359,7 @@ def _forward_graph(op: Operation, which: str) -> ControlFlowGraph:
 
 
 def _incoming(grad: TensorLike, result: Tensor, outside: Tensor, output: Tensor) -> Any:
-    """The gradient that the loop begins with; None for what has none."""
+    """Return the initial gradient of a result in the loop; None if the result has no gradient."""
     if not _has_gradient(result):
         return None
     opaque = output.dtype in (dtypes.resource, dtypes.variant)
@@ -409,7 +409,7 @@ def _keep_accumulators(
     accumulators: Sequence[Tensor],
     num_before: int,
 ) -> None:
-    """Makes the lists of inner values further variables of the forward loop."""
+    """Make the lists of inner values further variables of the forward loop."""
     cond_graph.name += "_rewritten"
     body_graph.name += "_rewritten"
     op._set_attr("cond", add_function_of(cond_graph))
@@ -425,7 +425,7 @@ def _keep_accumulators(
 
 
 def _outside_of(tensor: Tensor, op: Operation, body_graph: ControlFlowGraph) -> Tensor:
-    """What a tensor that the gradient captured is outside of the forward body."""
+    """Return the tensor outside of the forward body for a tensor that the gradient captured."""
     if tensor.graph is not body_graph:
         return tensor
     return next(
@@ -434,11 +434,11 @@ def _outside_of(tensor: Tensor, op: Operation, body_graph: ControlFlowGraph) -> 
 
 
 class _WhileGradientGraph(ControlFlowGraph):
-    """The graph of the gradient's body, which wants inner values of the forward body.
+    """The graph of the gradient's body, which uses inner values of the forward body.
 
     Attributes:
       accumulators: the empty lists that became further inputs of the forward loop.
-      result_of_capture: what the body gives for each captured tensor: itself, or the rest of a
+      result_of_capture: the body's result for each captured tensor: itself, or the rest of a
         list.
     """
 
@@ -472,7 +472,7 @@ class _WhileGradientGraph(ControlFlowGraph):
         return found
 
     def _pass_on(self, tensor: Tensor, name: str) -> Tensor:
-        """A tensor that is the same in every iteration."""
+        """Return the argument for a tensor whose value is the same in every iteration."""
         inside = self.captured.get(tensor)
         if inside is None:
             inside = self._add_captured_input(tensor, name)
@@ -512,12 +512,12 @@ class _WhileGradientGraph(ControlFlowGraph):
         return self.capture(outside)
 
     def _accumulate(self, tensor: Tensor) -> Tensor:
-        """Makes the forward loop push a value of its body to a list in each iteration."""
+        """Make the forward loop push a value of its body to a list in each iteration."""
         forward = self._forward
         outer = forward.outer_graph
         with outer.as_default():
             context = outer._get_control_flow_context()
-            # What a gradient waits for may itself wait for the loop.
+            # An operation that the gradient waits for may itself wait for the loop.
             with outer.control_dependencies(None):
                 outer._set_control_flow_context(context)
                 empty = list_ops.empty_tensor_list(
@@ -542,7 +542,7 @@ class _WhileGradientGraph(ControlFlowGraph):
         name: str,
         output_types: Nested,
     ) -> Operation | None:
-        """A small answer about a tensor of the forward body is made there, to be kept itself."""
+        """Make an op whose result is small in the forward body, so that its result is kept."""
         if (
             definition.name not in _SMALL_ANSWERS
             or not all(tensor.graph is self._forward for tensor in inputs)
@@ -564,7 +564,7 @@ class _WhileGradientGraph(ControlFlowGraph):
 
 
 def _accumulator_of(tensor: Tensor) -> Tensor | None:
-    """The list that has a body's value of every iteration, where one is a loop variable."""
+    """Return the loop variable that is the list of a body value's iterations, or None."""
     graph: Any = tensor.graph
     for user in tensor.consumers():
         if user.type != "TensorListPushBack":

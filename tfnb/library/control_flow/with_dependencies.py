@@ -1,4 +1,4 @@
-"""A value that is given only after some operations have run."""
+"""A value that is available only after some operations have run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def with_dependencies(
     dependencies: Iterable[Any], output_tensor: TensorLike, name: str | None = None
 ) -> Any:
-    """The value of ``output_tensor``, given only after ``dependencies`` have run.
+    """Return the value of ``output_tensor``, available only after ``dependencies`` have run.
 
-    Nothing says whether ``output_tensor`` itself is computed before or after them.
+    ``output_tensor`` itself may be computed before or after them.
 
     Args:
       dependencies: operations or tensors.
@@ -28,7 +28,7 @@ def with_dependencies(
       name: the name of the op.
 
     Raises:
-      TypeError: ``output_tensor`` is nothing that can be a tensor.
+      TypeError: ``output_tensor`` cannot be converted to a tensor.
     """
     dependencies = list(dependencies)
     graph = get_default_graph()

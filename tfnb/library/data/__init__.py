@@ -1,1 +1,1 @@
-"""``tf.data``: how pipelines of datasets are built, and the iterators that go through them."""
+"""``tf.data``: construction of pipelines of datasets, and the iterators over them."""

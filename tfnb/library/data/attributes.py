@@ -1,4 +1,4 @@
-"""What nodes of datasets are told: types and shapes, seeds, sizes, words."""
+"""Attributes and inputs of dataset nodes: types and shapes, seeds, sizes, policies."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def flat_attrs(spec: Nested) -> dict[str, Any]:
-    """The two attributes that say what elements of a dataset op are."""
+    """Return the two attributes with the types and shapes of a dataset op's elements."""
     return {"output_types": types_of(spec), "output_shapes": shapes_of(spec)}
 
 
 def seed_tensors(seed: TensorLike) -> tuple[Tensor, Tensor]:
-    """The two seeds of a dataset op; both 0 where no seed is given at all."""
+    """Return the two seeds of a dataset op; both 0 if neither the graph nor the op has a seed."""
     from tfnb.ops.array.where_ops import where_v2
     from tfnb.ops.math.comparison_ops import equal, logical_and
 
@@ -38,14 +38,14 @@ def seed_tensors(seed: TensorLike) -> tuple[Tensor, Tensor]:
 
 
 def deterministic_word(deterministic: bool | None) -> str:
-    """The policy's name in the attr of an op."""
+    """Return the value of the attr ``deterministic``."""
     if deterministic is None:
         return "default"
     return "true" if deterministic else "false"
 
 
 def static_size(size: Tensor, drops: Tensor) -> int | None:
-    """The size of all batches, where it is known."""
+    """Return the size of all batches; None if it is unknown or the last batch may be smaller."""
     if constant_value(drops) is None or not bool(constant_value(drops)):
         return None
     value = constant_value(size)
@@ -53,7 +53,7 @@ def static_size(size: Tensor, drops: Tensor) -> int | None:
 
 
 def shapes_equal(one: TensorLike, other: TensorLike) -> bool:
-    """Whether two structures of specs have the same static shapes."""
+    """Return whether two structures of specs have the same static shapes."""
     return [shape.dim_values for shape in shapes_of(one)] == [
         shape.dim_values for shape in shapes_of(other)
     ]

@@ -1,4 +1,4 @@
-"""Batches of elements of about the same length, and elements of datasets chosen at random."""
+"""Batches of elements of similar length, and elements of datasets chosen at random."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def bucket_by_sequence_length(
     no_padding: bool = False,
     drop_remainder: bool = False,
 ) -> Callable[[Dataset], Dataset]:
-    """Batches of elements whose lengths lie between the same two boundaries.
+    """Return batches of elements whose lengths lie between the same two boundaries.
 
     Args:
-      element_length_func: gives the length of an element, an int32.
-      bucket_boundaries: the lengths that part the buckets.
-      bucket_batch_sizes: how many elements of each bucket at a time; one more than boundaries.
-      padded_shapes: as of ``padded_batch``; by default unknown sizes are filled up.
-      padding_values: as of ``padded_batch``.
+      element_length_func: returns the length of an element, an int32.
+      bucket_boundaries: the lengths that separate the buckets.
+      bucket_batch_sizes: the batch size of each bucket; one more than boundaries.
+      padded_shapes: as for ``padded_batch``; by default unknown sizes are filled up.
+      padding_values: as for ``padded_batch``.
       pad_to_bucket_boundary: whether unknown sizes are filled up to one less than the boundary.
-      no_padding: whether elements are joined as they are.
-      drop_remainder: whether batches that are not full at the end are left out.
+      no_padding: whether elements are joined without padding.
+      drop_remainder: whether batches that are not full at the end are dropped.
 
     Raises:
       ValueError: the number of batch sizes is wrong.
@@ -83,7 +83,7 @@ def bucket_by_sequence_length(
             return sizes[bucket]
 
         def shapes_of(bucket: TensorLike) -> Nested:
-            """The padded shapes of a bucket, in the structure of an element."""
+            """Return the padded shapes of a bucket, in the structure of an element."""
             shapes = padded_shapes
             if shapes is None:
                 shapes = map_specs(lambda spec: spec.shape, dataset.element_spec)
@@ -125,13 +125,13 @@ def sample_from_datasets(
     seed: TensorLike | None = None,
     stop_on_empty_dataset: bool = False,
 ) -> Dataset:
-    """Elements of several datasets, each time of one that is chosen at random.
+    """Return elements of several datasets; each comes from a dataset chosen at random.
 
     Args:
-      datasets: which.
-      weights: how likely each is, a list or a tensor; all are as likely without it.
-      seed: of the choice.
-      stop_on_empty_dataset: whether the end of one is the end.
+      datasets: the datasets.
+      weights: the probability of each dataset, a list or a tensor; equal by default.
+      seed: the seed of the choice.
+      stop_on_empty_dataset: whether the end of one dataset is the end.
 
     Raises:
       ValueError: there are no datasets, or another number of weights.

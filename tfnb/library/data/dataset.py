@@ -132,7 +132,7 @@ class Dataset:
 
     @staticmethod
     def from_tensors(tensors: TensorLike, name: str | None = None) -> Dataset:
-        """One element: the given tensors."""
+        """Return a dataset of one element: the given tensors."""
         element = normalized(tensors)
         spec = spec_of(element)
         variant = dataset_source_ops.tensor_dataset(
@@ -142,7 +142,7 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(tensors: TensorLike, name: str | None = None) -> Dataset:
-        """The slices of tensors along their first dimension.
+        """Return the slices of tensors along their first dimension.
 
         Raises:
           ValueError: there are no tensors, a tensor is a scalar, or first dimensions differ.
@@ -151,7 +151,7 @@ class Dataset:
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: TensorLike) -> Dataset:
-        """The slices of a sparse tensor along its first dimension."""
+        """Return the slices of a sparse tensor along its first dimension."""
         if not isinstance(sparse_tensor, SparseTensor):
             raise TypeError(
                 f"Invalid `sparse_tensor`. `sparse_tensor` must be a `tf.sparse.SparseTensor`. "
@@ -171,7 +171,7 @@ class Dataset:
 
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
-        """Numbers: ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
+        """Return numbers: ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``.
 
         Args:
           *args: the numbers.
@@ -204,14 +204,14 @@ class Dataset:
         output_signature: Nested | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements of a Python generator; see :func:`from_generator.from_generator`."""
+        """Return the elements of a Python generator; see :func:`from_generator.from_generator`."""
         from tfnb.library.data.from_generator import from_generator
 
         return from_generator(generator, output_types, output_shapes, args, output_signature)
 
     @staticmethod
     def zip(*args: Any, datasets: TensorLike | None = None, name: str | None = None) -> Dataset:
-        """The elements of several datasets side by side, in the structure of ``datasets``.
+        """Return the elements of several datasets side by side, in the structure of ``datasets``.
 
         Raises:
           TypeError: no datasets are given, or an argument is not a dataset.
@@ -247,7 +247,7 @@ class Dataset:
         seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The names of files that match patterns; in a random order unless ``shuffle`` is False."""
+        """Return the names of matching files, in a random order unless ``shuffle`` is False."""
         from tfnb.library.data.readers import list_files
 
         return list_files(file_pattern, shuffle, seed)
@@ -258,7 +258,7 @@ class Dataset:
         rerandomize_each_iteration: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """An endless sequence of random 32-bit numbers."""
+        """Return an endless sequence of random 32-bit numbers."""
         spec = TensorSpec([], dtypes.int64)
         first, second = seed_tensors(seed)
         variant = dataset_source_ops.random_dataset(first, second, **flat_attrs(spec))
@@ -275,7 +275,7 @@ class Dataset:
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """``map_func`` of every element; the members of a tuple are separate arguments."""
+        """Apply ``map_func`` to every element; the members of a tuple are separate arguments."""
         from tfnb.library.data.function_datasets import mapped
 
         return mapped(self, map_func, num_parallel_calls, deterministic)
@@ -287,11 +287,11 @@ class Dataset:
         deterministic: bool | None = None,
         use_unbounded_threadpool: bool = False,
     ) -> Dataset:
-        """The same as :meth:`map`; there is only one kind of function here."""
+        """Return the same as :meth:`map`; there is only one kind of function here."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
     def flat_map(self, map_func: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """The elements of the datasets that ``map_func`` returns, one dataset after the other.
+        """Return the elements of the datasets that ``map_func`` returns, concatenated.
 
         Raises:
           TypeError: ``map_func`` returns no dataset.
@@ -309,7 +309,7 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements of the datasets that ``map_func`` returns, ``cycle_length`` at a time.
+        """Return the elements of the datasets of ``map_func``, ``cycle_length`` of them at a time.
 
         Args:
           map_func: returns a dataset for an element.
@@ -326,7 +326,7 @@ class Dataset:
         )
 
     def filter(self, predicate: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """The elements for which ``predicate`` is true.
+        """Return the elements for which ``predicate`` is true.
 
         Raises:
           ValueError: ``predicate`` returns no bool.
@@ -336,11 +336,11 @@ class Dataset:
         return filtered(self, predicate, "filter", dataset_function_ops.filter_dataset)
 
     def filter_with_legacy_function(self, predicate: Callable[..., Nested]) -> Dataset:
-        """The same as :meth:`filter`; there is only one kind of function here."""
+        """Return the same as :meth:`filter`; there is only one kind of function here."""
         return self.filter(predicate)
 
     def take_while(self, predicate: Callable[..., Nested], name: str | None = None) -> Dataset:
-        """The elements before the first one for which ``predicate`` is false.
+        """Return the elements before the first one for which ``predicate`` is false.
 
         Raises:
           ValueError: ``predicate`` returns no bool.
@@ -355,7 +355,7 @@ class Dataset:
         scan_func: Callable[..., Nested],
         name: str | None = None,
     ) -> Dataset:
-        """The outputs of ``scan_func(state, element)``, which also returns the new state.
+        """Return the outputs of ``scan_func(state, element)``, which also returns the new state.
 
         Raises:
           TypeError: ``scan_func`` returns no pair, or a state of another type.
@@ -370,7 +370,7 @@ class Dataset:
         reduce_func: Callable[..., Nested],
         name: str | None = None,
     ) -> Any:
-        """The final state of ``reduce_func(state, element)`` over all elements.
+        """Return the final state of ``reduce_func(state, element)`` over all elements.
 
         Raises:
           TypeError: ``reduce_func`` returns a state of another type.
@@ -387,7 +387,7 @@ class Dataset:
         window_size_func: Callable[..., Nested] | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Groups elements by key, and applies ``reduce_func`` to each full group.
+        """Group elements by key, and apply ``reduce_func`` to each full group.
 
         Raises:
           ValueError: not exactly one of the window sizes is given, or a function returns no scalar.
@@ -398,7 +398,7 @@ class Dataset:
         return grouped(self, key_func, reduce_func, window_size, window_size_func)
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """The result of a function of this dataset.
+        """Return the result of a function of this dataset.
 
         Raises:
           TypeError: the result is not a dataset.
@@ -411,7 +411,7 @@ class Dataset:
             )
         return dataset
 
-    # ------------------------------------------------------------------------------------- joined
+    # ------------------------------------------------------------------------------------- batches
 
     def batch(
         self,
@@ -421,7 +421,7 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of ``batch_size`` consecutive elements.
+        """Return batches of ``batch_size`` consecutive elements.
 
         Args:
           batch_size: the number of elements.
@@ -457,7 +457,7 @@ class Dataset:
         drop_remainder: TensorLike = False,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of ``batch_size`` consecutive elements, padded to a common shape.
+        """Return batches of ``batch_size`` consecutive elements, padded to a common shape.
 
         Args:
           batch_size: the number of elements.
@@ -495,7 +495,7 @@ class Dataset:
         drop_remainder: TensorLike = False,
         name: str | None = None,
     ) -> Dataset:
-        """Windows of elements, each a structure of datasets."""
+        """Return windows of elements, each a structure of datasets."""
         numbers = [
             convert_to_tensor(value, dtypes.int64, name=what)
             for value, what in (
@@ -512,7 +512,7 @@ class Dataset:
         return Dataset(variant, spec, [self])
 
     def unbatch(self, name: str | None = None) -> Dataset:
-        """The rows of every element."""
+        """Return the rows of every element."""
         specs = flat_specs(self.element_spec)
 
         def normalize(*args: Any) -> Any:
@@ -530,7 +530,7 @@ class Dataset:
     def rebatch(
         self, batch_size: TensorLike, drop_remainder: TensorLike = False, name: str | None = None
     ) -> Dataset:
-        """Batches split or joined to one size, or to several sizes in turn."""
+        """Return batches split or joined to one size, or to several sizes in turn."""
         from tfnb.library.data.rebatching import rebatch
 
         return rebatch(self, batch_size, drop_remainder)
@@ -542,7 +542,7 @@ class Dataset:
         row_splits_dtype: DTypeLike = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of ``batch_size`` elements; tensors of varying shapes become ragged."""
+        """Return batches of ``batch_size`` elements; tensors of varying shapes become ragged."""
         from tfnb.library.data.rebatching import ragged_batch
 
         return ragged_batch(self, batch_size, drop_remainder, row_splits_dtype)
@@ -550,7 +550,7 @@ class Dataset:
     def sparse_batch(
         self, batch_size: TensorLike, row_shape: TensorLike, name: str | None = None
     ) -> Dataset:
-        """Batches of tensors as one sparse tensor, with rows of a given shape."""
+        """Return batches of tensors as one sparse tensor, with rows of a given shape."""
         from tfnb.library.data.rebatching import sparse_batch
 
         return sparse_batch(self, batch_size, row_shape)
@@ -563,46 +563,46 @@ class Dataset:
         seed: TensorLike | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Pairs (class, element); elements are dropped so that classes have a target frequency."""
+        """Drop elements so that classes have a target frequency; return pairs (class, element)."""
         from tfnb.library.data.resampling import rejection_resample
 
         return rejection_resample(self, class_func, target_dist, initial_dist, seed)
 
     def enumerate(self, start: TensorLike = 0, name: str | None = None) -> Dataset:
-        """Pairs (number, element)."""
+        """Return pairs (number, element)."""
         numbers = Dataset.range(start, np.iinfo(np.int64).max)
         return Dataset.zip((_rewritten(numbers), self))
 
-    # ------------------------------------------------------------------------------------- chosen
+    # ----------------------------------------------------------------------------------- selection
 
     def same_elements(self, build: Any, *args: Any, **attrs: Any) -> Dataset:
-        """A dataset made of this one by an op that changes no elements; internal to tfnb."""
+        """Return a dataset made of this one by an op that changes no elements; internal to tfnb."""
         variant = build(self._variant_tensor, *args, **attrs, **self._flat)
         return Dataset(variant, self.element_spec, [self])
 
     def repeat(self, count: TensorLike | None = None, name: str | None = None) -> Dataset:
-        """Repeats the elements ``count`` times; endlessly if ``count`` is None or -1."""
+        """Repeat the elements ``count`` times; endlessly if ``count`` is None or -1."""
         number = convert_to_tensor(-1 if count is None else count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.repeat_dataset, number)
 
     def take(self, count: TensorLike, name: str | None = None) -> Dataset:
-        """At most the first ``count`` elements; all if ``count`` is -1."""
+        """Return at most the first ``count`` elements; all if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.take_dataset, number)
 
     def skip(self, count: TensorLike, name: str | None = None) -> Dataset:
-        """All except the first ``count`` elements; none if ``count`` is -1."""
+        """Return all except the first ``count`` elements; none if ``count`` is -1."""
         number = convert_to_tensor(count, dtypes.int64, name="count")
         return self.same_elements(dataset_sequence_ops.skip_dataset, number)
 
     def shard(self, num_shards: TensorLike, index: TensorLike, name: str | None = None) -> Dataset:
-        """Every ``num_shards``-th element, starting with element ``index``."""
+        """Return every ``num_shards``-th element, starting with element ``index``."""
         shards = convert_to_tensor(num_shards, dtypes.int64, name="num_shards")
         own = convert_to_tensor(index, dtypes.int64, name="index")
         return self.same_elements(dataset_sequence_ops.shard_dataset, shards, own)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """The elements of this dataset, then those of another.
+        """Return the elements of this dataset, then those of another.
 
         Raises:
           TypeError: types or classes of elements differ.
@@ -629,7 +629,7 @@ class Dataset:
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
-        """The elements in a random order, the same as TensorFlow's for given seeds."""
+        """Return the elements in a random order, the same as TensorFlow's for given seeds."""
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")
         first, second = seed_tensors(seed)
         reshuffles = True if reshuffle_each_iteration is None else reshuffle_each_iteration
@@ -642,12 +642,12 @@ class Dataset:
         )
 
     def cache(self, filename: TensorLike = "", name: str | None = None) -> Dataset:
-        """The elements, cached in memory or in a file after the first complete pass."""
+        """Return the elements, cached in memory or in a file after the first complete pass."""
         tensor = convert_to_tensor(filename, dtypes.string, name="filename")
         return self.same_elements(dataset_sequence_ops.cache_dataset, tensor)
 
     def prefetch(self, buffer_size: TensorLike, name: str | None = None) -> Dataset:
-        """The same elements."""
+        """Return the same elements."""
         size = convert_to_tensor(
             AUTOTUNE if buffer_size is None else buffer_size, dtypes.int64, name="buffer_size"
         )
@@ -657,13 +657,13 @@ class Dataset:
             )
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
-        """The elements without those whose computation fails."""
+        """Return the elements without those whose computation fails."""
         return self.same_elements(
             dataset_sequence_ops.ignore_errors_dataset, log_warning=log_warning
         )
 
     def unique(self, name: str | None = None) -> Dataset:
-        """The first occurrence of each distinct element.
+        """Return the first occurrence of each distinct element.
 
         Raises:
           TypeError: the elements are not int32, int64 or string.
@@ -683,7 +683,7 @@ class Dataset:
         shard_func: Callable[..., Nested] | None = None,
         checkpoint_args: Any = None,
     ) -> Operation:
-        """An operation that writes the elements to files, which ``load`` reads.
+        """Return an operation that writes the elements to files, which ``load`` reads.
 
         The files are those of TensorFlow (``python/data/ops/save_op.py``). The element spec is
         written at once.
@@ -709,13 +709,13 @@ class Dataset:
         reader_func: Callable[[Dataset], Dataset] | None = None,
         wait: bool = False,
     ) -> Dataset:
-        """The elements that ``save`` wrote.
+        """Return the elements that ``save`` wrote.
 
         Args:
           path: the path of the folder.
           element_spec: the spec of the elements; by default the one in the folder.
           compression: the compression of the files.
-          reader_func: makes a dataset from the dataset of files, each of which is a dataset; by
+          reader_func: makes a dataset from a dataset whose elements are the files' datasets; by
             default, the files take turns.
           wait: whether to wait until there is something to load.
 
@@ -735,7 +735,7 @@ class Dataset:
         shard_func: Callable[..., Nested] | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The same elements, written to files by the first iterator that reaches the end.
+        """Return the same elements, written to files by the first iterator that reaches the end.
 
         Later iterators, also of other processes, read the files instead, as long as the preceding
         pipeline is the same.
@@ -755,12 +755,12 @@ class Dataset:
         return snapshotted(self, path, compression, reader_func, shard_func)
 
     def fingerprint(self) -> Tensor:
-        """A uint64 number that is equal for equal pipelines, also in other processes."""
+        """Return a uint64 number that is equal for equal pipelines, also in other processes."""
         tensor: Tensor = dataset_fingerprint.dataset_fingerprint(self._variant_tensor)
         return tensor
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """The same elements with other settings."""
+        """Return the same elements with other settings."""
         merged = self._options.merge(options)
         with colocate_with(self._variant_tensor):
             dataset = self.same_elements(
@@ -770,7 +770,7 @@ class Dataset:
         return dataset
 
     def options(self) -> Options:
-        """The options of the pipeline."""
+        """Return the options of the pipeline."""
         return self._options
 
     @staticmethod
@@ -780,7 +780,7 @@ class Dataset:
         dtype: DTypeLike = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
-        """An endless sequence of numbers."""
+        """Return an endless sequence of numbers."""
         from tfnb.library.data.experimental import Counter
 
         return Counter(start, step, dtype)
@@ -793,7 +793,7 @@ class Dataset:
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
-        """Elements of several datasets; each one comes from a dataset chosen at random."""
+        """Return elements of several datasets; each comes from a dataset chosen at random."""
         from tfnb.library.data.bucketing import sample_from_datasets
 
         return sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
@@ -810,7 +810,7 @@ class Dataset:
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Batches of elements whose lengths lie between the same two boundaries."""
+        """Return batches of elements whose lengths lie between the same two boundaries."""
         from tfnb.library.data.bucketing import bucket_by_sequence_length
 
         return self.apply(
@@ -821,7 +821,7 @@ class Dataset:
         )
 
     def as_numpy_iterator(self) -> Any:
-        """Raises an error: it is not supported in a graph.
+        """Raise an error: it is not supported in a graph.
 
         Raises:
           RuntimeError: always; names the alternative.
@@ -835,31 +835,31 @@ class Dataset:
     def choose_from_datasets(
         datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
-        """Elements of several datasets, in the order given by a dataset of numbers."""
+        """Return elements of several datasets, in the order given by a dataset of numbers."""
         from tfnb.library.data.experimental import choose_from_datasets
 
         return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
-    # -------------------------------------------------------------------------------------- asked
+    # ------------------------------------------------------------------------------------ queries
 
     def cardinality(self) -> Tensor:
-        """The number of elements; -1 for infinite, -2 for unknown."""
+        """Return the number of elements; -1 for infinite, -2 for unknown."""
         found: Tensor = dataset_function_ops.dataset_cardinality(self._variant_tensor)
         return found
 
     def get_single_element(self, name: str | None = None) -> Any:
-        """The only element."""
+        """Return the only element."""
         results = dataset_function_ops.dataset_to_single_element(self._variant_tensor, **self._flat)
         return from_components(self.element_spec, results)
 
     def make_one_shot_iterator(self) -> Iterator:
-        """An iterator that needs no initialization; see :func:`make_one_shot_iterator`."""
+        """Return an iterator that needs no initialization; see :func:`make_one_shot_iterator`."""
         from tfnb.library.data.iterators import make_one_shot_iterator
 
         return make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """An iterator with an initializer; see :func:`make_initializable_iterator`."""
+        """Return an iterator with an initializer; see :func:`make_initializable_iterator`."""
         from tfnb.library.data.iterators import make_initializable_iterator
 
         return make_initializable_iterator(self, shared_name)
@@ -869,7 +869,7 @@ class VariantDataset(Dataset):
     """The dataset of an existing variant tensor."""
 
 
-# ------------------------------------------------------------------------------------------ beside
+# --------------------------------------------------------------------------------- other functions
 
 
 def _slices(tensors: TensorLike, is_files: bool) -> Dataset:
@@ -897,20 +897,20 @@ def _rewritten(dataset: Dataset, rewrite: str = "replicate_on_split") -> Dataset
 
 
 def get_output_types(dataset_or_iterator: Any) -> Nested:
-    """A structure of the dtypes of the elements of a dataset or iterator."""
+    """Return a structure of the dtypes of the elements of a dataset or iterator."""
     return legacy_types(dataset_or_iterator.element_spec)
 
 
 def get_output_shapes(dataset_or_iterator: Any) -> Nested:
-    """A structure of the static shapes of the elements of a dataset or iterator."""
+    """Return a structure of the static shapes of the elements of a dataset or iterator."""
     return legacy_shapes(dataset_or_iterator.element_spec)
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Nested:
-    """A structure of the classes of the elements of a dataset or iterator."""
+    """Return a structure of the classes of the elements of a dataset or iterator."""
     return legacy_classes(dataset_or_iterator.element_spec)
 
 
 def dataset_class() -> type[Dataset]:
-    """The class of datasets, for the spec of a dataset."""
+    """Return the class of datasets, for the spec of a dataset."""
     return Dataset

@@ -85,32 +85,32 @@ class RandomDataset(Dataset):
 
 
 def unbatch() -> type_of_transformation:
-    """:meth:`Dataset.unbatch` for ``apply``."""
+    """Return :meth:`Dataset.unbatch` for ``apply``."""
     return lambda dataset: dataset.unbatch()
 
 
 def unique() -> type_of_transformation:
-    """:meth:`Dataset.unique` for ``apply``."""
+    """Return :meth:`Dataset.unique` for ``apply``."""
     return lambda dataset: dataset.unique()
 
 
 def enumerate_dataset(start: TensorLike = 0) -> type_of_transformation:
-    """:meth:`Dataset.enumerate` for ``apply``."""
+    """Return :meth:`Dataset.enumerate` for ``apply``."""
     return lambda dataset: dataset.enumerate(start)
 
 
 def ignore_errors(log_warning: bool = False) -> type_of_transformation:
-    """:meth:`Dataset.ignore_errors` for ``apply``."""
+    """Return :meth:`Dataset.ignore_errors` for ``apply``."""
     return lambda dataset: dataset.ignore_errors(log_warning)
 
 
 def take_while(predicate: Callable[..., Nested]) -> type_of_transformation:
-    """:meth:`Dataset.take_while` for ``apply``."""
+    """Return :meth:`Dataset.take_while` for ``apply``."""
     return lambda dataset: dataset.take_while(predicate)
 
 
 def scan(initial_state: Nested, scan_func: Callable[..., Nested]) -> type_of_transformation:
-    """:meth:`Dataset.scan` for ``apply``."""
+    """Return :meth:`Dataset.scan` for ``apply``."""
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
@@ -120,7 +120,7 @@ def group_by_window(
     window_size: Any = None,
     window_size_func: Callable[..., Nested] | None = None,
 ) -> type_of_transformation:
-    """:meth:`Dataset.group_by_window` for ``apply``."""
+    """Return :meth:`Dataset.group_by_window` for ``apply``."""
     return lambda dataset: dataset.group_by_window(
         key_func, reduce_func, window_size, window_size_func
     )
@@ -129,7 +129,7 @@ def group_by_window(
 def shuffle_and_repeat(
     buffer_size: TensorLike, count: TensorLike | None = None, seed: TensorLike | None = None
 ) -> type_of_transformation:
-    """Repeat the elements, shuffled anew in each repetition."""
+    """Repeat the elements, reshuffled in each repetition."""
 
     def apply(dataset: Dataset) -> Dataset:
         size = convert_to_tensor(buffer_size, dtypes.int64, name="buffer_size")

@@ -1,4 +1,4 @@
-"""Datasets of what a Python generator gives, through ``py_func``."""
+"""Datasets of the elements of a Python generator, through ``py_func``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _GeneratorState:
-    """The generators at work, by number; thread safe."""
+    """The active generators, by number; thread safe."""
 
     def __init__(self, generator: Callable[..., Nested]) -> None:
         self._generator = generator
@@ -37,14 +37,14 @@ class _GeneratorState:
         self._iterators: dict[int, Iterator[Any]] = {}
 
     def begin(self, *args: Any) -> Any:
-        """A number for a new generator with these arguments."""
+        """Return a number for a new generator with these arguments."""
         with self._lock:
             number = next(self._numbers)
             self._args[number] = args
         return np.array(number, np.int64)
 
     def iterator(self, number: int) -> Iterator[Any]:
-        """The generator of a number; the first call makes it."""
+        """Return the generator of a number; the first call makes it."""
         with self._lock:
             found = self._iterators.get(number)
             args = self._args.pop(number, ())
@@ -55,7 +55,7 @@ class _GeneratorState:
         return found
 
     def end(self, number: int) -> None:
-        """Forgets a generator."""
+        """Forget a generator."""
         with self._lock:
             self._iterators.pop(number, None)
             self._args.pop(number, None)
@@ -68,15 +68,15 @@ def from_generator(
     args: Any = None,
     output_signature: Nested | None = None,
 ) -> Dataset:
-    """A dataset of what a Python generator gives.
+    """Return a dataset of the elements of a Python generator.
 
     Args:
-      generator: called with no arguments or with arrays of ``args``; gives an iterable. It is
+      generator: called without arguments or with arrays of ``args``; returns an iterable. It is
         called again for every epoch.
       output_types: a structure of the dtypes of an element.
       output_shapes: a structure of their shapes.
-      args: a tuple of tensors that the generator gets as arrays.
-      output_signature: a structure of specs, in place of both.
+      args: a tuple of tensors whose values the generator gets as arrays.
+      output_signature: a structure of specs, in place of types and shapes.
 
     Raises:
       TypeError: ``generator`` cannot be called, or dtypes are missing.
@@ -151,10 +151,10 @@ def from_generator(
 
 
 def _flat_parts(spec: Nested, value: TensorLike) -> list[Any]:
-    """What the generator gave, part by part.
+    """Return the generator's element, part by part.
 
     Raises:
-      TypeError: it looks otherwise than was said.
+      TypeError: its structure is not that of the spec.
     """
     try:
         if isinstance(value, list) and isinstance(spec, tuple):
@@ -169,10 +169,10 @@ def _flat_parts(spec: Nested, value: TensorLike) -> list[Any]:
 
 
 def _component(part: TensorLike, spec: TensorSpec, value: TensorLike) -> Any:
-    """A part of an element as an array.
+    """Return a part of an element as an array.
 
     Raises:
-      TypeError: it cannot be converted, or its shape is another one.
+      TypeError: it cannot be converted, or its shape differs from the spec.
     """
     try:
         array = convert_to_ndarray(part, spec.dtype)

@@ -1,6 +1,6 @@
-"""What functions of elements make of a dataset: the methods of ``Dataset`` that take one.
+"""Datasets made by functions of elements: the methods of ``Dataset`` that take a function.
 
-The methods say what they give, and what they refuse.
+The methods document results and errors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def mapped(
     num_parallel_calls: TensorLike,
     deterministic: bool | None,
 ) -> Dataset:
-    """``Dataset.map``."""
+    """Implement ``Dataset.map``."""
     function = StructuredFunction(map_func, "Dataset.map", source.element_spec)
     given = (source._variant_tensor, function.captured_inputs)
     attrs = {"f": function.attr, **flat_attrs(function.output_spec)}
@@ -58,10 +58,10 @@ def mapped(
 def function_of_datasets(
     source: Dataset, map_func: Callable[..., Nested], transformation: str
 ) -> tuple[StructuredFunction, Any]:
-    """A function that gives datasets, and what their elements are.
+    """Return a function that returns datasets, and the spec of their elements.
 
     Raises:
-      TypeError: it gives something else.
+      TypeError: the function returns another value.
     """
     function = StructuredFunction(map_func, transformation, source.element_spec)
     if not isinstance(function.output_spec, DatasetSpec):
@@ -72,7 +72,7 @@ def function_of_datasets(
 
 
 def flat_mapped(source: Dataset, map_func: Callable[..., Nested]) -> Dataset:
-    """``Dataset.flat_map``."""
+    """Implement ``Dataset.flat_map``."""
     function, spec = function_of_datasets(source, map_func, "Dataset.flat_map")
     variant = dataset_function_ops.flat_map_dataset(
         source._variant_tensor, function.captured_inputs, f=function.attr, **flat_attrs(spec)
@@ -88,7 +88,7 @@ def interleaved(
     num_parallel_calls: TensorLike,
     deterministic: bool | None,
 ) -> Dataset:
-    """``Dataset.interleave``."""
+    """Implement ``Dataset.interleave``."""
     function, spec = function_of_datasets(source, map_func, "Dataset.interleave")
     numbers = [
         convert_to_tensor(value, dtypes.int64, name=what)
@@ -117,7 +117,7 @@ def interleaved(
 
 
 def filtered(source: Dataset, predicate: Callable[..., Nested], kind: str, build: Any) -> Dataset:
-    """``Dataset.filter`` and ``take_while``, of which ``build`` is the op."""
+    """Implement ``Dataset.filter`` and ``take_while``; ``build`` makes the op."""
     function = StructuredFunction(predicate, f"Dataset.{kind}", source.element_spec)
     spec = function.output_spec
     if not (isinstance(spec, TensorSpec) and spec.is_compatible_with(TensorSpec([], dtypes.bool))):
@@ -142,7 +142,7 @@ def with_state(
     check: Callable[[Any], Any],
     state_of: Callable[[Any], Any],
 ) -> tuple[StructuredFunction, Nested]:
-    """A function of a state and an element; the state's shape is made as vague as it must be."""
+    """Return a function of a state and an element; generalize the state's shape until it holds."""
     while True:
         function = StructuredFunction(
             func, transformation, state_spec, element_spec, make_result=check
@@ -162,7 +162,7 @@ def with_state(
 
 
 def scanned(source: Dataset, initial_state: Nested, scan_func: Callable[..., Nested]) -> Dataset:
-    """``Dataset.scan``."""
+    """Implement ``Dataset.scan``."""
     state = normalized(initial_state)
     state_spec = spec_of(state)
 
@@ -190,7 +190,7 @@ def scanned(source: Dataset, initial_state: Nested, scan_func: Callable[..., Nes
 
 
 def reduced(source: Dataset, initial_state: Nested, reduce_func: Callable[..., Nested]) -> Any:
-    """``Dataset.reduce``."""
+    """Implement ``Dataset.reduce``."""
     with name_scope("initial_state"):
         state = normalized(initial_state)
     function, state_spec = with_state(
@@ -214,7 +214,7 @@ def grouped(
     window_size: TensorLike,
     window_size_func: Callable[..., Nested] | None,
 ) -> Dataset:
-    """``Dataset.group_by_window``."""
+    """Implement ``Dataset.group_by_window``."""
     if (window_size is None) == (window_size_func is None):
         raise ValueError(
             "Either the `window_size` argument or the `window_size_func` argument must be "

@@ -1,4 +1,4 @@
-"""Iterators as users see them: what gives the elements of datasets to a graph."""
+"""The public iterators, which read the elements of datasets into a graph."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _GET_NEXT_TIMES = 32
 
 
 class IteratedDataset(Protocol):
-    """What an iterator needs of a dataset."""
+    """The members of a dataset that an iterator uses."""
 
     _variant_tensor: Tensor
     element_spec: Any
 
 
 class Iterator:
-    """A place in a dataset.
+    """A position in a dataset.
 
     Args:
       iterator_resource: the handle.
-      initializer: what sets it to the beginning; None where that is not to be done.
+      initializer: the operation that sets it to the beginning; None if there is none.
       element_spec: of the elements.
     """
 
@@ -68,12 +68,12 @@ class Iterator:
         shared_name: str | None = None,
         output_classes: Nested | None = None,
     ) -> Iterator:
-        """An iterator without a dataset: :meth:`make_initializer` gives it one.
+        """Return an iterator without a dataset, which :meth:`make_initializer` sets.
 
         Args:
           output_types: a structure of dtypes.
-          output_shapes: a structure of shapes that looks like it.
-          shared_name: under which several nodes mean one iterator.
+          output_shapes: a structure of shapes, of the same form.
+          shared_name: a name under which several nodes share one iterator.
           output_classes: a structure of classes.
         """
         spec = spec_from_legacy(output_types, output_shapes, output_classes)
@@ -89,7 +89,7 @@ class Iterator:
         output_shapes: Nested | None = None,
         output_classes: Nested | None = None,
     ) -> Iterator:
-        """The iterator whose handle is fed as text; see :meth:`string_handle`."""
+        """Return the iterator whose handle is fed as text; see :meth:`string_handle`."""
         spec = spec_from_legacy(output_types, output_shapes, output_classes)
         text = convert_to_tensor(string_handle, dtypes.string)
         resource = iterator_ops.iterator_from_string_handle_v2(text, **flat_attrs(spec))
@@ -100,7 +100,7 @@ class Iterator:
         """The operation that sets the iterator to the beginning of its dataset.
 
         Raises:
-          ValueError: there is none.
+          ValueError: the iterator has no initializer.
         """
         if self._initializer is None:
             raise ValueError(
@@ -111,12 +111,11 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset: IteratedDataset, name: str | None = None) -> Operation:
-        """An operation that sets the iterator to the beginning of ``dataset``.
+        """Return an operation that sets the iterator to the beginning of ``dataset``.
 
         Raises:
-          TypeError: the dataset's elements are of another kind.
-          ValueError: their structure is another one.
-        ValueError: their structure is another one.
+          TypeError: the dataset's elements have other types.
+          ValueError: they have another structure.
         """
         with name_scope(name, "make_initializer") as scope:
             _check_compatible(dataset.element_spec, self.element_spec)
@@ -127,7 +126,7 @@ class Iterator:
                 return op
 
     def get_next(self, name: str | None = None) -> Nested:
-        """The next element, as tensors: each run that needs one of them takes one element.
+        """Return the next element, as tensors: each run that needs one of them takes one element.
 
         Call it once and use the tensors again and again: in a loop it makes new operations.
         """
@@ -151,11 +150,11 @@ class Iterator:
             return from_components(self.element_spec, results)
 
     def get_next_as_optional(self) -> Optional:
-        """The next element, or nothing after the last, in a form that can be asked which."""
+        """Return the next element as an :class:`Optional`, which is empty after the last one."""
         return get_next_as_optional(self)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """The handle as text, to be fed where :meth:`from_string_handle` chooses an iterator."""
+        """Return the handle as text, to feed to the iterator of :meth:`from_string_handle`."""
         if name is None:
             return self._string_handle
         text: Tensor = iterator_ops.iterator_to_string_handle(self._iterator_resource, name=name)
@@ -178,7 +177,7 @@ class Iterator:
 
 
 def get_next_as_optional(iterator: Iterator) -> Optional:
-    """The next element of an iterator; nothing at its end."""
+    """Return the next element of an iterator as an optional, which is empty at the end."""
     with colocate_with(iterator._iterator_resource):
         variant = iterator_ops.iterator_get_next_as_optional(
             iterator._iterator_resource, **flat_attrs(iterator.element_spec)
@@ -211,13 +210,13 @@ def _check_compatible(found: Any, wanted: Any) -> None:
 def make_initializable_iterator(
     dataset: IteratedDataset, shared_name: str | None = None
 ) -> Iterator:
-    """An iterator that is used after ``session.run(iterator.initializer)``.
+    """Return an iterator that is used after ``session.run(iterator.initializer)``.
 
     Running the initializer again sets it back to the beginning.
 
     Args:
-      dataset: what it goes through.
-      shared_name: under which several sessions' nodes mean one iterator.
+      dataset: the dataset to iterate over.
+      shared_name: a name under which the nodes of several sessions share one iterator.
 
     Raises:
       ValueError: the dataset belongs to another graph.
@@ -236,20 +235,21 @@ def make_initializable_iterator(
 
 
 def make_one_shot_iterator(dataset: IteratedDataset) -> Iterator:
-    """An iterator that goes once through a dataset and needs no initialization.
+    """Return an iterator that goes once through a dataset and needs no initialization.
 
     Raises:
-      ValueError: the dataset uses a variable, a table or the like, or a placeholder.
+      ValueError: the dataset uses a placeholder, or a resource such as a variable or table.
     """
     graph_seed, op_seed = random_seed.get_seed(None)
 
     def _make_dataset() -> Tensor:
-        """Factory function for a dataset."""
         if graph_seed is not None:
             assert op_seed is not None
             random_seed.set_random_seed((graph_seed + 87654321 * op_seed) % (2**63 - 1))
         return dataset._variant_tensor
 
+    # Part of the FunctionDef, in TensorFlow's words.
+    _make_dataset.__doc__ = "Factory function for a dataset."
     factory = DefinedFunction(
         _make_dataset,
         [],
@@ -281,7 +281,7 @@ def make_one_shot_iterator(dataset: IteratedDataset) -> Iterator:
 
 
 def _dataset_ops(variant: Tensor) -> list[Operation]:
-    """All operations behind a dataset that give datasets."""
+    """Return all operations behind a dataset that produce datasets."""
     found: dict[Operation, None] = {}
     stack = [variant.op]
     while stack:

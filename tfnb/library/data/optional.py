@@ -1,4 +1,4 @@
-"""Elements that may be missing: what an iterator gives at its end instead of an error."""
+"""Elements that may be missing: an iterator returns them instead of an error at its end."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Optional:
         self.element_spec = element_spec
 
     def has_value(self, name: str | None = None) -> Tensor:
-        """Whether there is an element, a scalar bool."""
+        """Return whether there is an element, a scalar bool."""
         with colocate_with(self._variant_tensor):
             found: Tensor = optional_ops.optional_has_value(self._variant_tensor, name=name)
             return found
 
     def get_value(self, name: str | None = None) -> Nested:
-        """The element; InvalidArgumentError when there is none."""
+        """Return the element; raise InvalidArgumentError in the step if there is none."""
         with colocate_with(self._variant_tensor):
             parts = optional_ops.optional_get_value(
                 self._variant_tensor, name=name, **flat_attrs(self.element_spec)
@@ -44,17 +44,17 @@ class Optional:
 
     @staticmethod
     def from_value(value: TensorLike) -> Optional:
-        """An optional with an element."""
+        """Return an optional with an element."""
         element = normalized(value)
         spec = spec_of(element)
         return Optional(optional_ops.optional_from_value(to_components(spec, element)), spec)
 
     @staticmethod
     def none_from_structure(structure: Nested) -> Optional:
-        """An optional without an element."""
+        """Return an optional without an element."""
         return Optional(optional_ops.optional_none(), structure)
 
     @staticmethod
     def empty(element_spec: Nested) -> Optional:
-        """An optional without an element."""
+        """Return an optional without an element."""
         return Optional.none_from_structure(element_spec)

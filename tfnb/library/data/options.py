@@ -18,7 +18,7 @@ EXPORTS = {
 
 
 class _Settings:
-    """A fixed set of attributes; others are refused. Unset attributes are None."""
+    """A fixed set of attributes; others are rejected. Unset attributes are None."""
 
     _names: tuple[str, ...] = ()
     _defaults: ClassVar[dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""The shapes and values that padded_batch fills elements up to."""
+"""The shapes and values to which ``padded_batch`` fills elements up."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def padding_of(
     element_spec: Nested, padded_shapes: TensorLike, padding_values: TensorLike
 ) -> tuple[list[TensorShape], list[Tensor], list[Tensor]]:
-    """The static padded shapes of the components, the tensors of them, and the padding values.
+    """Return the padded shapes of the components, static and as tensors, and the padding values.
 
     Raises:
       TypeError: a component is sparse or a dataset.
-      ValueError: a shape does not fit its component, or is not known.
+      ValueError: a shape does not fit its component, or is unknown.
     """
     specs = flat_specs(element_spec)
     for spec in specs:
@@ -61,7 +61,7 @@ def _is_shape(value: TensorLike) -> bool:
 
 
 def _parts(like: TensorLike, structure: Nested, is_leaf: Any) -> list[Nested]:
-    """The parts of a structure where another one has its specs."""
+    """Return the parts of a structure at the positions of another structure's specs."""
     if isinstance(like, dict):
         if not isinstance(structure, dict) or set(structure) != set(like):
             raise ValueError(f"The structures of {structure!r} and the elements {like!r} differ.")

@@ -1,4 +1,4 @@
-"""What the ragged elements of a dataset look like; in a dataset op each is a variant."""
+"""The spec of ragged elements of a dataset; in a dataset op each is a variant."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class RaggedTensorSpec(TypeSpec):
     Attributes:
       shape: the static shape, None where rows differ in length.
       dtype: of the values.
-      ragged_rank: how many dimensions have rows of their own lengths; all but the first by default.
-      row_splits_dtype: of the rows' ends.
-      flat_values_spec: accepted where it is None.
+      ragged_rank: how many dimensions have rows of different lengths; all but the first by
+        default.
+      row_splits_dtype: of the row splits.
+      flat_values_spec: must be None.
     """
 
     proto_class: ClassVar[str] = "RAGGED_TENSOR_SPEC"
@@ -63,7 +64,7 @@ class RaggedTensorSpec(TypeSpec):
         object.__setattr__(self, "row_splits_dtype", dtypes.as_dtype(self.row_splits_dtype))
 
     def is_compatible_with(self, spec_or_value: TensorLike) -> bool:
-        """Whether a ragged tensor or spec has these dtypes and may have this shape."""
+        """Return whether a ragged tensor or spec has these dtypes and may have this shape."""
         if not isinstance(spec_or_value, (RaggedTensorSpec, RaggedTensor)):
             return False
         other = ragged_spec_of(spec_or_value)
@@ -74,15 +75,15 @@ class RaggedTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: TensorLike) -> RaggedTensorSpec:
-        """The spec of a ragged tensor."""
+        """Return the spec of a ragged tensor."""
         return ragged_spec_of(as_ragged(value))
 
     def proto_state(self) -> tuple[Any, ...]:
-        """What the message of the spec holds."""
+        """Return the members of the spec's message."""
         return self.shape, self.dtype, self.ragged_rank, self.row_splits_dtype
 
     def flatten(self) -> list[Nested]:
-        """The specs of its values and of the ends of its rows, the outermost first."""
+        """Return the specs of its values and of its row splits, the outermost first."""
         if self.ragged_rank <= 0:
             return [TensorSpec(self.shape, self.dtype)]
         is_known = self.shape.rank is not None
@@ -95,12 +96,12 @@ class RaggedTensorSpec(TypeSpec):
         ]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """Its values and the ends of its rows."""
+        """Return the values and the row splits."""
         splits, values = self._parts(value)
         return [values, *splits]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Nested:
-        """The ragged tensor of values and ends of rows."""
+        """Return the ragged tensor of values and row splits."""
         values, *splits = [next(tensors) for _ in range(max(self.ragged_rank, 0) + 1)]
         if not splits:
             return values
@@ -108,7 +109,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return RaggedTensor if self.ragged_rank > 0 else Tensor
 
     @property
@@ -118,7 +119,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def flat_shape(self) -> TensorShape:
-        """Of the variant nothing is said."""
+        """An unknown shape: the variant's is not described."""
         return TensorShape(None)
 
     def _parts(self, value: TensorLike) -> tuple[list[Tensor], Tensor]:
@@ -133,15 +134,15 @@ class RaggedTensorSpec(TypeSpec):
         return tensor
 
     def to_component(self, value: TensorLike) -> Tensor:
-        """The ragged tensor as a variant."""
+        """Return the ragged tensor as a variant."""
         return self._variant(value, False)
 
     def to_rows(self, value: TensorLike) -> Tensor:
-        """The rows of the ragged tensor, a variant each."""
+        """Return the rows of the ragged tensor, a variant each."""
         return self._variant(value, True)
 
     def from_component(self, tensor: Tensor) -> Nested:
-        """The ragged tensor of such variants."""
+        """Return the ragged tensor of these variants."""
         rank = self.ragged_rank
         with name_scope("RaggedFromVariant"):
             found = ragged_tensor_from_variant(
@@ -162,17 +163,17 @@ class RaggedTensorSpec(TypeSpec):
         return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
     def batched(self, size: int | None) -> RaggedTensorSpec:
-        """The spec of several together."""
+        """Return the spec of a batch."""
         shape = TensorShape([size]).concatenate(self.shape)
         return RaggedTensorSpec(shape, self.dtype, self.ragged_rank + 1, self.row_splits_dtype)
 
     def unbatched(self) -> RaggedTensorSpec:
-        """The spec of one of them."""
+        """Return the spec of one row of a batch."""
         rank = self.ragged_rank - 1
         return RaggedTensorSpec(self.shape[1:], self.dtype, rank, self.row_splits_dtype)
 
     def most_general(self, other: TensorLike) -> RaggedTensorSpec:
-        """The spec of both.
+        """Return the most specific spec that covers both.
 
         Raises:
           TypeError: dtypes, ranks or kinds differ.
@@ -192,14 +193,14 @@ class RaggedTensorSpec(TypeSpec):
 
 
 def ragged_spec_of(value: TensorLike) -> RaggedTensorSpec:
-    """The spec of a ragged tensor, or a spec itself."""
+    """Return the spec of a ragged tensor, or a spec itself."""
     if isinstance(value, RaggedTensorSpec):
         return value
     return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
 
 
 def as_ragged(value: RaggedTensor | RaggedTensorValue) -> Any:
-    """A ragged tensor, made of a ragged value where it is one."""
+    """Return a value as a ragged tensor if it is a ragged value, else unchanged."""
     if isinstance(value, RaggedTensor):
         return value
     inner = value.values

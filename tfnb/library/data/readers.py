@@ -1,4 +1,4 @@
-"""Datasets of what is in files."""
+"""Datasets of the contents of files."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _BUFFER_BYTES = 256 * 1024
 
 
 def _filenames_dataset(filenames: TensorLike) -> Dataset:
-    """The names as a dataset.
+    """Return the names as a dataset.
 
     Raises:
-      TypeError: they are no strings.
+      TypeError: they are not strings.
     """
     if isinstance(filenames, Dataset):
         spec = filenames.element_spec
@@ -57,7 +57,7 @@ def _or_default(
 def _read(
     filenames: TensorLike, num_parallel_reads: TensorLike, build: Callable[[Any], Any]
 ) -> tuple[Tensor, Nested, list[Dataset]]:
-    """A dataset over the records of all files, file after file or several in turn."""
+    """Return a dataset over the records of all files, file after file or several in turn."""
     names = _filenames_dataset(filenames)
 
     def read_one_file(filename: TensorLike) -> Dataset:
@@ -79,7 +79,7 @@ def _records(
     buffer_size: TensorLike,
     num_parallel_reads: TensorLike,
 ) -> tuple[Any, ...]:
-    """Files that may be compressed, as one op reads them."""
+    """Return the records of files that may be compressed, read by one op."""
 
     def of_file(filename: TensorLike) -> Any:
         return op(
@@ -92,13 +92,13 @@ def _records(
 
 
 class TextLineDataset(Dataset):
-    """The lines of files, without their ends.
+    """The lines of files, without their line ends.
 
     Args:
       filenames: a name, several, or a dataset of names.
       compression_type: "", "ZLIB" or "GZIP".
       buffer_size: in bytes.
-      num_parallel_reads: how many files take turns; one file after the other without it.
+      num_parallel_reads: how many files take turns; without it, one file after the other.
       name: accepted.
     """
 
@@ -134,13 +134,13 @@ class TFRecordDataset(Dataset):
 
 
 class FixedLengthRecordDataset(Dataset):
-    """Pieces of one size of files.
+    """Records of one size from files.
 
     Args:
       filenames: a name, several, or a dataset of names.
-      record_bytes: the size.
-      header_bytes: how much to leave out at the beginning of a file.
-      footer_bytes: how much at its end.
+      record_bytes: the size of a record.
+      header_bytes: how many bytes to skip at the beginning of a file.
+      footer_bytes: how many bytes to skip at its end.
       buffer_size: in bytes.
       compression_type: "", "ZLIB" or "GZIP".
       num_parallel_reads: how many files take turns.
@@ -173,7 +173,7 @@ class FixedLengthRecordDataset(Dataset):
 
 
 def list_files(file_pattern: TensorLike, shuffle: bool | None, seed: TensorLike) -> Dataset:
-    """The names of files that match; in a random order unless ``shuffle`` is False."""
+    """Return the names of files that match; in a random order unless ``shuffle`` is False."""
     from tfnb.ops.math.comparison_ops import greater
     from tfnb.ops.math.cwise_binary_ops import maximum
     from tfnb.ops.math.math_ops import add

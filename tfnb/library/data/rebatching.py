@@ -41,7 +41,7 @@ EXPORTS = {
 
 
 def rebatch(dataset: Dataset, batch_size: TensorLike, drop_remainder: TensorLike) -> Dataset:
-    """:meth:`Dataset.rebatch`."""
+    """Implement :meth:`Dataset.rebatch`."""
     if any(one.shape.rank == 0 for one in flat_specs(dataset.element_spec)):
         raise ValueError(
             "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with "
@@ -58,7 +58,7 @@ def rebatch(dataset: Dataset, batch_size: TensorLike, drop_remainder: TensorLike
 
 
 def sparse_batch(dataset: Dataset, batch_size: TensorLike, row_shape: TensorLike) -> Dataset:
-    """:meth:`Dataset.sparse_batch`.
+    """Implement :meth:`Dataset.sparse_batch`.
 
     Raises:
       TypeError: the elements are not tensors.
@@ -86,7 +86,7 @@ def ragged_batch(
     drop_remainder: TensorLike,
     row_splits_dtype: DTypeLike,
 ) -> Dataset:
-    """:meth:`Dataset.ragged_batch`."""
+    """Implement :meth:`Dataset.ragged_batch`."""
 
     def ragged(one: TensorLike) -> Any:
         """Return the spec of a tensor that becomes a row of a ragged tensor."""
@@ -128,12 +128,12 @@ def dense_to_ragged_batch(
     drop_remainder: TensorLike = False,
     row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> type_of_transformation:
-    """:meth:`Dataset.ragged_batch` for ``apply``."""
+    """Return :meth:`Dataset.ragged_batch` for ``apply``."""
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
 
 
 def dense_to_sparse_batch(batch_size: TensorLike, row_shape: TensorLike) -> type_of_transformation:
-    """:meth:`Dataset.sparse_batch` for ``apply``."""
+    """Return :meth:`Dataset.sparse_batch` for ``apply``."""
     return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 

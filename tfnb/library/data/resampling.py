@@ -1,4 +1,4 @@
-"""Elements left out at random, so that classes are as often as wanted."""
+"""Rejection of elements at random, so that classes have the requested frequencies."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ def rejection_resample(
     initial_dist: TensorLike | None = None,
     seed: TensorLike | None = None,
 ) -> Dataset:
-    """:meth:`Dataset.rejection_resample`.
+    """Implement :meth:`Dataset.rejection_resample`.
 
-    Without ``initial_dist`` the classes are counted as elements come, each class having been seen
-    once to begin with.
+    Without ``initial_dist`` the classes are counted as elements come; each count starts at one.
     """
     target = convert_to_tensor(target_dist, name="target_dist")
     classes = dataset.map(class_func)
@@ -62,5 +61,5 @@ def rejection_resample_transformation(
     initial_dist: TensorLike | None = None,
     seed: TensorLike | None = None,
 ) -> Callable[[Dataset], Dataset]:
-    """:meth:`Dataset.rejection_resample` for ``apply``."""
+    """Return :meth:`Dataset.rejection_resample` for ``apply``."""
     return lambda dataset: rejection_resample(dataset, class_func, target_dist, initial_dist, seed)

@@ -1,6 +1,6 @@
 """Datasets in files: ``Dataset.save``, ``load`` and ``snapshot``.
 
-The methods say what they give, and what they refuse.
+The methods document results and errors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LoadDataset.__name__, SnapshotDataset.__name__ = "_LoadDataset", "_SnapshotDatas
 
 
 def _in_turn(datasets: Dataset) -> Dataset:
-    """An element of each dataset in turn."""
+    """Return an element of each dataset in turn."""
     cycle = multiprocessing.cpu_count()
     return datasets.interleave(lambda one: one, cycle_length=cycle, num_parallel_calls=AUTOTUNE)
 
@@ -56,7 +56,7 @@ def _in_turn(datasets: Dataset) -> Dataset:
 def saved(
     source: Dataset, path: str, compression: str | None, shard_func: Callable[..., Nested] | None
 ) -> Operation:
-    """``Dataset.save``."""
+    """Implement ``Dataset.save``."""
     function = StructuredFunction(
         (lambda *_: None) if shard_func is None else shard_func, "save()", source.element_spec
     )
@@ -84,7 +84,7 @@ def loaded(
     reader_func: Callable[[Dataset], Dataset] | None,
     wait: bool,
 ) -> Dataset:
-    """``Dataset.load``."""
+    """Implement ``Dataset.load``."""
     folder = os.fsdecode(path)
     spec_file = os.path.join(folder, _SPEC_FILE)
     while wait and not file_system.exists(spec_file):
@@ -105,7 +105,7 @@ def loaded(
 
 
 def _spec_in(path: str) -> Any:
-    """What the elements of a saved dataset are."""
+    """Return the spec of the elements of a saved dataset."""
     try:
         data = file_system.read_file(path)
     except errors.NotFoundError:
@@ -125,7 +125,7 @@ def snapshotted(
     reader_func: Callable[[Dataset], Dataset] | None,
     shard_func: Callable[..., Nested] | None,
 ) -> Dataset:
-    """``Dataset.snapshot``."""
+    """Implement ``Dataset.snapshot``."""
     if shard_func is None:
         shards = multiprocessing.cpu_count()
         numbered = source.enumerate()
@@ -172,13 +172,13 @@ def snapshot(
     reader_func: Callable[[Dataset], Dataset] | None = None,
     shard_func: Callable[..., Nested] | None = None,
 ) -> Callable[[Dataset], Dataset]:
-    """``Dataset.snapshot`` as a function for ``Dataset.apply``.
+    """Return ``Dataset.snapshot`` as a function for ``Dataset.apply``.
 
     Args:
       path: of a folder.
       compression: "AUTO", "SNAPPY", "GZIP", "ZLIB" or None.
-      reader_func: makes a dataset of the dataset of the files.
-      shard_func: gives the number of the file of an element.
+      reader_func: makes a dataset from the dataset of the files.
+      shard_func: returns the number of the file of an element.
     """
 
     def apply(dataset: Dataset) -> Dataset:

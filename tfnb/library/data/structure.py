@@ -1,7 +1,7 @@
 """Element specs of a dataset: nested structures of tensor, sparse and dataset specs.
 
-Tuples, named tuples and dicts are structures; a list is one tensor.  A dataset op knows only flat
-lists of types and shapes: a sparse tensor is a variant there, and so is a dataset.
+Tuples, named tuples and dicts are structures; a list is one tensor. A dataset op has only flat
+lists of types and shapes: a sparse tensor is a variant there, and a dataset is one, too.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ class SparseTensorSpec(TypeSpec):
         object.__setattr__(self, "dtype", dtypes.as_dtype(self.dtype))
 
     def is_compatible_with(self, spec_or_value: TensorLike) -> bool:
-        """Whether a sparse tensor or spec is of this dtype and may be of this shape."""
+        """Return whether a sparse tensor or spec is of this dtype and may be of this shape."""
         return isinstance(spec_or_value, (SparseTensor, SparseTensorSpec)) and bool(
             self.dtype is spec_or_value.dtype and self.shape.is_compatible_with(spec_or_value.shape)
         )
 
     @classmethod
     def from_value(cls, value: TensorLike) -> SparseTensorSpec:
-        """The spec of a sparse tensor.
+        """Return the spec of a sparse tensor.
 
         Raises:
-          TypeError: it is none.
+          TypeError: ``value`` is not sparse.
         """
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
@@ -75,7 +75,7 @@ class SparseTensorSpec(TypeSpec):
         )
 
     def flatten(self) -> list[Nested]:
-        """The specs of its indices, its values and its shape."""
+        """Return the specs of its indices, its values and its shape."""
         rank = self.shape.rank
         return [
             TensorSpec([None, rank], dtypes.int64),
@@ -84,16 +84,16 @@ class SparseTensorSpec(TypeSpec):
         ]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """Its indices, its values and its shape."""
+        """Return the indices, the values and the shape."""
         return [value.indices, value.values, value.dense_shape]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> SparseTensor:
-        """The sparse tensor of indices, values and a shape."""
+        """Return the sparse tensor of indices, values and a shape."""
         return SparseTensor(next(tensors), next(tensors), next(tensors))
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return SparseTensor
 
     @property
@@ -107,21 +107,21 @@ class SparseTensorSpec(TypeSpec):
         return TensorShape(None)
 
     def to_component(self, value: TensorLike) -> Tensor:
-        """The sparse tensor as a vector of three variants."""
+        """Return the sparse tensor as a vector of three variants."""
         from tfnb.library.sparse.sparse_functions import serialize_sparse
 
         tensor: Tensor = serialize_sparse(value, out_type=dtypes.variant)
         return tensor
 
     def to_rows(self, value: TensorLike) -> Tensor:
-        """The rows of the sparse tensor, three variants each."""
+        """Return the rows of the sparse tensor, three variants each."""
         from tfnb.library.sparse.sparse_functions import serialize_many_sparse
 
         tensor: Tensor = serialize_many_sparse(value, out_type=dtypes.variant)
         return tensor
 
     def from_component(self, tensor: Tensor) -> SparseTensor:
-        """Returns the sparse tensor of serialized variants."""
+        """Return the sparse tensor of serialized variants."""
         from tfnb.ops.array.concat_ops import stack, unstack
         from tfnb.ops.sparse.sparse_form_ops import deserialize_sparse_op
 
@@ -141,15 +141,15 @@ class SparseTensorSpec(TypeSpec):
         return SparseTensor(indices, values, dense_shape)
 
     def batched(self, size: int | None) -> SparseTensorSpec:
-        """The spec of several together."""
+        """Return the spec of a batch."""
         return SparseTensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
 
     def unbatched(self) -> SparseTensorSpec:
-        """The spec of one of them."""
+        """Return the spec of one row of a batch."""
         return SparseTensorSpec(self.shape[1:], self.dtype)
 
     def most_general(self, other: TensorLike) -> SparseTensorSpec:
-        """The spec of both.
+        """Return the most specific spec that covers both.
 
         Raises:
           TypeError: dtypes or kinds differ.
@@ -164,7 +164,7 @@ class SparseTensorSpec(TypeSpec):
 
 @dataclass(frozen=True)
 class DatasetSpec(TypeSpec):
-    """What the elements of a dataset are, where a dataset itself is an element."""
+    """The spec of a dataset that is itself an element."""
 
     proto_class: ClassVar[str] = "DATA_DATASET_SPEC"
 
@@ -173,23 +173,23 @@ class DatasetSpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return above.dataset_class()
 
     def proto_state(self) -> tuple[Any, ...]:
-        """What the message of the spec holds."""
+        """Return the members of the spec's message."""
         return self.element_spec, as_shape(self.dataset_shape)
 
     def flatten(self) -> list[Nested]:
-        """The spec of its variant."""
+        """Return the spec of its variant."""
         return [TensorSpec(self.dataset_shape, dtypes.variant)]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """Its variant."""
+        """Return the variant."""
         return [value._variant_tensor]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Nested:
-        """The dataset of a variant."""
+        """Return the dataset of a variant."""
         return self.from_component(next(tensors))
 
     @property
@@ -203,7 +203,7 @@ class DatasetSpec(TypeSpec):
         return as_shape(self.dataset_shape)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a dataset or spec has such elements."""
+        """Return whether a dataset or spec has elements of this spec."""
         try:
             pairs = zip(
                 flat_specs(self.element_spec), flat_specs(spec_or_value.element_spec), strict=True
@@ -213,33 +213,33 @@ class DatasetSpec(TypeSpec):
             return False
 
     def to_component(self, value: TensorLike) -> Tensor:
-        """The dataset's variant."""
+        """Return the dataset's variant."""
         tensor: Tensor = value._variant_tensor
         return tensor
 
     def to_rows(self, value: TensorLike) -> Tensor:
-        """The dataset's variant."""
+        """Return the dataset's variant."""
         return self.to_component(value)
 
     def from_component(self, tensor: Tensor) -> Any:
-        """The dataset behind a variant."""
+        """Return the dataset behind a variant."""
         if self.flat_shape.rank != 0:
             return tensor
         return above.variant_dataset(tensor, self.element_spec)
 
     def batched(self, size: int | None) -> DatasetSpec:
-        """The spec of several together."""
+        """Return the spec of a batch."""
         return DatasetSpec(self.element_spec, TensorShape([size]).concatenate(self.flat_shape))
 
     def unbatched(self) -> DatasetSpec:
-        """The spec of one of them."""
+        """Return the spec of one row of a batch."""
         return DatasetSpec(self.element_spec, self.flat_shape[1:])
 
     def most_general(self, other: TensorLike) -> DatasetSpec:
-        """The spec of both.
+        """Return the most specific spec that covers both.
 
         Raises:
-          TypeError: the other is of something else.
+          TypeError: the other spec is of another kind.
         """
         if not isinstance(other, DatasetSpec):
             raise TypeError(f"{self} and {other} have no common spec.")
@@ -256,7 +256,7 @@ _SPECS = (TensorSpec, SparseTensorSpec, RaggedTensorSpec, DatasetSpec)
 
 
 def map_values(function: Callable[..., Nested], value: TensorLike) -> Nested:
-    """A structure of what a function gives for each value; a list is one value."""
+    """Return a structure with a function applied to each value; a list is one value."""
     if isinstance(value, Mapping):
         made = {key: map_values(function, value[key]) for key in sorted(value)}
         kind: Any = type(value)
@@ -269,27 +269,27 @@ def map_values(function: Callable[..., Nested], value: TensorLike) -> Nested:
 
 
 def flat_specs(spec: Nested) -> list[Any]:
-    """The specs of a structure in order."""
+    """Return the specs of a structure in order."""
     return nest.flatten(spec)
 
 
 def map_specs(function: Callable[..., Nested], *specs: Any) -> Any:
-    """A structure of what a function gives for the specs of one or more structures."""
+    """Return a structure with a function applied to the specs of one or more structures."""
     return nest.map_structure(function, *specs)
 
 
 def types_of(spec: Nested) -> list[DType]:
-    """The types that a dataset op has for such elements."""
+    """Return the types that a dataset op has for elements of a spec."""
     return [one.flat_type for one in flat_specs(spec)]
 
 
 def shapes_of(spec: Nested) -> list[TensorShape]:
-    """The shapes that a dataset op has for such elements."""
+    """Return the shapes that a dataset op has for elements of a spec."""
     return [one.flat_shape for one in flat_specs(spec)]
 
 
 def spec_of(value: TensorLike) -> Nested:
-    """The spec of a value of a graph: a structure of tensors, sparse tensors and datasets."""
+    """Return the spec of a structure of tensors, sparse tensors and datasets."""
     return map_values(_spec_of_one, value)
 
 
@@ -307,7 +307,7 @@ def _spec_of_one(value: TensorLike) -> Any:
 
 
 def normalized(element: Nested) -> Any:
-    """An element whose values are tensors, sparse tensors and datasets."""
+    """Return an element whose values are tensors, sparse tensors and datasets."""
     number = -1
 
     def convert(value: TensorLike) -> Any:
@@ -326,12 +326,12 @@ def normalized(element: Nested) -> Any:
 
 
 def to_components(spec: Nested, value: TensorLike) -> list[Tensor]:
-    """The tensors that stand for an element."""
+    """Return the tensors that stand for an element."""
     return [one.to_component(part) for one, part in zip(flat_specs(spec), flat_values(spec, value))]
 
 
 def flat_values(spec: Nested, value: TensorLike) -> list[Nested]:
-    """The values of an element in the order of its specs."""
+    """Return the values of an element in the order of its specs."""
     found: list[Any] = []
     map_values(found.append, value)
     if len(found) != len(flat_specs(spec)):
@@ -340,39 +340,39 @@ def flat_values(spec: Nested, value: TensorLike) -> list[Nested]:
 
 
 def from_components(spec: Nested, tensors: Sequence[Tensor]) -> Nested:
-    """The element that tensors stand for."""
+    """Return the element that tensors stand for."""
     values = [one.from_component(tensor) for one, tensor in zip(flat_specs(spec), tensors)]
     return nest.pack_sequence_as(spec, values)
 
 
-# -------------------------------------------------------- types, shapes and classes, as they were
+# ------------------------------------------------------- types, shapes and classes instead of specs
 
 
 def legacy_types(spec: Nested) -> Nested:
-    """A structure of dtypes."""
+    """Return a structure of dtypes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.dtype, spec)
 
 
 def legacy_shapes(spec: Nested) -> Nested:
-    """A structure of shapes."""
+    """Return a structure of shapes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.shape, spec)
 
 
 def legacy_classes(spec: Nested) -> Nested:
-    """A structure of classes."""
+    """Return a structure of classes."""
     return map_specs(lambda one: one if isinstance(one, DatasetSpec) else one.value_type, spec)
 
 
 def spec_from_legacy(types: Nested, shapes: Nested | None = None, classes: Any = None) -> Nested:
-    """The spec of types, shapes and classes.
+    """Return the spec of types, shapes and classes.
 
     Args:
       types: a structure of dtypes.
-      shapes: a structure of shapes that looks like it; nothing is known without it.
-      classes: a structure of classes that looks like it; all are tensors without it.
+      shapes: a structure of shapes of the same form; unknown by default.
+      classes: a structure of classes of the same form; tensors by default.
 
     Raises:
-      TypeError: a class is no component of a dataset.
+      TypeError: a class cannot be a component of a dataset.
       ValueError: the structures differ.
     """
     if isinstance(types, list):
@@ -400,7 +400,7 @@ def spec_from_legacy(types: Nested, shapes: Nested | None = None, classes: Any =
 
 
 def _leaves(like: TensorLike, structure: Nested) -> list[Nested]:
-    """The members of a structure where another one has its values."""
+    """Return the members of a structure at the positions of another structure's values."""
     if isinstance(like, Mapping):
         if not isinstance(structure, Mapping) or set(structure) != set(like):
             raise ValueError(f"The structures {like!r} and {structure!r} differ.")
@@ -413,10 +413,10 @@ def _leaves(like: TensorLike, structure: Nested) -> list[Nested]:
 
 
 def get_structure(dataset_or_iterator: Any) -> Nested:
-    """What the elements of a dataset or an iterator look like.
+    """Return the spec of the elements of a dataset or an iterator.
 
     Raises:
-      TypeError: it is neither.
+      TypeError: the argument is neither.
     """
     try:
         return dataset_or_iterator.element_spec

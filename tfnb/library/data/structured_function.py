@@ -1,4 +1,4 @@
-"""The functions that users give to map and its kin, as functions of the graph."""
+"""The user's functions of ``map`` and related methods, as functions of the graph."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class StructuredFunction:
     """A Python function of elements that has become a function of the graph.
 
     Args:
-      function: takes the members of a tuple one by one, any other element as it is.
-      transformation: which dataset calls it, for its name.
-      *specs: of the elements that it takes.
+      function: takes the members of a tuple as arguments, any other element as one argument.
+      transformation: the dataset method that calls it, for its name.
+      *specs: of its arguments.
 
     Attributes:
-      output_spec: what it gives.
-      captured_inputs: the tensors of the graph outside that it uses.
+      output_spec: the spec of its result.
+      captured_inputs: the tensors of the outer graph that it uses.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class StructuredFunction:
             if make_result is not None:
                 found = make_result(found)
             if isinstance(found, list):
-                # What an op gives as a list is several tensors, not one.
+                # A list of an op's outputs is several tensors, not one.
                 found = tuple(found)
             result = normalized(() if found is None else found)
             nonlocal spec_found
@@ -117,9 +117,9 @@ class StructuredFunction:
 
 
 def _order_effects(graph: Graph) -> None:
-    """Makes operations on one resource run in the order in which they were made.
+    """Make operations on one resource run in the order in which they were made.
 
-    Those inside conds and loops are ordered by what these wait for.
+    Operations inside conds and loops are ordered through the operations that these wait for.
     """
     last: dict[Tensor, Operation] = {}
     for op in graph.get_operations():

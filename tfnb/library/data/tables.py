@@ -48,10 +48,10 @@ _CSV_DTYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtype
 
 
 def _default_of(value: TensorLike) -> Tensor:
-    """A column's default: a vector of one value, or of none where only a dtype is given.
+    """Return a column's default: a vector with one value, or an empty one for a dtype.
 
     Raises:
-      TypeError: the dtype is none that a CSV file can have.
+      TypeError: a CSV file cannot have the dtype.
     """
     if isinstance(value, Tensor | np.ndarray | list | int | float | str | bytes):
         tensor: Tensor = convert_to_tensor(value)
@@ -72,15 +72,15 @@ class CsvDataset(Dataset):
 
     Args:
       filenames: a name or several.
-      record_defaults: for each column its dtype, where it must be there, or its default.
+      record_defaults: for each column its default, or its dtype if it is required.
       compression_type: "", "ZLIB" or "GZIP".
       buffer_size: in bytes.
-      header: whether the first line of a file is left out.
+      header: whether the first line of a file is skipped.
       field_delim: between columns.
-      use_quote_delim: whether quotes may stand around a field.
-      na_value: what else than an empty field means the default.
-      select_cols: the numbers of the columns wanted; all by default.
-      exclude_cols: the numbers of those not wanted.
+      use_quote_delim: whether fields may be quoted.
+      na_value: a text that means the default, like an empty field.
+      select_cols: the numbers of the columns to read; all by default.
+      exclude_cols: the numbers of the columns to leave out.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class CsvDataset(Dataset):
 
 
 class SqlDataset(Dataset):
-    """The rows that a query gives; the driver is "sqlite", the source the path of a database."""
+    """The rows of a query's result; the driver is "sqlite", the source the path of a database."""
 
     def __init__(
         self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Nested]
@@ -143,7 +143,7 @@ class SqlDataset(Dataset):
 
 
 def _file_names(pattern: Any, shuffle: bool) -> list[str]:
-    """The files that one or several patterns mean, sorted.
+    """Return the files that match one or several patterns, sorted.
 
     Raises:
       ValueError: there are none.
@@ -160,7 +160,7 @@ def _file_names(pattern: Any, shuffle: bool) -> list[str]:
 
 
 def _read_csv(names: Sequence[str], delimiter: str, quotes: bool, encoding: str) -> Any:
-    """For each file an iterator over its rows."""
+    """Return, for each file, an iterator over its rows."""
     for name in names:
         text = file_system.read_file(name).decode(encoding)
         yield csv.reader(
@@ -187,7 +187,7 @@ def _names_in_headers(files: Any) -> list[str]:
 
 
 def _inferred(texts: Sequence[str], na_value: str) -> Any:
-    """The narrowest dtype that all of these texts fit into."""
+    """Return the narrowest dtype that can represent all of these texts."""
     level = 0
     kinds = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)
     for text in texts:
@@ -239,33 +239,34 @@ def make_csv_dataset(
     ignore_errors: bool = False,
     encoding: str = "utf-8",
 ) -> Dataset:
-    """Batches of rows of CSV files: a dict of columns, with the labels beside it if asked for.
+    """Return batches of rows of CSV files: a dict of columns, and the labels if requested.
 
     Args:
       file_pattern: files or patterns.
-      batch_size: how many rows at a time.
+      batch_size: the number of rows in a batch.
       column_names: names of all columns; those in the files' headers by default.
-      column_defaults: dtypes or defaults of the columns wanted; found out from the rows by default.
+      column_defaults: dtypes or defaults of the columns; inferred from the rows by default.
       label_name: the column that becomes the label.
-      select_columns: names or numbers of the columns wanted.
+      select_columns: names or numbers of the columns to read.
       field_delim: between columns.
-      use_quote_delim: whether quotes may stand around a field.
-      na_value: what else than an empty field is missing.
+      use_quote_delim: whether fields may be quoted.
+      na_value: a text that marks a missing value, like an empty field.
       header: whether files begin with a line of names.
-      num_epochs: how often; without end by default.
+      num_epochs: how often to repeat; without end by default.
       shuffle: whether files and rows come in a random order.
-      shuffle_buffer_size: how many rows at a time are shuffled.
-      shuffle_seed: for that.
+      shuffle_buffer_size: the size of the buffer in which rows are shuffled.
+      shuffle_seed: of the shuffling.
       prefetch_buffer_size: accepted.
       num_parallel_reads: how many files take turns.
       sloppy: accepted.
-      num_rows_for_inference: of how many rows of each file dtypes are found out; None: of all.
+      num_rows_for_inference: the number of rows of each file from which dtypes are inferred; all
+        if None.
       compression_type: "", "ZLIB" or "GZIP"; names and defaults must be given then.
       ignore_errors: whether rows that cannot be read are left out.
       encoding: of the files.
 
     Raises:
-      ValueError: there are no such files or columns, or a name is missing or there twice.
+      ValueError: there are no matching files or columns, or a name is missing or repeated.
     """
     names = _file_names(file_pattern, False)
     if compression_type and (column_names is None or column_defaults is None):
@@ -342,7 +343,7 @@ def _dtypes_of_columns(
                 )
             for column, place in zip(texts, chosen, strict=True):
                 column.append(row[place])
-    # An empty field of a column of numbers is 0, one of a column of texts "".
+    # An empty field is 0 in a column of numbers and "" in a column of strings.
     return [
         [""] if kind is dtypes.string else convert_to_tensor([0], kind)
         for kind in (_inferred(column, na_value) for column in texts)
@@ -352,11 +353,11 @@ def _dtypes_of_columns(
 def parse_example_dataset(
     features: Mapping[str, Any], num_parallel_calls: TensorLike = 1, deterministic: Any = None
 ) -> Callable[[Dataset], Dataset]:
-    """Batches of serialized Example messages as dicts of their features, for ``apply``.
+    """Return batches of serialized Example messages as dicts of their features, for ``apply``.
 
     Raises:
       ValueError: there are no features.
-      TypeError: the elements are no vectors of strings.
+      TypeError: the elements are not vectors of strings.
     """
     if features is None:
         raise ValueError("Argument `features` is required, but not specified.")
@@ -420,28 +421,28 @@ def make_batched_features_dataset(
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Dataset:
-    """Batches of Example messages in files, as dicts of their features.
+    """Return batches of Example messages in files, as dicts of their features.
 
     Args:
       file_pattern: files or patterns.
-      batch_size: how many messages at a time.
-      features: for each key what the feature is.
-      reader: makes a dataset of messages of a file's name; TFRecordDataset by default.
+      batch_size: the number of messages in a batch.
+      features: key -> configuration of the feature.
+      reader: makes a dataset of messages from a file's name; TFRecordDataset by default.
       label_key: the feature that becomes the label, beside the dict.
       reader_args: further arguments of the reader.
-      num_epochs: how often; without end by default.
+      num_epochs: how often to repeat; without end by default.
       shuffle: whether files and messages come in a random order.
-      shuffle_buffer_size: how many messages at a time are shuffled.
-      shuffle_seed: for that.
+      shuffle_buffer_size: the size of the buffer in which messages are shuffled.
+      shuffle_seed: of the shuffling.
       prefetch_buffer_size: accepted.
       reader_num_threads: how many files take turns.
       parser_num_threads: accepted.
       sloppy_ordering: accepted.
-      drop_final_batch: whether fewer messages at the end are left out.
+      drop_final_batch: whether a smaller last batch is dropped.
 
     Raises:
-      ValueError: there are no such files, or no such label.
-      TypeError: the reader gives no dataset of strings.
+      ValueError: there are no matching files, or the label is missing.
+      TypeError: the reader returns no dataset of strings.
     """
     if label_key is not None and label_key not in features:
         raise ValueError(f"The `label_key` provided ({label_key!r}) must be one of the features.")
@@ -457,7 +458,7 @@ def make_batched_features_dataset(
         )
     )
     if isinstance(dataset.element_spec, tuple) and len(dataset.element_spec) == 2:
-        dataset = dataset.map(lambda _, value: value)  # some readers give keys, too
+        dataset = dataset.map(lambda _, value: value)  # some readers return keys, too
     dataset = _shuffled_and_repeated(
         dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed
     )
@@ -473,11 +474,11 @@ def make_batched_features_dataset(
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
-# ------------------------------------------------------------------------------ where datasets end
+# ------------------------------------------------------------------------- destinations of datasets
 
 
 class TFRecordWriter:
-    """Writes a dataset of strings to a file of records."""
+    """A writer of a dataset of strings to a file of records."""
 
     def __init__(self, filename: TensorLike, compression_type: TensorLike | None = None) -> None:
         self._filename = convert_to_tensor(filename, dtypes.string, name="filename")
@@ -486,10 +487,10 @@ class TFRecordWriter:
         )
 
     def write(self, dataset: Dataset) -> TensorResult:
-        """An operation that writes the elements.
+        """Return an operation that writes the elements.
 
         Raises:
-          TypeError: that is no dataset, or its elements are no scalar strings.
+          TypeError: the argument is no dataset, or its elements are not scalar strings.
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(f"Invalid `dataset.` Expected a `tf.data.Dataset` but got {dataset!r}.")
@@ -504,7 +505,7 @@ class TFRecordWriter:
 
 
 class DatasetInitializer(TableInitializer):
-    """Fills a table from a dataset of pairs of keys and values."""
+    """An initializer that fills a table from a dataset of pairs of keys and values."""
 
     def __init__(self, dataset: Dataset) -> None:
         spec = dataset.element_spec
@@ -514,7 +515,7 @@ class DatasetInitializer(TableInitializer):
         super().__init__(spec[0].dtype, spec[1].dtype)
 
     def initialize(self, table: Any) -> TensorResult:
-        """The operation that fills a table."""
+        """Return the operation that fills a table."""
         op = dataset_table_ops.initialize_table_from_dataset(
             table.resource_handle, self.dataset._variant_tensor
         )
@@ -531,15 +532,15 @@ def table_from_dataset(
     key_dtype: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Any:
-    """A table of a dataset's pairs of keys and values.
+    """Return a table of a dataset's pairs of keys and values.
 
     Args:
       dataset: of the pairs.
-      num_oov_buckets: how many numbers unknown keys share, behind the others.
-      vocab_size: how many pairs are taken; all by default.
+      num_oov_buckets: how many ids unknown keys share, after those of the known keys.
+      vocab_size: the number of pairs to take; all by default.
       default_value: of unknown keys.
       hasher_spec: accepted; unknown keys are spread by the fast hash.
-      key_dtype: of the keys that are asked for.
+      key_dtype: of the keys that are looked up.
       name: of the table.
 
     Raises:
@@ -576,7 +577,7 @@ def index_table_from_dataset(
     key_dtype: DTypeLike = dtypes.string,
     name: str | None = None,
 ) -> Nested:
-    """A table of a dataset's keys, each with its number; see :func:`table_from_dataset`."""
+    """Return a table of a dataset's keys, each with its number; see :func:`table_from_dataset`."""
     if dataset is None:
         raise ValueError("`dataset` must be specified.")
     pairs = dataset.enumerate().map(lambda number, key: (key, number))

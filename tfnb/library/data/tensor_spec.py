@@ -1,4 +1,4 @@
-"""What the tensors in the elements of a dataset look like."""
+"""The spec of tensors in the elements of a dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPORTS = {"tf": ["TensorSpec"]}
 
 
 def common_shape(one: TensorShape, other: TensorShape) -> TensorShape:
-    """What two static shapes have in common."""
+    """Return the most specific static shape that is compatible with both."""
     if one.rank is None or one.rank != other.rank:
         return TensorShape(None)
     pairs = zip(one.as_list(), other.as_list())
@@ -34,7 +34,7 @@ class TensorSpec(TypeSpec):
     """The dtype and static shape of a tensor.
 
     Args:
-      shape: what is known of the shape.
+      shape: the static shape, as far as it is known.
       dtype: the dtype.
       name: of the tensor.
     """
@@ -51,16 +51,16 @@ class TensorSpec(TypeSpec):
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """The spec of a tensor."""
+        """Return the spec of a tensor."""
         return cls(tensor.shape, tensor.dtype.base_dtype, name or tensor.op.name)
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """The spec of a tensor with the shape and dtype of another spec."""
+        """Return the spec of a tensor with the shape and dtype of another spec."""
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     def most_specific_compatible_type(self, other: Any) -> TensorSpec:
-        """The most special spec that covers both, without a name.
+        """Return the most specific spec that covers both, without a name.
 
         Raises:
           ValueError: there is none.
@@ -70,7 +70,7 @@ class TensorSpec(TypeSpec):
         return TensorSpec(self.shape.most_specific_common_supertype([other.shape]), self.dtype)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Whether a tensor or spec is of this dtype and may be of this shape."""
+        """Return whether a tensor or spec is of this dtype and may be of this shape."""
         if isinstance(spec_or_tensor, TypeSpec) and not isinstance(spec_or_tensor, TensorSpec):
             return False
         return bool(
@@ -79,11 +79,11 @@ class TensorSpec(TypeSpec):
         )
 
     def placeholder_value(self, placeholder_context: Any) -> Tensor:
-        """A placeholder of this dtype and shape."""
+        """Return a placeholder of this dtype and shape."""
         return placeholder(self.dtype, self.shape, self.name)
 
     def cast(self, value: Any, casting_context: Any) -> Any:
-        """A value as a tensor of this type.
+        """Return a value as a tensor of this type.
 
         Raises:
           TypeError: it has another dtype or shape.
@@ -98,7 +98,7 @@ class TensorSpec(TypeSpec):
         return tensor
 
     def experimental_as_proto(self) -> Any:
-        """The spec as a TensorSpecProto."""
+        """Return the spec as a TensorSpecProto."""
         return struct_pb2.TensorSpecProto(
             name=self.name or "",
             shape=self.shape.as_proto(),
@@ -107,17 +107,17 @@ class TensorSpec(TypeSpec):
 
     @classmethod
     def experimental_from_proto(cls, proto: Any) -> TensorSpec:
-        """The spec in a TensorSpecProto."""
+        """Return the spec in a TensorSpecProto."""
         return cls(shape_from_proto(proto.shape), proto.dtype, proto.name or None)
 
     @classmethod
     def experimental_type_proto(cls) -> Any:
-        """The class of the message."""
+        """Return the class of the message."""
         return struct_pb2.TensorSpecProto
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return Tensor
 
     @property
@@ -133,35 +133,35 @@ class TensorSpec(TypeSpec):
         return found
 
     def to_component(self, value: Any) -> Tensor:
-        """The tensor that stands for a value in an element."""
+        """Return the tensor that stands for a value in an element."""
         tensor: Tensor = convert_to_tensor(value, self.dtype)
         return tensor
 
     def to_rows(self, value: Any) -> Tensor:
-        """The tensor whose slices stand for those of a value."""
+        """Return the tensor whose slices stand for those of a value."""
         return self.to_component(value)
 
     def from_component(self, tensor: Tensor) -> Any:
-        """The value that a tensor of an element stands for."""
+        """Return the value that a tensor of an element stands for."""
         tensor.set_shape(self.shape)
         return tensor
 
     def batched(self, size: int | None) -> TensorSpec:
-        """The spec of several together."""
+        """Return the spec of a batch."""
         return TensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
 
     def unbatched(self) -> TensorSpec:
-        """The spec of one of them.
+        """Return the spec of one row of a batch.
 
         Raises:
-          ValueError: it is of a scalar.
+          ValueError: the spec is that of a scalar.
         """
         if self.shape.rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return TensorSpec(self.shape[1:], self.dtype)
 
     def most_general(self, other: Any) -> TensorSpec:
-        """The spec of both.
+        """Return the most specific spec that covers both.
 
         Raises:
           TypeError: dtypes differ.

@@ -1,4 +1,4 @@
-"""Specs of values that are no elements of datasets, and the spec of any value."""
+"""Specs of values that cannot be elements of datasets, and the spec of any value."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ EXPORTS = {
 
 @dataclass(frozen=True)
 class IndexedSlicesSpec(TypeSpec):
-    """The dtypes and static shapes of slices.
+    """The dtypes and static shapes of IndexedSlices.
 
     Attributes:
-      shape: of the whole.
+      shape: of the whole tensor.
       dtype: of the values.
       indices_dtype: of the indices.
-      dense_shape_dtype: of the tensor with the shape of the whole; None without one.
+      dense_shape_dtype: of the tensor with the shape of the whole; None if there is none.
       indices_shape: of the indices.
     """
 
@@ -65,7 +65,7 @@ class IndexedSlicesSpec(TypeSpec):
         object.__setattr__(self, "indices_shape", as_shape(self.indices_shape).with_rank(1))
 
     def flatten(self) -> list[Any]:
-        """The specs of its values, its indices and, where it has one, its shape."""
+        """Return the specs of its values, its indices and, if there is one, its shape."""
         rest = None if self.shape.rank is None else self.shape[1:]
         parts = [
             TensorSpec(self.indices_shape.concatenate(rest), self.dtype),
@@ -76,17 +76,17 @@ class IndexedSlicesSpec(TypeSpec):
         return parts
 
     def to_tensors(self, value: TensorLike) -> list[Any]:
-        """Its values, its indices and, where it has one, its shape."""
+        """Return the values, the indices and, if there is one, the shape."""
         parts = [value.values, value.indices]
         return parts if value.dense_shape is None else [*parts, value.dense_shape]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> IndexedSlices:
-        """The slices of values, indices and perhaps a shape."""
+        """Return the slices of values, indices and perhaps a shape."""
         return IndexedSlices(*(next(tensors) for _ in self.flatten()))
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return IndexedSlices
 
     def __repr__(self) -> str:
@@ -95,32 +95,32 @@ class IndexedSlicesSpec(TypeSpec):
 
 @dataclass(frozen=True)
 class OptionalSpec(TypeSpec):
-    """What the element of an optional is, if there is one."""
+    """The spec of an optional's element."""
 
     proto_class: ClassVar[str] = "OPTIONAL_SPEC"
 
     element_spec: Nested
 
     def flatten(self) -> list[Nested]:
-        """The spec of its variant."""
+        """Return the spec of its variant."""
         return [TensorSpec([], dtypes.variant)]
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """Its variant."""
+        """Return the variant."""
         return [value._variant_tensor]
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> Optional:
-        """The optional of a variant."""
+        """Return the optional of a variant."""
         return Optional(next(tensors), self.element_spec)
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return Optional
 
     @classmethod
     def from_value(cls, value: Optional) -> OptionalSpec:
-        """The spec of an optional."""
+        """Return the spec of an optional."""
         return cls(value.element_spec)
 
     def __repr__(self) -> str:
@@ -129,7 +129,7 @@ class OptionalSpec(TypeSpec):
 
 @dataclass(frozen=True)
 class TensorArraySpec(TypeSpec):
-    """The dtype of the elements of a TensorArray, and what is known of their shape."""
+    """The dtype of the elements of a TensorArray, and their shape as far as it is known."""
 
     proto_class: ClassVar[str] = "TENSOR_ARRAY_SPEC"
 
@@ -144,20 +144,20 @@ class TensorArraySpec(TypeSpec):
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return TensorArray
 
     def flatten(self) -> list[Nested]:
-        """The spec of its list of elements, a variant."""
+        """Return the spec of its list of elements, a variant."""
         return [TensorSpec([], dtypes.variant)]
 
     def is_compatible_with(self, other: TensorLike) -> bool:
-        """Whether a spec may be of the same arrays."""
+        """Return whether a spec may describe the same arrays."""
         return super().is_compatible_with(other)
 
     @classmethod
     def from_value(cls, value: TensorLike) -> TensorArraySpec:
-        """The spec of a TensorArray; its elements may get any shape."""
+        """Return the spec of a TensorArray; its elements may get any shape."""
         infers = bool(value._infer_shape)
         return cls(None, value.dtype, bool(value._dynamic_size), infers)
 
@@ -172,25 +172,25 @@ class NoneTensorSpec(TypeSpec):
     proto_class: ClassVar[str] = "tf.NoneTensorSpec"
 
     def flatten(self) -> list[Nested]:
-        """None has no parts."""
+        """Return no parts: None has none."""
         return []
 
     def to_tensors(self, value: TensorLike) -> list[Nested]:
-        """None has no parts."""
+        """Return no tensors: None has none."""
         return []
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> None:
-        """None."""
+        """Return None."""
         return
 
     @property
     def value_type(self) -> Any:
-        """The class of what it describes."""
+        """The class of the values that it describes."""
         return type(None)
 
     @classmethod
     def from_value(cls, value: None) -> NoneTensorSpec:
-        """The spec of None."""
+        """Return the spec of None."""
         return cls()
 
     def __repr__(self) -> str:
@@ -198,34 +198,34 @@ class NoneTensorSpec(TypeSpec):
 
 
 def tensor_structure(dtype: DTypeLike, shape: TensorLike) -> TensorSpec:
-    """A ``TensorSpec``, as it was made before there were specs."""
+    """Return a ``TensorSpec``; the name is older than specs."""
     return TensorSpec(shape, dtype)
 
 
 def sparse_tensor_structure(dtype: DTypeLike, shape: TensorLike) -> SparseTensorSpec:
-    """A ``SparseTensorSpec``, as it was made before there were specs."""
+    """Return a ``SparseTensorSpec``; the name is older than specs."""
     return SparseTensorSpec(shape, dtype)
 
 
 def tensor_array_structure(
     dtype: DTypeLike, element_shape: TensorLike, dynamic_size: bool, infer_shape: bool
 ) -> TensorArraySpec:
-    """A ``TensorArraySpec``, as it was made before there were specs."""
+    """Return a ``TensorArraySpec``; the name is older than specs."""
     return TensorArraySpec(element_shape, dtype, dynamic_size, infer_shape)
 
 
 def ragged_tensor_structure(
     dtype: DTypeLike, shape: TensorLike, ragged_rank: Any
 ) -> RaggedTensorSpec:
-    """A ``RaggedTensorSpec``, as it was made before there were specs."""
+    """Return a ``RaggedTensorSpec``; the name is older than specs."""
     return RaggedTensorSpec(shape, dtype, ragged_rank)
 
 
 def type_spec_from_value(value: TensorLike) -> Any:
-    """The spec of a tensor, of a value of several parts, or of what can become a tensor.
+    """Return the spec of a tensor, of a composite value, or of a value that can become a tensor.
 
     Raises:
-      TypeError: it is none of these.
+      TypeError: the value is none of these.
     """
     if value is None:
         return NoneTensorSpec()

@@ -1,1 +1,1 @@
-"""``tf.distributions``: random variables that can be drawn from and asked for their densities."""
+"""``tf.distributions``: random variables with samples, densities and statistics."""

@@ -1,4 +1,4 @@
-"""Distributions of numbers of a class: Bernoulli and Categorical."""
+"""Distributions of class numbers: Bernoulli and Categorical."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ EXPORTS = {"distributions": ["Bernoulli", "Categorical"]}
 
 
 class Bernoulli(Distribution):
-    """0 or 1.
+    """The values 0 and 1.
 
     Args:
       logits: the log-odds of 1; or
       probs: the probability of 1.
-      dtype: of draws.
-      validate_args: whether probabilities and values are looked at while running.
+      dtype: of samples.
+      validate_args: whether probabilities and values are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
 
@@ -131,8 +131,8 @@ class Categorical(Distribution):
     Args:
       logits: logarithms of the weights of classes, in the last dimension; or
       probs: their probabilities.
-      dtype: of draws.
-      validate_args: whether probabilities and values are looked at while running.
+      dtype: of samples.
+      validate_args: whether probabilities and values are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
 
@@ -194,7 +194,7 @@ class Categorical(Distribution):
 
     @property
     def event_size(self) -> Any:
-        """How many classes there are, a tensor."""
+        """The number of classes, a tensor."""
         return self._event_size
 
     @property
@@ -232,7 +232,7 @@ class Categorical(Distribution):
         return math_ops.cast(drawn, self.dtype)
 
     def _broadcast(self, event: TensorLike, parameters: TensorLike) -> tuple[Nested, Nested]:
-        """A value and the parameters, as many of each."""
+        """Return a value and the parameters, broadcast to each other."""
         shape = parameters.get_shape()
         same = (
             shape.ndims is not None
@@ -255,7 +255,7 @@ class Categorical(Distribution):
         k, probs = self._broadcast(k, self.probs)
         rows = array_ops.reshape(probs, [-1, self._event_size])
         flat = array_ops.reshape(k, [-1])
-        # The probabilities of the classes before the k-th one.
+        # The probabilities of the classes before class k.
         before = sequence_mask(flat, self._event_size)
         kept = array_ops.where(before, rows, array_ops.zeros_like(rows))
         return array_ops.reshape(math_ops.reduce_sum(kept, axis=-1), array_ops.shape(k))

@@ -1,8 +1,9 @@
-"""``tf.distributions.Distribution``: what all distributions have in common.
+"""``tf.distributions.Distribution``: the common part of all distributions.
 
-A subclass says what it knows in methods with an underscore: ``_sample_n`` draws, ``_log_prob`` or
-``_prob`` is its density, ``_mean``, ``_variance`` and so on. The public methods open the name scope
-of the distribution, convert values, and make one answer from another where that is possible.
+A subclass implements what it supports in methods with an underscore: ``_sample_n`` draws,
+``_log_prob`` or ``_prob`` is its density, ``_mean``, ``_variance`` and so on. The public methods
+open the name scope of the distribution, convert values, and derive one result from another where
+that is possible.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ReparameterizationType:
     """Whether gradients pass through samples to the parameters of a distribution.
 
     Args:
-      rep_type: what it is called.
+      rep_type: its name.
     """
 
     def __init__(self, rep_type: str) -> None:
@@ -55,7 +56,7 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 def new_seed(seed: int | None, salt: str) -> int | None:
-    """Another seed for a second draw of one sample; None stays None."""
+    """Return another seed for a second draw of one sample; None stays None."""
     if seed is None:
         return None
     digest = hashlib.md5(f"{seed}{salt}".encode(), usedforsecurity=False).hexdigest()
@@ -68,10 +69,10 @@ class Distribution:
     Args:
       dtype: of samples.
       reparameterization_type: whether gradients pass through samples.
-      validate_args: whether arguments are looked at while running.
-      allow_nan_stats: whether what does not exist, such as some means, is NaN; otherwise an error.
-      parameters: what it was made with.
-      graph_parents: the tensors it was made of.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: whether an undefined statistic is NaN; otherwise it is an error.
+      parameters: the constructor's arguments.
+      graph_parents: the tensors among the parameters.
       name: of its scope.
 
     Raises:
@@ -104,7 +105,7 @@ class Distribution:
         self._graph_parents = graph_parents
         self._name = name
 
-    # -- what it is --------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -118,7 +119,7 @@ class Distribution:
 
     @property
     def parameters(self) -> Config:
-        """What it was made with."""
+        """The constructor's arguments."""
         return {
             name: value
             for name, value in self._parameters_given.items()
@@ -132,29 +133,29 @@ class Distribution:
 
     @property
     def allow_nan_stats(self) -> bool:
-        """Whether what does not exist is NaN."""
+        """Whether an undefined statistic is NaN."""
         return self._allow_nan_stats
 
     @property
     def validate_args(self) -> bool:
-        """Whether arguments are looked at while running."""
+        """Whether arguments are checked when the graph runs."""
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Self:
-        """The same distribution with some other parameters."""
+        """Return the same distribution with some other parameters."""
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     @classmethod
     def param_shapes(
         cls, sample_shape: TensorLike, name: str = "DistributionParamShapes"
     ) -> dict[str, TensorResult]:
-        """The shapes of parameters for samples of a shape, as tensors by name."""
+        """Return the shapes of parameters for samples of a shape, as tensors by name."""
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
     def param_static_shapes(cls, sample_shape: TensorLike) -> dict[str, TensorShape]:
-        """The shapes of parameters for samples of a shape, by name.
+        """Return the shapes of parameters for samples of a shape, by name.
 
         Raises:
           ValueError: the shape is not fully known.
@@ -198,7 +199,7 @@ class Distribution:
             yield one
 
     def _known(self, what: str, asked: str = "") -> Callable[..., Any]:
-        """The method behind a public one; ``asked`` is the public one, if it is another.
+        """Return the method behind a public one; ``asked`` is the called one, if it differs.
 
         Raises:
           NotImplementedError: there is none.
@@ -211,7 +212,7 @@ class Distribution:
     # -- shapes ------------------------------------------------------------------------------------
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> TensorResult:
-        """How many distributions there are, a tensor of sizes."""
+        """Return the shape of the batch of distributions, as a tensor."""
         with self._name_scope(name):
             if self.batch_shape.is_fully_defined():
                 sizes = self.batch_shape.as_list()
@@ -220,12 +221,12 @@ class Distribution:
 
     @property
     def batch_shape(self) -> TensorShape:
-        """How many distributions there are, as far as it is known."""
+        """The shape of the batch of distributions, as far as it is known."""
         found = getattr(self, "_batch_shape", None)
         return as_shape(None if found is None else found())
 
     def event_shape_tensor(self, name: str = "event_shape_tensor") -> TensorResult:
-        """The shape of one draw, a tensor of sizes."""
+        """Return the shape of one sample, a tensor of sizes."""
         with self._name_scope(name):
             if self.event_shape.is_fully_defined():
                 sizes = self.event_shape.as_list()
@@ -234,18 +235,18 @@ class Distribution:
 
     @property
     def event_shape(self) -> TensorShape:
-        """The shape of one draw, as far as it is known."""
+        """The shape of one sample, as far as it is known."""
         found = getattr(self, "_event_shape", None)
         return as_shape(None if found is None else found())
 
     def is_scalar_event(self, name: str = "is_scalar_event") -> TensorResult:
-        """Whether a draw is a scalar, as a tensor."""
+        """Return whether a sample is a scalar, as a tensor."""
         with self._name_scope(name):
             answer = self._is_scalar(self.event_shape, self.event_shape_tensor)
             return convert_to_tensor(answer, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> TensorResult:
-        """Whether there is one distribution only, as a tensor."""
+        """Return whether the batch is one distribution, as a tensor."""
         with self._name_scope(name):
             answer = self._is_scalar(self.batch_shape, self.batch_shape_tensor)
             return convert_to_tensor(answer, name="is_scalar_batch")
@@ -259,20 +260,20 @@ class Distribution:
             return shape.get_shape().as_list() == [0]
         return math_ops.equal(array_ops.shape(shape)[0], 0)
 
-    # -- drawing -----------------------------------------------------------------------------------
+    # -- samples -----------------------------------------------------------------------------------
 
     def sample(
         self, sample_shape: TensorLike = (), seed: int | None = None, name: str = "sample"
     ) -> TensorResult:
-        """Draws.
+        """Draw samples.
 
         Args:
-          sample_shape: how many, a shape.
+          sample_shape: the number of samples, as a shape.
           seed: of this op.
           name: of the scope.
 
         Returns:
-          Draws of the shape ``sample_shape + batch_shape + event_shape``.
+          Samples of the shape ``sample_shape + batch_shape + event_shape``.
         """
         with self._name_scope(name, values=[sample_shape]):
             sizes = convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
@@ -283,7 +284,7 @@ class Distribution:
             return self._with_static_shape(drawn, sizes)
 
     def _as_vector(self, sizes: TensorLike, name: str) -> tuple[Nested, Nested]:
-        """Sizes as a vector, and their product."""
+        """Return sizes as a vector, and their product."""
         known = constant_value(sizes)
         if known is not None:
             product = np.prod(known, dtype=dtypes.int32.as_numpy_dtype)
@@ -316,7 +317,7 @@ class Distribution:
     # -- densities ---------------------------------------------------------------------------------
 
     def log_prob(self, value: TensorLike, name: str = "log_prob") -> TensorResult:
-        """The logarithm of the density, or of the probability of a discrete value."""
+        """Return the logarithm of the density, or of the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_log_prob"):
@@ -324,7 +325,7 @@ class Distribution:
             return math_ops.log(self._known("prob", "log_prob")(value))
 
     def prob(self, value: TensorLike, name: str = "prob") -> TensorResult:
-        """The density, or the probability of a discrete value."""
+        """Return the density, or the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_prob"):
@@ -332,7 +333,7 @@ class Distribution:
             return math_ops.exp(self._known("log_prob", "prob")(value))
 
     def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> TensorResult:
-        """The logarithm of the probability of a value not larger."""
+        """Return the logarithm of the probability of a value that is not larger."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_log_cdf"):
@@ -340,7 +341,7 @@ class Distribution:
             return math_ops.log(self._known("cdf", "log_cdf")(value))
 
     def cdf(self, value: TensorLike, name: str = "cdf") -> TensorResult:
-        """The probability of a value not larger."""
+        """Return the probability of a value that is not larger."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_cdf"):
@@ -348,7 +349,7 @@ class Distribution:
             return math_ops.exp(self._known("log_cdf", "cdf")(value))
 
     def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
-        """The logarithm of the probability of a larger value."""
+        """Return the logarithm of the probability of a larger value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_log_survival_function"):
@@ -360,7 +361,7 @@ class Distribution:
             return log1p(-self.cdf(value))
 
     def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
-        """The probability of a larger value."""
+        """Return the probability of a larger value."""
         with self._name_scope(name, values=[value]):
             value = self._value(value)
             if hasattr(self, "_survival_function"):
@@ -372,24 +373,24 @@ class Distribution:
             return 1.0 - self.cdf(value)
 
     def quantile(self, value: TensorLike, name: str = "quantile") -> TensorResult:
-        """The value that is not exceeded with a probability."""
+        """Return the value that a sample does not exceed with the given probability."""
         with self._name_scope(name, values=[value]):
             return self._known("quantile")(self._value(value))
 
     # -- statistics --------------------------------------------------------------------------------
 
     def entropy(self, name: str = "entropy") -> TensorResult:
-        """Shannon's entropy in nats."""
+        """Return Shannon's entropy in nats."""
         with self._name_scope(name):
             return self._known("entropy")()
 
     def mean(self, name: str = "mean") -> TensorResult:
-        """The mean."""
+        """Return the mean."""
         with self._name_scope(name):
             return self._known("mean")()
 
     def variance(self, name: str = "variance") -> TensorResult:
-        """The variance."""
+        """Return the variance."""
         with self._name_scope(name):
             if hasattr(self, "_variance"):
                 return self._variance()
@@ -398,7 +399,7 @@ class Distribution:
             raise NotImplementedError(f"variance is not implemented: {type(self).__name__}")
 
     def stddev(self, name: str = "stddev") -> TensorResult:
-        """The standard deviation."""
+        """Return the standard deviation."""
         with self._name_scope(name):
             if hasattr(self, "_stddev"):
                 return self._stddev()
@@ -407,24 +408,24 @@ class Distribution:
             raise NotImplementedError(f"stddev is not implemented: {type(self).__name__}")
 
     def covariance(self, name: str = "covariance") -> TensorResult:
-        """The covariance of the parts of a draw."""
+        """Return the covariance of the components of a sample."""
         with self._name_scope(name):
             return self._known("covariance")()
 
     def mode(self, name: str = "mode") -> TensorResult:
-        """The likeliest value."""
+        """Return the most probable value."""
         with self._name_scope(name):
             return self._known("mode")()
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> TensorResult:
-        """How many nats values of this distribution cost in a code made for another."""
+        """Return the cross entropy with another distribution, in nats."""
         from tfnb.library.distributions import kullback_leibler
 
         with self._name_scope(name):
             return kullback_leibler.cross_entropy(self, other, self._allow_nan_stats)
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> TensorResult:
-        """The Kullback-Leibler divergence from this distribution to another."""
+        """Return the Kullback-Leibler divergence from this distribution to another."""
         from tfnb.library.distributions import kullback_leibler
 
         with self._name_scope(name):

@@ -33,14 +33,14 @@ EXPORTS = {"distributions": ["Beta", "Exponential", "Gamma"]}
 
 
 class _Positive(_OnALine):
-    """What Gamma and Beta have in common."""
+    """The common part of Gamma and Beta."""
 
     def _nan(self) -> TensorResult:
         nan = np.array(math.nan, dtype=self.dtype.as_numpy_dtype)
         return array_ops.fill(self.batch_shape_tensor(), nan, name="nan")
 
     def _checked(self, value: TensorLike, checks: list[TensorLike]) -> TensorResult:
-        """A value behind checks, which there are with ``validate_args`` only."""
+        """Return a value behind checks; without ``validate_args``, unchanged."""
         return with_dependencies(checks, value) if checks else value
 
 
@@ -50,7 +50,7 @@ class Gamma(_Positive):
     Args:
       concentration: its shape parameter, positive.
       rate: the inverse of its scale, positive.
-      validate_args: whether both are looked at while running.
+      validate_args: whether both are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -126,7 +126,7 @@ class Gamma(_Positive):
         )
 
     def _cdf(self, x: TensorLike) -> TensorResult:
-        # A value below 0 would give NaN where it is not looked at.
+        # A value below 0 would give NaN if values are not checked.
         return igamma(self.concentration, self.rate * self._positive(x))
 
     def _entropy(self) -> TensorResult:
@@ -157,11 +157,11 @@ class Gamma(_Positive):
 
 
 class Exponential(Gamma):
-    """How long one waits for what happens at any moment: a Gamma with concentration 1.
+    """The waiting time for an event of constant rate: a Gamma with concentration 1.
 
     Args:
-      rate: how often it happens, positive.
-      validate_args: whether that is looked at while running.
+      rate: the number of events in a unit of time, positive.
+      validate_args: whether that is checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -192,7 +192,7 @@ class Exponential(Gamma):
 
     def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         shape = array_ops.concat([[n], array_ops.shape(self._rate)], 0)
-        # From the least positive number on: the logarithm of 0 is infinite.
+        # Drawn from the smallest positive number on: the logarithm of 0 is infinite.
         drawn = random_ops.random_uniform(
             shape,
             minval=np.finfo(self.dtype.as_numpy_dtype).tiny,
@@ -212,7 +212,7 @@ class Beta(_Positive):
     Args:
       concentration1: the weight of 1, positive.
       concentration0: the weight of 0, positive.
-      validate_args: whether both, and values, are looked at while running.
+      validate_args: whether both, and values, are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """

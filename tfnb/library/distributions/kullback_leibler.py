@@ -1,4 +1,4 @@
-"""``tf.distributions.kl_divergence``, and how it is computed for pairs of distributions."""
+"""``tf.distributions.kl_divergence``, and its registered functions for pairs of distributions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
 def _registered(a: type, b: type) -> Callable[..., Any] | None:
-    """The function for two classes, or for the nearest of their bases."""
+    """Return the function for two classes, or for the nearest of their bases."""
     found = [
         (i + j, _DIVERGENCES[first, second])
         for i, first in enumerate(inspect.getmro(a))
@@ -35,16 +35,16 @@ def _registered(a: type, b: type) -> Callable[..., Any] | None:
 def kl_divergence(
     distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: str | None = None
 ) -> TensorResult:
-    """The Kullback-Leibler divergence from one distribution to another.
+    """Return the Kullback-Leibler divergence from one distribution to another.
 
     Args:
-      distribution_a: the one.
-      distribution_b: the other.
-      allow_nan_stats: whether a divergence may be NaN; otherwise that is an error while running.
+      distribution_a: the first distribution.
+      distribution_b: the second distribution.
+      allow_nan_stats: whether a divergence may be NaN; otherwise NaN is an error in the step.
       name: of the scope.
 
     Raises:
-      NotImplementedError: it is not known for these kinds of distributions.
+      NotImplementedError: no function is registered for these kinds of distributions.
     """
     function = _registered(type(distribution_a), type(distribution_b))
     if function is None:
@@ -73,24 +73,24 @@ def kl_divergence(
 def cross_entropy(
     ref: VariableLike, other: TensorLike, allow_nan_stats: bool = True, name: str | None = None
 ) -> TensorResult:
-    """The entropy of a distribution and its divergence to another."""
+    """Return the sum of a distribution's entropy and its divergence to another."""
     with name_scope(name, "cross_entropy"):
         return ref.entropy() + kl_divergence(ref, other, allow_nan_stats=allow_nan_stats)
 
 
 class RegisterKL:
-    """Decorates ``function(a, b, name)`` that computes the divergence for two classes.
+    """A decorator of ``function(a, b, name)`` that computes the divergence for two classes.
 
     Args:
       dist_cls_a: the class of the first distribution.
-      dist_cls_b: that of the second.
+      dist_cls_b: the class of the second distribution.
     """
 
     def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
         self._key = (dist_cls_a, dist_cls_b)
 
     def __call__(self, kl_fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Registers the function.
+        """Register the function.
 
         Raises:
           TypeError: it cannot be called.

@@ -46,9 +46,9 @@ class Uniform(_OnALine):
     """The same density everywhere between two bounds.
 
     Args:
-      low: the lower bound, which can be drawn.
-      high: the upper bound, which cannot.
-      validate_args: whether ``low < high`` is looked at while running.
+      low: the lower bound, which is included.
+      high: the upper bound, which is excluded.
+      validate_args: whether ``low < high`` is checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -98,7 +98,7 @@ class Uniform(_OnALine):
         return self._high
 
     def range(self, name: str = "range") -> TensorResult:
-        """What lies between the bounds."""
+        """Return the difference of the bounds."""
         with self._name_scope(name):
             return self.high - self.low
 
@@ -145,12 +145,12 @@ class Uniform(_OnALine):
 
 
 class Laplace(_OnALine):
-    """The density falls off exponentially on both sides.
+    """A density that falls off exponentially on both sides.
 
     Args:
-      loc: its middle, floating point.
-      scale: how fast it falls, positive.
-      validate_args: whether that is looked at while running.
+      loc: its center, floating point.
+      scale: its width, positive.
+      validate_args: whether that is checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -186,12 +186,12 @@ class Laplace(_OnALine):
 
     @property
     def loc(self) -> TensorResult:
-        """The middle."""
+        """The center."""
         return self._loc
 
     @property
     def scale(self) -> TensorResult:
-        """How wide it is."""
+        """The width."""
         return self._scale
 
     def _batch_shape_tensor(self) -> TensorResult:
@@ -247,19 +247,20 @@ class Laplace(_OnALine):
 def _log_cdf_laplace(x: TensorLike) -> TensorResult:
     with name_scope("log_cdf_laplace", values=[x]):
         left = -math.log(2.0) + x
-        # exp of a positive number could be infinite, and its gradient NaN, also where not wanted.
+        # The exponential of a positive number may be infinite, and make the gradient NaN also in
+        # the branch that is not selected.
         right = log1p(-0.5 * math_ops.exp(-math_ops.abs(x)))
         return array_ops.where_v2(x < 0.0, left, right)
 
 
 class StudentT(_OnALine):
-    """Student's t: a normal distribution whose variance is not known.
+    """Student's t: the standardized mean of normal samples of unknown variance.
 
     Args:
       df: degrees of freedom, positive.
-      loc: its middle.
-      scale: how wide it is; its sign does not count.
-      validate_args: whether ``df`` is looked at while running.
+      loc: its center.
+      scale: its width; the sign is ignored.
+      validate_args: whether ``df`` is checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -302,12 +303,12 @@ class StudentT(_OnALine):
 
     @property
     def loc(self) -> TensorResult:
-        """The middle."""
+        """The center."""
         return self._loc
 
     @property
     def scale(self) -> TensorResult:
-        """How wide it is."""
+        """The width."""
         return self._scale
 
     def _batch_shape_tensor(self) -> TensorResult:

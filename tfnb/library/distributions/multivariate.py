@@ -64,14 +64,14 @@ def _checked_concentration(concentration: TensorLike, is_checked: bool) -> Tenso
 
 
 class _OfConcentration(Distribution):
-    """What has a vector of concentrations."""
+    """The common part of distributions with a vector of concentrations."""
 
     _concentration: Any
     _total: Any
 
     @property
     def concentration(self) -> TensorResult:
-        """The weights of the parts."""
+        """The weights of the components."""
         return self._concentration
 
     @property
@@ -106,11 +106,11 @@ class _OfConcentration(Distribution):
 
 
 class Dirichlet(_OfConcentration):
-    """Positive parts of 1.
+    """Positive vectors whose sum is 1.
 
     Args:
-      concentration: the weights of the parts, positive.
-      validate_args: whether they, and values, are looked at while running.
+      concentration: the weights of the components, positive.
+      validate_args: whether they, and values, are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -185,17 +185,17 @@ class Dirichlet(_OfConcentration):
 
 
 class _Counts(Distribution):
-    """What draws vectors of counts."""
+    """The common part of distributions of vectors of counts."""
 
     _total_count: Any
 
     @property
     def total_count(self) -> TensorResult:
-        """How many draws are counted."""
+        """The number of draws that are counted."""
         return self._total_count
 
     def _checked(self, counts: TensorLike) -> TensorResult:
-        """Counts, looked at while running with ``validate_args``."""
+        """Return counts, checked when the graph runs if ``validate_args``."""
         if not self.validate_args:
             return counts
         counts = checked_counts(counts)
@@ -205,13 +205,13 @@ class _Counts(Distribution):
 
 
 class Multinomial(_Counts):
-    """How often each class comes in a number of draws.
+    """The number of occurrences of each class in a number of draws.
 
     Args:
-      total_count: how many draws.
+      total_count: the number of draws.
       logits: logarithms of the weights of classes; or
       probs: their probabilities.
-      validate_args: whether counts and probabilities are looked at while running.
+      validate_args: whether counts and probabilities are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """
@@ -271,7 +271,7 @@ class Multinomial(_Counts):
     def _sample_n(self, n: TensorLike, seed: int | None) -> TensorResult:
         counts = math_ops.cast(self.total_count, dtype=dtypes.int32)
         k = self.event_shape_tensor()[0]
-        # Both as large as the batch, whichever of them is.
+        # Both are broadcast to the batch: either may be the smaller one.
         counts = array_ops.ones_like(self.logits[..., 0], dtype=counts.dtype) * counts
         logits = array_ops.ones_like(counts[..., None], dtype=self.logits.dtype) * self.logits
         flat_logits = array_ops.reshape(logits, [-1, k])
@@ -308,12 +308,12 @@ class Multinomial(_Counts):
 
 
 class DirichletMultinomial(_OfConcentration, _Counts):
-    """How often each class comes in a number of draws whose probabilities are drawn first.
+    """The number of occurrences of each class, where the probabilities are drawn first.
 
     Args:
-      total_count: how many draws.
+      total_count: the number of draws.
       concentration: the weights of the classes, positive.
-      validate_args: whether both, and counts, are looked at while running.
+      validate_args: whether both, and counts, are checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
     """

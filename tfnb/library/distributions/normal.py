@@ -26,7 +26,7 @@ EXPORTS = {"distributions": ["Normal"]}
 
 
 def ndtr(x: TensorLike) -> TensorResult:
-    """The area under the standard normal density left of ``x``."""
+    """Return the area under the standard normal density left of ``x``."""
     with name_scope("ndtr", values=[x]):
         return _ndtr(x)
 
@@ -39,25 +39,25 @@ def _ndtr(x: TensorLike) -> TensorResult:
     z = math_ops.abs(w)
     small = math_ops.less(z, half_sqrt_2)
     near = 1.0 + erf(w)
-    # Far away 1 + erf(w) has lost its digits, and erfc has not.
+    # Far from 0, 1 + erf(w) loses its digits, and erfc does not.
     is_right = math_ops.greater(w, 0.0)
     far = array_ops.where_v2(is_right, 2.0 - erfc(z), erfc(z))
     return 0.5 * array_ops.where_v2(small, near, far)
 
 
-# (below it the series is used, above it 1 - a small number), by type.
+# By type: (below this bound the series is used, above this one 1 minus a small number).
 _BOUNDS = {dtypes.float32: (-10.0, 5.0), dtypes.float64: (-20.0, 8.0)}
 
 
 def log_ndtr(x: TensorLike, series_order: int = 3) -> TensorResult:
-    """The logarithm of :func:`ndtr`, with all its digits far to the left, too.
+    """Return the logarithm of :func:`ndtr`, with full precision also far to the left.
 
     Args:
       x: float32 or float64.
-      series_order: how many terms of the asymptotic series are used.
+      series_order: the number of terms of the asymptotic series.
 
     Raises:
-      TypeError: another type.
+      TypeError: x is of another type.
     """
     with name_scope("log_ndtr", values=[x]):
         if x.dtype not in _BOUNDS:
@@ -94,7 +94,7 @@ class Normal(Distribution):
     Args:
       loc: the mean, floating point.
       scale: the standard deviation, positive.
-      validate_args: whether that is looked at while running.
+      validate_args: whether that is checked when the graph runs.
       allow_nan_stats: see ``Distribution``.
       name: of its scope.
 

@@ -30,18 +30,18 @@ def logits_and_probs(
     validate_args: bool = False,
     name: str = "get_logits_and_probs",
 ) -> tuple[Nested, Nested]:
-    """Both, from the one that is given.
+    """Return (logits, probabilities), computed from the one that is given.
 
     Args:
       logits: log-odds, or logarithms of weights of classes.
       probs: probabilities.
       multidimensional: whether the last dimension is that of the classes.
-      validate_args: whether probabilities are looked at while running.
+      validate_args: whether probabilities are checked when the graph runs.
       name: of the scope.
 
     Raises:
       ValueError: both are given, or neither.
-      TypeError: numbers that are no floating point ones.
+      TypeError: the numbers are not floating point.
     """
     with name_scope(name, values=[probs, logits]):
         if (probs is None) == (logits is None):
@@ -80,7 +80,7 @@ def _checked_probs(probs: TensorLike, multidimensional: bool) -> TensorResult:
 def checked_counts(
     x: TensorLike, name: str = "embed_check_nonnegative_integer_form"
 ) -> TensorResult:
-    """Numbers, looked at while running: whole and not negative."""
+    """Return numbers that are checked when the graph runs: whole and not negative."""
     with name_scope(name, values=[x]):
         x = convert_to_tensor(x, name="x")
         checks = [assert_non_negative(x, message=f"'{x}' must be non-negative.")]
@@ -96,7 +96,7 @@ def checked_counts(
 
 
 def checked_class(x: TensorLike, largest: int | None = None) -> TensorResult:
-    """Numbers of classes, looked at while running: not negative, and not too large."""
+    """Return class numbers that are checked when the graph runs: not negative, not too large."""
     with name_scope("embed_check_casting_closed", values=[x]):
         x = convert_to_tensor(x, name="x")
         checks = [assert_non_negative(x, message="Elements must be non-negative.")]
@@ -114,7 +114,7 @@ def checked_class(x: TensorLike, largest: int | None = None) -> TensorResult:
 def log_combinations(
     n: TensorLike, counts: TensorLike, name: str = "log_combinations"
 ) -> TensorResult:
-    """The logarithm of how many ways there are to put ``n`` things so that ``counts`` result."""
+    """Return the logarithm of the multinomial coefficient of ``n`` and ``counts``."""
     with name_scope(name, values=[n, counts]):
         n = convert_to_tensor(n, name="n")
         counts = convert_to_tensor(counts, name="counts")

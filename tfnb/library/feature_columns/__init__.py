@@ -1,1 +1,1 @@
-"""``tf.feature_column``: how the features of an example become numbers for a model."""
+"""``tf.feature_column``: conversion of the features of an example to numbers for a model."""

@@ -57,7 +57,7 @@ def _check_key(key: TensorLike) -> str:
 
 
 class _OfOneFeature(CategoricalColumn):
-    """Ids that are made of one raw feature.
+    """Ids that are computed from one raw feature.
 
     Attributes:
       key: of the feature.
@@ -75,16 +75,16 @@ class _OfOneFeature(CategoricalColumn):
         return {self.key: VarLenFeature(self.dtype)}
 
     def transform(self, features: Features) -> SparseTensor:
-        """The ids."""
+        """Return the ids."""
         return self.ids(to_sparse(features.get(self.key)))
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The ids of values."""
+        """Return the ids of values."""
         raise NotImplementedError
 
 
 class HashedCategoricalColumn(_OfOneFeature):
-    """The hash of a value is its id."""
+    """Ids that are the hashes of values."""
 
     _fields = ("key", "hash_bucket_size", "dtype")
 
@@ -94,11 +94,11 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     @property
     def num_buckets(self) -> int:
-        """How many hashes there are."""
+        """The number of different hashes."""
         return self._size
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The hashes of values."""
+        """Return the hashes of values."""
         _check_string_or_integer(values.dtype, f"column_name: {self.key} input_tensor")
         _check_kind(self.key, self.dtype, values.dtype)
         texts = values.values if self.dtype is dtypes.string else as_string(values.values)
@@ -109,15 +109,15 @@ class HashedCategoricalColumn(_OfOneFeature):
 def categorical_column_with_hash_bucket(
     key: TensorLike, hash_bucket_size: int, dtype: DTypeLike | None = dtypes.string
 ) -> HashedCategoricalColumn:
-    """Categories whose ids are the hashes of values.
+    """Return a column of categories whose ids are the hashes of values.
 
     Args:
       key: of the feature.
-      hash_bucket_size: how many ids there are.
+      hash_bucket_size: the number of ids.
       dtype: of the feature: string or an integer type.
 
     Raises:
-      ValueError: there is no number of ids, or it is less than 1, or another dtype.
+      ValueError: the number of ids is missing or less than 1, or the dtype is another one.
     """
     if hash_bucket_size is None:
         raise ValueError(f"hash_bucket_size must be set. key: {key}")
@@ -131,7 +131,7 @@ def categorical_column_with_hash_bucket(
 
 
 class IdentityCategoricalColumn(_OfOneFeature):
-    """A value is its id."""
+    """Ids that are the values themselves."""
 
     _fields = ("key", "number_buckets", "default_value")
 
@@ -142,11 +142,11 @@ class IdentityCategoricalColumn(_OfOneFeature):
 
     @property
     def num_buckets(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return self._size
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The values, those out of range replaced if it is said by what."""
+        """Return the values; ``default_value``, if given, replaces those out of range."""
         if not values.dtype.is_integer:
             raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {values.dtype}")
         numbers = values.values
@@ -172,15 +172,15 @@ class IdentityCategoricalColumn(_OfOneFeature):
 def categorical_column_with_identity(
     key: TensorLike, num_buckets: int, default_value: int | None = None
 ) -> IdentityCategoricalColumn:
-    """Categories whose values are ids.
+    """Return a column of categories whose values are ids.
 
     Args:
       key: of the feature.
-      num_buckets: how many ids there are.
-      default_value: what values out of range become.
+      num_buckets: the number of ids.
+      default_value: the replacement of values out of range.
 
     Raises:
-      ValueError: numbers that make no sense.
+      ValueError: a number is out of range.
     """
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
@@ -192,7 +192,7 @@ def categorical_column_with_identity(
 
 
 class VocabularyColumn(_OfOneFeature):
-    """The place of a value in a vocabulary is its id."""
+    """Ids that are the positions of values in a vocabulary."""
 
     def __init__(
         self,
@@ -213,11 +213,11 @@ class VocabularyColumn(_OfOneFeature):
 
     @property
     def num_buckets(self) -> int:
-        """How many words there are, and ids for others."""
+        """The number of words and of ids for other values."""
         return self._size + self._others
 
     def ids(self, values: SparseTensor) -> SparseTensor:
-        """The places of values."""
+        """Return the positions of values."""
         _check_kind(self.key, self.dtype, values.dtype)
         _check_string_or_integer(values.dtype, f"column_name: {self.key} input_tensor")
         key_dtype = self.dtype
@@ -235,7 +235,7 @@ class VocabularyColumn(_OfOneFeature):
 
 
 class VocabularyListCategoricalColumn(VocabularyColumn):
-    """A vocabulary that is given."""
+    """A vocabulary in a list."""
 
     _fields = ("key", "vocabulary_list", "dtype", "default_value", "num_oov_buckets")
 
@@ -290,17 +290,18 @@ def categorical_column_with_vocabulary_list(
     default_value: int = -1,
     num_oov_buckets: int = 0,
 ) -> VocabularyColumn:
-    """Categories whose ids are places in a list.
+    """Return a column of categories whose ids are positions in a list.
 
     Args:
       key: of the feature.
-      vocabulary_list: the values, each once.
+      vocabulary_list: the values, without repetitions.
       dtype: of the feature; that of the list if None.
-      default_value: the id of others; those with -1 are left out.
-      num_oov_buckets: how many ids others get by their hashes.
+      default_value: the id of other values; those with -1 are left out.
+      num_oov_buckets: the number of ids that other values get by their hashes.
 
     Raises:
-      ValueError: an empty list, a value twice, another dtype, or contradictions.
+      ValueError: the list is empty or repeats a value, the dtype is another one, or arguments
+        contradict each other.
     """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
@@ -326,19 +327,19 @@ def categorical_column_with_vocabulary_file(
     default_value: int | None = None,
     dtype: DTypeLike | None = dtypes.string,
 ) -> VocabularyColumn:
-    """Categories whose ids are the numbers of lines in a file.
+    """Return a column of categories whose ids are the numbers of lines in a file.
 
     Args:
       key: of the feature.
       vocabulary_file: the file, one value in a line.
-      vocabulary_size: how many lines count; all if None.
-      num_oov_buckets: how many ids others get by their hashes.
-      default_value: the id of others; those with -1 are left out.
+      vocabulary_size: the number of lines to use; all if None.
+      num_oov_buckets: the number of ids that other values get by their hashes.
+      default_value: the id of other values; those with -1 are left out.
       dtype: of the feature: string or an integer type.
 
     Raises:
-      ValueError: no file, a size less than 1, or contradictions.
-      NotFoundError: there is no such file.
+      ValueError: the file is missing, the size is less than 1, or arguments contradict each other.
+      NotFoundError: the file does not exist.
     """
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
@@ -371,7 +372,7 @@ class WeightedCategoricalColumn(CategoricalColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """What the other column needs, and the weights."""
+        """The raw features of the other column, and the weights."""
         spec = self._column.parse_example_spec
         if self._key in spec:
             raise ValueError(f"Parse config {spec[self._key]} already exists for {self._key}.")
@@ -379,18 +380,18 @@ class WeightedCategoricalColumn(CategoricalColumn):
 
     @property
     def num_buckets(self) -> int:
-        """How many ids the other column has."""
+        """The number of ids of the other column."""
         return self._column.num_buckets
 
     def transform(self, features: Features) -> Nested:
-        """Ids and weights."""
+        """Return ids and weights."""
         weights = features.get(self._key)
         if not isinstance(weights, SparseTensor) and not isinstance(weights, Tensor):
             raise ValueError(f"Bad type {type(weights)} for weights of {self.name}.")
         if self._dtype is not weights.dtype.base_dtype:
             raise ValueError(f"Bad dtype, expected {self._dtype}, but got {weights.dtype}.")
         if not isinstance(weights, SparseTensor):
-            # A weight of 0 stays: ids must not lose theirs.
+            # Weights of 0 are kept, so that each id keeps its weight.
             weights = to_sparse(weights, ignored=0.0)
         if not weights.dtype.is_floating:
             numbers = math_ops.cast(weights.values, dtypes.float32)
@@ -403,14 +404,14 @@ class WeightedCategoricalColumn(CategoricalColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> IdsAndWeights:
-        """Ids and weights of each example."""
+        """Return ids and weights of each example."""
         return IdsAndWeights(*features.get(self))
 
 
 def weighted_categorical_column(
     categorical_column: CategoricalColumn, weight_feature_key: str, dtype: DType = dtypes.float32
 ) -> WeightedCategoricalColumn:
-    """The categories of another column, with a weight for each.
+    """Return the categories of another column, with a weight for each.
 
     Args:
       categorical_column: the other column.
@@ -418,7 +419,7 @@ def weighted_categorical_column(
       dtype: of the weights.
 
     Raises:
-      ValueError: the weights are no numbers.
+      ValueError: the weights are not numbers.
     """
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
@@ -427,7 +428,7 @@ def weighted_categorical_column(
 
 
 class CrossedColumn(CategoricalColumn):
-    """The hash of values of several columns is an id."""
+    """Ids that are hashes of the values of several columns."""
 
     _fields = ("keys", "hash_bucket_size", "hash_key")
 
@@ -458,12 +459,12 @@ class CrossedColumn(CategoricalColumn):
 
     @property
     def num_buckets(self) -> int:
-        """How many hashes there are."""
+        """The number of different hashes."""
         return self._size
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """What the columns need; keys are texts of any length."""
+        """The raw features of the columns; keys are texts of any length."""
         spec: dict[str, Any] = {}
         for key in self.keys:
             if isinstance(key, str):
@@ -473,7 +474,7 @@ class CrossedColumn(CategoricalColumn):
         return spec
 
     def transform(self, features: Features) -> SparseTensor:
-        """The hashes."""
+        """Return the hashes."""
         inputs: list[TensorLike] = []
         for key in self._leaves():
             if isinstance(key, str):
@@ -493,15 +494,15 @@ class CrossedColumn(CategoricalColumn):
 def crossed_column(
     keys: TensorLike, hash_bucket_size: int, hash_key: int | None = None
 ) -> CrossedColumn:
-    """Combinations of categories, by their hashes.
+    """Return a column of combinations of categories, by their hashes.
 
     Args:
       keys: columns of categories, and keys of features of texts; at least two.
-      hash_bucket_size: how many ids there are.
-      hash_key: what hashes are mixed with.
+      hash_bucket_size: the number of ids.
+      hash_key: a number that is mixed into the hashes.
 
     Raises:
-      ValueError: fewer than two keys, something else among them, or a hashed column.
+      ValueError: there are fewer than two keys, a key of another kind, or a hashed column.
     """
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")

@@ -1,7 +1,7 @@
-"""What all feature columns have in common, and the features that they are computed from.
+"""The common part of all feature columns, and the features that they are computed from.
 
-A column knows its name, the raw features that it needs, and how its value is computed
-(``transform``). ``Features`` computes each value once, however many columns ask for it. A
+A column has a name, the raw features that it needs, and a method that computes its value
+(``transform``). ``Features`` computes each value once, for any number of columns. A
 ``DenseColumn`` gives a dense tensor, a ``CategoricalColumn`` a sparse one of ids.
 """
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class FeatureColumn(ColumnFields):
-    """A column of one kind or another; columns of equal parameters are equal.
+    """A feature column; columns with equal parameters are equal.
 
     Attributes:
-      name: under which variables and errors show it.
-      parameters: what it was made with, for comparing.
+      name: the name in variables and errors.
+      parameters: the constructor's arguments, for comparison.
     """
 
     name: str
@@ -63,7 +63,7 @@ class FeatureColumn(ColumnFields):
         raise NotImplementedError
 
     def transform(self, features: Features) -> TensorResult:
-        """Its value, from features."""
+        """Return the column's value, computed from features."""
         raise NotImplementedError
 
 
@@ -81,7 +81,7 @@ class DenseColumn(FeatureColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The value, [batch, ...]."""
+        """Return the value, [batch, ...]."""
         raise NotImplementedError
 
 
@@ -97,7 +97,7 @@ class CategoricalColumn(FeatureColumn):
 
     @property
     def num_buckets(self) -> int:
-        """How many categories there are."""
+        """The number of categories."""
         raise NotImplementedError
 
     def sparse_tensors(
@@ -106,7 +106,7 @@ class CategoricalColumn(FeatureColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> IdsAndWeights:
-        """The ids of each example."""
+        """Return the ids of each example."""
         return IdsAndWeights(features.get(self), None)
 
 
@@ -114,7 +114,7 @@ class Features:
     """Raw features and the values of columns, each computed once.
 
     Args:
-      raw: key -> tensor, or anything that becomes one.
+      raw: key -> tensor, or a value that becomes one.
     """
 
     def __init__(self, raw: dict[Any, Any]) -> None:
@@ -122,13 +122,13 @@ class Features:
         self._values: dict[TensorLike, TensorLike] = {}
 
     def get(self, key: TensorLike) -> Any:
-        """The value of a raw feature or of a column.
+        """Return the value of a raw feature or of a column.
 
         Args:
           key: the key of the feature, or the column.
 
         Raises:
-          ValueError: there is no such feature, or it is a scalar.
+          ValueError: the feature is missing, or it is a scalar.
           TypeError: the key is neither a text nor a column.
         """
         if key in self._values:
@@ -147,7 +147,7 @@ class Features:
         return value
 
     def _raw_tensor(self, key: TensorLike) -> TensorResult:
-        """A raw feature with a dimension of examples and at least one more."""
+        """Return a raw feature with a dimension of examples and at least one more."""
         value = convert_to_tensor_or_sparse_tensor(self._raw[key])
         rank = value.get_shape().ndims
         if rank is None:
@@ -167,7 +167,7 @@ class Features:
 
 
 def _with_column(value: TensorLike) -> TensorResult:
-    """A vector as a matrix of one column."""
+    """Return a vector as a matrix with one column."""
     if isinstance(value, SparseTensor):
         from tfnb.library.sparse.sparse_functions import sparse_reshape
 
@@ -176,11 +176,11 @@ def _with_column(value: TensorLike) -> TensorResult:
 
 
 def to_sparse(value: TensorLike, ignored: TensorLike | None = None) -> SparseTensor:
-    """A dense feature as a sparse tensor without the values that mean "nothing".
+    """Return a dense feature as a sparse tensor without the values that mean "missing".
 
     Args:
       value: a dense or sparse tensor.
-      ignored: what means nothing; by default the empty text, or -1.
+      ignored: the value that means "missing"; by default the empty text, or -1.
     """
     value = convert_to_tensor_or_sparse_tensor(value)
     if isinstance(value, SparseTensor):
@@ -198,10 +198,10 @@ def to_sparse(value: TensorLike, ignored: TensorLike | None = None) -> SparseTen
 
 
 def check_columns(feature_columns: Any) -> list[FeatureColumn]:
-    """A list of columns.
+    """Return a list of columns.
 
     Raises:
-      ValueError: it is a dict, or empty, or something in it is no column.
+      ValueError: the argument is a dict or is empty, or an item is no column.
     """
     if isinstance(feature_columns, FeatureColumn):
         feature_columns = [feature_columns]
@@ -230,10 +230,10 @@ def check_columns(feature_columns: Any) -> list[FeatureColumn]:
 
 
 def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
-    """The raw features that columns need, for ``tf.parse_example``.
+    """Return the raw features that columns need, for ``tf.parse_example``.
 
     Raises:
-      ValueError: something is no column, or two want a feature in different forms.
+      ValueError: an item is no column, or two columns need a feature in different forms.
     """
     found: dict[str, Any] = {}
     for column in feature_columns:

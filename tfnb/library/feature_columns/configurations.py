@@ -1,8 +1,8 @@
-"""Feature columns as tuples of what they were made with, and as configurations of plain values.
+"""Feature columns as named tuples, and as configurations of plain values.
 
-Columns of TensorFlow are named tuples: they have fields, in an order, which this gives to classes
-that only name them. A configuration is a dict of fields, in which another column is its class and
-its configuration; ``from_config`` makes an equal column.
+Columns of TensorFlow are named tuples: they have fields, in an order. This module gives these to
+classes that list the names. A configuration is a dict of fields, in which another column is its
+class and its configuration; ``from_config`` makes an equal column.
 """
 
 from __future__ import annotations
@@ -45,11 +45,15 @@ class ColumnFields:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in pairs)})"
 
     def count(self, value: TensorLike) -> int:
-        """How many fields have a value."""
+        """Return the number of fields that have a value."""
         return tuple(self).count(value)
 
     def index(self, value: TensorLike) -> int:
-        """The place of the first field with a value; ValueError where none has it."""
+        """Return the position of the first field with a value.
+
+        Raises:
+          ValueError: no field has the value.
+        """
         return tuple(self).index(value)
 
     def _asdict(self) -> dict[str, Any]:
@@ -66,7 +70,7 @@ class ColumnFields:
         return cls(*(fields[name] for name in cls._fields))
 
     def get_config(self) -> Config:
-        """The fields as plain values, of which ``from_config`` makes an equal column."""
+        """Return the fields as plain values, from which ``from_config`` makes an equal column."""
         return {name: _plain(value) for name, value in self._asdict().items()}
 
     @classmethod
@@ -76,15 +80,15 @@ class ColumnFields:
         custom_objects: Mapping[str, Any] | None = None,
         columns_by_name: dict[str, Any] | None = None,
     ) -> Self:
-        """A column of what ``get_config`` gave.
+        """Return a column made from the result of ``get_config``.
 
         Args:
           config: the fields.
           custom_objects: name -> function, for a ``normalizer_fn``.
-          columns_by_name: name -> column: those that are there already are not made again.
+          columns_by_name: name -> column: existing columns, which are not made again.
 
         Raises:
-          ValueError: a class or a function is not known.
+          ValueError: a class or a function is unknown.
         """
         known = {} if columns_by_name is None else columns_by_name
         fields = {
@@ -116,7 +120,7 @@ def _restored(
         return dtypes.as_dtype(value)
     if name == "normalizer_fn" and isinstance(value, str):
         if value not in functions:
-            raise ValueError(f"Unknown normalizer_fn: {value}. Give it in custom_objects.")
+            raise ValueError(f"Unknown normalizer_fn: {value}. Pass it in custom_objects.")
         return functions[value]
     return value
 
@@ -124,7 +128,7 @@ def _restored(
 def _object_of(
     value: dict[str, Any], functions: Mapping[str, Any], known: dict[str, Any]
 ) -> TensorResult:
-    """The column or initializer of a class and a configuration."""
+    """Return the column or initializer of a class and a configuration."""
     name = value["class_name"]
     initializer = getattr(init_ops, name, None)
     if isinstance(initializer, type) and issubclass(initializer, init_ops.Initializer):

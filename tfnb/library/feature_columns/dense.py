@@ -52,7 +52,7 @@ EXPORTS = {
 
 
 class NumericColumn(DenseColumn):
-    """Numbers as they are."""
+    """Numbers, perhaps normalized by a function."""
 
     _fields = ("key", "shape", "default_value", "dtype", "normalizer_fn")
 
@@ -82,7 +82,7 @@ class NumericColumn(DenseColumn):
         return TensorShape(self.shape)
 
     def transform(self, features: Features) -> TensorResult:
-        """The numbers, normalized, as float32."""
+        """Return the numbers, normalized, as float32."""
         value = features.get(self.key)
         if isinstance(value, SparseTensor):
             raise ValueError(
@@ -99,7 +99,7 @@ class NumericColumn(DenseColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The numbers of each example."""
+        """Return the numbers of each example."""
         return features.get(self)
 
 
@@ -110,18 +110,19 @@ def numeric_column(
     dtype: DTypeLike = dtypes.float32,
     normalizer_fn: Callable[[Nested], Nested] | None = None,
 ) -> NumericColumn:
-    """Numbers.
+    """Return a column of numbers.
 
     Args:
       key: of the feature.
       shape: for one example.
-      default_value: what an example without the feature has: one number, or one for each place.
+      default_value: the value for an example without the feature: one number, or one for each
+        element.
       dtype: of the feature.
       normalizer_fn: a function of the tensor.
 
     Raises:
-      TypeError: a shape that is none, or a function that cannot be called.
-      ValueError: a dtype that is none of numbers, or a default that does not fit.
+      TypeError: the shape is not a shape, or the function cannot be called.
+      ValueError: the dtype is not numeric, or the default does not fit.
     """
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
@@ -143,7 +144,7 @@ def numeric_column(
 
 
 def _default_of_shape(key: str, shape: tuple[int, ...], value: TensorLike, dtype: DType) -> Any:
-    """A default as nested tuples of a shape; None stays None."""
+    """Return a default as nested tuples of a shape; None stays None."""
     if value is None:
         return None
     array = np.asarray(value)
@@ -166,7 +167,7 @@ def _default_of_shape(key: str, shape: tuple[int, ...], value: TensorLike, dtype
 
 
 class BucketizedColumn(DenseColumn, CategoricalColumn):
-    """In which interval a number lies."""
+    """The interval that each number lies in."""
 
     _fields = ("source_column", "boundaries")
 
@@ -177,21 +178,21 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """What the numbers need."""
+        """The raw features of the column of numbers."""
         return self._source.parse_example_spec
 
     @property
     def variable_shape(self) -> TensorShape:
-        """One place per interval."""
+        """One element per interval."""
         return TensorShape((*self._source.shape, len(self._boundaries) + 1))
 
     @property
     def num_buckets(self) -> int:
-        """An id per interval and place."""
+        """One id per interval and element."""
         return (len(self._boundaries) + 1) * self._source.shape[0]
 
     def transform(self, features: Features) -> TensorResult:
-        """The number of the interval of each number."""
+        """Return the index of the interval of each number."""
         return bucketize(features.get(self._source), boundaries=list(self._boundaries))
 
     def dense_tensor(
@@ -200,7 +201,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """1 for the interval of each number, 0 for the others."""
+        """Return 1 for the interval of each number, 0 for the others."""
         return array_ops.one_hot(
             math_ops.cast(features.get(self), dtypes.int64),
             depth=len(self._boundaries) + 1,
@@ -214,7 +215,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> IdsAndWeights:
-        """The interval of each number as an id; each place has ids of its own."""
+        """Return the interval of each number as an id; each element has ids of its own."""
         found = features.get(self)
         batch = array_ops.shape(found)[0]
         places = self._source.shape[0]
@@ -229,14 +230,14 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 
 
 def bucketized_column(source_column: TensorLike, boundaries: TensorLike) -> BucketizedColumn:
-    """In which interval each number of a column lies.
+    """Return a column that says which interval each number of another column lies in.
 
     Args:
       source_column: the numbers, of one dimension.
-      boundaries: where intervals begin, ascending.
+      boundaries: the beginnings of the intervals, ascending.
 
     Raises:
-      ValueError: another column, or other boundaries.
+      ValueError: the column is of another kind, or the boundaries do not ascend.
     """
     if not isinstance(source_column, NumericColumn):
         raise ValueError(
@@ -253,7 +254,7 @@ def bucketized_column(source_column: TensorLike, boundaries: TensorLike) -> Buck
 
 
 class IndicatorColumn(DenseColumn):
-    """How often each category is there."""
+    """The number of occurrences of each category."""
 
     _fields = ("categorical_column",)
 
@@ -263,21 +264,21 @@ class IndicatorColumn(DenseColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """What the categories need."""
+        """The raw features of the column of categories."""
         return self._column.parse_example_spec
 
     @property
     def variable_shape(self) -> TensorShape:
-        """One place per category."""
+        """One element per category."""
         return TensorShape([1, self._column.num_buckets])
 
     def transform(self, features: Features) -> TensorResult:
-        """A count, or the sum of weights, per category."""
+        """Return a count, or the sum of weights, per category."""
         ids, weights = self._column.sparse_tensors(features)
         depth = self._column.num_buckets
         if weights is not None:
             merged = sparse_merge(sp_ids=ids, sp_values=weights, vocab_size=depth)
-            # Ids of unknown values have no place.
+            # Ids of unknown values lie outside and are cut off.
             kept = sparse_slice(merged, [0, 0], merged.dense_shape)
             return scatter_nd(kept.indices, kept.values, kept.dense_shape)
         dense = sparse_tensor_to_dense(ids, default_value=-1)
@@ -290,12 +291,12 @@ class IndicatorColumn(DenseColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The counts of each example."""
+        """Return the counts of each example."""
         return features.get(self)
 
 
 def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
-    """How often each category is there."""
+    """Return a column that counts how often each category occurs."""
     if not isinstance(categorical_column, CategoricalColumn):
         raise ValueError(
             "Unsupported input type. Input must be a CategoricalColumn. "
@@ -305,7 +306,7 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
 
 
 class EmbeddingColumn(DenseColumn):
-    """A vector per category, learned; several are combined."""
+    """One vector per category, which is learned; several are combined."""
 
     _fields = (
         "categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from",
@@ -344,15 +345,15 @@ class EmbeddingColumn(DenseColumn):
         self._collection = collection
 
     def get_config(self) -> Config:
-        """The fields as plain values.
+        """Return the fields as plain values.
 
         Raises:
           NotImplementedError: the column shares its variable.
         """
         if self._shared_name:
             raise NotImplementedError(
-                f"{self.name} shares its variable with others, which one column cannot say. Call "
-                "tf.feature_column.shared_embedding_columns again."
+                f"{self.name} shares its variable with other columns, which its configuration does "
+                "not contain. Call tf.feature_column.shared_embedding_columns again."
             )
         return super().get_config()
 
@@ -363,16 +364,16 @@ class EmbeddingColumn(DenseColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        """What the categories need."""
+        """The raw features of the column of categories."""
         return self.categorical_column.parse_example_spec
 
     @property
     def variable_shape(self) -> TensorShape:
-        """One vector."""
+        """The shape of one vector."""
         return TensorShape([self.dimension])
 
     def transform(self, features: Features) -> TensorResult:
-        """The ids."""
+        """Return the ids."""
         return features.get(self.categorical_column)
 
     def _weights(self, weight_collections: CollectionNames, trainable: bool) -> TensorResult:
@@ -416,9 +417,9 @@ class EmbeddingColumn(DenseColumn):
         weight_collections: CollectionNames | None = None,
         trainable: bool = True,
     ) -> TensorResult:
-        """The vector of each example."""
+        """Return the vector of each example."""
         if self._collection:
-            # The scope that the ops of a shared column are in has its own name.
+            # The scope for the ops of a shared column has a name of its own.
             with name_scope(None, default_name=self.name):
                 return self._vectors(features, weight_collections, trainable)
         return self._vectors(features, weight_collections, trainable)
@@ -469,21 +470,21 @@ def embedding_column(
     trainable: bool = True,
     use_safe_embedding_lookup: bool = True,
 ) -> EmbeddingColumn:
-    """A vector per category, which is learned.
+    """Return a column with a learned vector per category.
 
     Args:
       categorical_column: the categories.
       dimension: the length of the vectors.
       combiner: how several become one: ``mean``, ``sqrtn`` or ``sum``.
-      initializer: of the vectors; truncated normal, narrower for longer ones, if None.
+      initializer: of the vectors; if None, a truncated normal that is narrower for longer vectors.
       ckpt_to_load_from: a checkpoint that has their first values.
-      tensor_name_in_ckpt: their name there.
-      max_norm: longer vectors are shortened to that.
+      tensor_name_in_ckpt: their name in the checkpoint.
+      max_norm: longer vectors are shortened to this length.
       trainable: whether they are learned.
       use_safe_embedding_lookup: whether examples without a category get zeros.
 
     Raises:
-      ValueError: no length, or half of a checkpoint.
+      ValueError: the dimension is missing, or one of the two checkpoint arguments is.
     """
     if not isinstance(categorical_column, CategoricalColumn):
         raise ValueError(
@@ -509,23 +510,23 @@ def shared_embedding_columns(
     trainable: bool = True,
     use_safe_embedding_lookup: bool = True,
 ) -> list[EmbeddingColumn]:
-    """Columns that share the vectors of their categories.
+    """Return columns that share the vectors of their categories.
 
     Args:
-      categorical_columns: the columns, all with as many categories.
+      categorical_columns: the columns, all with the same number of categories.
       dimension: the length of the vectors.
       combiner: see :func:`embedding_column`.
-      initializer: likewise.
+      initializer: see :func:`embedding_column`.
       shared_embedding_collection_name: the collection that has the variable; made of the columns'
         names if None.
       ckpt_to_load_from: see :func:`embedding_column`.
-      tensor_name_in_ckpt: likewise.
-      max_norm: likewise.
-      trainable: likewise.
-      use_safe_embedding_lookup: likewise.
+      tensor_name_in_ckpt: see :func:`embedding_column`.
+      max_norm: see :func:`embedding_column`.
+      trainable: see :func:`embedding_column`.
+      use_safe_embedding_lookup: see :func:`embedding_column`.
 
     Raises:
-      ValueError: columns that cannot share.
+      ValueError: the columns cannot share vectors.
     """
     _check_embedding(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt)
     initializer = initializer or TruncatedNormal(mean=0.0, stddev=1.0 / math.sqrt(dimension))
@@ -560,6 +561,6 @@ def shared_embedding_columns(
 
 
 def _inner(column: Any) -> FeatureColumn:
-    """The column of categories behind one with weights."""
+    """Return the column of categories inside a column with weights."""
     found: FeatureColumn = getattr(column, "_column", column)
     return found

@@ -48,21 +48,21 @@ def input_layer(
     cols_to_vars: dict[Any, Any] | None = None,
     cols_to_output_tensors: dict[Any, Any] | None = None,
 ) -> TensorResult:
-    """All dense columns side by side, in the order of their names.
+    """Return all dense columns side by side, in the order of their names.
 
     Args:
       features: key -> raw feature.
       feature_columns: the columns.
-      weight_collections: what variables are added to, besides the global ones.
+      weight_collections: collections for variables, besides the global ones.
       trainable: whether variables are learned.
-      cols_to_vars: is filled with the variables of each column.
-      cols_to_output_tensors: is filled with the tensor of each column.
+      cols_to_vars: a dict that is filled with the variables of each column.
+      cols_to_output_tensors: a dict that is filled with the tensor of each column.
 
     Returns:
       [batch, sum of sizes], float32.
 
     Raises:
-      ValueError: something is no dense column, or a feature is missing.
+      ValueError: an item is no dense column, or a feature is missing.
     """
     columns = check_columns(feature_columns)
     for column in columns:
@@ -109,22 +109,22 @@ def linear_model(
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
 ) -> TensorResult:
-    """The sum of what each column weighs, and a bias.
+    """Return the sum of the weighted columns and a bias.
 
     Args:
       features: key -> raw feature.
       feature_columns: dense columns, and columns of categories.
-      units: how many sums.
+      units: the number of sums.
       sparse_combiner: how several categories become one: ``sum``, ``mean`` or ``sqrtn``.
-      weight_collections: what variables are added to, besides the global ones.
+      weight_collections: collections for variables, besides the global ones.
       trainable: whether variables are learned.
-      cols_to_vars: is filled with the variables of each column, and of ``"bias"``.
+      cols_to_vars: a dict that is filled with the variables of each column, and of ``"bias"``.
 
     Returns:
       [batch, units], float32.
 
     Raises:
-      ValueError: something is neither kind of column, or a feature is missing.
+      ValueError: an item is neither kind of column, or a feature is missing.
     """
     columns = check_columns(feature_columns)
     for column in columns:

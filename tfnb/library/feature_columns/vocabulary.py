@@ -1,4 +1,4 @@
-"""Tables from words to numbers, as columns of categories need them."""
+"""Tables from words to ids, for columns of categories."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def table_of_words(
     words: TensorLike, num_oov_buckets: int, default_value: int, dtype: DTypeLike, name: str
 ) -> Any:
-    """A table from the words of a list to their places.
+    """Return a table from the words of a list to their positions.
 
     Args:
-      words: the words, or whole numbers.
-      num_oov_buckets: how many numbers other words share.
-      default_value: the number of other words, where they share none.
-      dtype: of what is asked for.
+      words: the words, or integers.
+      num_oov_buckets: the number of ids that other words share.
+      default_value: the id of other words, if they share none.
+      dtype: of the values to look up.
       name: of the scope.
     """
     with name_scope(name):
@@ -49,14 +49,14 @@ def table_of_words(
 def table_of_lines(
     path: str, count: int, num_oov_buckets: int, default_value: int, dtype: DType, name: str
 ) -> Any:
-    """A table from the lines of a file to their numbers.
+    """Return a table from the lines of a file to their numbers.
 
     Args:
       path: the file.
-      count: how many lines count.
-      num_oov_buckets: how many numbers other words share.
-      default_value: the number of other words, where they share none.
-      dtype: of what is asked for.
+      count: the number of lines to use.
+      num_oov_buckets: the number of ids that other words share.
+      default_value: the id of other words, if they share none.
+      dtype: of the values to look up.
       name: of the scope.
     """
     with name_scope(name), name_scope("hash_table"):

@@ -1,1 +1,1 @@
-"""``tf.gradients`` and what it stands on."""
+"""``tf.gradients`` and its parts."""

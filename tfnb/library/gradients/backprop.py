@@ -1,8 +1,8 @@
-"""Backpropagation: from what is wanted back through the graph, one gradient function after another.
+"""Backpropagation: from ``ys`` back through the graph, one gradient function after another.
 
-The operations between ``xs`` and ``ys`` are visited in reverse order.  An operation is visited when
-the gradients of all who take its outputs are there; they are summed, and its gradient function
-turns them into gradients of its inputs.
+The operations between ``xs`` and ``ys`` are visited in reverse order. An operation is visited when
+the gradients from all consumers of its outputs have arrived. They are summed, and the operation's
+gradient function turns them into gradients of its inputs.
 
 State of one :class:`Backprop`:
 
@@ -10,7 +10,7 @@ State of one :class:`Backprop`:
   once they are summed, their sum;
 * ``_pending``: for each operation between, the number of its uses without a gradient so far;
 * ``_queue``: the operations that are ready to be visited;
-* ``_loops``: what is known of the while loops between, or None if there are none.
+* ``_loops``: the state of the while loops between, or None if there are none.
 
 Corresponds to gradients_util.py; the order in which operations are made is kept, so that their
 names are the same.
@@ -64,10 +64,10 @@ class AggregationMethod:
     """How gradients that arrive over several paths are summed.
 
     Attributes:
-      ADD_N: with one AddN, when all are there.
-      DEFAULT: the same.
-      EXPERIMENTAL_TREE: one after another as they come, which needs less memory.
-      EXPERIMENTAL_ACCUMULATE_N: the same.
+      ADD_N: with one AddN, when all have arrived.
+      DEFAULT: as ADD_N.
+      EXPERIMENTAL_TREE: one after another as they arrive, which needs less memory.
+      EXPERIMENTAL_ACCUMULATE_N: as EXPERIMENTAL_TREE.
     """
 
     ADD_N = 0
@@ -85,13 +85,13 @@ class Backprop:
 
     Args:
       colocate: whether gradients share the device of their operation.
-      gate: whether all gradients of an operation are waited for.
+      gate: whether to wait for all gradients of an operation before one is used.
       aggregation_method: how gradients are summed.
-      give_zeros: whether zeros are given for what does not matter, not None.
+      give_zeros: whether zeros, not None, are returned for unconnected ``xs``.
       source: the graph of what is differentiated; the default graph if None.
 
     Raises:
-      ValueError: there is no such aggregation method.
+      ValueError: the aggregation method is unknown.
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class Backprop:
                 f"{list(_METHODS)}."
             )
         self._graph: Graph = get_default_graph()
-        # The functions being built around; what one captures counts as its input.
+        # The functions around that are being built; a tensor that one of them captured counts as
+        # its input.
         self._bodies = _bodies_around(source or self._graph)
         self._xs: set[Tensor] = set()
         self._colocate = colocate
@@ -130,7 +131,7 @@ class Backprop:
         stop_gradients: TensorLike | None = None,
         name: str = "",
     ) -> list[Nested]:
-        """Builds the gradients; arguments as of ``tf.gradients``."""
+        """Build the gradients; arguments as of ``tf.gradients``."""
         ys = read_variables(_as_list(ys))
         targets = _as_list(xs)
         xs = [_part_with_gradient(x) for x in targets]
@@ -158,7 +159,7 @@ class Backprop:
         return [_as_gradient_of(x, grad) for x, grad in zip(targets, found, strict=True)]
 
     def _inputs(self, op: Operation) -> Sequence[Tensor]:
-        """The inputs of an operation; for those that a function captured, what it captured."""
+        """Return an operation's inputs, with outer tensors in place of a function's captures."""
         if not self._bodies or op.graph not in self._bodies:
             return op.inputs
         return [tensor if tensor in self._xs else _captured(tensor) for tensor in op.inputs]
@@ -180,7 +181,7 @@ class Backprop:
     def _explore(
         self, to_ops: Sequence[Operation], from_ops: Sequence[Operation]
     ) -> set[Operation]:
-        """Counts the uses of each operation between; gives those of ``to_ops`` that are reached."""
+        """Count the uses of each operation between; return those of ``to_ops`` that are reached."""
         reached = _reached_from(from_ops, self._bodies)
         reachable = {op for op in to_ops if op in reached}
         between: dict[Operation, None] = {}
@@ -198,7 +199,7 @@ class Backprop:
         return reachable
 
     def _start(self, to_ops: Iterable[Operation], reachable: set[Operation]) -> None:
-        """Queues the operations of ``ys`` that no other of them depends on."""
+        """Queue the operations of ``ys`` on which no other of them depends."""
         started: set[Operation] = set()
         for op in to_ops:
             if self._pending[op] == 0 and op not in started and op in reachable:
@@ -214,7 +215,7 @@ class Backprop:
     def _stop_ops(
         self, from_ops: Iterable[Operation], stop_gradient_ops: Iterable[Operation]
     ) -> set[Operation]:
-        """Operations not to differentiate: nothing before them matters, or the user says so."""
+        """Return the operations at which differentiation stops, ``stop_gradient_ops`` included."""
         stop = {
             op
             for op in from_ops
@@ -267,7 +268,7 @@ class Backprop:
     def _differentiate(
         self, op: Operation, gradient: Callable[..., Any], out_grads: list[Any]
     ) -> list[Any]:
-        """Calls a gradient function, with zeros for outputs that do not matter."""
+        """Call a gradient function, with zeros for outputs without a gradient."""
         is_call = gradient is _symbolic_gradient
         for index, grad in enumerate(out_grads):
             if grad is not None or not (is_call or is_trainable(op.outputs[index])):
@@ -305,14 +306,14 @@ class Backprop:
             self._add_gradient(tensor, grad)
 
     def _update_pending(self, op: Operation) -> None:
-        """Queues the operations that gave ``op`` its inputs, if this was their last use."""
+        """Queue the operations that gave ``op`` its inputs, if this was their last use."""
         for tensor in self._inputs(op):
             source = tensor.op
             self._pending[source] -= 1
             pending = self._pending[source]
             is_ready = pending == 0
             if self._loops is not None and not is_ready:
-                # Visited a second time when the gradient comes around the loop.
+                # This operation is visited a second time when the gradient comes around the loop.
                 is_ready = pending > 0 and queries.is_loop_switch(source)
             if not is_ready:
                 continue
@@ -322,7 +323,7 @@ class Backprop:
                 self._queue.append(source)
 
     def _queue_exit(self, loops: ControlFlowState, value: Tensor) -> None:
-        """Queues the exits of a loop together, when the last of them is ready."""
+        """Queue the exits of a loop together, when the last of them is ready."""
         state = loops.grad_state(value.op, before=False)
         assert state is not None
         state.deferred_exits.append(value)
@@ -337,7 +338,7 @@ class Backprop:
             else:
                 state.unused_exits.append(deferred)
         for unused in state.unused_exits:
-            # A variable that is not used afterwards may matter within the loop.
+            # A variable that is not used after the loop may be used in it.
             if has_gradient and is_trainable(unused):
                 self._add_gradient(unused, loops.zeros_for_exit(unused))
             self._queue.append(unused.op)
@@ -363,7 +364,7 @@ class Backprop:
         )
 
     def _aggregated(self, op: Operation) -> list[Any]:
-        """The sum of what has arrived for each output, None where nothing has."""
+        """Return the sum of the gradients of each output, None where none has arrived."""
         slots = self._grads.get(op)
         if slots is None:
             return [None] * len(op.outputs)
@@ -397,7 +398,7 @@ class Backprop:
         return total
 
     def _add_n_per_device(self, grads: Sequence[Tensor]) -> Any:
-        """Sums first what is on one device, so that each device sends one tensor."""
+        """Sum first the tensors of each device, so that a device sends one tensor."""
         add_n = _add_n()
         by_device: defaultdict[str, list[Tensor]] = defaultdict(list)
         for grad in grads:
@@ -432,14 +433,14 @@ def _as_list(value: TensorLike) -> list[Any]:
 
 
 def _part_with_gradient(value: TensorLike) -> Any:
-    """What gradients flow to: a composite value's values, a resource variable's handle."""
+    """Return the tensor that gets gradients: a composite's values, a resource variable's handle."""
     if is_resource_variable(value):
         return value.handle
     return value.values if is_composite(value) else value
 
 
 def _as_gradient_of(x: TensorLike, grad: TensorLike) -> Any:
-    """The gradient of a composite value as a composite value."""
+    """Return the gradient of a composite value as a composite value."""
     if grad is None or not is_composite(x):
         return grad
     if isinstance(x, IndexedSlices):
@@ -456,7 +457,7 @@ def _bodies_around(graph: Graph) -> list[FunctionGraph]:
 
 
 def _captured(tensor: Tensor) -> Tensor:
-    """What a function captured where ``tensor`` stands for that; else the tensor itself."""
+    """Return the outer tensor if ``tensor`` stands for a captured one; else the tensor itself."""
     while tensor.op.type == "Placeholder" and isinstance(tensor.graph, FunctionGraph):
         outside = next((one for one, inside in tensor.graph.captures if inside is tensor), None)
         if outside is None:
@@ -466,7 +467,7 @@ def _captured(tensor: Tensor) -> Tensor:
 
 
 def _reached_from(ops: Iterable[Operation], bodies: Sequence[FunctionGraph]) -> set[Operation]:
-    """The operations that depend on some others over tensors that have a gradient."""
+    """Return the operations that depend on ``ops`` through tensors that have a gradient."""
     inside_of: defaultdict[Tensor, list[Tensor]] = defaultdict(list)
     for body in bodies:
         for outside, inside in body.captures:
@@ -487,10 +488,10 @@ def _reached_from(ops: Iterable[Operation], bodies: Sequence[FunctionGraph]) -> 
 
 
 def _initial_gradient(index: int, y: Tensor, grad_y: TensorLike) -> Any:
-    """What a tensor is weighted with: ones, or what the user gives.
+    """Return the initial gradient of a tensor: ones, or the user's.
 
     Raises:
-      TypeError: it must be given, or is of a kind that does not fit.
+      TypeError: it must be given, or has a type that does not fit.
     """
     if grad_y is None:
         if y.dtype.is_complex:
@@ -503,7 +504,8 @@ def _initial_gradient(index: int, y: Tensor, grad_y: TensorLike) -> Any:
             )
         return ones(shape(y), dtype=y.dtype, name=f"grad_ys_{index}")
     _check_initial_gradient(y, grad_y)
-    # An op in the scope of this gradient: a TensorArray tells by its name which gradient it serves.
+    # An op in the scope of this gradient: the name tells a TensorArray which gradient it belongs
+    # to.
     if isinstance(grad_y, IndexedSlices):
         return IndexedSlices(
             indices=identity(grad_y.indices, name=f"grad_ys_{index}_indices"),
@@ -542,9 +544,10 @@ def _check_initial_gradient(y: Tensor, grad_y: TensorLike) -> None:
 
 
 def _called_function(op: Operation) -> Any:
-    """The function that an operation calls, from its own graph or one around it; None for others.
+    """Return the function that an operation calls, from its graph or an outer one, or None.
 
-    Where ``Defun`` made the call, that is its object: an imported one has no Python gradient.
+    For a call of a function of ``Defun`` this is the Python object; an imported function has no
+    Python gradient.
     """
     found = getattr(op, "defined_function", None)
     name = op.attr("f").name if op.type in _PARTITIONED_CALLS else op.type
@@ -556,7 +559,7 @@ def _called_function(op: Operation) -> Any:
 
 
 def _symbolic_gradient(op: Operation, *out_grads: Any) -> Any:
-    """The gradient of a call of a function that brings none of its own."""
+    """Return the gradient of a call of a function that has no gradient of its own."""
     from tfnb.core.attr_value import NameAttrList
 
     name = op.attr("f").name if op.type in _PARTITIONED_CALLS else op.type
@@ -568,7 +571,7 @@ def _symbolic_gradient(op: Operation, *out_grads: Any) -> Any:
 
 
 def _check_not_initial_value(op: Operation, from_ops: Sequence[Operation]) -> None:
-    """Refuses a gradient inside of a loop that would have to leave it to the loop's beginning."""
+    """Reject a gradient inside of a loop by a value that depends on the loop's initial values."""
     context = op._control_flow_context
     if not (
         context is not None

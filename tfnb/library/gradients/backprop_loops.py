@@ -2,10 +2,9 @@
 
 All of them are loop variables that are added to a :class:`WhileContext` after it was built::
 
-    forward loop        n = 0;      while (pivot) { n += 1 }            how many iterations there
-    were gradient's loop     n = count;  while (n >= 1) { n -= 1 }           as many again
-    gradient's loop     acc = 0;    while (pivot) { acc += grad }       for a value that all
-    iterations share
+    forward loop        n = 0;      while (pivot) { n += 1 }        the number of iterations
+    gradient's loop     n = count;  while (n >= 1) { n -= 1 }       as many iterations
+    gradient's loop     acc = 0;    while (pivot) { acc += grad }   for a value that is shared
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class LoopState(Protocol):
-    """What counters and accumulators need of the state of a loop and its gradient's loop.
+    """The part of a loop's gradient state that counters and accumulators use.
 
     Attributes:
       forward_context: the loop.
@@ -45,22 +44,22 @@ class LoopState(Protocol):
 
     @property
     def outer_grad_state(self) -> LoopState | None:
-        """That of the loop around it, if gradients are built for that as well."""
+        """The state of the enclosing loop, if gradients are built for that one as well."""
 
     @property
     def grad_sync(self) -> Operation:
-        """What the next iteration of the gradient's loop waits for."""
+        """The operation that the next iteration of the gradient's loop waits for."""
 
     def add_forward_accumulator(self, value: Tensor) -> Tensor:
-        """Adds a stack of the values that a tensor has in the iterations of the loop."""
+        """Add a stack of the values that a tensor has in the iterations of the loop."""
 
     def add_backprop_accumulated_value(self, history: Tensor, value: Tensor) -> Tensor:
-        """Adds what pops the values in the gradient's loop."""
+        """Add the op that pops the values in the gradient's loop."""
 
 
 @contextlib.contextmanager
 def inside(context: ControlFlowContext | None) -> Iterator[None]:
-    """A block whose operations belong to a context; None changes nothing."""
+    """Open a block whose operations belong to a context; None changes nothing."""
     if context is None:
         yield
         return
@@ -74,18 +73,18 @@ def inside(context: ControlFlowContext | None) -> Iterator[None]:
 def add_forward_counter(
     loop: WhileContext, outer_grad_state: LoopState | None
 ) -> tuple[Tensor, Tensor]:
-    """Adds a count of its iterations to a loop.
+    """Add a count of its iterations to a loop.
 
     Called in the context around the loop.
 
     Returns:
-      The number of iterations there were, and in the loop the number of the next one.
+      The number of iterations that ran, and in the loop the number of the next one.
     """
     from tfnb.ops.math.math_ops import add
 
     count = constant(0, name="f_count")
     if outer_grad_state is not None:
-        # What one run of this inner loop pushes comes before what the next run pushes.
+        # All pushes of one run of this inner loop come before those of its next run.
         count.op._add_control_input(outer_grad_state.forward_index.op.inputs[0].op)
     with inside(loop):
         loop.add_known(count)
@@ -104,12 +103,12 @@ def add_forward_counter(
 def add_backprop_counter(
     loop: WhileContext, count: Tensor, outer_grad_state: LoopState | None
 ) -> Tensor:
-    """Makes a gradient's loop run ``count`` times.
+    """Make a gradient's loop run ``count`` times.
 
     Called in the context around the loop.
 
     Returns:
-      In the loop, the count of the iterations that are left after this one.
+      In the loop, the number of iterations that are left after this one.
     """
     from tfnb.ops.math.comparison_ops import greater_equal
     from tfnb.ops.math.math_ops import subtract
@@ -130,20 +129,20 @@ def add_backprop_counter(
         final_zero: Tensor = exit_of(left, name="b_count")
         loop.loop_exits.append(final_zero)
         if outer_grad_state is not None:
-            # What one run of this inner loop pops comes before what the next run pops.
+            # All pops of one run of this inner loop come before those of its next run.
             outer_grad_state.grad_sync._add_control_input(final_zero.op)
         loop.exit_result([final_zero])
     return following
 
 
 def add_accumulator(loop: WhileContext, enter: Operation, grad: Tensor) -> Tensor:
-    """Sums, over the iterations of a gradient's loop, the gradients of a value that all share.
+    """Sum over a gradient loop's iterations the gradients of a value that all iterations share.
 
     Called in the loop.
 
     Args:
       loop: the gradient's loop.
-      enter: the constant Enter of the value in the loop forward.
+      enter: the constant Enter of the value in the forward loop.
       grad: the gradient in one iteration.
 
     Returns:
@@ -167,9 +166,9 @@ def add_accumulator(loop: WhileContext, enter: Operation, grad: Tensor) -> Tenso
 
 
 def _zeros_for(loop: WhileContext, value: Tensor, grad: Tensor) -> Tensor:
-    """Zeros in the shape of ``value``, made around a gradient's loop.
+    """Return zeros in the shape of ``value``, made around a gradient's loop.
 
-    The shape counts only where the loop runs no iteration.
+    The shape is used only if the loop runs no iteration.
     """
     outer = loop.outer_context
     if grad.get_shape().is_fully_defined():
@@ -178,7 +177,7 @@ def _zeros_for(loop: WhileContext, value: Tensor, grad: Tensor) -> Tensor:
     if outer is None or not outer.is_while_context or outer.grad_state is None:
         with inside(outer):
             return zeros(shape_internal(value, optimize=False), grad.dtype)
-    # The loop around computes a gradient too: its forward loop saves the shape.
+    # The enclosing loop computes a gradient, too: its forward loop saves the shape.
     state: LoopState = loop.grad_state
     with inside(state.forward_context.outer_context):
         shape = shape_internal(value, optimize=False)
@@ -192,9 +191,9 @@ def _zeros_for(loop: WhileContext, value: Tensor, grad: Tensor) -> Tensor:
 def add_indexed_slices_accumulator(
     loop: WhileContext, enter: Operation, grad: IndexedSlices
 ) -> IndexedSlices:
-    """:func:`add_accumulator` for IndexedSlices: the slices of all iterations, one after another.
+    """Return :func:`add_accumulator` for IndexedSlices: all iterations' slices, concatenated.
 
-    The first slice is one of zeros, so that there is one where the loop runs no iteration.
+    The first slice is one of zeros, so that the result has a slice if the loop runs no iteration.
     """
     from tfnb.ops.array.concat_ops import concat
     from tfnb.ops.math.cwise_binary_ops import maximum
@@ -215,7 +214,7 @@ def add_indexed_slices_accumulator(
     switched = [switch(one, loop.pivot) for one in merged]
     grown = [
         concat([taken, new], 0)
-        for (_, taken), new in zip(switched, (indices, values))  # the shape is no list
+        for (_, taken), new in zip(switched, (indices, values))  # the shape is not accumulated
     ]
     if dense_shape is not None:
         grown.append(maximum(dense_shape, switched[2][1]))
@@ -231,7 +230,7 @@ def add_indexed_slices_accumulator(
 def _first_slices(
     outer: ControlFlowContext | None, value: Tensor, grad: IndexedSlices
 ) -> list[Tensor]:
-    """Index 0, a slice of zeros for it, and the shape of the whole if there is one."""
+    """Return index 0, a slice of zeros for it, and the shape of the whole if it is known."""
     from tfnb.ops.array.concat_ops import concat
 
     values, dense_shape = grad.values, grad.dense_shape
@@ -255,7 +254,7 @@ def _first_slices(
 
 
 def _zero_shape(value: Tensor, dtype: DType) -> Tensor:
-    """As many zeros as a tensor, or the variable that a handle refers to, has dimensions."""
+    """Return one zero per dimension of a tensor, or of the variable that a handle refers to."""
     if value.dtype is dtypes.resource:
         return constant(0, dtype, shape=[_shape_behind(value).rank])
     shape = shape_internal(value, optimize=False, out_type=dtype)
@@ -263,7 +262,7 @@ def _zero_shape(value: Tensor, dtype: DType) -> Tensor:
 
 
 def _shape_behind(value: Tensor) -> Any:
-    """The shape of a tensor, or of the variable that a handle refers to."""
+    """Return the shape of a tensor, or of the variable that a handle refers to."""
     if value.dtype is not dtypes.resource:
         return shape_internal(value, optimize=False)
     while value.op.inputs:

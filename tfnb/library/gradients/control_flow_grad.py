@@ -1,7 +1,7 @@
-"""The gradients of the primitives: each turns into the one that undoes it.
+"""The gradients of the control-flow primitives: each becomes its inverse.
 
 A Switch becomes a Merge and a Merge a Switch, an Exit an Enter and an Enter an Exit, or an
-accumulator where all iterations share the value.  A Switch of a loop variable is visited twice:
+accumulator where all iterations share the value. A Switch of a loop variable is visited twice:
 first from its Exit, when the Merge is made, and then from the body, when the Merge gets its second
 input.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def switch_gradient(op: Operation, *grads: Any) -> Nested:
-    """Return the gradients of a Switch: in a loop a Merge, else of the side that was taken."""
+    """Return the gradients of a Switch: in a loop a Merge, else those of the taken side."""
     context = queries.context_of(op)
     if context is not None and context.is_while_context:
         return _loop_switch_gradient(op, grads[0], grads[1])
@@ -52,15 +52,15 @@ def _loop_switch_gradient(op: Operation, from_exit: Any, from_body: TensorLike) 
         return None, None
     if from_exit is None:
         return None, None  # its Exit has no gradient
-    # The second input takes its right place at the second visit.
+    # The second visit replaces the second input.
     merged = merges[op] = merge([from_exit, from_exit], name="b_switch")[0]
     return merged, None
 
 
 def _cond_switch_gradient(op: Operation, grads: tuple[Tensor, ...]) -> Any:
     branch = op._control_flow_context.branch
-    # Zeros for the side that was not taken were made behind a Switch of their own; there are none
-    # for types that have no zeros.
+    # Zeros for the side that was not taken were made behind a Switch of their own, except for types
+    # without zeros.
     if grads[1 - branch] is not None:
         return merge(grads, name="cond_grad")[0], None
     if op.inputs[0].dtype is dtypes.resource:
@@ -82,7 +82,7 @@ def merge_gradient(op: Operation, grad: Tensor, _: Any) -> Any:
 
 
 def _real_pred(pred: Tensor) -> Tensor:
-    """A cond's predicate where the gradient is built; in a loop it is saved for every iteration."""
+    """Return a cond's predicate for its gradient; inside a loop, its saved values."""
     loop = get_default_graph()._get_control_flow_context()
     state = None if loop is None else loop.grad_state
     if state is None:

@@ -1,12 +1,12 @@
-"""What backpropagation knows of the while loops that it passes through.
+"""The state of the while loops that backpropagation passes through.
 
-The gradient of a loop is a loop of its own that runs the iterations in reverse.  A value that the
-loop forward computes and the gradient needs is pushed on a stack in each iteration forward and
+The gradient of a loop is a loop of its own that runs the iterations in reverse. A value that the
+forward loop computes and the gradient uses is pushed to a stack in each forward iteration and
 popped in the gradient's loop.
 
 :class:`GradLoopState` belongs to one loop, :class:`ControlFlowState` to one call of
-``tf.gradients``.  Where gradients of nested loops are built, the state of the inner loop knows that
-of the outer one.  Corresponds to control_flow_state.py.
+``tf.gradients``. For nested loops, the state of the inner loop refers to that of the outer one.
+Corresponds to control_flow_state.py.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ class GradLoopState:
     Attributes:
       forward_context: the loop.
       grad_context: the loop of its gradient.
-      outer_grad_state: that of the loop around it, if gradients are built for that as well.
+      outer_grad_state: the state of the enclosing loop, if gradients are built for that as well.
       forward_index: in the loop, the number of the next iteration.
       grad_index: in the gradient's loop, how many iterations are left.
-      history: for a value of the loop, what gives it in the gradient's loop.
+      history: value of the loop -> the tensor with that value in the gradient's loop.
       switch_merges: for a Switch of a loop variable, the Merge that belongs to it in the gradient's
         loop.
       forward_loop_exits: the exits that the loop had before gradients were built.
-      num_pending_exits: how many of them are yet to be ready.
-      deferred_exits: those that are ready.
-      unused_exits: those that nothing afterwards depends on.
+      num_pending_exits: how many of them are not ready yet.
+      deferred_exits: the exits that are ready.
+      unused_exits: the exits without consumers.
     """
 
     def __init__(self, forward: WhileContext, outer_grad_state: GradLoopState | None) -> None:
-        """Add the counter to the loop, and the gradient's loop with its own."""
+        """Add the counter to the loop, and build the gradient's loop with a counter of its own."""
         self.outer_grad_state = outer_grad_state
         self.forward_context = forward
         self.history: dict[Tensor, Tensor] = {}
@@ -96,7 +96,7 @@ class GradLoopState:
 
     @property
     def forward_sync(self) -> Operation:
-        """What the next iteration of the loop waits for: pushes that branches hold."""
+        """The operation before the next iteration of the loop: it waits for pushes in branches."""
         if self._forward_sync is None:
             self._forward_sync = _control_trigger("f_sync", self.forward_context)
             self.forward_index.op._add_control_input(self._forward_sync)
@@ -104,7 +104,7 @@ class GradLoopState:
 
     @property
     def grad_sync(self) -> Operation:
-        """What the next iteration of the gradient's loop waits for: all pops."""
+        """The operation before the next iteration of the gradient's loop: it waits for all pops."""
         if self._grad_sync is None:
             self._grad_sync = _control_trigger("b_sync", self.grad_context)
             self.grad_index.op._add_control_input(self._grad_sync)
@@ -113,9 +113,9 @@ class GradLoopState:
     # -- saved values ------------------------------------------------------------------------------
 
     def add_forward_accumulator(self, value: Tensor, dead_branch: bool = False) -> Tensor:
-        """Pushes a value of the loop on a new stack in each iteration.
+        """Push a value of the loop onto a new stack in each iteration.
 
-        Called in the context in which ``tf.gradients`` was.
+        Called in the context in which ``tf.gradients`` was called.
 
         Args:
           value: the value, in the loop or in a cond in it.
@@ -175,20 +175,20 @@ class GradLoopState:
     def add_backprop_accumulated_value(
         self, history: Tensor, value: Tensor, dead_branch: bool = False
     ) -> Tensor:
-        """Pops in the gradient's loop what was pushed in the loop.
+        """Pop in the gradient's loop the values that were pushed in the loop.
 
         Called in the gradient's context.
 
         Args:
           history: the stack.
-          value: what was pushed.
+          value: the pushed value.
           dead_branch: as for :meth:`add_forward_accumulator`.
         """
         branch = self._branch_of(value, history)
         with get_default_graph().control_dependencies(None):
             with inside(self.grad_context):
                 if branch is not None:
-                    # Popped only where it was pushed.
+                    # Popped only in iterations that pushed.
                     taken = 1 - branch.branch if dead_branch else branch.branch
                     history = switch_ref_or_tensor(history, self._saved_pred(branch))[taken]
                 popped: Tensor = op_registry.get("StackPopV2")(
@@ -201,7 +201,7 @@ class GradLoopState:
 
     @staticmethod
     def _branch_of(value: Tensor, history: Tensor) -> CondContext | None:
-        """The innermost branch that a value is in and its stack is not."""
+        """Return the innermost branch that contains a value and not its stack."""
         context = queries.context_of(value.op)
         while context is not None and context is not history.op._control_flow_context:
             if isinstance(context, CondContext):
@@ -219,7 +219,7 @@ class GradLoopState:
         return branch.pred
 
     def real_value(self, value: Tensor) -> Tensor:
-        """What gives a value of the loop in the gradient's loop.
+        """Return the tensor in the gradient's loop that has the value of a tensor of the loop.
 
         Called in the gradient's context.
         """
@@ -235,7 +235,7 @@ class GradLoopState:
             enter = queries.loop_constant_enter(source)
             if enter is None:
                 break
-            # All iterations share the value, so it is the same outside.
+            # All iterations share the value, so the outer tensor has it, too.
             source = enter.inputs[0]
             if state.outer_grad_state is None:
                 return self.grad_context.add_value(source)
@@ -266,7 +266,7 @@ class ControlFlowState:
     def for_ops(
         cls, between: MutableMapping[Operation, None], colocate_with: Callable[[Operation], Any]
     ) -> ControlFlowState | None:
-        """The state for the operations of a gradient; None if there is no loop among them.
+        """Return the state for the operations of a gradient; None if there is no loop among them.
 
         Adds the other exits of the loops to ``between``.
         """
@@ -299,7 +299,7 @@ class ControlFlowState:
         return None if outer_loop is None else self._states.get(outer_loop)
 
     def grad_state(self, op: Operation, before: bool) -> GradLoopState | None:
-        """The state of the loop that an operation is in; ``before`` an Exit is taken as outside."""
+        """Return the state of an operation's loop; if ``before``, an Exit counts as outside."""
         if before and queries.is_loop_exit(op):
             context = queries.output_context(op)
             loop = None if context is None else context.while_context()
@@ -308,13 +308,13 @@ class ControlFlowState:
         return None if loop is None else self._states.get(loop)
 
     def enter_grad_while_context(self, op: Operation, before: bool) -> None:
-        """Enters the gradient's loop of the loop that an operation is in."""
+        """Enter the gradient's loop that belongs to the loop of an operation."""
         state = self.grad_state(op, before)
         if state is not None:
             state.grad_context.enter()
 
     def exit_grad_while_context(self, op: Operation, before: bool) -> None:
-        """Leaves it again."""
+        """Leave the gradient's loop that :meth:`enter_grad_while_context` entered."""
         state = self.grad_state(op, before)
         if state is not None:
             state.grad_context.exit()
@@ -322,9 +322,9 @@ class ControlFlowState:
     def process_unused_exits(
         self, pending: MutableMapping[Operation, int], to_ops: Iterable[Operation]
     ) -> list[Tensor]:
-        """The exits without a use, of loops all of whose exits are ready at the beginning.
+        """Return the unused exits of loops all of whose exits are ready at the beginning.
 
-        They get zeros: a variable that is not used afterwards may matter within the loop.
+        They get zeros: a variable that is not used after the loop may be used in it.
         """
         found: list[Tensor] = []
         started = set(to_ops)
@@ -344,7 +344,7 @@ class ControlFlowState:
     # -- zeros -------------------------------------------------------------------------------------
 
     def zeros_for_exit(self, value: Tensor) -> Tensor:
-        """Zeros for an exit that nothing depends on; called where ``tf.gradients`` was."""
+        """Return zeros for an unused exit; called in the context of the ``tf.gradients`` call."""
         shape = value.get_shape()
         forward = while_context_of(value.op)
         assert forward is not None
@@ -356,7 +356,7 @@ class ControlFlowState:
         if shape.is_fully_defined():
             with inside(outer_state.grad_context):
                 return zeros(shape.dims, value.dtype)
-        # Only the shape is saved.
+        # Saving the shape takes less memory than saving the value.
         with inside(forward.outer_context):
             sizes = shape_internal(value, optimize=False)
         history = outer_state.add_forward_accumulator(sizes)
@@ -365,7 +365,7 @@ class ControlFlowState:
             return zeros(real_sizes, value.dtype)
 
     def zeros_like(self, op: Operation, index: int) -> Tensor | None:
-        """Zeros for an output that nothing depends on; called in the gradient's context."""
+        """Return zeros for an unused output; called in the gradient's context."""
         if queries.is_loop_switch(op):
             return None
         loop = while_context_of(op)
@@ -381,7 +381,7 @@ class ControlFlowState:
         else:
             result = constant(0, shape=shape, dtype=value.dtype)
         if queries.is_switch(op):
-            # Of a cond: needed only where the other branch was taken.
+            # The Switch of a cond: zeros are needed only where the other branch was taken.
             branch = op._control_flow_context
             pred = state.history[branch.pred]
             result = switch_ref_or_tensor(result, pred)[1 - branch.branch]
@@ -408,9 +408,9 @@ class ControlFlowState:
     # -- at the end --------------------------------------------------------------------------------
 
     def post_process(self) -> None:
-        """Closes the gradient's cycles that were left open.
+        """Close the gradient's cycles that were left open.
 
-        Where a variable's next value does not depend on its last one, the gradient is zero from the
+        If a variable's next value does not depend on its current one, the gradient is zero from the
         second iteration on.
         """
         for state in self._states.values():

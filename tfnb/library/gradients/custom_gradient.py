@@ -1,7 +1,7 @@
-"""``tf.custom_gradient``: a function that says itself what its gradient is.
+"""``tf.custom_gradient``: a function that defines its own gradient.
 
-What the function computes goes, together with what it takes, through one IdentityN whose gradient
-is the user's function.
+The function's results go, together with its arguments, through one IdentityN whose gradient is the
+user's function.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _numbers = itertools.count()
 
 
 class _CustomGradient:
-    """A decorated function; also as a method of a class."""
+    """A decorated function; also works as a method of a class."""
 
     def __init__(self, function: Callable[..., Nested]) -> None:
         functools.update_wrapper(self, function)
@@ -46,7 +46,7 @@ class _CustomGradient:
         return _CustomGradient(self._function.__get__(instance, owner))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Build what the function computes, with its own gradient."""
+        """Build the function's results, with its own gradient."""
         if kwargs:
             raise ValueError(
                 "The custom_gradient decorator does not support keyword arguments in a graph."
@@ -55,12 +55,12 @@ class _CustomGradient:
 
 
 def custom_gradient(f: Callable[..., Nested] | None = None) -> Any:
-    """Decorates a function that brings its own gradient.
+    """Decorate a function that defines its own gradient.
 
     Args:
-      f: takes tensors; gives what it computes and a function of the gradients of that, which gives
-        the gradients of the arguments.  If ``f`` reads variables, this function takes ``variables``
-        as well, and gives a second list, with the variables' gradients.
+      f: takes tensors; returns its results and a function that turns the gradients of the results
+        into those of the arguments. If ``f`` reads variables, this function takes ``variables``
+        as well, and returns a second list, with the variables' gradients.
 
     Returns:
       The function ``f(...)[0]`` with this gradient.
@@ -71,7 +71,7 @@ def custom_gradient(f: Callable[..., Nested] | None = None) -> Any:
 
 
 def grad_pass_through(f: Callable[..., Nested]) -> Callable[..., Any]:
-    """A function like ``f`` whose gradient is that of the identity."""
+    """Return a function like ``f`` whose gradient is that of the identity."""
 
     @custom_gradient
     def through(*args: Any) -> Nested:
@@ -88,9 +88,9 @@ def grad_pass_through(f: Callable[..., Nested]) -> Callable[..., Any]:
 
 
 def recompute_grad(f: Callable[..., Nested]) -> Callable[..., Any]:
-    """A function like ``f`` whose gradient computes ``f`` again.
+    """Return a function like ``f`` whose gradient computes ``f`` again.
 
-    What is computed within ``f`` is then not kept from forward until its gradient is computed.
+    Inner values of ``f`` are then not kept until its gradient is computed.
     """
 
     @custom_gradient
@@ -154,14 +154,14 @@ def _build(function: Callable[..., Nested], args: Sequence[Any]) -> Any:
                 )
         else:
             input_grads, variable_grads = grad_fn(*result_grads), []
-        # One for each input of the IdentityN, and the first of these are the results.
+        # One gradient for each input of the IdentityN; its first inputs are the results.
         return [None] * len(flat_result) + nest.flatten(input_grads) + list(variable_grads)
 
     tensors = [*flat_result, *flat_args, *variables]
     with graph.gradient_override_map({"IdentityN": name}):
         outputs = identity_n(tensors)
     for variable in variables:
-        convert_to_tensor(variable)  # TensorFlow reads it once more, for a tape
+        convert_to_tensor(variable)  # TensorFlow reads it for a tape, which adds a node
     return nest.pack_sequence_as(result, outputs[: len(flat_result)])
 
 
@@ -174,7 +174,7 @@ def _all_variables() -> list[Nested]:
 
 
 def _variables_between(inputs: Iterable[Tensor], results: Sequence[Any]) -> list[TensorResult]:
-    """The trainable variables that ``results`` depend on other than through ``inputs``."""
+    """Return the trainable variables that ``results`` depend on other than through ``inputs``."""
     ends = [identity(one) for one in results]
     by_op = {
         variable.op: variable

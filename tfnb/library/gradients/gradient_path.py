@@ -1,4 +1,4 @@
-"""Why a loss has no gradient: the way to a variable, and the operation on it that cuts it."""
+"""Why a loss has no gradient: the path to a variable, and the operation on it that cuts it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _MAX_PATH = 8
 
 
 def why_no_gradients(loss: TensorLike, variables: Sequence[VariableLike]) -> str:
-    """A line for each of the first variables: the way from the loss to it, and what cuts it."""
+    """Return a line per variable: its path from the loss, and the operation that cuts it.
+
+    Only the first ``_MAX_VARIABLES`` variables get a line.
+    """
     lines = [_line(loss, variable) for variable in variables[:_MAX_VARIABLES]]
     if len(variables) > _MAX_VARIABLES:
         lines.append(f"  … {len(variables) - _MAX_VARIABLES} more variables")
@@ -30,7 +33,7 @@ def _line(loss: TensorLike, variable: VariableLike) -> str:
         return ""
     path = _path(start, end)
     if path is None:
-        return f"  {end.name}: nothing of '{start.name}' depends on it."
+        return f"  {end.name}: '{start.name}' does not depend on it."
     names, cut = [start.name], ""
     for user, tensor in path:
         why = "" if cut else _why_cut(user, tensor)
@@ -45,7 +48,7 @@ def _line(loss: TensorLike, variable: VariableLike) -> str:
 
 
 def _path(start: Operation, end: Operation) -> list[tuple[Operation, Tensor]] | None:
-    """The shortest way along inputs, as (operation, its input); None if there is none."""
+    """Return the shortest path along inputs, as (operation, its input); None if there is none."""
     came: dict[Operation, tuple[Operation, Tensor] | None] = {start: None}
     queue = deque([start])
     while queue and end not in came:
@@ -65,7 +68,7 @@ def _path(start: Operation, end: Operation) -> list[tuple[Operation, Tensor]] | 
 
 
 def _why_cut(op: Operation, tensor: Tensor) -> str:
-    """Why no gradient passes from an operation to one of its inputs; "" if one may."""
+    """Return why no gradient passes from an operation to one of its inputs; "" if one may."""
     definition = op.op_definition
     if not definition.is_differentiable:
         return f" ({op.type}) lets no gradient through"

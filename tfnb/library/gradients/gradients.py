@@ -21,7 +21,7 @@ __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians"]
 
 
 class UnconnectedGradients(enum.Enum):
-    """What the gradient is with respect to something that does not matter."""
+    """The gradient for tensors on which the result does not depend."""
 
     NONE = "none"
     ZERO = "zero"
@@ -38,21 +38,21 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[TensorResult]:
-    """Adds operations that compute the derivatives of the sum of ``ys`` by each of ``xs``.
+    """Add operations that compute the derivatives of the sum of ``ys`` by each of ``xs``.
 
     Integer tensors count as constants.
 
     Args:
       ys: a tensor or list of tensors.
       xs: a tensor or variable, or a list of these.
-      grad_ys: for each of ``ys`` what it is weighted with; None for ones.
-      name: the name scope of all that is made.
+      grad_ys: the initial gradient of each of ``ys``; None for ones.
+      name: the name scope of all new nodes.
       colocate_gradients_with_ops: whether gradients share the device of the operation that they
         belong to.
-      gate_gradients: whether all gradients of an operation are waited for before any is used.
+      gate_gradients: whether to wait for all gradients of an operation before one is used.
       aggregation_method: how gradients are summed, one of ``AggregationMethod``.
       stop_gradients: tensors through which no gradient passes.
-      unconnected_gradients: what to give for those of ``xs`` on which ``ys`` do not depend.
+      unconnected_gradients: the result for those of ``xs`` on which ``ys`` do not depend.
 
     Returns:
       For each of ``xs`` a tensor, IndexedSlices or None.
@@ -60,7 +60,7 @@ def gradients(
     Raises:
       LookupError: an operation between ``xs`` and ``ys`` has no gradient.
       ValueError: an argument is not allowed.
-      TypeError: something that is no number needs a gradient.
+      TypeError: a value that is not numeric needs a gradient.
     """
     try:
         unconnected = UnconnectedGradients(unconnected_gradients)
@@ -69,7 +69,7 @@ def gradients(
             f"Unknown value for unconnected_gradients: '{unconnected_gradients}'"
         ) from None
     graph = get_default_graph()
-    # No session may see a gradient loop without its back edges.
+    # A session must not read the graph while a gradient loop lacks its back edges.
     with graph._lock:
         backprop = Backprop(
             colocate=colocate_gradients_with_ops,
@@ -88,7 +88,7 @@ def hessians(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
 ) -> list[Tensor]:
-    """The matrices of second derivatives of the sum of ``ys`` with respect to each of ``xs``.
+    """Return the second derivatives of the sum of ``ys`` by each of ``xs``, as matrices.
 
     Args:
       ys: a tensor or list of tensors.
@@ -116,7 +116,7 @@ def hessians(
 
 
 def _jacobian(gradient: TensorLike, x: TensorLike) -> Tensor:
-    """The derivative of each element of ``gradient`` by ``x``, one row after another."""
+    """Return the derivative of each element of ``gradient`` by ``x``, one row after another."""
     from tfnb.library.control_flow.tensor_array import TensorArray
     from tfnb.library.control_flow.while_loop import while_loop
     from tfnb.ops.array.concat_ops import concat

@@ -54,16 +54,16 @@ EXPORTS = {
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Any:
-    """The image in another type, its values scaled to that type's range.
+    """Return the image in another type, its values scaled to that type's range.
 
     Args:
       image: any image.
       dtype: a floating or integer type.
-      saturate: clip first what the type cannot hold.
-      name: A name for the operation.
+      saturate: whether values that the type cannot represent are clipped first.
+      name: a name for the operation.
 
     Raises:
-      AttributeError: a type that is neither.
+      AttributeError: the type is neither.
     """
     image = convert_to_tensor(image, name="image")
     dtype = dtypes.as_dtype(dtype)
@@ -93,7 +93,7 @@ def convert_image_dtype(
 
 
 def _kept(image: TensorLike) -> tuple[Nested, Nested]:
-    """The image as floats, and the type to give back."""
+    """Return the image as floats, and the type of the result."""
     original = image.dtype
     if original in (dtypes.float16, dtypes.float32):
         return image, original
@@ -101,7 +101,7 @@ def _kept(image: TensorLike) -> tuple[Nested, Nested]:
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> TensorResult:
-    """Adds `delta`, in parts of the whole range, to every value."""
+    """Add `delta`, a fraction of the whole range, to every value."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         image = convert_to_tensor(image, name="image")
         wide, original = _kept(image)
@@ -110,7 +110,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> TensorResult:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> TensorResult:
-    """Moves every value away from its channel's mean by a factor."""
+    """Move every value away from its channel's mean by a factor."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         images = convert_to_tensor(images, name="images")
         wide, original = _kept(images)
@@ -119,10 +119,10 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> TensorRe
 
 
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: Any = 1) -> TensorResult:
-    """Gain * value ** gamma.
+    """Return gain * value ** gamma.
 
     Raises:
-      ValueError: a negative gamma.
+      ValueError: gamma is negative.
     """
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         image = convert_to_tensor(image, name="image")
@@ -134,7 +134,7 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: Any = 1) -> Ten
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> TensorResult:
-    """Turns the hue of RGB images by `delta` of the circle, which is in [-1, 1]."""
+    """Rotate the hue of RGB images by `delta` of the circle, which is in [-1, 1]."""
     with name_scope(name, "adjust_hue", [image]):
         image = convert_to_tensor(image, name="image")
         wide, original = _kept(image)
@@ -144,7 +144,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 def adjust_saturation(
     image: TensorLike, saturation_factor: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """Multiplies the saturation of RGB images."""
+    """Multiply the saturation of RGB images."""
     with name_scope(name, "adjust_saturation", [image]):
         image = convert_to_tensor(image, name="image")
         wide, original = _kept(image)
@@ -154,7 +154,7 @@ def adjust_saturation(
 def adjust_jpeg_quality(
     image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
 ) -> TensorResult:
-    """The image as it is after JPEG of that quality."""
+    """Return the image after JPEG compression of the given quality."""
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
         original = image.dtype
@@ -174,7 +174,7 @@ def _check_range(lower: float, upper: float, name: str) -> None:
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> TensorResult:
-    """Adds one random number in [-max_delta, max_delta) to all values."""
+    """Add one random number in [-max_delta, max_delta) to all values."""
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
@@ -183,13 +183,13 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
 def random_contrast(
     image: TensorLike, lower: float, upper: float, seed: int | None = None
 ) -> TensorResult:
-    """Changes the contrast by a random factor in [lower, upper)."""
+    """Change the contrast by a random factor in [lower, upper)."""
     _check_range(lower, upper, "contrast")
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> TensorResult:
-    """Turns the hue by a random part of the circle in [-max_delta, max_delta)."""
+    """Rotate the hue by a random part of the circle in [-max_delta, max_delta)."""
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
     if max_delta < 0:
@@ -200,7 +200,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 def random_saturation(
     image: TensorLike, lower: float, upper: float, seed: int | None = None
 ) -> TensorResult:
-    """Changes the saturation by a random factor in [lower, upper)."""
+    """Change the saturation by a random factor in [lower, upper)."""
     _check_range(lower, upper, "saturation")
     return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
 
@@ -208,7 +208,7 @@ def random_saturation(
 def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> TensorResult:
-    """The image as it is after JPEG of a random quality."""
+    """Return the image after JPEG compression of a random quality."""
     if not 0 <= min_jpeg_quality < max_jpeg_quality <= 100:
         raise ValueError("jpeg qualities must be between 0 and 100, the first below the second.")
     quality = random_uniform([], min_jpeg_quality, max_jpeg_quality, seed=seed, dtype=dtypes.int32)
@@ -216,7 +216,7 @@ def random_jpeg_quality(
 
 
 def per_image_standardization(image: TensorLike) -> TensorResult:
-    """Each image with mean 0 and variance 1; the deviation counts as 1 / sqrt(pixels) at least."""
+    """Scale each image to mean 0 and variance 1; the deviation is at least 1 / sqrt(pixels)."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = at_least_3d(convert_to_tensor(image, name="image"))
         image = cast(image, dtypes.float32)
@@ -230,7 +230,7 @@ def per_image_standardization(image: TensorLike) -> TensorResult:
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> TensorResult:
-    """0.2989 red + 0.5870 green + 0.1140 blue, as one channel."""
+    """Return 0.2989 red + 0.5870 green + 0.1140 blue, as one channel."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = convert_to_tensor(images, name="images")
         original = images.dtype
@@ -241,7 +241,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> TensorResul
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> TensorResult:
-    """The one channel three times."""
+    """Return the one channel repeated three times."""
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = at_least_3d(convert_to_tensor(images, name="images"))
         if images.shape.ndims is not None and images.shape.dim_values[-1] not in (1, None):
@@ -286,22 +286,22 @@ def _colors_changed(images: TensorLike, matrix: list[list[float]]) -> TensorResu
 
 
 def rgb_to_yiq(images: TensorLike) -> TensorResult:
-    """RGB images as luminance and two chrominances of NTSC."""
+    """Return RGB images as luminance and two chrominances of NTSC."""
     return _colors_changed(images, _RGB_TO_YIQ)
 
 
 def yiq_to_rgb(images: TensorLike) -> TensorResult:
-    """The inverse of `rgb_to_yiq`."""
+    """Return the inverse of `rgb_to_yiq`."""
     return _colors_changed(images, _YIQ_TO_RGB)
 
 
 def rgb_to_yuv(images: TensorLike) -> TensorResult:
-    """RGB images as luminance and two chrominances of PAL."""
+    """Return RGB images as luminance and two chrominances of PAL."""
     return _colors_changed(images, _RGB_TO_YUV)
 
 
 def yuv_to_rgb(images: TensorLike) -> TensorResult:
-    """The inverse of `rgb_to_yuv`."""
+    """Return the inverse of `rgb_to_yuv`."""
     return _colors_changed(images, _YUV_TO_RGB)
 
 
@@ -311,7 +311,7 @@ def yuv_to_rgb(images: TensorLike) -> TensorResult:
 def draw_bounding_boxes(
     images: TensorLike, boxes: TensorLike, name: str | None = None, colors: TensorLike | None = None
 ) -> TensorResult:
-    """The images with the edges of boxes (y1, x1, y2, x2 in parts of the size)."""
+    """Return the images with the edges of boxes (y1, x1, y2, x2 as fractions of the size)."""
     if colors is None:
         return draw_bounding_boxes_op(images, boxes, name=name)
     return draw_bounding_boxes_v2(images, boxes, colors, name=name)
@@ -325,7 +325,7 @@ def non_max_suppression(
     score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
 ) -> TensorResult:
-    """Indices of boxes by falling score, without those that overlap a better one too much."""
+    """Return the indices of boxes by falling score, without those that overlap a better one."""
     with name_scope(name, "non_max_suppression"):
         iou_threshold = convert_to_tensor(iou_threshold, name="iou_threshold")
         score_threshold = convert_to_tensor(score_threshold, name="score_threshold")
@@ -342,7 +342,7 @@ def non_max_suppression_overlaps(
     score_threshold: TensorLike = float("-inf"),
     name: str | None = None,
 ) -> TensorResult:
-    """The same where a matrix says how much every two boxes overlap."""
+    """Return indices as :func:`non_max_suppression` does, given a matrix of overlaps."""
     with name_scope(name, "non_max_suppression_overlaps"):
         overlap_threshold = convert_to_tensor(overlap_threshold, name="overlap_threshold")
         return non_max_suppression_with_overlaps(
@@ -359,7 +359,7 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: TensorLike = 0.0,
     name: str | None = None,
 ) -> Nested:
-    """Indices and scores; with a sigma, scores fall with the overlap."""
+    """Return indices and scores; with a sigma, scores fall with the overlap."""
     with name_scope(name, "non_max_suppression_with_scores"):
         iou_threshold = convert_to_tensor(iou_threshold, name="iou_threshold")
         score_threshold = convert_to_tensor(score_threshold, name="score_threshold")
@@ -388,18 +388,18 @@ def non_max_suppression_padded(
     canonicalized_coordinates: bool = False,
     tile_size: int = 512,
 ) -> TensorResult:
-    """Indices, filled up with zeros if asked, and how many are valid.
+    """Return indices, padded with zeros if requested, and the number of valid ones.
 
     Args:
       boxes: ``[..., number of boxes, 4]``; with more than two dimensions for each image.
       scores: ``[..., number of boxes]``.
-      max_output_size: how many boxes are kept at most.
-      iou_threshold: how far two boxes may overlap.
+      max_output_size: the maximum number of boxes to keep.
+      iou_threshold: the maximum overlap of two boxes.
       score_threshold: boxes of a lower score are left out.
-      pad_to_max_output_size: whether zeros fill the indices up; several images need it.
+      pad_to_max_output_size: whether indices are padded with zeros; several images need it.
       name: the name of the ops.
-      sorted_input: whether the scores fall; the order is found anyway.
-      canonicalized_coordinates: whether boxes begin with their smaller corner, likewise.
+      sorted_input: whether the scores fall; ignored, the order is always computed.
+      canonicalized_coordinates: whether boxes begin with their smaller corner; ignored, too.
       tile_size: how many boxes TensorFlow compares at a time; the result is the same.
 
     Raises:
@@ -476,7 +476,7 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The best boxes of all classes of each image: boxes, scores, classes, how many are valid."""
+    """Return the best boxes of all classes per image: boxes, scores, classes, valid counts."""
     with name_scope(name, "combined_non_max_suppression"):
         iou_threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
         score_threshold = convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold")

@@ -1,4 +1,4 @@
-"""What functions on images ask of their argument's shape, before the run where it is known."""
+"""Checks of the shapes of images, while the graph is built where the shapes are known."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def unknown_at_least_3d(image: TensorLike) -> list[Nested]:
-    """The checks left for the run that an image has three dimensions or more, none of them empty.
+    """Return ops that check what is unknown: three dimensions or more, none of them empty.
 
     Raises:
-      ValueError: it is known not to.
+      ValueError: the image is known to violate this.
     """
     shape = image.shape
     if shape.ndims is not None and shape.ndims < 3:
@@ -38,16 +38,16 @@ def unknown_at_least_3d(image: TensorLike) -> list[Nested]:
 
 
 def at_least_3d(image: TensorLike) -> TensorResult:
-    """The image behind checks that it has three dimensions or more, none of them empty.
+    """Return the image behind checks for three dimensions or more, none of them empty.
 
     Raises:
-      ValueError: it is known not to.
+      ValueError: the image is known to violate this.
     """
     return with_dependencies(unknown_at_least_3d(image), image)
 
 
 def sizes_of(image: TensorLike, rank: int = 4) -> list[Nested]:
-    """The sizes of an image: numbers where they are known, else tensors."""
+    """Return the sizes of an image: numbers where they are known, else tensors."""
     if image.shape.is_fully_defined():
         return list(image.shape.as_list())
     known = image.shape.with_rank(rank).as_list()
@@ -56,7 +56,7 @@ def sizes_of(image: TensorLike, rank: int = 4) -> list[Nested]:
 
 
 def require(condition: TensorLike, error: type[Exception], message: str) -> list[Nested]:
-    """Checks a condition now, or gives the op that will.
+    """Check a condition now, or return the op that checks it in a step.
 
     Raises:
       error: the condition is known to be false.

@@ -38,10 +38,10 @@ EXPORTS = {
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> TensorResult:
-    """The sum of absolute differences of neighbouring pixels, for each image.
+    """Return the sum of absolute differences of neighbouring pixels, for each image.
 
     Raises:
-      ValueError: another rank than 3 or 4.
+      ValueError: the rank is not 3 or 4.
     """
     with name_scope(name, "total_variation"):
         rank = images.shape.ndims
@@ -61,7 +61,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> TensorResult
 
 
 def _checked_pair(a: TensorLike, b: TensorLike) -> tuple[list[Nested], list[Nested]]:
-    """The images' shapes, and checks that both have the same."""
+    """Return the images' shapes, and checks that both have the same."""
     a.shape.with_rank_at_least(3)
     b.shape.with_rank_at_least(3)
     a.shape[-3:].assert_is_compatible_with(b.shape[-3:])
@@ -74,14 +74,14 @@ def _checked_pair(a: TensorLike, b: TensorLike) -> tuple[list[Nested], list[Nest
 
 
 def reduce_all_equal(a: TensorLike, b: TensorLike) -> TensorResult:
-    """Whether two vectors have the same entries."""
+    """Return whether two vectors have the same entries."""
     return math_ops.reduce_all(math_ops.equal(a, b))
 
 
 def psnr(
     a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """The ratio of the largest value to the mean square error of images, in decibels."""
+    """Return the ratio of the largest value to the mean square error of images, in decibels."""
     with name_scope(name, "PSNR", [a, b]):
         a, b = convert_to_tensor(a), convert_to_tensor(b)
         largest = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
@@ -98,7 +98,7 @@ def psnr(
 
 
 def _gaussian(size: TensorLike, sigma: TensorLike) -> TensorResult:
-    """A window of weights that fall from its middle, with a sum of one."""
+    """Return a window of Gaussian weights, whose sum is one."""
     places = cast(math_ops.range_(size), sigma.dtype)
     places -= cast(size - 1, sigma.dtype) / 2.0
     exponents = math_ops.square(places)
@@ -117,9 +117,9 @@ def _ssim_per_channel(
     k2: float,
     return_index_map: bool = False,
 ) -> tuple[Nested, Nested]:
-    """The likeness of each channel, and its part that comes from contrast and structure.
+    """Return the similarity of each channel, and its part from contrast and structure.
 
-    With ``return_index_map``, the likeness has a value for each place of the window.
+    With ``return_index_map``, the similarity has a value for each position of the window.
     """
     size, width = constant(filter_size, dtypes.int32), constant(sigma, a.dtype)
     shapes = array_ops.shape_n([a, b])
@@ -159,7 +159,7 @@ def _ssim_per_channel(
 def _prepared(
     a: TensorLike, b: TensorLike, max_val: TensorLike
 ) -> tuple[list[Nested], Nested, list[Nested]]:
-    """The images and the largest value as float32, and the images' shapes."""
+    """Return the images and the largest value as float32, and the images' shapes."""
     a = convert_to_tensor(a, name="img1")
     b = convert_to_tensor(b, name="img2")
     shapes, checks = _checked_pair(a, b)
@@ -179,17 +179,17 @@ def ssim(
     k2: float = 0.03,
     return_index_map: bool = False,
 ) -> TensorResult:
-    """The structural similarity of images (Wang et al., 2004), 1 for equal ones.
+    """Return the structural similarity of images (Wang et al., 2004), 1 for equal ones.
 
     Args:
       img1: images, [..., height, width, channels].
-      img2: what they are compared with.
+      img2: the images to compare with.
       max_val: the largest value that a pixel can have.
       filter_size: of the Gaussian window.
       filter_sigma: of the Gaussian window.
       k1: how much the means are smoothed.
       k2: how much the deviations are smoothed.
-      return_index_map: whether to give the similarity of every window instead of their mean.
+      return_index_map: whether to return the similarity of every window, not their mean.
     """
     with name_scope(None, "SSIM", [img1, img2]):
         images, largest, _ = _prepared(img1, img2, max_val)
@@ -213,7 +213,7 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> TensorResult:
-    """The structural similarity at several sizes, each half of the one before."""
+    """Return the structural similarity at several sizes, each half of the one before."""
     with name_scope(None, "MS-SSIM", [img1, img2]):
         images, largest, shapes = _prepared(img1, img2, max_val)
         heads, tails = [one[:-3] for one in shapes], [one[-3:] for one in shapes]
@@ -241,7 +241,7 @@ def ssim_multiscale(
 
 
 def _halved(images: list[TensorLike], sizes: list[TensorLike], two: TensorLike) -> list[Nested]:
-    """Means of two by two pixels; an odd last row or column is repeated first."""
+    """Return means of two by two pixels; an odd last row or column is repeated first."""
     flat = [
         array_ops.reshape(one, array_ops.concat([[-1], size], 0))
         for one, size in zip(images, sizes, strict=True)
@@ -258,10 +258,10 @@ def _halved(images: list[TensorLike], sizes: list[TensorLike], two: TensorLike) 
 
 
 def image_gradients(image: TensorLike) -> tuple[Nested, Nested]:
-    """Differences to the next row and to the next column; zero in the last ones.
+    """Return differences to the next row and column; zero in the last row and column.
 
     Raises:
-      ValueError: another rank than 4.
+      ValueError: the rank is not 4.
     """
     if image.shape.ndims != 4:
         raise ValueError(
@@ -285,7 +285,7 @@ _SOBEL = [
 
 
 def sobel_edges(image: TensorLike) -> TensorResult:
-    """The Sobel filters for horizontal and vertical edges: [batch, height, width, channels, 2]."""
+    """Return the Sobel filters for both directions: [batch, height, width, channels, 2]."""
     static = image.shape
     shape = array_ops.shape(image)
     kernels = np.expand_dims(np.transpose(np.asarray(_SOBEL), (1, 2, 0)), -2)

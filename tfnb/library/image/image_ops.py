@@ -1,7 +1,7 @@
-"""tf.image: sizes, crops, flips and turns, as functions of users.
+"""tf.image: sizes, crops, flips and rotations, the public functions.
 
 Images are [height, width, channels] or [batch, height, width, channels]. The ops are in the
-``image_*_ops.py`` files, brightness and its kin in ``image_adjustments.py``, measures in
+``image_*_ops.py`` files, brightness and other adjustments in ``image_adjustments.py``, measures in
 ``image_measures.py``.
 """
 
@@ -51,7 +51,7 @@ EXPORTS = {
 
 
 class ResizeMethod:
-    """The ways of `tf.image.resize_images`."""
+    """The methods of `tf.image.resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -68,10 +68,10 @@ _METHODS: dict[int, Callable[..., Any]] = {
 
 
 def _as_batch(image: TensorLike) -> tuple[Nested, bool]:
-    """The image with a batch dimension, and whether it had none; who has no rank, has none.
+    """Return the image with a batch dimension, and whether it lacked one (or its rank is unknown).
 
     Raises:
-      ValueError: it has neither three nor four dimensions.
+      ValueError: the rank is known and is not 3 or 4.
     """
     rank = image.shape.ndims
     if rank == 4:
@@ -94,18 +94,19 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """Images of another size.
+    """Resize images.
 
     Args:
       images: one image, or a batch of them.
       size: int32 height and width.
       method: a `ResizeMethod`. All but the nearest neighbour give float32, unless the size stays.
-      align_corners: corner pixels stay corner pixels.
-      preserve_aspect_ratio: the largest size within `size` of the images' own proportions.
-      name: A name for the operation.
+      align_corners: whether corner pixels stay corner pixels.
+      preserve_aspect_ratio: whether images get the largest size within `size` that keeps their
+        proportions.
+      name: a name for the operation.
 
     Raises:
-      ValueError: images without rank, another rank than 3 or 4, no vector of two, no such method.
+      ValueError: the rank is not 3 or 4, ``size`` is no vector of two, or the method is unknown.
     """
     with name_scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")
@@ -134,7 +135,7 @@ def resize_images(
 
 
 def _proportional(images: TensorLike, size: TensorLike) -> TensorResult:
-    """The largest size within `size` that keeps the proportions."""
+    """Return the largest size within `size` that keeps the proportions."""
     float32 = dtypes.float32
     current = sizes_of(images)[1:3]
     tall, wide = [
@@ -152,10 +153,10 @@ def resize_image_with_pad(
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> TensorResult:
-    """Resizes with the proportions kept and adds a border of zeros around.
+    """Resize with the proportions kept, and add a border of zeros.
 
     Raises:
-      ValueError: another rank than 3 or 4, or a target that is not positive.
+      ValueError: the rank is not 3 or 4, or a target size is not positive.
     """
     with name_scope(None, "resize_image_with_pad", [image]):
         image = convert_to_tensor(image, name="image")
@@ -180,7 +181,7 @@ def resize_image_with_pad(
 def _with_target(
     image: TensorLike, height: TensorLike, width: TensorLike
 ) -> tuple[Nested, list[Nested]]:
-    """The image behind checks of it and of the size that is wanted, and these checks."""
+    """Return the image behind checks of it and of the target size, and these checks."""
     checks = unknown_at_least_3d(image)
     checks += require(width > 0, ValueError, "target_width must be > 0.")
     checks += require(height > 0, ValueError, "target_height must be > 0.")
@@ -190,10 +191,10 @@ def _with_target(
 def resize_image_with_crop_or_pad(
     image: TensorLike, target_height: TensorLike, target_width: TensorLike
 ) -> TensorResult:
-    """Cuts off borders or adds zeros on both sides, until the image has the target size.
+    """Crop or pad with zeros on both sides, until the image has the target size.
 
     Raises:
-      ValueError: another rank than 3 or 4, or a target that is not positive.
+      ValueError: the rank is not 3 or 4, or a target size is not positive.
     """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image = convert_to_tensor(image, name="image")
@@ -235,7 +236,7 @@ def _alike(a: TensorLike, b: TensorLike) -> TensorResult:
 
 
 def _halves(size: TensorLike, target: Any) -> tuple[Nested, Nested]:
-    """How much to cut off before, and how much to add."""
+    """Return the numbers of rows or columns to cut off and to add at the beginning."""
     difference = target - size
     return _most(-difference // 2, 0), _most(difference // 2, 0)
 
@@ -247,10 +248,10 @@ def crop_to_bounding_box(
     target_height: TensorLike,
     target_width: TensorLike,
 ) -> TensorResult:
-    """The part of images with its upper left corner at an offset.
+    """Return the part of images with its upper left corner at an offset.
 
     Raises:
-      ValueError: another rank than 3 or 4, or a part that is not inside.
+      ValueError: the rank is not 3 or 4, or the part is not inside the images.
     """
     with name_scope(None, "crop_to_bounding_box", [image]):
         image = convert_to_tensor(image, name="image")
@@ -291,10 +292,10 @@ def pad_to_bounding_box(
     target_height: TensorLike,
     target_width: TensorLike,
 ) -> TensorResult:
-    """Images of the target size that have the given ones at an offset, and zeros around.
+    """Return images of the target size with the given ones at an offset, and zeros around.
 
     Raises:
-      ValueError: another rank than 3 or 4, or images that do not fit.
+      ValueError: the rank is not 3 or 4, or the images do not fit.
     """
     with name_scope(None, "pad_to_bounding_box", [image]):
         image = convert_to_tensor(image, name="image")
@@ -321,14 +322,14 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: TensorLike, central_fraction: TensorLike) -> TensorResult:
-    """The middle of images.
+    """Return the middle of images.
 
     Args:
       image: one image, or a batch of them.
-      central_fraction: the part of height and width to keep, in (0, 1]; or a tensor of it.
+      central_fraction: the fraction of height and width to keep, in (0, 1]; or a tensor of it.
 
     Raises:
-      ValueError: another fraction, or another rank than 3 or 4.
+      ValueError: the fraction is out of range, or the rank is not 3 or 4.
     """
     with name_scope(None, "central_crop", [image]):
         image = convert_to_tensor(image, name="image")
@@ -373,14 +374,14 @@ def central_crop(image: TensorLike, central_fraction: TensorLike) -> TensorResul
         return result
 
 
-# ---------------------------------------------------------------------------------- flips and turns
+# ------------------------------------------------------------------------------ flips and rotations
 
 
 def _of_either_rank(image: TensorLike, rank3: Callable[[], Any], rank4: Callable[[], Any]) -> Any:
-    """What is done to one image or to a batch of them, by the rank; as the step runs, if need be.
+    """Return the result for one image or for a batch; a cond chooses if the rank is unknown.
 
     Raises:
-      ValueError: it has neither three nor four dimensions.
+      ValueError: the rank is known and is not 3 or 4.
     """
     rank = image.shape.ndims
     if rank is None:
@@ -391,7 +392,7 @@ def _of_either_rank(image: TensorLike, rank3: Callable[[], Any], rank4: Callable
 
 
 def _shaped_as(image: TensorLike, result: TensorLike) -> TensorResult:
-    """A turned image, of the image's shape, and of rank 3 if there is nothing to know."""
+    """Return a result with the image's static shape; with rank 3 if that is unknown."""
     result.set_shape([None] * 3 if image.shape.ndims is None else image.shape)
     return result
 
@@ -407,12 +408,12 @@ def _flipped(image: TensorLike, axis: int, scope_name: str) -> TensorResult:
 
 
 def flip_left_right(image: TensorLike) -> TensorResult:
-    """Images with their columns in the other order."""
+    """Flip images left to right."""
     return _flipped(image, 1, "flip_left_right")
 
 
 def flip_up_down(image: TensorLike) -> TensorResult:
-    """Images with their rows in the other order."""
+    """Flip images upside down."""
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -429,7 +430,7 @@ def _perhaps_flipped(
             )
             return _shaped_as(image, result)
 
-        def batch() -> TensorResult:  # Each image by itself.
+        def batch() -> TensorResult:  # each image separately
             count = array_ops.shape(image)[0]
             numbers = random_uniform([count], 0, 1.0, seed=seed)
             flips = math_ops.round(array_ops.reshape(numbers, [count, 1, 1, 1]))
@@ -441,17 +442,17 @@ def _perhaps_flipped(
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> TensorResult:
-    """Flips each image left to right with probability 1/2."""
+    """Flip each image left to right with probability 1/2."""
     return _perhaps_flipped(image, 1, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> TensorResult:
-    """Flips each image upside down with probability 1/2."""
+    """Flip each image upside down with probability 1/2."""
     return _perhaps_flipped(image, 0, seed, "random_flip_up_down")
 
 
 def transpose(image: TensorLike, name: str | None = None) -> TensorResult:
-    """Images with rows and columns exchanged."""
+    """Exchange rows and columns of images."""
     with name_scope(name, "transpose", [image]):
         image = at_least_3d(convert_to_tensor(image, name="image"))
         return _of_either_rank(
@@ -462,7 +463,7 @@ def transpose(image: TensorLike, name: str | None = None) -> TensorResult:
 
 
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> TensorResult:
-    """Images turned counter-clockwise by `k` quarters."""
+    """Rotate images counter-clockwise by `k` quarters."""
     with name_scope(name, "rot90", [image, k]) as scope:
         image = at_least_3d(convert_to_tensor(image, name="image"))
         k = convert_to_tensor(k, dtypes.int32, name="k")
@@ -510,7 +511,7 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> TensorResult:
-    """The parts of images in boxes (y1, x1, y2, x2 in parts of the size), resized to one size."""
+    """Return the parts of images in boxes (y1, x1, y2, x2 as fractions), resized to one size."""
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
     return crop_and_resize_op(
         image,
@@ -532,7 +533,7 @@ def extract_image_patches(
     name: str | None = None,
     sizes: TensorLike | None = None,
 ) -> TensorResult:
-    """Every window of the images, laid out along the channels."""
+    """Return every window of the images, laid out along the channels."""
     ksizes = renamed("sizes", sizes, "ksizes", ksizes)
     return extract_image_patches_op(images, ksizes, strides, rates, padding, name=name)
 
@@ -545,5 +546,5 @@ def extract_patches(
     padding: str,
     name: str | None = None,
 ) -> TensorResult:
-    """Every window of the images, laid out along the channels."""
+    """Return every window of the images, laid out along the channels."""
     return extract_image_patches_op(images, sizes, strides, rates, padding, name=name)

@@ -22,7 +22,7 @@ EXPORTS = {"tf": ["random_crop"], "image": ["random_crop"]}
 def random_crop(
     value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
 ) -> TensorResult:
-    """A random part of this size."""
+    """Return a random part of this size."""
     with name_scope(name, "random_crop", [value, size]) as scope:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, dtype=dtypes.int32, name="size")

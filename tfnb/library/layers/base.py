@@ -1,9 +1,9 @@
-"""``tf.layers.Layer``: what makes variables in a scope of its own and calls them later.
+"""``tf.layers.Layer``: the base of layers, which make variables in a scope of their own.
 
 A layer finds its variable scope in its first call (or its first ``add_weight``): the scope it was
-given, or one named after its class, made unique.  Its variables are made there by
-``tf.get_variable``, so that the scopes around, ``reuse`` and custom getters count; its ops stand in
-the name scope of the same name.  Every later call goes back to both.
+given, or one named after its class, made unique. ``tf.get_variable`` makes its variables there, so
+that enclosing scopes, ``reuse`` and custom getters count. Its ops are in the name scope of the same
+name. Every later call enters both again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ __all__ = ["InputSpec", "Layer"]
 
 
 def to_snake_case(name: str) -> str:
-    """A class's name as layers use it.
+    """Return a class's name as layers use it.
 
     >>> to_snake_case("Conv2DTranspose"), to_snake_case("BasicLSTMCell")
     ('conv2d_transpose', 'basic_lstm_cell')
@@ -69,13 +69,13 @@ def to_snake_case(name: str) -> str:
 
 
 def layer_counts(graph: Graph) -> dict[str, int]:
-    """How many layers of each name a graph has; the table itself."""
+    """Return the graph's own table: layer name -> number of layers with that name."""
     counts: dict[str, int] = graph.kept.setdefault("layer counts", {})
     return counts
 
 
 def unique_layer_name(base: str) -> str:
-    """``base_1``, then ``base_2``, in the default graph."""
+    """Return ``base_1``, then ``base_2``, in the default graph."""
     counts = layer_counts(get_default_graph())
     counts[base] = counts.get(base, 0) + 1
     return f"{base}_{counts[base]}"
@@ -95,16 +95,16 @@ class Layer:
         _reuse: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """Prepare a layer; variables come with the first call.
+        """Prepare a layer; its variables are made in the first call.
 
         Args:
           trainable: whether optimizers may change its variables.
           name: its name, and that of its scope; made from the class otherwise.
           dtype: the type of its variables; that of the first input by default.
-          activity_regularizer: a function of the outputs that gives a loss.
+          activity_regularizer: a function of the outputs that returns a loss.
           _scope: the variable scope to use.
           _reuse: whether its variables exist already.
-          **kwargs: nothing; other names are refused.
+          **kwargs: must be empty.
 
         Raises:
           TypeError: an argument is unknown.
@@ -140,7 +140,7 @@ class Layer:
             with variable_scope(_scope) as captured:
                 self._scope = captured
 
-    # ------------------------------------------------------------------------------ what it has
+    # ----------------------------------------------------------------------------- properties
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ class Layer:
         """The name of its variable scope.
 
         Raises:
-          ValueError: it was not used yet.
+          ValueError: the layer has not been called yet.
         """
         if self._scope is None:
             raise ValueError(
@@ -172,7 +172,7 @@ class Layer:
         """None: a layer does not belong to a graph."""
 
     def _nested(self) -> list[Layer]:
-        """The layers among its attributes, in order."""
+        """Return the layers among its attributes, in order."""
         own = [
             value
             for key, value in vars(self).items()
@@ -225,20 +225,20 @@ class Layer:
 
     @property
     def updates(self) -> list[Operation]:
-        """The ops that update its averages; they stand in ``UPDATE_OPS`` too."""
+        """The ops that update its averages; they are in ``UPDATE_OPS`` too."""
         if not self.trainable and not self.stateful:
             return []
         return self._updates + [u for layer in self._nested() for u in layer.updates]
 
     @property
     def losses(self) -> list[TensorResult]:
-        """Its losses; those of variables are computed anew at each look."""
+        """Its losses; those of variables are computed again at each access."""
         made = [function() for function in self._loss_functions]
         own = self._losses + [loss for loss in made if loss is not None]
         return own + [loss for layer in self._nested() for loss in layer.losses]
 
     def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
-        """The updates of these inputs; with None those that need no inputs."""
+        """Return the updates of these inputs; with None those that need no inputs."""
         if inputs is None:
             return [u for u, i in zip(self._updates, self._update_inputs, strict=True) if i is None]
         wanted = {id(value) for value in flatten(inputs)}
@@ -249,7 +249,7 @@ class Layer:
         ]
 
     def get_losses_for(self, inputs: TensorLike) -> list[Nested]:
-        """The losses of these inputs; with None those that need no inputs."""
+        """Return the losses of these inputs; with None those that need no inputs."""
         pairs = list(zip(self._losses, self._loss_inputs, strict=True))
         if inputs is None:
             made = [function() for function in self._loss_functions]
@@ -262,10 +262,10 @@ class Layer:
         ]
 
     def count_params(self) -> int:
-        """How many numbers its variables hold.
+        """Return the number of elements of all its variables.
 
         Raises:
-          ValueError: it was not used yet.
+          ValueError: the layer has not been called yet.
         """
         if not self.built:
             raise ValueError(
@@ -275,22 +275,22 @@ class Layer:
             )
         return int(sum(np.prod(weight.shape.as_list()) for weight in self.weights))
 
-    # ------------------------------------------------------------------------- what it is made of
+    # ------------------------------------------------------------------------- construction
 
     def build(self, input_shape: TensorLike) -> None:
-        """Makes the variables; called once, before the first ``call``."""
+        """Make the variables; called once, before the first ``call``."""
         self.built = True
 
     def call(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> TensorResult:
-        """Gives the outputs."""
+        """Return the outputs."""
         return inputs
 
     def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
-        """The outputs' shape for inputs of a shape."""
+        """Return the outputs' shape for inputs of a shape."""
         raise NotImplementedError
 
     def add_loss(self, losses: TensorLike, inputs: TensorLike | None = None) -> None:
-        """Adds losses, which enter ``REGULARIZATION_LOSSES`` as well.
+        """Add losses, which enter ``REGULARIZATION_LOSSES`` as well.
 
         Args:
           losses: tensors, or functions without arguments.
@@ -308,7 +308,7 @@ class Layer:
                 _add_new_to_collection([made], GraphKeys.REGULARIZATION_LOSSES)
 
     def add_update(self, updates: TensorLike, inputs: TensorLike | None = None) -> None:
-        """Adds ops that update averages; a call adds them to ``UPDATE_OPS``.
+        """Add ops that update averages; a call adds them to ``UPDATE_OPS``.
 
         Args:
           updates: ops, tensors, or functions that build them.
@@ -333,23 +333,23 @@ class Layer:
         aggregation: VariableAggregation = VariableAggregation.NONE,
         partitioner: Partitioner = None,
     ) -> TensorResult:
-        """A variable of this layer, made or found in its scope.
+        """Return a variable of this layer, made or found in its scope.
 
         Args:
           name: its name in the scope.
           shape: its shape.
           dtype: its type; the layer's by default.
           initializer: its initializer, or the name of one; the scope's by default.
-          regularizer: a function of the variable that gives a loss.
+          regularizer: a function of the variable that returns a loss.
           trainable: whether optimizers may change it; True by default.
-          constraint: what an optimizer applies to a value it has computed.
-          use_resource: whether it stands behind a handle.
+          constraint: a function that an optimizer applies to a computed value.
+          use_resource: whether it is a resource variable.
           synchronization: for distributed variables.
           aggregation: for distributed variables.
-          partitioner: what cuts it into parts.
+          partitioner: a function that divides it into parts.
 
         Raises:
-          ValueError: a variable that is synchronized when read shall be trained, or there is no
+          ValueError: a variable with synchronization ON_READ is trainable, or there is no
             default initializer for the type.
         """
         if synchronization is VariableSynchronization.ON_READ:
@@ -387,7 +387,7 @@ class Layer:
                     self._regularize(name, variable, regularizer)
         trained = trainable and self.trainable
         if trained:
-            # A custom getter may have made a variable that is not trained.
+            # A custom getter may have made a variable that is not trainable.
             chosen = {id(v) for v in trainable_variables()}
             trained = all(id(part) in chosen for part in parts)
         (self._trainable_weights if trained else self._non_trainable_weights).append(variable)
@@ -406,7 +406,7 @@ class Layer:
         for part in parts:
             self.add_loss(functools.partial(loss, part))
 
-    # ---------------------------------------------------------------------------------- calling it
+    # ---------------------------------------------------------------------------------- calls
 
     def _set_scope(self, scope: ScopeLike) -> None:
         if self._scope is not None:
@@ -419,15 +419,15 @@ class Layer:
             self._scope = captured
 
     def __call__(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> TensorResult:
-        """The outputs for inputs; makes the variables first if this is the first call.
+        """Return the outputs for inputs; the first call makes the variables.
 
         Args:
           inputs: a tensor, or a nested structure of tensors.
           *args: for ``call``.
-          **kwargs: for ``call``; ``scope``, the variable scope of the first call, is taken off.
+          **kwargs: for ``call``, except ``scope``, the variable scope of the first call.
 
         Raises:
-          ValueError: the inputs are not what the layer takes.
+          ValueError: the layer does not accept the inputs.
         """
         self._set_scope(kwargs.pop("scope", None))
         if self.built:
@@ -473,7 +473,7 @@ class Layer:
         if all(hasattr(value, "shape") for value in flat):
             shapes = map_structure(lambda value: value.shape, inputs)
         self.build(shapes)
-        # A build that does not call its parent's counts as well.
+        # Set here for a build method that does not call that of its base class.
         self.built = True
 
     def _regularize_activity(self, inputs: TensorLike, outputs: TensorLike) -> None:
@@ -488,11 +488,11 @@ class Layer:
                 self.add_loss(loss / size, inputs=inputs)
 
     def apply(self, *args: Any, **kwargs: Any) -> TensorResult:
-        """The layer, called."""
+        """Call the layer."""
         return self(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TensorResult:
-        """A copy whose scopes are the same."""
+        """Return a copy that has the same scopes."""
         result = self.__class__.__new__(self.__class__)
         memo[id(self)] = result
         for key, value in vars(self).items():

@@ -36,7 +36,7 @@ _ZEROS = init_ops.zeros_initializer()
 
 
 class Convolution(Layer):
-    """What all convolutions share; ``_rank`` is the number of spatial dimensions."""
+    """The common part of all convolutions; ``_rank`` is the number of spatial dimensions."""
 
     _rank: ClassVar[int]
     _op_name: ClassVar[str]
@@ -62,12 +62,12 @@ class Convolution(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set what it does.
+        """Set the arguments of the layer.
 
         Args:
           filters: the number of output channels.
           kernel_size: the window's sizes.
-          strides: its steps.
+          strides: the steps of the window.
           padding: "valid" or "same".
           data_format: "channels_last" or "channels_first".
           dilation_rate: the distances between the window's points.
@@ -75,17 +75,17 @@ class Convolution(Layer):
           use_bias: whether a bias is added.
           kernel_initializer: of the kernel.
           bias_initializer: of the bias.
-          kernel_regularizer: a function of the kernel that gives a loss.
-          bias_regularizer: a function of the bias that gives a loss.
-          activity_regularizer: a function of the output that gives a loss.
-          kernel_constraint: what an optimizer applies to a new kernel.
-          bias_constraint: what an optimizer applies to a new bias.
+          kernel_regularizer: a function of the kernel that returns a loss.
+          bias_regularizer: a function of the bias that returns a loss.
+          activity_regularizer: a function of the output that returns a loss.
+          kernel_constraint: a function that an optimizer applies to a new kernel.
+          bias_constraint: a function that an optimizer applies to a new bias.
           trainable: whether optimizers may change the variables.
           name: of the layer.
           **kwargs: of :class:`Layer`.
 
         Raises:
-          ValueError: an argument has no such value, or strides and dilations are both above 1.
+          ValueError: an argument has an invalid value, or strides and dilations are both above 1.
         """
         super().__init__(
             trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
@@ -128,10 +128,10 @@ class Convolution(Layer):
         return windowed.format_of_ops(self.data_format, self.rank)
 
     def build(self, input_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``.
+        """Make ``kernel`` and ``bias``.
 
         Raises:
-          ValueError: the number of channels is not known, or an output would be empty.
+          ValueError: the number of channels is unknown, or an output would be empty.
         """
         axis = self._channel_axis
         channels = windowed.channels_of(input_shape, axis)
@@ -164,7 +164,7 @@ class Convolution(Layer):
             )
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The convolution, moved and activated."""
+        """Return the convolution, with bias and activation."""
         shape = inputs.shape
         padding = self.padding.upper()
         if self.padding == "causal":
@@ -197,7 +197,7 @@ class Convolution(Layer):
         return bias_add(outputs, self.bias, data_format=self._ops_format)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The outputs' shape.
+        """Return the outputs' shape.
 
         Raises:
           ValueError: a dimension would be negative.
@@ -241,13 +241,13 @@ class Conv3D(Convolution):
 
 
 class TransposedConvolution(Convolution):
-    """What both transposed convolutions share."""
+    """The common part of both transposed convolutions."""
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``kernel`` and ``bias``.
+        """Make ``kernel`` and ``bias``.
 
         Raises:
-          ValueError: the rank is another one, or the number of channels is not known.
+          ValueError: the rank is wrong, or the number of channels is unknown.
         """
         shape = TensorShape(input_shape)
         if shape.ndims != self.rank + 2:
@@ -264,7 +264,7 @@ class TransposedConvolution(Convolution):
         Layer.build(self, shape)
 
     def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
-        """The outputs' shape."""
+        """Return the outputs' shape."""
         spatial = [
             windowed.transposed_length(length, window, self.padding, stride)
             for length, window, stride in zip(
@@ -277,7 +277,7 @@ class TransposedConvolution(Convolution):
         return windowed.with_spatial(input_shape, self.data_format, spatial, self.filters)
 
     def _dynamic_shape(self, inputs: TensorLike, static_where_known: bool) -> TensorResult:
-        """The outputs' shape as a tensor."""
+        """Return the outputs' shape as a tensor."""
         shape = shape_ops.shape(inputs)
         batch = shape[0]
         first = 1 if self.data_format == "channels_last" else 2
@@ -311,9 +311,9 @@ class Conv2DTranspose(TransposedConvolution):
     _op_name = "conv2d_transpose"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The transposed convolution, moved and activated."""
+        """Return the transposed convolution, with bias and activation."""
         shape = self._dynamic_shape(inputs, static_where_known=True)
-        shape[0]  # TensorFlow looks at it once, and so has a node more
+        shape[0]  # as in TensorFlow, where this adds a node
         outputs = convolution.conv2d_transpose(
             inputs,
             self.kernel,
@@ -332,7 +332,7 @@ class Conv3DTranspose(TransposedConvolution):
     _op_name = "conv3d_transpose"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The transposed convolution, moved and activated."""
+        """Return the transposed convolution, with bias and activation."""
         outputs = convolution.conv3d_transpose(
             inputs,
             self.kernel,
@@ -365,9 +365,9 @@ def conv1d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A convolution along one dimension; the arguments are those of :class:`Conv1D`.
+    """Return a convolution along one dimension; the arguments are those of :class:`Conv1D`.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = Conv1D(
         filters,
@@ -414,9 +414,9 @@ def conv2d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A convolution of images; the arguments are those of :class:`Conv2D`.
+    """Return a convolution of images; the arguments are those of :class:`Conv2D`.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = Conv2D(
         filters,
@@ -463,9 +463,9 @@ def conv3d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A convolution of volumes; the arguments are those of :class:`Conv3D`.
+    """Return a convolution of volumes; the arguments are those of :class:`Conv3D`.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = Conv3D(
         filters,
@@ -511,9 +511,9 @@ def conv2d_transpose(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A 2D convolution backwards; the arguments are those of :class:`Conv2DTranspose`.
+    """Return a 2D convolution backwards; the arguments are those of :class:`Conv2DTranspose`.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = Conv2DTranspose(
         filters,
@@ -558,9 +558,9 @@ def conv3d_transpose(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A 3D convolution backwards; the arguments are those of :class:`Conv3DTranspose`.
+    """Return a 3D convolution backwards; the arguments are those of :class:`Conv3DTranspose`.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = Conv3DTranspose(
         filters,

@@ -74,11 +74,11 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``kernel`` and ``bias``.
+        """Make ``kernel`` and ``bias``.
 
         Raises:
-          TypeError: the type is not floating.
-          ValueError: the last dimension is not known.
+          TypeError: the type is not floating-point.
+          ValueError: the size of the last dimension is unknown.
         """
         dtype = dtypes.as_dtype(self.dtype or dtypes.float32)
         if not (dtype.is_floating or dtype.is_complex):
@@ -115,7 +115,7 @@ class Dense(Layer):
         super().build(input_shape)
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The product, moved and activated."""
+        """Return the product, with bias and activation."""
         if isinstance(inputs, SparseTensor):
             from tfnb.ops.sparse.sparse_ops import sparse_tensor_dense_matmul
 
@@ -132,13 +132,13 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The inputs' shape with another last dimension."""
+        """Return the inputs' shape with another last dimension."""
         sizes = TensorShape(input_shape).with_rank_at_least(2).as_list()
         return TensorShape([*sizes[:-1], self.units])
 
 
 class Dropout(Layer):
-    """Elements set to zero with a probability, the others scaled up, while training."""
+    """A layer that sets random elements to zero and scales the others up, in training."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class Dropout(Layer):
         self.seed = seed
 
     def _noise_shape(self, inputs: TensorLike) -> Any:
-        """The shape of the mask; None in it means the inputs' own size."""
+        """Return the shape of the mask; None in it means the inputs' own size."""
         if self.noise_shape is None:
             return None
         sizes = shape_ops.shape(inputs)
@@ -168,7 +168,7 @@ class Dropout(Layer):
         )
 
     def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
-        """The inputs, or what is left of them."""
+        """Return the inputs, in training with some elements set to zero."""
         if isinstance(self.rate, (int, float)) and self.rate == 0:
             return identity(inputs)
 
@@ -180,12 +180,12 @@ class Dropout(Layer):
         return smart_cond(training, dropped, lambda: identity(inputs))
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The inputs' shape."""
+        """Return the inputs' shape."""
         return TensorShape(input_shape)
 
 
 class Flatten(Layer):
-    """All dimensions but the first made one."""
+    """A layer that makes all dimensions but the first one dimension."""
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         """See :func:`flatten`."""
@@ -196,7 +196,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The inputs, reshaped."""
+        """Return the inputs, reshaped."""
         rank = inputs.shape.ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = array_ops.transpose(inputs, perm=[0, *range(2, rank), 1])
@@ -212,7 +212,7 @@ class Flatten(Layer):
         return array_ops.reshape(inputs, [shape_ops.shape(inputs)[0], -1])
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The first dimension, and the product of the others."""
+        """Return the first dimension, and the product of the others."""
         sizes = TensorShape(input_shape).as_list()
         known = [size for size in sizes[1:] if size is not None]
         rest = math.prod(known) if len(known) == len(sizes) - 1 else None
@@ -235,7 +235,7 @@ def dense(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """activation(inputs * kernel + bias) over the last axis.
+    """Return activation(inputs * kernel + bias) over the last axis.
 
     Args:
       inputs: a tensor of rank 2 or more.
@@ -244,14 +244,14 @@ def dense(
       use_bias: whether a bias is added.
       kernel_initializer: of the kernel; the scope's, else Glorot's uniform one by default.
       bias_initializer: of the bias.
-      kernel_regularizer: a function of the kernel that gives a loss.
-      bias_regularizer: a function of the bias that gives a loss.
-      activity_regularizer: a function of the output that gives a loss.
-      kernel_constraint: what an optimizer applies to a new kernel.
-      bias_constraint: what an optimizer applies to a new bias.
+      kernel_regularizer: a function of the kernel that returns a loss.
+      bias_regularizer: a function of the bias that returns a loss.
+      activity_regularizer: a function of the output that returns a loss.
+      kernel_constraint: a function that an optimizer applies to a new kernel.
+      bias_constraint: a function that an optimizer applies to a new bias.
       trainable: whether optimizers may change the variables.
       name: of the layer and its scope.
-      reuse: whether the variables of a layer of that name are used again.
+      reuse: whether the variables of the layer with that name are reused.
     """
     layer = Dense(
         units,
@@ -280,7 +280,7 @@ def dropout(
     training: TensorLike = False,
     name: str | None = None,
 ) -> TensorResult:
-    """Elements set to zero with probability ``rate``, the others scaled up, while training.
+    """Set elements to zero with probability ``rate`` and scale the others up, while training.
 
     Args:
       inputs: a tensor.
@@ -296,11 +296,11 @@ def dropout(
 def flatten(
     inputs: TensorLike, name: str | None = None, data_format: str = "channels_last"
 ) -> TensorResult:
-    """All dimensions but the first made one.
+    """Make all dimensions but the first one dimension.
 
     Args:
       inputs: a tensor.
       name: of the layer.
-      data_format: where the channels stand; "channels_first" ones are moved to the end before.
+      data_format: the position of the channels; "channels_first" ones are moved to the end before.
     """
     return Flatten(name=name, data_format=data_format)(inputs)

@@ -1,4 +1,4 @@
-"""What a layer demands of its inputs."""
+"""The requirements of a layer on its inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXPORTS = {"layers": ["InputSpec"]}
 
 
 class InputSpec:
-    """A rank, dimensions and a type that inputs must have; None is "any"."""
+    """A rank, dimensions and a type that inputs must have; None accepts any."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class InputSpec:
         allow_last_axis_squeeze: bool = False,
         name: str | None = None,
     ) -> None:
-        """Set the demands.
+        """Set the requirements.
 
         Args:
           dtype: the element type.
@@ -44,7 +44,7 @@ class InputSpec:
 
         Raises:
           ValueError: an axis lies beyond the largest rank.
-          TypeError: ``axes`` has keys that are no integers.
+          TypeError: ``axes`` has keys that are not integers.
         """
         self.dtype = None if dtype is None else as_dtype(dtype)
         self.shape = None if shape is None else TensorShape(shape)
@@ -66,7 +66,7 @@ class InputSpec:
             )
 
     def __repr__(self) -> str:
-        """Only what is demanded."""
+        """Return a text with only the requirements that are set."""
         given = {
             "dtype": self.dtype and self.dtype.name,
             "shape": self.shape,
@@ -83,7 +83,7 @@ def assert_input_compatibility(input_spec: Any, inputs: TensorLike, layer_name: 
 
     Raises:
       TypeError: an input is no tensor.
-      ValueError: an input is not as demanded.
+      ValueError: an input does not meet its spec.
     """
     if not input_spec:
         return

@@ -42,17 +42,17 @@ _ACTIVATIONS = (
 
 
 def initializer_from(given: Any) -> Initializer:
-    """An initializer from itself, its class or its name; None stays None.
+    """Return an initializer from itself, its class or its name; None stays None.
 
     Raises:
-      ValueError: there is none of that name, or it cannot be called.
+      ValueError: the name is unknown, or the value cannot be called.
     """
     if given is None:
         return None
     if isinstance(given, str):
         if given not in _INITIALIZERS:
             raise ValueError(
-                f"Unknown initializer: '{given}'. There are: {', '.join(sorted(_INITIALIZERS))}."
+                f"Unknown initializer: '{given}'. Known names: {', '.join(sorted(_INITIALIZERS))}."
             )
         return _INITIALIZERS[given]()
     if isinstance(given, type):
@@ -63,10 +63,10 @@ def initializer_from(given: Any) -> Initializer:
 
 
 def activation_from(given: Any) -> Any:
-    """An activation from itself or its name; None and "linear" are none.
+    """Return an activation from itself or its name; None and "linear" mean no activation.
 
     Raises:
-      ValueError: there is none of that name, or it cannot be called.
+      ValueError: the name is unknown, or the value cannot be called.
     """
     if given is None or given == "linear":
         return None
@@ -80,7 +80,7 @@ def activation_from(given: Any) -> Any:
             if given in _ACTIVATIONS and hasattr(module, given):
                 return getattr(module, given)
         raise ValueError(
-            f"Unknown activation function: '{given}'. There are: {', '.join(_ACTIVATIONS)}, "
+            f"Unknown activation function: '{given}'. Known names: {', '.join(_ACTIVATIONS)}, "
             "exponential, linear."
         )
     if not callable(given):

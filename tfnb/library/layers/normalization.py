@@ -1,9 +1,9 @@
 """Batch normalization as a layer, with moving averages of mean and variance.
 
-While training, the mean and variance of the batch are used, and the moving averages are told of
-them by ops in ``UPDATE_OPS``, which a program runs itself, usually as a dependency of its training
-op.  Images are normalized by the fused op where nothing else is asked for.  With ``renorm`` the
-batch's statistics are pulled towards the moving ones (Batch Renormalization, arXiv:1702.03275).
+In training, the mean and variance of the batch are used, and ops in ``UPDATE_OPS`` update the
+moving averages. A program runs these ops itself, usually as a dependency of its training op. Images
+are normalized by the fused op unless an argument forbids it. With ``renorm`` the batch's statistics
+are pulled towards the moving ones (Batch Renormalization, arXiv:1702.03275).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
 class BatchNormalization(Layer):
-    """Inputs moved and scaled to mean 0 and variance 1; see :func:`batch_normalization`."""
+    """A layer that scales inputs to mean 0 and variance 1; see :func:`batch_normalization`."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class BatchNormalization(Layer):
         return axes
 
     def _format_if_fused(self, rank: int, axes: list[int]) -> str | None:
-        """The format of the fused op; None where the plain ops are to be used."""
+        """Return the format of the fused op; None where the plain ops are used."""
         is_special = (
             self.renorm or self.virtual_batch_size is not None or self.adjustment is not None
         )
@@ -146,10 +146,11 @@ class BatchNormalization(Layer):
         return formats.get((rank, axes[0]))
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``gamma``, ``beta``, ``moving_mean``, ``moving_variance``, and those of renorm.
+        """Make ``gamma``, ``beta``, ``moving_mean``, ``moving_variance``, and those of renorm.
 
         Raises:
-          ValueError: the rank or an axis is not known, or arguments do not fit each other.
+          ValueError: the rank or the size of an axis is unknown, or arguments contradict each
+            other.
         """
         shape = TensorShape(input_shape)
         if shape.ndims is None:
@@ -198,7 +199,7 @@ class BatchNormalization(Layer):
             )
         assert self._scope is not None
         partitioner = self._scope.partitioner
-        self._scope.set_partitioner(None)  # averages are never cut into parts
+        self._scope.set_partitioner(None)  # averages are never partitioned
         try:
             self._make_averages()
         finally:
@@ -248,7 +249,7 @@ class BatchNormalization(Layer):
     # ------------------------------------------------------------------------------------- calling
 
     def call(self, inputs: TensorLike, training: TensorLike = False) -> TensorResult:
-        """The normalized inputs."""
+        """Return the normalized inputs."""
         dtype = dtypes.as_dtype(self.dtype or dtypes.float32)
         inputs = cast_ops.cast(inputs, dtype)
         if self.virtual_batch_size is not None:
@@ -262,7 +263,7 @@ class BatchNormalization(Layer):
         return self._fused(inputs, training) if self.fused else self._plain(inputs, training)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The inputs' shape."""
+        """Return the inputs' shape."""
         return TensorShape(input_shape)
 
     def _move_average(
@@ -363,7 +364,7 @@ class BatchNormalization(Layer):
     def _statistics(
         self, inputs: TensorLike, reduced: list[int], training: TensorLike
     ) -> tuple[Nested, Nested, Nested]:
-        """(mean, variance, (r, d) of renorm or None); notes what the averages are to be told."""
+        """Return (mean, variance, (r, d) of renorm or None); record the averages' updates."""
         keep = self.virtual_batch_size is not None or len(self.axis) > 1
         mean, variance = nn_ops.moments(
             cast_ops.cast(inputs, self._param_dtype), reduced, keepdims=keep
@@ -412,7 +413,7 @@ class BatchNormalization(Layer):
     def _renorm_correction(
         self, mean: TensorLike, variance: TensorLike, training: TensorLike
     ) -> tuple[tuple[Nested, Nested], Nested, Nested]:
-        """((r, d), new mean, new variance): the batch's statistics in terms of the moving ones."""
+        """Return ((r, d), new mean, new variance): the batch's statistics relative to averages."""
         stddev = math_ops.sqrt(variance + self.epsilon)
         renorm_stddev = math_ops.maximum(self.renorm_stddev, math_ops.sqrt(self.epsilon))
         r = stddev / renorm_stddev
@@ -448,7 +449,7 @@ class BatchNormalization(Layer):
 def _then(
     scale: TensorLike, offset: TensorLike, then_scale: Any, then_offset: Any
 ) -> tuple[Nested, Nested]:
-    """One scaling and moving after the other, as one."""
+    """Return two scale-and-shift steps as one."""
     if then_scale is not None:
         scale = scale * then_scale
         offset = offset * then_scale
@@ -483,7 +484,7 @@ def batch_normalization(
     virtual_batch_size: int | None = None,
     adjustment: Any = None,
 ) -> TensorResult:
-    """Inputs moved and scaled to mean 0 and variance 1, then by ``beta`` and ``gamma``.
+    """Scale inputs to mean 0 and variance 1, then scale and shift by ``gamma`` and ``beta``.
 
     Args:
       inputs: a tensor of known rank.
@@ -496,15 +497,15 @@ def batch_normalization(
       gamma_initializer: of ``gamma``.
       moving_mean_initializer: of the moving mean.
       moving_variance_initializer: of the moving variance.
-      beta_regularizer: a function of ``beta`` that gives a loss.
-      gamma_regularizer: a function of ``gamma`` that gives a loss.
-      beta_constraint: what an optimizer applies to a new ``beta``.
-      gamma_constraint: what an optimizer applies to a new ``gamma``.
+      beta_regularizer: a function of ``beta`` that returns a loss.
+      gamma_regularizer: a function of ``gamma`` that returns a loss.
+      beta_constraint: a function that an optimizer applies to a new ``beta``.
+      gamma_constraint: a function that an optimizer applies to a new ``gamma``.
       training: whether the batch's statistics are used (and the updates made), or the moving ones;
         a bool, or a boolean scalar tensor.
       trainable: whether optimizers may change the variables.
       name: of the layer and its scope.
-      reuse: whether the variables of a layer of that name are used again.
+      reuse: whether the variables of the layer with that name are reused.
       renorm: whether the batch's statistics are corrected towards the moving ones.
       renorm_clipping: ``rmin``, ``rmax`` and ``dmax``, the limits of the correction.
       renorm_momentum: the momentum of the averages that the correction uses.

@@ -25,7 +25,7 @@ EXPORTS = {
 
 
 class Pooling(Layer):
-    """What all pooling layers share."""
+    """The common part of all pooling layers."""
 
     _rank: ClassVar[int]
     _function: ClassVar[Callable[..., Any]]
@@ -39,18 +39,18 @@ class Pooling(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set what it does.
+        """Set the arguments of the layer.
 
         Args:
           pool_size: the window's sizes.
-          strides: its steps; the window's sizes if None.
+          strides: the steps of the window; the window's sizes if None.
           padding: "valid" or "same".
           data_format: "channels_last" or "channels_first".
           name: of the layer.
           **kwargs: of :class:`Layer`.
 
         Raises:
-          ValueError: an argument has no such value.
+          ValueError: an argument has an invalid value.
         """
         if strides is None:
             strides = pool_size
@@ -69,7 +69,7 @@ class Pooling(Layer):
         )
 
     def compute_output_shape(self, input_shape: TensorLike) -> TensorShape:
-        """The outputs' shape."""
+        """Return the outputs' shape."""
         lengths = windowed.spatial_of(input_shape, self.data_format)
         spatial = [
             windowed.output_length(length, window, self.padding, stride)
@@ -84,7 +84,7 @@ class Pooling1D(Pooling):
     _rank = 1
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The pooled steps, pooled as images of width 1."""
+        """Return the pooled steps, computed as images of width 1."""
         is_last = self.data_format == "channels_last"
         axis = 2 if is_last else 3
         inputs = array_ops.expand_dims(inputs, axis)
@@ -103,7 +103,7 @@ class Pooling2D(Pooling):
     _rank = 2
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The pooled images."""
+        """Return the pooled images."""
         is_last = self.data_format == "channels_last"
 
         def around(sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ class Pooling3D(Pooling):
     _rank = 3
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The pooled volumes."""
+        """Return the pooled volumes."""
         is_last = self.data_format == "channels_last"
         if not is_last:  # the ops take channels at the end only
             inputs = array_ops.transpose(inputs, (0, 2, 3, 4, 1))
@@ -132,19 +132,19 @@ class Pooling3D(Pooling):
 
 
 class MaxPooling1D(Pooling1D):
-    """The largest of each window along one dimension."""
+    """The maximum of each window along one dimension."""
 
     _function = staticmethod(pooling_ops.max_pool)
 
 
 class MaxPooling2D(Pooling2D):
-    """The largest of each window of images."""
+    """The maximum of each window of images."""
 
     _function = staticmethod(pooling_ops.max_pool)
 
 
 class MaxPooling3D(Pooling3D):
-    """The largest of each window of volumes."""
+    """The maximum of each window of volumes."""
 
     _function = staticmethod(pooling_ops.max_pool3d)
 
@@ -175,7 +175,7 @@ def max_pooling1d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest of each window along one dimension; see :class:`Pooling`."""
+    """Return the maximum of each window along one dimension; see :class:`Pooling`."""
     return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -187,7 +187,7 @@ def max_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest of each window of images; see :class:`Pooling`."""
+    """Return the maximum of each window of images; see :class:`Pooling`."""
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -199,7 +199,7 @@ def max_pooling3d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest of each window of volumes; see :class:`Pooling`."""
+    """Return the maximum of each window of volumes; see :class:`Pooling`."""
     return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -211,7 +211,7 @@ def average_pooling1d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of each window along one dimension; see :class:`Pooling`."""
+    """Return the mean of each window along one dimension; see :class:`Pooling`."""
     return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -223,7 +223,7 @@ def average_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of each window of images; see :class:`Pooling`."""
+    """Return the mean of each window of images; see :class:`Pooling`."""
     return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
 
 
@@ -235,5 +235,5 @@ def average_pooling3d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of each window of volumes; see :class:`Pooling`."""
+    """Return the mean of each window of volumes; see :class:`Pooling`."""
     return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)

@@ -1,4 +1,4 @@
-"""Separable convolutions as layers: every channel by itself, then the channels with each other."""
+"""Separable convolutions as layers: first within each channel, then across channels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ZEROS = init_ops.zeros_initializer()
 
 
 class SeparableConvolution(Convolution):
-    """What both separable convolutions share."""
+    """The common part of both separable convolutions."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class SeparableConvolution(Convolution):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set what it does.
+        """Set the arguments of the layer.
 
         Args:
           filters: the number of output channels.
           kernel_size: the window's sizes.
-          strides: its steps.
+          strides: the steps of the window.
           padding: "valid" or "same".
           data_format: "channels_last" or "channels_first".
           dilation_rate: the distances between the window's points.
@@ -76,13 +76,13 @@ class SeparableConvolution(Convolution):
           depthwise_initializer: of the first kernel.
           pointwise_initializer: of the second kernel.
           bias_initializer: of the bias.
-          depthwise_regularizer: a function of the first kernel that gives a loss.
-          pointwise_regularizer: a function of the second kernel that gives a loss.
-          bias_regularizer: a function of the bias that gives a loss.
-          activity_regularizer: a function of the output that gives a loss.
-          depthwise_constraint: what an optimizer applies to a new first kernel.
-          pointwise_constraint: what an optimizer applies to a new second kernel.
-          bias_constraint: what an optimizer applies to a new bias.
+          depthwise_regularizer: a function of the first kernel that returns a loss.
+          pointwise_regularizer: a function of the second kernel that returns a loss.
+          bias_regularizer: a function of the bias that returns a loss.
+          activity_regularizer: a function of the output that returns a loss.
+          depthwise_constraint: a function that an optimizer applies to a new first kernel.
+          pointwise_constraint: a function that an optimizer applies to a new second kernel.
+          bias_constraint: a function that an optimizer applies to a new bias.
           trainable: whether optimizers may change the variables.
           name: of the layer.
           **kwargs: of :class:`Layer`.
@@ -113,7 +113,7 @@ class SeparableConvolution(Convolution):
         self.pointwise_constraint = pointwise_constraint
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes ``depthwise_kernel``, ``pointwise_kernel`` and ``bias``.
+        """Make ``depthwise_kernel``, ``pointwise_kernel`` and ``bias``.
 
         Raises:
           ValueError: the number of channels is not known.
@@ -148,7 +148,7 @@ class SeparableConv1D(SeparableConvolution):
     _op_name = "separable_conv2d"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The convolution as one of images of height 1."""
+        """Return the convolution, computed as one of images of height 1."""
         padding = self.padding.upper()
         if self.padding == "causal":
             inputs = pad_ops.pad(inputs, self._causal_paddings())
@@ -182,7 +182,7 @@ class SeparableConv2D(SeparableConvolution):
     _op_name = "separable_conv2d"
 
     def call(self, inputs: TensorLike) -> TensorResult:
-        """The convolution, moved and activated."""
+        """Return the convolution, with bias and activation."""
         is_last = self.data_format == "channels_last"
         outputs = depthwise_convolution.separable_conv2d(
             inputs,
@@ -222,9 +222,9 @@ def separable_conv1d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A separable convolution along one dimension; the arguments are those of the class.
+    """Return a separable convolution along one dimension; the arguments are those of the class.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = SeparableConv1D(
         filters,
@@ -279,9 +279,9 @@ def separable_conv2d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> TensorResult:
-    """A separable convolution of images; the arguments are those of the class.
+    """Return a separable convolution of images; the arguments are those of the class.
 
-    ``reuse`` says whether the variables of a layer of that name are used again.
+    ``reuse`` says whether the variables of the layer with that name are reused.
     """
     layer = SeparableConv2D(
         filters,

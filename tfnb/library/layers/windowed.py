@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def sizes_of(value: TensorLike, count: int, name: str, allow_zero: bool = False) -> tuple[int, ...]:
-    """One integer for each of ``count`` dimensions, from one or from as many.
+    """Return one integer for each of ``count`` dimensions, from one integer or from ``count``.
 
     >>> sizes_of(3, 2, "kernel_size")
     (3, 3)
 
     Raises:
-      ValueError: it is something else.
+      ValueError: the value has another form.
     """
     text = f"The `{name}` argument must be a tuple of {count} integers. Received: {value}"
     if isinstance(value, int):
@@ -45,7 +45,7 @@ def sizes_of(value: TensorLike, count: int, name: str, allow_zero: bool = False)
 
 
 def checked_data_format(value: TensorLike) -> str:
-    """``channels_last`` or ``channels_first``, in small letters.
+    """Return ``channels_last`` or ``channels_first``, in lower case.
 
     Raises:
       ValueError: it is neither.
@@ -60,7 +60,7 @@ def checked_data_format(value: TensorLike) -> str:
 
 
 def checked_padding(value: TensorLike, *others: str) -> str:
-    """``valid``, ``same`` or one of ``others``, in small letters.
+    """Return ``valid``, ``same`` or one of ``others``, in lower case.
 
     Raises:
       ValueError: it is none of them.
@@ -75,7 +75,7 @@ def checked_padding(value: TensorLike, *others: str) -> str:
 
 
 def format_of_ops(data_format: str, rank: int) -> str:
-    """The ops' name of a format, ``NHWC``, for ``rank`` spatial dimensions."""
+    """Return the ops' name of a format, ``NHWC``, for ``rank`` spatial dimensions."""
     spatial = "DHW"[-rank:]
     return f"N{spatial}C" if data_format == "channels_last" else f"NC{spatial}"
 
@@ -83,7 +83,7 @@ def format_of_ops(data_format: str, rank: int) -> str:
 def output_length(
     length: int | None, window: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """How many places a window finds."""
+    """Return the number of positions of a window."""
     if length is None:
         return None
     reach = window + (window - 1) * (dilation - 1)
@@ -92,7 +92,7 @@ def output_length(
 
 
 def transposed_length(length: Any, window: int, padding: str, stride: int) -> Any:
-    """The length whose convolution gives ``length`` places; a tensor for a tensor."""
+    """Return the length whose convolution has ``length`` positions; a tensor for a tensor."""
     if length is None:
         return None
     length *= stride
@@ -100,10 +100,10 @@ def transposed_length(length: Any, window: int, padding: str, stride: int) -> An
 
 
 def channels_of(input_shape: ShapeLike, axis: int, text: str | None = None) -> int:
-    """The size of the channel axis.
+    """Return the size of the channel axis.
 
     Raises:
-      ValueError: it is not known.
+      ValueError: it is unknown.
     """
     shape = TensorShape(input_shape)
     size = None if shape.ndims is None else shape.as_list()[axis]
@@ -119,7 +119,7 @@ def channels_of(input_shape: ShapeLike, axis: int, text: str | None = None) -> i
 def with_spatial(
     input_shape: ShapeLike, data_format: str, spatial: list[int | None], channels: TensorLike
 ) -> TensorShape:
-    """A shape of the same batch with other spatial sizes and channels; None keeps the channels."""
+    """Return a shape of the same batch with other spatial sizes, and other channels if given."""
     sizes = TensorShape(input_shape).as_list()
     if data_format == "channels_last":
         return TensorShape([sizes[0], *spatial, channels or sizes[-1]])
@@ -127,6 +127,6 @@ def with_spatial(
 
 
 def spatial_of(input_shape: ShapeLike, data_format: str) -> list[int | None]:
-    """The spatial sizes of a shape."""
+    """Return the spatial sizes of a shape."""
     sizes = TensorShape(input_shape).as_list()
     return sizes[1:-1] if data_format == "channels_last" else sizes[2:]

@@ -1,1 +1,1 @@
-"""Matrices that are given by less than their elements: ``tf.linalg.LinearOperator`` and its kin."""
+"""Matrices represented by less than all elements: ``tf.linalg.LinearOperator`` and subclasses."""

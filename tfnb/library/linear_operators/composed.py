@@ -39,7 +39,7 @@ _HINTS = "is_non_singular", "is_self_adjoint", "is_positive_definite", "is_squar
 
 
 def product(first: LinearOperator, second: LinearOperator) -> LinearOperator:
-    """The operator ``first second``, simpler where both are simple.
+    """Return the operator ``first second``, simpler where both are simple.
 
     Raises:
       ValueError: the inner dimensions differ.
@@ -55,7 +55,7 @@ def product(first: LinearOperator, second: LinearOperator) -> LinearOperator:
 
 
 def _all(operators: Sequence[LinearOperator], hint: str) -> _Hint:
-    """True where it was said of all of them; else nothing is known."""
+    """Return True if a hint is true for all of the operators, else None."""
     return True if all(getattr(one, hint) for one in operators) else None
 
 
@@ -166,11 +166,11 @@ class LinearOperatorAdjoint(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """What this is the adjoint of."""
+        """The operator that this is the adjoint of."""
         return self._operator
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The operator that this is the adjoint of."""
+        """Return the operator that this is the adjoint of."""
         return self._operator
 
     def _shape(self) -> TensorShape:
@@ -219,11 +219,11 @@ class LinearOperatorInversion(LinearOperator):
 
     @property
     def operator(self) -> LinearOperator:
-        """What this is the inverse of."""
+        """The operator that this is the inverse of."""
         return self._operator
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The operator that this is the inverse of."""
+        """Return the operator that this is the inverse of."""
         return self._operator
 
     def _shape(self) -> TensorShape:
@@ -246,7 +246,7 @@ class LinearOperatorInversion(LinearOperator):
 
 
 class LinearOperatorBlockLowerTriangular(LinearOperator):
-    """Matrices of blocks: a list of rows, each with one operator more than the one above."""
+    """Matrices of blocks: a list of rows, each with one operator more than the row above."""
 
     def __init__(
         self,
@@ -483,7 +483,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def base_operator(self) -> LinearOperator:
-        """What is updated."""
+        """The operator L, without the update."""
         return self._base
 
     @property
@@ -515,7 +515,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def diag_update(self) -> TensorResult:
-        """The factor between them."""
+        """The diagonal factor D."""
         return self._diag
 
     def _shape(self) -> TensorShape:
@@ -534,7 +534,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return self._base.to_dense() + math_ops.matmul(scaled, self._v, adjoint_b=True)
 
     def _capacitance(self) -> TensorResult:
-        """``D^-1 + V^H L^-1 U``."""
+        """Return ``D^-1 + V^H L^-1 U``."""
         inner = math_ops.matmul(self._v, self._base.solve(self._u), adjoint_a=True)
         return inner + array_ops.matrix_diag(1.0 / self._diag)
 

@@ -1,7 +1,8 @@
-"""``tf.linalg.LinearOperator``: what can be done with matrices, whatever they are made of.
+"""``tf.linalg.LinearOperator``: operations on matrices of any representation.
 
-A subclass gives its shape and either :meth:`LinearOperator._to_dense` or products; whatever it can
-do faster than with the dense matrices, it says itself. Corresponds to ``linear_operator.py``.
+A subclass implements its shape and either :meth:`LinearOperator._to_dense` or products, and
+overrides each method that it can compute faster than with the dense matrices. Corresponds to
+``linear_operator.py``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class LinearOperator:
     Args:
       dtype: of the elements.
       graph_parents: the tensors it is made of.
-      is_non_singular: whether each has an inverse; None: not known. So are the others.
+      is_non_singular: whether each has an inverse; None if unknown, also in the next three.
       is_self_adjoint: whether each equals its adjoint.
       is_positive_definite: whether the real part of x^H A x is positive for all x but 0.
       is_square: whether they are square.
@@ -84,7 +85,7 @@ class LinearOperator:
         self._parameters = dict(parameters or {})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Has operators of the class note what they are made with."""
+        """Make operators of the class record their constructor arguments."""
         super().__init_subclass__(**kwargs)
         make = cls.__init__
         signature = inspect.signature(make)
@@ -98,11 +99,11 @@ class LinearOperator:
 
         cls.__init__ = noting  # type: ignore[method-assign]
 
-    # ------------------------------------------------------------------------------ what it is
+    # ---------------------------------------------------------------------------- properties
 
     @property
     def parameters(self) -> Config:
-        """What it was made with."""
+        """The constructor's arguments."""
         return dict(self._parameters)
 
     def _all_variables(self) -> list[Nested]:
@@ -121,17 +122,17 @@ class LinearOperator:
 
     @property
     def trainable_variables(self) -> tuple[TensorResult, ...]:
-        """Those of its variables that are trained."""
+        """The trainable ones of its variables."""
         return tuple(one for one in self._all_variables() if one.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple[TensorResult, ...]:
-        """Those of its variables that are not trained."""
+        """Its variables that are not trainable."""
         return tuple(one for one in self._all_variables() if not one.trainable)
 
     @property
     def dtype(self) -> DType:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self._dtype
 
     @property
@@ -146,22 +147,22 @@ class LinearOperator:
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether each has an inverse, as far as it was said."""
+        """Whether each has an inverse; None if unknown."""
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether each equals its adjoint, as far as it was said."""
+        """Whether each equals its adjoint; None if unknown."""
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether they are positive definite, as far as it was said."""
+        """Whether they are positive definite; None if unknown."""
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether they are square, by what was said or the static shape."""
+        """Whether they are square, from the argument or the static shape."""
         rows, columns = self.range_dimension.value, self.domain_dimension.value
         if rows is None or columns is None:
             return self._is_square
@@ -200,38 +201,38 @@ class LinearOperator:
 
     @property
     def domain_dimension(self) -> Dimension:
-        """How many columns."""
+        """The number of columns."""
         return self.shape[-1] if self.shape.ndims else TensorShape([None])[0]
 
     @property
     def range_dimension(self) -> Dimension:
-        """How many rows."""
+        """The number of rows."""
         return self.shape[-2] if self.shape.ndims else TensorShape([None])[0]
 
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
-        """The shape as a tensor."""
+        """Return the shape as a tensor."""
         with self._scope(name):
             if self.shape.is_fully_defined():
                 return array_ops.constant(self.shape.as_list(), dtypes.int32)
             return self._shape_tensor()
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """The shape without rows and columns, as a tensor."""
+        """Return the shape without rows and columns, as a tensor."""
         with self._scope(name):
             return self.shape_tensor()[:-2]
 
     def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
-        """The rank of the dense tensor, as a tensor."""
+        """Return the rank of the dense tensor, as a tensor."""
         with self._scope(name):
             return array_ops.size(self.shape_tensor())
 
     def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
-        """How many columns, as a tensor."""
+        """Return the number of columns, as a tensor."""
         with self._scope(name):
             return self.shape_tensor()[-1]
 
     def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
-        """How many rows, as a tensor."""
+        """Return the number of rows, as a tensor."""
         with self._scope(name):
             return self.shape_tensor()[-2]
 
@@ -249,12 +250,12 @@ class LinearOperator:
     def matmul(
         self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> TensorResult:
-        """The products with matrices, or the product with another operator, an operator.
+        """Return the products with matrices as a tensor; with an operator, an operator.
 
         Args:
           x: matrices, or an operator.
-          adjoint: whether the adjoints of this one are multiplied.
-          adjoint_arg: whether those of x are.
+          adjoint: whether the adjoints of this operator's matrices are multiplied.
+          adjoint_arg: whether the adjoints of x are multiplied.
           name: of the scope.
 
         Raises:
@@ -277,7 +278,7 @@ class LinearOperator:
         return self.matmul(other)
 
     def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> TensorResult:
-        """The products with vectors."""
+        """Return the products with vectors."""
         with self._scope(name):
             x = convert_to_tensor(x, dtype=self.dtype, name="x")
             return array_ops.squeeze(self.matmul(x[..., None], adjoint=adjoint), axis=[-1])
@@ -293,10 +294,10 @@ class LinearOperator:
     def solve(
         self, rhs: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
     ) -> TensorResult:
-        """The X of ``A X = rhs``, or the operator that is.
+        """Return the X of ``A X = rhs``, an operator if ``rhs`` is one.
 
         Raises:
-          NotImplementedError: it was said that there is none.
+          NotImplementedError: the operator is known to be singular or not square.
         """
         self._require_square("Exact solve")
         if self.is_non_singular is False:
@@ -315,7 +316,7 @@ class LinearOperator:
             return self._solve(rhs, adjoint)
 
     def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> TensorResult:
-        """The x of ``A x = rhs``."""
+        """Return the x of ``A x = rhs``."""
         with self._scope(name):
             rhs = convert_to_tensor(rhs, dtype=self.dtype, name="rhs")
             return array_ops.squeeze(self.solve(rhs[..., None], adjoint=adjoint), axis=[-1])
@@ -334,19 +335,19 @@ class LinearOperator:
         return self._matmul(unit, False)
 
     def to_dense(self, name: str = "to_dense") -> TensorResult:
-        """The matrices as a tensor."""
+        """Return the matrices as a tensor."""
         with self._scope(name):
             dense = self._to_dense()
             dense.set_shape(self.shape)
             return dense
 
     def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> TensorResult:
-        """``A + x``."""
+        """Return ``A + x``."""
         with self._scope(name):
             return self._to_dense() + convert_to_tensor(x, dtype=self.dtype, name="x")
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The operator of the adjoints."""
+        """Return the operator of the adjoints."""
         if self.is_self_adjoint:
             return self
         from tfnb.library.linear_operators.composed import LinearOperatorAdjoint
@@ -359,10 +360,10 @@ class LinearOperator:
         return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The operator of the inverses.
+        """Return the operator of the inverses.
 
         Raises:
-          ValueError: it was said that there are none.
+          ValueError: the operator is known to be singular or not square.
         """
         if self.is_square is False:
             raise ValueError(
@@ -375,10 +376,11 @@ class LinearOperator:
         return LinearOperatorInversion(self)
 
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
-        """The operator of the lower triangles L with ``L L^H = A``.
+        """Return the operator of the lower triangles L with ``L L^H = A``.
 
         Raises:
-          ValueError: it was not said that the matrices are self-adjoint.
+          ValueError: the operator is not known to be self-adjoint, or known not to be positive
+            definite.
         """
         if not self.is_self_adjoint or self.is_positive_definite is False:
             raise ValueError(
@@ -399,7 +401,7 @@ class LinearOperator:
         return array_ops.matrix_diag_part(self._to_dense())
 
     def diag_part(self, name: str = "diag_part") -> TensorResult:
-        """The diagonals."""
+        """Return the diagonals."""
         with self._scope(name):
             return self._diag_part()
 
@@ -407,7 +409,7 @@ class LinearOperator:
         return math_ops.reduce_sum(self._diag_part(), axis=-1)
 
     def trace(self, name: str = "trace") -> TensorResult:
-        """The sums of the diagonals."""
+        """Return the sums of the diagonals."""
         with self._scope(name):
             return self._trace()
 
@@ -415,7 +417,7 @@ class LinearOperator:
         return matrix_determinant(self._to_dense())
 
     def determinant(self, name: str = "det") -> TensorResult:
-        """The determinants.
+        """Return the determinants.
 
         Raises:
           NotImplementedError: the matrices are not square.
@@ -430,7 +432,7 @@ class LinearOperator:
         return math_ops.real(log_matrix_determinant(self._to_dense())[1])
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> TensorResult:
-        """The logarithms of the determinants' magnitudes.
+        """Return the logarithms of the determinants' magnitudes.
 
         Raises:
           NotImplementedError: the matrices are not square.
@@ -443,10 +445,10 @@ class LinearOperator:
         return linalg_ops.self_adjoint_eigvals(self._to_dense())
 
     def eigvals(self, name: str = "eigvals") -> TensorResult:
-        """The eigenvalues of self-adjoint matrices.
+        """Return the eigenvalues of self-adjoint matrices.
 
         Raises:
-          NotImplementedError: it was not said that they are self-adjoint.
+          NotImplementedError: the operator is not known to be self-adjoint.
         """
         if not self.is_self_adjoint:
             raise NotImplementedError("Only self-adjoint matrices are supported.")
@@ -457,7 +459,7 @@ class LinearOperator:
         return linalg_ops.svd(self._to_dense(), compute_uv=False)
 
     def cond(self, name: str = "cond") -> TensorResult:
-        """The condition numbers: the largest singular value over the smallest."""
+        """Return the condition numbers: the largest singular value over the smallest."""
         with self._scope(name):
             values = math_ops.abs(self._singular_values())
             low = reduction_ops.reduce_min(values, axis=-1)
@@ -466,7 +468,7 @@ class LinearOperator:
     # ------------------------------------------------------------------------------ assertions
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> TensorResult:
-        """An operation that fails where a matrix is singular up to rounding."""
+        """Return an operation that fails where a matrix is singular up to rounding."""
         with self._scope(name):
             values = math_ops.abs(self._singular_values())
             epsilon = 10 * float(np.finfo(values.dtype.as_numpy_dtype).eps)
@@ -477,7 +479,7 @@ class LinearOperator:
             )
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> TensorResult:
-        """An operation that fails where a matrix is not its adjoint."""
+        """Return an operation that fails where a matrix is not its adjoint."""
         with self._scope(name):
             dense = self._to_dense()
             return check_ops.assert_equal(
@@ -485,7 +487,7 @@ class LinearOperator:
             )
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> TensorResult:
-        """An operation that fails where a matrix is not positive definite."""
+        """Return an operation that fails where a matrix is not positive definite."""
         with self._scope(name):
             dense = self._to_dense()
             values = linalg_ops.self_adjoint_eigvals((dense + linalg_ops.adjoint(dense)) / 2)
@@ -495,7 +497,7 @@ class LinearOperator:
 
 
 def with_one_batch(matrix: TensorLike, rhs: TensorLike) -> tuple[Nested, Nested]:
-    """Both with the batch dimensions that they have in common."""
+    """Return both with the batch dimensions that they have in common."""
     one, other = matrix.shape[:-2], rhs.shape[:-2]
     if one.is_fully_defined() and one.dim_values == other.dim_values:
         return matrix, rhs

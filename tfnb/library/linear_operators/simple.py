@@ -1,4 +1,4 @@
-"""Operators of one tensor: full, diagonal, triangular, unit, zero, and some with a structure."""
+"""Operators of one tensor: full, diagonal, triangular, identity, zero, and structured ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Hint = bool | None
 
 
 def _broadcast_rows(x: TensorLike, batch: TensorLike) -> TensorResult:
-    """Matrices repeated for a batch that they do not have yet."""
+    """Return matrices repeated along batch dimensions that they lack."""
     if batch is None:
         return x
     size = array_ops.shape(x)
@@ -39,7 +39,7 @@ def _broadcast_rows(x: TensorLike, batch: TensorLike) -> TensorResult:
 
 
 class LinearOperatorFullMatrix(LinearOperator):
-    """Matrices as they are."""
+    """Matrices given by all of their elements."""
 
     def __init__(
         self,
@@ -185,13 +185,13 @@ class LinearOperatorDiag(LinearOperator):
     _eigvals = _diag_part
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
-        """The diagonals' conjugates."""
+        """Return the operator of the conjugated diagonals."""
         if self.is_self_adjoint:
             return self
         return LinearOperatorDiag(math_ops.conj(self._diag), **self._hints())
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The diagonals' reciprocals."""
+        """Return the operator of the diagonals' reciprocals."""
         super().inverse()
         return LinearOperatorDiag(1.0 / self._diag, **self._hints())
 
@@ -200,7 +200,7 @@ class LinearOperatorDiag(LinearOperator):
 
 
 class LinearOperatorScaledIdentity(LinearOperator):
-    """Unit matrices times numbers."""
+    """Identity matrices times numbers."""
 
     def __init__(
         self,
@@ -258,7 +258,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
         return array_ops.matrix_diag(self._diag_part())
 
     def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> TensorResult:
-        """``A + mat``."""
+        """Return ``A + mat``."""
         return super().add_to_tensor(mat, name)
 
     def _rows(self, dtype: DTypeLike) -> TensorResult:
@@ -280,7 +280,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
     _eigvals = _diag_part
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """The numbers' reciprocals."""
+        """Return the operator of the numbers' reciprocals."""
         super().inverse()
         return LinearOperatorScaledIdentity(self._num_rows, 1.0 / self._multiplier)
 
@@ -289,7 +289,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
 
 
 class LinearOperatorIdentity(LinearOperatorScaledIdentity):
-    """Unit matrices."""
+    """Identity matrices."""
 
     def __init__(
         self,
@@ -321,7 +321,7 @@ class LinearOperatorIdentity(LinearOperatorScaledIdentity):
         return self._matmul(rhs, adjoint)
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Itself."""
+        """Return the operator itself."""
         return self
 
     def _cholesky(self) -> LinearOperator:
@@ -367,7 +367,7 @@ class LinearOperatorZeros(LinearOperator):
         return array_ops.zeros(self.shape_tensor(), self.dtype)
 
     def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> TensorResult:
-        """``A + mat``."""
+        """Return ``A + mat``."""
         return super().add_to_tensor(mat, name)
 
     def _determinant(self) -> TensorResult:
@@ -423,7 +423,7 @@ class LinearOperatorHouseholder(LinearOperator):
         return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
-        """Itself."""
+        """Return the operator itself."""
         return self
 
 
@@ -514,7 +514,7 @@ class LinearOperatorToeplitz(LinearOperator):
             array_ops.shape(self._row), array_ops.shape(self._col)
         )
         row, col = (array_ops.broadcast_to(x, whole) for x in (self._row, self._col))
-        # All diagonals, that of the lower left corner first.
+        # All diagonals, from that of the lower left corner on.
         values = array_ops.concat([array_ops.reverse(col, [-1]), row[..., 1:]], axis=-1)
         places = math_ops.range(size)
         return array_ops.gather(values, places - places[:, None] + size - 1, axis=-1)
@@ -550,7 +550,7 @@ class LinearOperatorTridiag(LinearOperator):
 
     @property
     def diagonals_format(self) -> str:
-        """How the diagonals were given."""
+        """The format in which the diagonals were given."""
         return self._diagonals_format
 
     @property

@@ -1,1 +1,1 @@
-"""``tf.map_fn`` of parts and ``tf.vectorized_map``."""
+"""``tf.map_fn`` for composite tensors and ``tf.vectorized_map``."""

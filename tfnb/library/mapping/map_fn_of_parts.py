@@ -1,4 +1,4 @@
-"""``tf.map_fn`` over tensors of several parts, ragged or sparse."""
+"""``tf.map_fn`` over composite tensors, ragged or sparse."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def map_fn_of_parts(
     fn: Callable[..., Nested], elems: Nested, signature: Any, name: str | None, **options: Any
 ) -> Nested:
-    """:func:`map_fn` where elements or results are ragged or sparse, or results have specs.
+    """Apply :func:`map_fn` where elements or results are ragged or sparse, or results have specs.
 
-    In the loop a tensor of several parts is one variant for each element.
+    In the loop a composite tensor is one variant for each element.
     """
     flat = nest.flatten(elems)
     specs = [spec_of(one) if is_composite(one) else None for one in flat]

@@ -110,7 +110,7 @@ class _Rows:
             self.static = self._spec.shape[0].value
         elif value.shape.rank == 0:
             raise IndexError(
-                "list index out of range: `elems` are taken apart along their first dimension, and "
+                "list index out of range: `elems` are sliced along their first dimension, and "
                 f"{value} is a scalar."
             )
         else:
@@ -208,7 +208,7 @@ def _component_of(value: TensorLike) -> tuple[Nested, Tensor]:
 
 @contextlib.contextmanager
 def _built_outside(graph: Graph, context: Any) -> Iterator[None]:
-    """Context that adds new ops outside of the loop's body."""
+    """Open a context that adds new ops outside of the loop's body."""
     inside = graph._get_control_flow_context()
     graph._set_control_flow_context(context)
     try:

@@ -1,4 +1,4 @@
-"""Limiting values and norms."""
+"""Limits of values and norms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPORTS = {
 def clip_by_norm(
     t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """T scaled down so that its L2 norm is at most clip_norm."""
+    """Scale t down so that its L2 norm is at most clip_norm."""
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
         values = values_of(t, "t")
         if isinstance(clip_norm, int | float | np.number):
@@ -47,7 +47,7 @@ def clip_by_norm(
             clip_norm = cast(maximum(clip_norm, 0), dtype=values.dtype)
         total = reduction_ops.reduce_sum(values * values, axes, keepdims=True)
         positive = total > 0
-        # The square root is taken of 1 where the norm is 0, so that its gradient is no NaN.
+        # The square root is taken of 1 where the norm is 0: otherwise its gradient is NaN.
         safe = array_ops.where(positive, total, array_ops.ones_like(total))
         norm = array_ops.where(positive, sqrt_op(safe), total)
         scaled = values * clip_norm
@@ -59,7 +59,7 @@ def clip_by_norm(
 def clip_by_average_norm(
     t: TensorLike, clip_norm: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """T scaled down so that its L2 norm divided by its size is at most clip_norm."""
+    """Scale t down so that its L2 norm divided by its size is at most clip_norm."""
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
         t = convert_to_tensor(t, name="t")
         count = cast(array_ops.size(t), dtypes.float32)
@@ -71,7 +71,7 @@ def clip_by_average_norm(
 
 
 def global_norm(t_list: TensorLike, name: str | None = None) -> TensorResult:
-    """The L2 norm of all elements of all tensors together; None entries are left out.
+    """Return the L2 norm of all elements of all tensors together; None entries are left out.
 
     Raises:
       TypeError: `t_list` is no sequence.
@@ -94,7 +94,7 @@ def clip_by_global_norm(
     use_norm: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[list[Nested], Nested]:
-    """All tensors scaled down together so that their global norm is at most clip_norm.
+    """Scale all tensors down together so that their global norm is at most clip_norm.
 
     Returns:
       The tensors, and the global norm before.
@@ -109,7 +109,7 @@ def clip_by_global_norm(
         inverse = 1.0 / use_norm
         one = convert_to_tensor(1.0, dtype=use_norm.dtype)
         finite_scale = clip_norm * minimum(inverse, one / clip_norm)
-        # Makes the scale NaN where the norm is infinite or NaN, else adds 0.
+        # Makes the scale NaN where the norm is infinite or NaN, and changes nothing else.
         scale = finite_scale + (use_norm - use_norm)
         values = [
             None if t is None else values_of(t, f"t_{index}") for index, t in enumerate(t_list)
@@ -133,7 +133,7 @@ def _as_list(t_list: TensorLike) -> list[TensorResult]:
 
 @dispatchable
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> TensorResult:
-    """A cast that gives the nearest representable number where a number does not fit."""
+    """Cast; a number that the dtype cannot represent becomes its nearest limit."""
     target = dtypes.as_dtype(dtype).base_dtype
     with name_scope(name, "saturate_cast", [value]) as scope:
         value = convert_to_tensor(value, name="value")
@@ -156,7 +156,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def _with_parts_within(value: TensorLike, source: DType, target: DType) -> TensorResult:
-    """A complex value whose parts are numbers that the parts of ``target`` can hold."""
+    """Return a complex value with its parts clipped to numbers that ``target`` can represent."""
     limit = target.real_dtype
     if source.real_dtype.max <= limit.max:
         return value
@@ -170,7 +170,7 @@ def _with_parts_within(value: TensorLike, source: DType, target: DType) -> Tenso
 
 
 def _limits(source: DType, target: DType) -> tuple[Nested, Nested]:
-    """The lowest and highest numbers of ``source`` that ``target`` can hold too."""
+    """Return the lowest and highest numbers of ``source`` that ``target`` can represent, too."""
     np_source = source.as_numpy_dtype
     try:
         wide: TensorLike = np.promote_types(np_source, target.as_numpy_dtype)

@@ -30,7 +30,7 @@ def histogram_fixed_width_bins(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> TensorResult:
-    """The number of the part of a range that each value falls into."""
+    """Return the index of the bin of a range that each value falls into."""
     from tfnb.ops.math.comparison_ops import greater
 
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
@@ -51,7 +51,7 @@ def histogram_fixed_width_bins(
 
 
 def clip(places: TensorLike, nbins: TensorLike) -> TensorResult:
-    """Places limited to the first and the last bin."""
+    """Limit indices to the first and the last bin."""
     return maximum(minimum(places, nbins - 1), cast(0, places.dtype))
 
 
@@ -62,6 +62,6 @@ def histogram_fixed_width(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> TensorResult:
-    """How many values fall into each of nbins equal parts of a range."""
+    """Return the number of values in each of nbins equal bins of a range."""
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         return histogram_fixed_width_op(values, value_range, nbins, dtype=dtype, name=scope)

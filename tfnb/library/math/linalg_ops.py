@@ -1,4 +1,4 @@
-"""Functions of ``tf.linalg`` that are built from others: norms, unit matrices, least squares."""
+"""Functions of ``tf.linalg`` built from others: norms, identity matrices, least squares."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ EXPORTS = {
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> TensorResult:
-    """The logarithms of the determinants of positive definite matrices."""
+    """Return the logarithms of the determinants of positive definite matrices."""
     with name_scope(name, "logdet", [matrix]):
         diagonal = math_ops.real(array_ops.matrix_diag_part(cholesky(matrix)))
         return 2.0 * math_ops.reduce_sum(math_ops.log(diagonal), axis=[-1])
@@ -88,18 +88,18 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> TensorResult:
-    """Norms of vectors, of matrices, or of the whole tensor.
+    """Return norms of vectors, of matrices, or of the whole tensor.
 
     Args:
       tensor: the tensor.
       ord: "fro" (matrices), "euclidean", or a positive number, np.inf included.
       axis: the axis of the vectors, the two of the matrices, or None for all elements.
-      keepdims: whether the axes stay, with length 1.
+      keepdims: whether the axes are kept, with length 1.
       name: the name of the scope.
       keep_dims: the old name of keepdims.
 
     Raises:
-      ValueError: there is no such norm.
+      ValueError: the norm is unknown.
     """
     keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
     is_matrix = isinstance(axis, tuple | list) and len(axis) == 2
@@ -176,7 +176,7 @@ def normalize(
     axis: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[Nested, Nested]:
-    """The tensor divided by its norms, and the norms."""
+    """Return the tensor divided by its norms, and the norms."""
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)
         norms = math_ops.cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype)
@@ -193,13 +193,13 @@ def matrix_solve_ls(
     fast: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The x for which `matrix x` is nearest to rhs, or the smallest of those that solve it.
+    """Return the x for which `matrix x` is nearest to rhs; of several, the smallest.
 
     Args:
       matrix: the matrices.
       rhs: the right-hand sides.
-      l2_regularizer: how much the squared norm of x counts beside the squared error.
-      fast: whether normal equations are solved; a complete decomposition is used if not.
+      l2_regularizer: the weight of the squared norm of x beside the squared error.
+      fast: whether normal equations are solved; if not, a complete decomposition is used.
       name: the name of the scope.
 
     Raises:
@@ -231,7 +231,7 @@ def matrix_solve_ls(
 
 
 def _composes(matrix: TensorLike, fast: bool) -> bool:
-    """Whether several ops solve the equations: unless many small matrices fill the cache."""
+    """Return whether several ops solve the equations; not if many small matrices are too large."""
     dims = matrix.get_shape().dim_values
     if not fast:
         return False
@@ -251,7 +251,7 @@ def tridiagonal_solve(
     partial_pivoting: bool = True,
     perturb_singular: bool = False,
 ) -> TensorResult:
-    """The solutions of equations whose matrices have three diagonals.
+    """Return the solutions of equations with tridiagonal matrices.
 
     Args:
       diagonals: the diagonals as rows, from above ("compact"), as three tensors ("sequence"), or
@@ -261,11 +261,11 @@ def tridiagonal_solve(
       transpose_rhs: whether rhs is transposed first.
       conjugate_rhs: whether rhs is conjugated first.
       name: the name of the op.
-      partial_pivoting: whether rows are exchanged, which is more exact.
+      partial_pivoting: whether rows are exchanged, which is more accurate.
       perturb_singular: whether pivots of 0 are replaced by a small number.
 
     Raises:
-      ValueError: the shapes do not fit, or there is no such format.
+      ValueError: the shapes do not fit, or the format is unknown.
     """
     if perturb_singular and not partial_pivoting:
         raise ValueError("partial_pivoting must be True if perturb_singular is.")
@@ -360,7 +360,7 @@ def tridiagonal_matmul(
     diagonals_format: str = "compact",
     name: str | None = None,
 ) -> TensorResult:
-    """The products of matrices with three diagonals, given as to tridiagonal_solve, and rhs."""
+    """Return the products of tridiagonal matrices, given as to tridiagonal_solve, and rhs."""
     if diagonals_format == "sequence":
         parts: Sequence[TensorLike] = diagonals
     elif diagonals_format in ("compact", "matrix"):
@@ -380,13 +380,13 @@ def tridiagonal_matmul(
 
 
 def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Nested, Nested]:
-    """Eigenvalues and eigenvectors of the matrices whose lower triangles are given."""
+    """Return eigenvalues and eigenvectors of the matrices whose lower triangles are given."""
     e, v = self_adjoint_eig_v2(tensor, compute_v=True, name=name)
     return e, v
 
 
 def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> TensorResult:
-    """Eigenvalues of the matrices whose lower triangles are given."""
+    """Return eigenvalues of the matrices whose lower triangles are given."""
     return self_adjoint_eig_v2(tensor, compute_v=False, name=name)[0]
 
 
@@ -399,20 +399,20 @@ def eigh_tridiagonal(
     tol: TensorLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Eigenvalues, in order, of the Hermitian matrix with these diagonals, and perhaps vectors.
+    """Return the sorted eigenvalues, and perhaps the vectors, of a Hermitian tridiagonal matrix.
 
     Args:
       alpha: the main diagonal, real, a vector.
       beta: the diagonal above it, a vector with one element less.
-      eigvals_only: whether only eigenvalues are given.
+      eigvals_only: whether only eigenvalues are returned.
       select: "a" for all, "v" for those in the interval ``(min, max]`` of ``select_range``, "i"
         for those with numbers from ``min`` to ``max`` of it.
       select_range: the interval.
-      tol: accepted: all eigenvalues are as exact as the type allows.
+      tol: accepted: all eigenvalues have the full precision of the type.
       name: the name of the ops.
 
     Raises:
-      ValueError: ``select`` is another word, ``select_range`` does not fit, or types differ.
+      ValueError: ``select`` is unknown, ``select_range`` does not fit, or types differ.
     """
     with name_scope(name or "eigh_tridiagonal"):
         alpha, beta = convert_to_tensor(alpha, name="alpha"), convert_to_tensor(beta, name="beta")
@@ -445,14 +445,14 @@ def eigh_tridiagonal(
 
 
 class CGState(NamedTuple):
-    """Where the conjugate gradient method stands.
+    """The state of the conjugate gradient method.
 
     Attributes:
       i: the number of steps.
       x: the solution.
-      r: what is left of the right-hand side.
+      r: the residual.
       p: the direction of the next step.
-      gamma: the product of ``r`` and what the preconditioner makes of it.
+      gamma: the product of ``r`` and the preconditioned ``r``.
     """
 
     i: TensorLike
@@ -471,15 +471,15 @@ def conjugate_gradient(
     max_iter: Any = 20,
     name: str = "conjugate_gradient",
 ) -> CGState:
-    """Solves ``operator x = rhs`` step by step, for a self-adjoint positive definite operator.
+    """Solve ``operator x = rhs`` iteratively, for a self-adjoint positive definite operator.
 
     Args:
       operator: a ``tf.linalg.LinearOperator``.
       rhs: a vector, or a batch of them.
       preconditioner: an operator close to the inverse of ``operator``.
-      x: where to begin; zeros if None.
-      tol: which part of the norm of ``rhs`` may be left.
-      max_iter: how many steps are taken at most.
+      x: the initial solution; zeros if None.
+      tol: the norm of the residual at which to stop, relative to that of ``rhs``.
+      max_iter: the maximum number of steps.
       name: the name of the ops.
 
     Raises:
@@ -539,7 +539,7 @@ def svd(
     compute_uv: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """Singular values s, and the vectors u and v if asked for, with `u diag(s) v^H = tensor`."""
+    """Return singular values s, and u and v if requested, with `u diag(s) v^H = tensor`."""
     s, u, v = svd_op(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     s = math_ops.real(s)
     return (s, u, v) if compute_uv else s
@@ -569,7 +569,7 @@ def matrix_rank(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Any:
-    """How many singular values of matrices are above a tolerance."""
+    """Return the number of singular values of each matrix that are above a tolerance."""
     with name_scope(name, "matrix_rank"):
         a = _checked_matrix(
             convert_to_tensor(a, dtype_hint=dtypes.float32, name="a"), validate_args
@@ -593,7 +593,7 @@ def pinv(
     validate_args: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """Pseudo-inverses; singular values below rcond times the largest count as 0."""
+    """Return pseudo-inverses; singular values below rcond times the largest count as 0."""
     with name_scope(name, "pinv"):
         a = _checked_matrix(convert_to_tensor(a, name="a"), validate_args)
         dtype = a.dtype.as_numpy_dtype
@@ -692,7 +692,7 @@ def lu_solve(
     validate_args: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The solutions of `A x = rhs`, for A given by what tf.linalg.lu makes of it."""
+    """Return the solutions of `A x = rhs`, for A given by its decomposition by tf.linalg.lu."""
     with name_scope(name, "lu_solve"):
         lower_upper = convert_to_tensor(lower_upper, dtype_hint=dtypes.float32, name="lower_upper")
         perm = convert_to_tensor(perm, dtype_hint=dtypes.int32, name="perm")
@@ -734,7 +734,7 @@ def _lu_tensors(lower_upper: TensorLike, perm: TensorLike, validate_args: bool) 
 def lu_matrix_inverse(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> TensorResult:
-    """The inverses of matrices given by what tf.linalg.lu makes of them."""
+    """Return the inverses of matrices given by their decompositions by tf.linalg.lu."""
     with name_scope(name, "lu_matrix_inverse"):
         lower_upper, perm = _lu_tensors(lower_upper, perm, validate_args)
         shape = array_ops.shape(lower_upper)
@@ -745,7 +745,7 @@ def lu_matrix_inverse(
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> TensorResult:
-    """The matrices of which tf.linalg.lu makes this."""
+    """Return the matrices whose decompositions by tf.linalg.lu are given."""
     from tfnb.library.control_flow.map_fn import map_fn
 
     with name_scope(name, "lu_reconstruct"):
@@ -773,7 +773,7 @@ def lu_reconstruct(
 
 # ------------------------------------------------------------------------------------- exponentials
 
-# Coefficients of Padé's approximations of the exponential, the highest power's, 1, left out.
+# Coefficients of Padé's approximations of the exponential, without that of the highest power, 1.
 _PADE = {
     3: (120.0, 60.0, 12.0),
     5: (30240.0, 15120.0, 3360.0, 420.0, 30.0),
@@ -791,7 +791,7 @@ _PADE = {
 
 
 def _pade(order: int, matrix: TensorLike) -> tuple[Nested, Nested]:
-    """The odd and the even part of the approximation's numerator."""
+    """Return the odd and the even part of the approximation's numerator."""
     b = [array_ops.constant(x, matrix.dtype) for x in _PADE[order]]
     unit = eye(
         array_ops.shape(matrix)[-2],
@@ -817,7 +817,7 @@ def _pade(order: int, matrix: TensorLike) -> tuple[Nested, Nested]:
 
 
 def _polynomial(powers: Sequence[TensorLike], factors: Sequence[Any]) -> TensorResult:
-    """The sum of the powers times their factors, the highest first; None stands for 1."""
+    """Return the sum of the powers times their factors, the highest first; None stands for 1."""
     total = None
     for power, factor in zip(powers[::-1], factors[::-1], strict=True):
         term = power if factor is None else factor * power
@@ -826,10 +826,10 @@ def _polynomial(powers: Sequence[TensorLike], factors: Sequence[Any]) -> TensorR
 
 
 def matrix_exponential(input: TensorLike, name: str | None = None) -> TensorResult:
-    """The exponentials of matrices, by Padé's approximation, scaling and squaring.
+    """Return the exponentials of matrices, by Padé's approximation, scaling and squaring.
 
     Raises:
-      ValueError: the elements are no floating-point numbers.
+      ValueError: the elements are not floating-point or complex numbers.
     """
     from tfnb.library.control_flow.while_loop import while_loop
 
@@ -895,7 +895,7 @@ def _scaled_pade(matrix: TensorLike, norms: TensorLike) -> tuple[Nested, Nested,
     parts.append(_pade(orders[-1], matrix / scale))
 
     def choose(limits: Sequence[float], cases: Sequence[Any]) -> TensorResult:
-        """The first case whose norm is below its limit, or the last."""
+        """Return the first case whose norm is below its limit, or the last."""
         if not limits:
             return cases[0]
         is_small = math_ops.less(norms, constant(limits[0]))

@@ -1,4 +1,4 @@
-"""Checks of tensors for NaN and infinity, one tensor or all of a graph."""
+"""Checks for NaN and infinity, of one tensor or of all tensors of a graph."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def verify_tensor_all_finite(
     x: TensorLike | None = None,
     message: str | None = None,
 ) -> TensorResult:
-    """A tensor that can only be computed where it holds no NaN and no infinity.
+    """Return the tensor; computing it fails if it has a NaN or an infinity.
 
     Args:
       t: the tensor (``x`` is its newer name).
-      msg: what the error says (``message`` is its newer name).
+      msg: the text of the error (``message`` is its newer name).
       name: the name of the ops.
       x: see ``t``.
       message: see ``msg``.
@@ -47,7 +47,7 @@ def verify_tensor_all_finite(
 
 
 def add_check_numerics_ops() -> TensorResult:
-    """An op that checks every tensor of floats in the graph.
+    """Return an op that checks every tensor of floats in the graph.
 
     Raises:
       ValueError: there are ops inside a cond or loop.

@@ -149,7 +149,7 @@ class Generator:
     def _place(self, shape: TensorLike) -> tuple[Nested, Nested]:
         """Reserve numbers for a shape; return their key and counter."""
         if self._alg != 1:
-            raise ValueError("Numbers are drawn with Philox only.")
+            raise ValueError("Numbers are drawn with Philox only: pass alg='philox'.")
         state = self.skip(math_ops.reduce_prod(shape))
         return bitcast(state[2:3], dtypes.uint64), bitcast(state[:2], dtypes.uint64)
 
@@ -253,7 +253,7 @@ class Generator:
           NotImplementedError: always; the message names an alternative.
         """
         raise NotImplementedError(
-            "A generator of a graph is not split: make others with Generator.from_seed, or use "
+            "A generator cannot be split in a graph: make others with Generator.from_seed, or use "
             "make_seeds with the stateless functions."
         )
 

@@ -1,4 +1,4 @@
-"""Sorting along an axis, by way of TopKV2."""
+"""Sorting along an axis, with TopKV2."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EXPORTS = {"tf": ["sort", "argsort"]}
 def sort(
     values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> TensorResult:
-    """The elements along an axis in order.
+    """Return the elements along an axis in order.
 
     Args:
       values: numbers.
-      axis: along which axis.
+      axis: the axis.
       direction: ASCENDING or DESCENDING.
       name: the name of the ops.
     """
@@ -43,13 +43,13 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The positions that the elements along an axis have in order; equal ones keep theirs.
+    """Return the indices that put the elements along an axis in order; equal ones keep theirs.
 
     Args:
       values: numbers.
-      axis: along which axis.
+      axis: the axis.
       direction: ASCENDING or DESCENDING.
-      stable: not needed: the order is always stable.
+      stable: ignored: the order is always stable.
       name: the name of the ops.
     """
     with name_scope(name, "argsort"):
@@ -72,7 +72,7 @@ def _sorted(
 
 
 def _descending(values: TensorLike, axis: int, return_argsort: bool) -> TensorResult:
-    """Sorts along the last axis, to where the wanted axis is moved first."""
+    """Sort in descending order along the last axis, to which the requested axis is moved first."""
     from tfnb.ops.math.sequence_ops import range_
     from tfnb.ops.nn.top_k_ops import top_k
 

@@ -1,7 +1,7 @@
-"""Measures of rankings: precision and recall of the ``k`` classes that are predicted best.
+"""Measures of rankings: precision and recall of the ``k`` classes with the largest predictions.
 
-Labels are class numbers: a SparseTensor, or a tensor with as many numbers for each example; those
-out of range count as never predicted. Every row is a set.
+Labels are class numbers: a SparseTensor, or a tensor with the same number of labels for each
+example; those out of range count as never predicted. Every row is a set.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _name_at_k(name: str, k: int | None = None, class_id: int | None = None) -> 
 
 
 def _with_examples_in_rows(labels: TensorLike, predictions: TensorLike) -> TensorResult:
-    """Labels in the rank of the predictions: a single label for each example becomes a row."""
+    """Return labels in the rank of the predictions: one label per example becomes a row."""
     with name_scope(None, "expand_labels", (labels, predictions)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
         if isinstance(labels, SparseTensor):
@@ -82,7 +82,7 @@ def _with_examples_in_rows(labels: TensorLike, predictions: TensorLike) -> Tenso
 
 
 def _only_class(ids: TensorLike, class_id: int) -> Any:
-    """Of every row of class numbers, only the one given, where it is there."""
+    """Return rows of class numbers that keep only the given class, where it occurs."""
     ids = convert_to_tensor_or_sparse_tensor(ids)
     if isinstance(ids, SparseTensor):
         return sparse_retain(ids, equal(ids.values, class_id))
@@ -102,7 +102,7 @@ def _hits(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """How many classes of each example have an outcome, one of ``metrics.counts``."""
+    """Return how many classes of each example have an outcome, one of ``metrics.counts``."""
     with name_scope(name, outcome, (predictions_idx, labels, weights)):
         if class_id is not None:
             labels = _only_class(labels, class_id)
@@ -127,7 +127,7 @@ def _streaming_hits(
     class_id: TensorLike,
     weights: TensorLike,
 ) -> tuple[Nested, Nested]:
-    """The number of an outcome so far, and an update."""
+    """Return the count of an outcome so far, and an update."""
     default_name = _name_at_k(outcome.removesuffix("s"), k, class_id)
     with name_scope(None, default_name, (predictions_idx, labels, weights)) as scope:
         hits = _hits(outcome, labels, predictions_idx, class_id, weights)
@@ -148,7 +148,7 @@ def _ratio_at_top_k(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """True positives / (true positives + another outcome)."""
+    """Return true positives / (true positives + another outcome)."""
     default_name = _name_at_k(kind, k, class_id)
     with name_scope(name, default_name, (predictions_idx, labels, weights)) as scope:
         labels = _with_examples_in_rows(labels, predictions_idx)
@@ -170,16 +170,16 @@ def precision_at_top_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the predicted classes that are labels.
+    """Return the fraction of the predicted classes that are labels.
 
     Args:
       labels: class numbers, int64, [..., num_labels] or a SparseTensor.
       predictions_idx: the classes predicted, [..., k].
       k: for the name.
-      class_id: the only class to look at; all if None.
+      class_id: the only class to count; all if None.
       weights: for each example.
-      metrics_collections: where the value is added.
-      updates_collections: where the update is added.
+      metrics_collections: collections to add the value to.
+      updates_collections: collections to add the update to.
       name: of the scope.
     """
     ratio = partial(_ratio_at_top_k, "precision", "false_positives", labels, predictions_idx)
@@ -196,7 +196,7 @@ def recall_at_top_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the labels that is predicted; arguments as in :func:`precision_at_top_k`."""
+    """Return the fraction of the labels that are predicted; see :func:`precision_at_top_k`."""
     ratio = partial(_ratio_at_top_k, "recall", "false_negatives", labels, predictions_idx)
     return ratio(k, class_id, weights, metrics_collections, updates_collections, name)
 
@@ -211,16 +211,16 @@ def precision_at_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the ``k`` classes with the largest predictions that are labels.
+    """Return the fraction of the ``k`` classes with the largest predictions that are labels.
 
     Args:
       labels: class numbers, int64, [..., num_labels] or a SparseTensor.
       predictions: a number for each class, [..., num_classes].
-      k: how many are predicted.
-      class_id: the only class to look at; all if None.
+      k: the number of predicted classes.
+      class_id: the only class to count; all if None.
       weights: for each example.
-      metrics_collections: where the value is added.
-      updates_collections: where the update is added.
+      metrics_collections: collections to add the value to.
+      updates_collections: collections to add the update to.
       name: of the scope.
     """
     default_name = _name_at_k("precision", k, class_id)
@@ -243,7 +243,7 @@ def recall_at_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the labels that is among the ``k`` classes with the largest predictions.
+    """Return the fraction of the labels among the ``k`` classes with the largest predictions.
 
     Arguments as in :func:`precision_at_k`.
     """
@@ -266,7 +266,7 @@ def average_precision_at_k(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean over the examples of the average precision of the ``k`` best predictions.
+    """Return the mean over the examples of the average precision of the ``k`` best predictions.
 
     The average precision of an example is sum(precision at i, for each i <= k whose class is a
     label) / min(k, number of labels).
@@ -288,7 +288,7 @@ sparse_average_precision_at_k = average_precision_at_k
 
 
 def _without_unknown(labels: TensorLike, num_classes: TensorLike) -> TensorResult:
-    """Labels with -1 in place of classes that there are not."""
+    """Return labels with -1 in place of classes that do not exist."""
     is_sparse = isinstance(labels, SparseTensor | SparseTensorValue)
 
     def cleaned(values: TensorLike) -> TensorResult:
@@ -334,7 +334,7 @@ def _streaming_average_precision(
 
 
 def _average_precision(labels: TensorLike, predictions_idx: TensorLike) -> TensorResult:
-    """The average precision of each example."""
+    """Return the average precision of each example."""
     with name_scope(None, "average_precision", (predictions_idx, labels)) as scope:
         top = cast(predictions_idx, dtypes.int64, name="predictions_idx")
         if top.get_shape().ndims == 0:
@@ -362,7 +362,7 @@ def _average_precision(labels: TensorLike, predictions_idx: TensorLike) -> Tenso
 
 
 def _repeated(labels: TensorLike, k: int) -> TensorResult:
-    """Labels [..., n] as [..., k, n], the rows repeated."""
+    """Return labels [..., n] as [..., k, n], with the rows repeated."""
     with name_scope("labels_per_k", "expand_and_tile", (labels, k, -1)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
         if not isinstance(labels, SparseTensor):
@@ -380,7 +380,7 @@ def _repeated(labels: TensorLike, k: int) -> TensorResult:
 
 
 def _num_relevant(labels: TensorLike, k: int) -> TensorResult:
-    """How many labels each example has, ``k`` at most."""
+    """Return the number of labels of each example, ``k`` at most."""
     with name_scope(None, "num_relevant", (labels,)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
         if isinstance(labels, SparseTensor):

@@ -1,4 +1,4 @@
-"""How often predictions were right and wrong: true and false positives and negatives."""
+"""Counts of right and wrong predictions: true and false positives and negatives."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _count(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """Counts where labels and predictions have the given values."""
+    """Count the positions where labels and predictions have the given values."""
     with variable_scope(name, scope, (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
         values = logical_and(equal(labels, label), equal(predictions, prediction))
@@ -73,7 +73,7 @@ def true_positives(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of elements that are true in both."""
+    """Return the weighted number of elements that are true in both."""
     count = partial(_count, "true_positives", True, True)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -86,7 +86,7 @@ def true_negatives(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of elements that are false in both."""
+    """Return the weighted number of elements that are false in both."""
     count = partial(_count, "true_negatives", False, False)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -99,7 +99,7 @@ def false_positives(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of predictions that are true where the label is false."""
+    """Return the weighted number of predictions that are true where the label is false."""
     count = partial(_count, "false_positives", False, True)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -112,7 +112,7 @@ def false_negatives(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of predictions that are false where the label is true."""
+    """Return the weighted number of predictions that are false where the label is true."""
     count = partial(_count, "false_negatives", True, False)
     return count(labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -125,7 +125,7 @@ def precision(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the true predictions that is right; 0 where there were none."""
+    """Return the fraction of the true predictions that are right; 0 where there were none."""
     ratio = partial(_ratio, "precision", false_positives)
     return ratio(labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -138,7 +138,7 @@ def recall(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the true labels that was predicted; 0 where there were none."""
+    """Return the fraction of the true labels that were predicted; 0 where there were none."""
     ratio = partial(_ratio, "recall", false_negatives)
     return ratio(labels, predictions, weights, metrics_collections, updates_collections, name)
 
@@ -153,7 +153,7 @@ def _ratio(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """True positives / (true positives + others)."""
+    """Return true positives / (true positives + others)."""
     with variable_scope(name, scope, (predictions, labels, weights)):
         predictions, labels, weights = _booleans(predictions, labels, weights)
         right, update_right = true_positives(labels, predictions, weights)

@@ -1,4 +1,4 @@
-"""Averages over all batches: ``tf.metrics.mean`` and what is the mean of an error."""
+"""Averages over all batches: ``tf.metrics.mean`` and means of errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXPORTS = {
 
 
 def _quotient(total: TensorLike, count: TensorLike, name: str | None) -> TensorResult:
-    """total / count, 0 before anything was counted."""
+    """Return total / count, or 0 before anything was counted."""
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
@@ -52,17 +52,17 @@ def mean(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted mean of all values.
+    """Return the weighted mean of all values.
 
     Args:
       values: of any shape.
       weights: of rank 0 or that of ``values``, each dimension 1 or that of ``values``; 1 if None.
-      metrics_collections: where the value is added.
-      updates_collections: where the update is added.
+      metrics_collections: collections to add the value to.
+      updates_collections: collections to add the update to.
       name: of the variable scope.
 
     Returns:
-      The value so far, and an update that gives the value after it.
+      The value so far, and an update that returns the value after it.
     """
     with variable_scope(name, "mean", (values, weights)):
         values = cast(values, dtypes.float32)
@@ -79,7 +79,7 @@ def mean(
 
 
 def _weighted(values: TensorLike, weights: TensorLike) -> tuple[Nested, Nested]:
-    """Values times weights, and the weights in the shape of the values."""
+    """Return values times weights, and the weights in the shape of the values."""
     values, _, weights = matching(values, None, weights)
     weights = broadcast_weights(cast(weights, dtypes.float32), values)
     return multiply(values, weights), weights
@@ -88,7 +88,7 @@ def _weighted(values: TensorLike, weights: TensorLike) -> tuple[Nested, Nested]:
 def _averaged(
     values: TensorLike, variables: tuple[VariableLike, VariableLike], added: tuple[Any, Any]
 ) -> tuple[Nested, Nested]:
-    """The quotient of two sums, and one with what is added to them once there are values."""
+    """Return the quotient of two sums, and that after an update, which waits for ``values``."""
     total, count = variables
     update_total = assign_add(total, added[0])
     with control_dependencies([values]):
@@ -104,7 +104,7 @@ def mean_tensor(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted mean of each element over all batches, in the shape of ``values``."""
+    """Return the weighted mean of each element over all batches, in the shape of ``values``."""
     with variable_scope(name, "mean", (values, weights)):
         values = cast(values, dtypes.float32)
         total = metric_variable(values.get_shape(), dtypes.float32, name="total_tensor")
@@ -125,7 +125,7 @@ def accuracy(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """How often predictions equal labels."""
+    """Return the fraction of predictions that equal labels."""
     predictions, labels, weights = matching(predictions, labels, weights)
     if labels.dtype != predictions.dtype:
         predictions = cast(predictions, labels.dtype)
@@ -141,7 +141,7 @@ def mean_absolute_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean of |predictions - labels|."""
+    """Return the mean of |predictions - labels|."""
     predictions, labels, weights = matching(predictions, labels, weights)
     error = abs_(predictions - labels)
     name = name or "mean_absolute_error"
@@ -156,7 +156,7 @@ def mean_squared_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean of (labels - predictions)**2."""
+    """Return the mean of (labels - predictions)**2."""
     predictions, labels, weights = matching(predictions, labels, weights)
     error = squared_difference(labels, predictions)
     name = name or "mean_squared_error"
@@ -171,7 +171,7 @@ def root_mean_squared_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The square root of the mean of (labels - predictions)**2."""
+    """Return the square root of the mean of (labels - predictions)**2."""
     predictions, labels, weights = matching(predictions, labels, weights)
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=name)
@@ -187,7 +187,7 @@ def mean_relative_error(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
+    """Return the mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
     predictions, labels, weights = matching(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
     predictions.get_shape().assert_is_compatible_with(normalizer.get_shape())
@@ -206,7 +206,7 @@ def mean_cosine_distance(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """1 - the mean of sum(predictions * labels) along ``dim``, of vectors of length 1."""
+    """Return 1 - the mean of sum(predictions * labels) along ``dim``, for vectors of length 1."""
     predictions, labels, weights = matching(predictions, labels, weights)
     product = reduce_sum(multiply(predictions, labels), axis=[dim], keepdims=True)
     value, update = mean(product, weights, name=name or "mean_cosine_distance")
@@ -222,7 +222,7 @@ def percentage_below(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the values that is less than a threshold, between 0 and 1."""
+    """Return the fraction of the values that are less than a threshold."""
     is_below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
     return mean(is_below, weights, metrics_collections, updates_collections, name)
@@ -241,10 +241,10 @@ def mean_per_class_accuracy(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean over the classes of how often a label of the class was predicted.
+    """Return the mean over the classes of how often a label of the class was predicted.
 
     Returns:
-      The value so far, and an update that gives the accuracy of each class after it.
+      The value so far, and an update that returns the accuracy of each class after it.
     """
     with variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
         labels = _flat(cast(labels, dtypes.int64))
@@ -276,10 +276,10 @@ def mean_iou(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The mean over the classes of intersection / union of labels and predictions.
+    """Return the mean over the classes of intersection / union of labels and predictions.
 
     Returns:
-      The value so far, and an update that gives the confusion matrix after it.
+      The value so far, and an update that returns the confusion matrix after it.
     """
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
         predictions.get_shape().assert_is_compatible_with(labels.get_shape())
@@ -297,7 +297,7 @@ def mean_iou(
 
 
 def _mean_intersection_over_union(matrix: TensorLike) -> TensorResult:
-    """Of a confusion matrix; classes that never occurred do not count."""
+    """Return the mean over a matrix's classes; classes that never occurred do not count."""
     of_rows = cast(reduce_sum(matrix, 0), dtypes.float32)
     of_columns = cast(reduce_sum(matrix, 1), dtypes.float32)
     intersection = cast(diag_part(matrix), dtypes.float32)

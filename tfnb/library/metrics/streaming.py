@@ -1,4 +1,4 @@
-"""What all metrics share: their variables, the shapes of their arguments, their collections."""
+"""The common parts of all metrics: variables, shapes of arguments, collections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def metric_variable(
     shape: TensorLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None
 ) -> Variable:
-    """A local variable that begins with zeros."""
+    """Return a local variable with initial zeros."""
     return Variable(
         lambda: zeros(shape, dtype),
         trainable=False,
@@ -34,7 +34,7 @@ def metric_variable(
 def matching(
     predictions: TensorLike, labels: TensorLike, weights: TensorLike
 ) -> tuple[Nested, Nested, Nested]:
-    """Predictions, labels and weights, if there are any, without a last dimension too many."""
+    """Return predictions, labels and optional weights, without a superfluous last dimension."""
     predictions = convert_to_tensor(predictions)
     if labels is not None:
         labels, predictions = remove_squeezable_dimensions(labels, predictions)
@@ -50,7 +50,7 @@ def published(
     metrics_collections: CollectionNames,
     updates_collections: CollectionNames,
 ) -> tuple[Nested, Nested]:
-    """Both tensors of a metric, added to the collections that were asked for."""
+    """Return both tensors of a metric, after adding them to the requested collections."""
     if metrics_collections:
         add_to_collections(metrics_collections, value)
     if updates_collections:

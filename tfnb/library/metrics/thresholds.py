@@ -1,4 +1,4 @@
-"""Right and wrong predictions at several thresholds, and what is made of them: areas under curves.
+"""Right and wrong predictions at several thresholds, and areas under curves of their ratios.
 
 A prediction is positive at a threshold if it is greater. Counts are vectors, one element for each
 threshold.
@@ -68,7 +68,7 @@ def _counts_at(
     weights: TensorLike | None = None,
     outcomes: Sequence[str] = tuple(_OUTCOMES),
 ) -> tuple[Counts, Counts]:
-    """The counts of outcomes so far, and updates that give them after one more batch."""
+    """Return the counts of outcomes so far, and updates that return them after one more batch."""
     message = "predictions must be in [0, 1]"
     checks = [
         assert_greater_equal(predictions, cast(0.0, predictions.dtype), message=message),
@@ -121,7 +121,7 @@ def _outcome_at(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The counts of one outcome."""
+    """Return the counts of one outcome."""
     scope = _OUTCOMES[outcome][0]
     with variable_scope(name, scope, (predictions, labels, weights)):
         values, updates = _counts_at(labels, predictions, thresholds, weights, (outcome,))
@@ -138,7 +138,7 @@ def true_positives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of positive predictions of true labels, for each threshold."""
+    """Return the weighted number of positive predictions of true labels, for each threshold."""
     count = partial(_outcome_at, "tp", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -152,7 +152,7 @@ def true_negatives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of negative predictions of false labels, for each threshold."""
+    """Return the weighted number of negative predictions of false labels, for each threshold."""
     count = partial(_outcome_at, "tn", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -166,7 +166,7 @@ def false_positives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of positive predictions of false labels, for each threshold."""
+    """Return the weighted number of positive predictions of false labels, for each threshold."""
     count = partial(_outcome_at, "fp", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -180,7 +180,7 @@ def false_negatives_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The weighted number of negative predictions of true labels, for each threshold."""
+    """Return the weighted number of negative predictions of true labels, for each threshold."""
     count = partial(_outcome_at, "fn", labels, predictions, thresholds)
     return count(weights, metrics_collections, updates_collections, name)
 
@@ -194,7 +194,7 @@ def precision_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the positive predictions that is right, for each threshold."""
+    """Return the fraction of the positive predictions that are right, for each threshold."""
     ratio = partial(_ratio_at, "precision", "fp", labels, predictions, thresholds)
     return ratio(weights, metrics_collections, updates_collections, name)
 
@@ -208,7 +208,7 @@ def recall_at_thresholds(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The part of the true labels that was predicted, for each threshold."""
+    """Return the fraction of the true labels that were predicted, for each threshold."""
     ratio = partial(_ratio_at, "recall", "fn", labels, predictions, thresholds)
     return ratio(weights, metrics_collections, updates_collections, name)
 
@@ -224,7 +224,7 @@ def _ratio_at(
     updates_collections: CollectionNames,
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
-    """True positives / (true positives + another outcome)."""
+    """Return true positives / (true positives + another outcome)."""
     with variable_scope(name, f"{kind}_at_thresholds", (predictions, labels, weights)):
         outcomes = ("tp", other)
         values, updates = _counts_at(labels, predictions, thresholds, weights, outcomes)
@@ -241,7 +241,7 @@ def _ratio_at(
 
 
 def _even_thresholds(num_thresholds: int, last: float) -> list[float]:
-    """Thresholds from just below 0 to ``last`` in even steps."""
+    """Return thresholds from just below 0 to ``last`` in even steps."""
     inner = [(i + 1) * 1.0 / (num_thresholds - 1) for i in range(num_thresholds - 2)]
     return [0.0 - _EPSILON, *inner, last]
 
@@ -256,7 +256,7 @@ def sensitivity_at_specificity(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """tp / (tp + fn) at the threshold whose tn / (tn + fp) is closest to ``specificity``.
+    """Return tp / (tp + fn) at the threshold whose tn / (tn + fp) is closest to ``specificity``.
 
     Raises:
       ValueError: ``specificity`` is not between 0 and 1.
@@ -285,7 +285,9 @@ def specificity_at_sensitivity(
     updates_collections: CollectionNames | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """tn / (tn + fp) at the last threshold whose tp / (tp + fn) is closest to ``sensitivity``.
+    """Return the specificity at the last threshold whose sensitivity is closest to the given one.
+
+    The specificity is tn / (tn + fp), the sensitivity tp / (tp + fn).
 
     Raises:
       ValueError: ``sensitivity`` is not between 0 and 1.
@@ -343,15 +345,15 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The area under a curve, as a sum over thresholds.
+    """Return the area under a curve, as a sum over thresholds.
 
     Args:
-      labels: booleans, or what is cast to them.
+      labels: booleans, or values that can be cast to bool.
       predictions: between 0 and 1, in the shape of ``labels``.
       weights: of rank 0 or that of ``labels``; 1 if None.
-      num_thresholds: how many points the curve has.
-      metrics_collections: where the value is added.
-      updates_collections: where the update is added.
+      num_thresholds: the number of points of the curve.
+      metrics_collections: collections to add the value to.
+      updates_collections: collections to add the update to.
       curve: "ROC": true over false positive rate; "PR": precision over recall.
       name: of the variable scope.
       summation_method: "trapezoidal", "careful_interpolation", "minoring" or "majoring".
@@ -390,7 +392,7 @@ def _area(curve: str, method: str, num_thresholds: int, counts: Counts, name: st
     else:
         x, y = recall, divide(tp + epsilon, tp + fp + epsilon)
     last = num_thresholds - 1
-    # What the sides of each stripe make its height.
+    # The method decides the height of each stripe from those of its sides.
     if method in ("trapezoidal", "careful_interpolation"):
         stripes = multiply(x[:last] - x[1:], (y[:last] + y[1:]) / 2.0)
     elif method == "minoring":
@@ -406,7 +408,7 @@ def _area(curve: str, method: str, num_thresholds: int, counts: Counts, name: st
 
 
 def _interpolated_area(tp: Any, fp: Any, fn: Any, num_thresholds: int) -> TensorResult:
-    """The area under the precision-recall curve, with points joined as true positives are.
+    """Return the area under the precision-recall curve, interpolated in the true positives.
 
     With P the positives, between two points TP = slope * P + intercept, so that the integral of
     precision over true positives has a logarithm.

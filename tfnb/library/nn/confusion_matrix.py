@@ -1,4 +1,4 @@
-"""``tf.confusion_matrix``, and what makes labels, predictions and weights fit each other."""
+"""``tf.confusion_matrix``, and adjustments of the ranks of labels, predictions and weights."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def remove_squeezable_dimensions(
     expected_rank_diff: int = 0,
     name: str | None = None,
 ) -> tuple[Nested, Nested]:
-    """Labels and predictions without the last dimension of 1 that one has and the other has not.
+    """Return labels and predictions without a last dimension of 1 that only one of them has.
 
     Args:
       labels: a tensor.
       predictions: a tensor.
-      expected_rank_diff: how much larger the rank of ``predictions`` is to be.
+      expected_rank_diff: the rank of ``predictions`` minus that of ``labels`` in the result.
       name: of the scope.
     """
     with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
@@ -68,12 +68,12 @@ def _squeezed_if(condition: TensorLike, tensor: TensorLike) -> TensorResult:
 
 
 def fit_weights(weights: TensorLike, values: TensorLike, *, expand: bool = True) -> TensorResult:
-    """Weights whose rank is that of the values, where a last dimension of 1 makes the difference.
+    """Return weights of the values' rank, where a last dimension of 1 makes the difference.
 
     Args:
       weights: a tensor.
-      values: what is weighted.
-      expand: whether a last dimension is also added, and scalars are known to be none of this.
+      values: the values to weight.
+      expand: whether a last dimension may also be added; scalars are then returned unchanged.
     """
     weights = convert_to_tensor(weights)
     weights_rank, values_rank = weights.get_shape().ndims, values.get_shape().ndims
@@ -94,7 +94,7 @@ def fit_weights(weights: TensorLike, values: TensorLike, *, expand: bool = True)
 
 
 def _fitted_in_the_step(weights: TensorLike, values: TensorLike) -> TensorResult:
-    """The same where ranks are unknown."""
+    """Return the weights of :func:`fit_weights` where ranks are unknown."""
     weights_rank = rank(weights)
     rank_diff = weights_rank - rank(values)
     may_squeeze = _may_end_with_one(weights)
@@ -120,15 +120,15 @@ def confusion_matrix(
     name: str | None = None,
     weights: TensorLike | None = None,
 ) -> TensorResult:
-    """How often a label of class i was predicted as class j, in row i and column j.
+    """Return the number of labels i that were predicted as j, in row i and column j.
 
     Args:
       labels: classes, a vector of integers from 0.
-      predictions: likewise.
-      num_classes: the number of classes; the largest class given and one if None.
+      predictions: classes, a vector of integers from 0.
+      num_classes: the number of classes; by default the largest given class plus one.
       dtype: of the result.
       name: of the scope.
-      weights: how much each entry counts; 1 if None.
+      weights: the weight of each entry; 1 if None.
 
     Returns:
       A matrix [num_classes, num_classes]; it fails for classes out of range.

@@ -1,8 +1,7 @@
-"""The convolutions that users call: ``tf.nn.conv2d``, ``tf.nn.convolution``.
+"""The public functions of convolution: ``tf.nn.conv2d``, ``tf.nn.convolution`` and others.
 
-``tf.nn.conv2d_transpose`` and kin.
-
-Dilated convolutions of any number of dimensions go through SpaceToBatchND, as in TensorFlow.
+Transposed convolutions such as ``tf.nn.conv2d_transpose`` are here, too. Dilated convolutions of
+any number of dimensions go through SpaceToBatchND, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def _rank_of(x: TensorLike) -> int | None:
 def _with_outer_batches(
     x: TensorLike, op: Callable[..., Any], inner_rank: int, name: str | None
 ) -> TensorResult:
-    """Applies an op of one batch dimension to an input with several."""
+    """Apply an op that takes one batch dimension to an input with several."""
     with name_scope(name, "squeeze_batch_dims", [x]):
         x = convert_to_tensor(x, name="input")
         dims = x.shape.dim_values
@@ -92,7 +91,7 @@ def conv2d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """The 2-D convolution of images with a filter [height, width, in channels, out channels]."""
+    """Return the 2-D convolution of images; the filter is [height, width, in, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
     data_format = data_format or "NHWC"
@@ -122,7 +121,7 @@ def conv2d_backprop_filter(
     dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> TensorResult:
-    """The gradient of conv2d with respect to the filter."""
+    """Return the gradient of conv2d with respect to the filter."""
     padding, explicit = convert_padding(padding)
     return conv2d_backprop_filter_op(
         input,
@@ -150,7 +149,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """The gradient of conv2d with respect to the input."""
+    """Return the gradient of conv2d with respect to the input."""
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = convert_padding(padding)
     return conv2d_backprop_input_op(
@@ -179,7 +178,7 @@ def conv2d_transpose(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The transpose of conv2d: its gradient with respect to the input."""
+    """Return the transpose of conv2d: its gradient with respect to the input."""
     value = renamed("input", input, "value", value)
     filter = renamed("filters", filters, "filter", filter)
     with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
@@ -203,7 +202,7 @@ def conv2d_transpose(
 
 
 def _format_1d(data_format: str | None, allow_2d_names: bool) -> tuple[str, int]:
-    """(the 2-D format, where the height is inserted, counted from the end)."""
+    """Return (the 2-D format, where the height is inserted, counted from the end)."""
     last = (None, "NWC", "NHWC") if allow_2d_names else (None, "NWC")
     first = ("NCW", "NCHW") if allow_2d_names else ("NCW",)
     if data_format in last:
@@ -224,7 +223,7 @@ def conv1d(
     input: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The 1-D convolution of sequences with a filter [width, in channels, out channels]."""
+    """Return the 1-D convolution of sequences with a filter [width, in channels, out channels]."""
     value = renamed("input", input, "value", value)
     with name_scope(name, "conv1d", [value, filters]) as scope:
         format_2d, spatial = _format_1d(data_format, True)
@@ -256,7 +255,7 @@ def conv1d_transpose(
     dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The transpose of conv1d."""
+    """Return the transpose of conv1d."""
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
         format_2d, _ = _format_1d(data_format, False)
         spatial = 1 if format_2d == "NHWC" else 2
@@ -292,7 +291,7 @@ def conv3d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> TensorResult:
-    """The 3-D convolution of volumes with a filter [depth, height, width, in, out channels]."""
+    """Return the 3-D convolution; the filter is [depth, height, width, in, out channels]."""
     filter = renamed("filters", filters, "filter", filter)
     return conv3d_op(
         input,
@@ -317,7 +316,7 @@ def conv3d_transpose(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The transpose of conv3d."""
+    """Return the transpose of conv3d."""
     filter = renamed("filters", filters, "filter", filter)
     value = renamed("input", input, "value", value)
     with name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:
@@ -345,10 +344,10 @@ def conv_transpose(
     dilations: IntsLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The transpose of convolution in 1, 2 or 3 dimensions.
+    """Return the transpose of convolution in 1, 2 or 3 dimensions.
 
     Raises:
-      ValueError: the output shape has neither 3, 4 nor 5 dimensions.
+      ValueError: the output shape does not have 3, 4 or 5 dimensions.
     """
     with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
         if isinstance(output_shape, Tensor):
@@ -392,10 +391,10 @@ def convolution(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The convolution in 1, 2 or 3 dimensions, as many as the filter has.
+    """Return the convolution in 1, 2 or 3 dimensions, as many as the filter has.
 
     Raises:
-      ValueError: the number of dimensions cannot be known or is another.
+      ValueError: the number of dimensions is unknown or another.
     """
     filter = renamed("filters", filters, "filter", filter)
     dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
@@ -500,7 +499,7 @@ def atrous_conv2d(
     padding: PaddingLike,
     name: str | None = None,
 ) -> TensorResult:
-    """The 2-D convolution with a filter whose cells are `rate` apart."""
+    """Return the 2-D convolution with a filter whose cells are `rate` apart."""
     rates = np.broadcast_to(rate, (2,)).tolist()
     return convolution(value, filters, padding, dilation_rate=rates, name=name)
 
@@ -513,7 +512,7 @@ def atrous_conv2d_transpose(
     padding: str,
     name: str | None = None,
 ) -> TensorResult:
-    """The transpose of atrous_conv2d.
+    """Return the transpose of atrous_conv2d.
 
     Raises:
       ValueError: channels, rate or padding do not fit.

@@ -21,7 +21,7 @@ EXPORTS = {"nn": ["sparse_softmax_cross_entropy_with_logits"]}
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """Cross entropy of softmax(logits) for labels that are class numbers.
+    """Return the cross entropy of softmax(logits) for labels that are class numbers.
 
     Raises:
       ValueError: an argument is missing, or shapes cannot fit.

@@ -1,8 +1,8 @@
-"""The loss of unaligned labels given as a dense matrix, and functions that prepare such labels.
+"""The loss of unaligned labels given as a dense matrix, and functions that prepare these labels.
 
-Corresponds to ``ctc_loss_v2`` and its kin in TensorFlow's ``ctc_ops.py``. The sum over alignments
-is a scan over the frames, one state per label and per blank between labels, in logarithms. What
-cannot be aligned costs TensorFlow's substitute of an infinite loss.
+Corresponds to ``ctc_loss_v2`` and related functions in TensorFlow's ``ctc_ops.py``. The sum over
+alignments is a scan over the frames, one state per label and per blank between labels, in
+logarithms. Labels that cannot be aligned cost TensorFlow's substitute of an infinite loss.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXPORTS = {"nn": ["collapse_repeated", "ctc_loss_v2", "ctc_unique_labels"]}
 
-# TensorFlow's logarithm of zero.
+# The number that TensorFlow uses as the logarithm of zero.
 _NEVER = -707.0
 
 
@@ -42,21 +42,21 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The loss of each row of a batch; its gradient comes from the ops it is made of.
+    """Return the loss of each row of a batch; its gradient comes from the ops it is made of.
 
     Args:
       labels: integers [batch, longest], or a SparseTensor.
       logits: [frames, batch, classes].
-      label_length: [batch], how many labels count; unused for a SparseTensor.
-      logit_length: [batch], how many frames count.
+      label_length: [batch], the number of labels; unused for a SparseTensor.
+      logit_length: [batch], the number of frames.
       logits_time_major: False if the logits are [batch, frames, classes].
-      unique: what ctc_unique_labels gives; the result is the same without.
-      blank_index: which class is the blank, from the end if negative; 0 by default. A SparseTensor
+      unique: the result of ctc_unique_labels; it does not change the loss.
+      blank_index: the class of the blank, from the end if negative; 0 by default. A SparseTensor
         needs it.
       name: a name for the scope.
 
     Raises:
-      ValueError: sparse labels without `blank_index`, or a class that is not there.
+      ValueError: sparse labels without `blank_index`, or a class out of range.
     """
     if isinstance(labels, SparseTensor):
         if blank_index is None:
@@ -82,7 +82,7 @@ def ctc_loss_v2(
 
 
 def _class_of(blank: int, logits: TensorLike) -> TensorResult:
-    """The blank's class, counted from the first one."""
+    """Return the blank's class, counted from the first one."""
     classes = logits.shape[-1].value
     if classes is None:
         return blank if blank >= 0 else array_ops.shape(logits)[2] + blank
@@ -94,7 +94,7 @@ def _class_of(blank: int, logits: TensorLike) -> TensorResult:
 def _sparse_loss(
     labels: SparseTensor, logits: TensorLike, lengths: TensorLike, time_major: bool, blank: int
 ) -> TensorResult:
-    """The loss by the op, whose blank is the last class."""
+    """Return the loss by the op, whose blank is the last class."""
     logits = convert_to_tensor(logits, name="logits")
     place = _class_of(blank, logits)
     if not (isinstance(place, int) and place + 1 == logits.shape[-1].value):
@@ -124,7 +124,7 @@ def _dense_loss(
     )
     path = pad(path - blank, [[0, 0], [0, 1]]) + blank
     states = math_ops.range(array_ops.shape(path)[1])
-    # A label may follow the one before at once, unless both are the same.
+    # A label may directly follow the one before, unless both are equal.
     before = pad(path[:, :-2], [[0, 0], [2, 0]])
     skips = math_ops.logical_and(
         math_ops.not_equal(path, before),
@@ -158,7 +158,7 @@ def _dense_loss(
 
 
 def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Nested]:
-    """The different labels of each row, filled up with zeros, and each label's place among them."""
+    """Return the distinct labels of each row, padded with zeros, and each label's index there."""
     with name_scope(name, "ctc_unique_labels", [labels]):
         labels = convert_to_tensor(labels, name="labels")
 
@@ -176,7 +176,7 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> list[Neste
 def collapse_repeated(
     labels: TensorLike, seq_length: TensorLike, name: str | None = None
 ) -> tuple[Nested, Nested]:
-    """Rows with one label in place of equal ones behind each other, and the rows' new lengths."""
+    """Merge equal neighbouring labels in each row; return the rows and their new lengths."""
     with name_scope(name, "collapse_repeated_labels", [labels, seq_length]):
         labels = convert_to_tensor(labels, name="labels")
         seq_length = convert_to_tensor(seq_length, name="seq_length")

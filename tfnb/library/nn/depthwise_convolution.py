@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself that users call, and separable ones made of them."""
+"""The public functions of convolution within channels, and separable convolutions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def depthwise_conv2d_native(
     dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> TensorResult:
-    """Every channel convolved with filters of its own."""
+    """Convolve every channel with filters of its own."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_op(
         input,
@@ -65,7 +65,7 @@ def depthwise_conv2d_native_backprop_input(
     dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> TensorResult:
-    """The gradient of depthwise_conv2d_native with respect to the input."""
+    """Return the gradient of depthwise_conv2d_native with respect to the input."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_backprop_input_op(
         input_sizes,
@@ -90,7 +90,7 @@ def depthwise_conv2d_native_backprop_filter(
     dilations: IntsLike = (1, 1, 1, 1),
     name: str | None = None,
 ) -> TensorResult:
-    """The gradient of depthwise_conv2d_native with respect to the filter."""
+    """Return the gradient of depthwise_conv2d_native with respect to the filter."""
     padding, explicit = convert_padding(padding)
     return depthwise_conv2d_native_backprop_filter_op(
         input,
@@ -115,7 +115,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """Every channel convolved with filters of its own, whose cells may be `rate` apart."""
+    """Convolve every channel with filters of its own, whose cells may be `rate` apart."""
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "depthwise", [input, filter]) as scope:
         input = convert_to_tensor(input, name="tensor_in")
@@ -156,7 +156,7 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """A depthwise convolution, then one that mixes the channels of each cell."""
+    """Return a depthwise convolution, then one that mixes the channels of each cell."""
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
         input = convert_to_tensor(input, name="tensor_in")

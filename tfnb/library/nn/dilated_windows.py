@@ -1,4 +1,4 @@
-"""Windows with gaps: SpaceToBatchND puts the cells of a window side by side, in as many batches."""
+"""Windows with gaps: SpaceToBatchND puts the cells of a window side by side, in more batches."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def with_space_to_batch(
     spatial_dims: Any = None,
     data_format: str | None = None,
 ) -> TensorResult:
-    """Applies an op of sliding windows with its windows spread: on every n-th cell at a time.
+    """Apply an op of sliding windows with gaps, on every n-th cell at a time.
 
     Args:
       input: a tensor.
-      dilation_rate: how far apart the cells of a window are, per spatial dimension.
+      dilation_rate: the distance of the cells of a window, per spatial dimension.
       padding: "SAME", "VALID" or explicit pairs.
       op: called with (input, number of spatial dimensions, padding).
       filter_shape: the spatial dimensions of the window first; needed for "SAME".
-      spatial_dims: which dimensions are spatial.
-      data_format: where the channels are.
+      spatial_dims: the indices of the spatial dimensions.
+      data_format: the position of the channels.
 
     Raises:
       ValueError: the arguments do not fit.
@@ -100,7 +100,8 @@ def with_space_to_batch(
     result = op(converted, num_spatial, "VALID")
     found = array_ops.batch_to_space_nd(result, block, _fill_gaps(crops, 0, dims))
     if first_is_channels and result.shape.ndims is not None:
-        # The block has a side for the channels, which the shape function does not look through.
+        # The block has a side for the channels, which makes their size unknown to the shape
+        # function.
         rest = [None] * (result.shape.ndims - 2)
         found.set_shape([found.shape[0], result.shape[1], *rest])
     return found
@@ -136,7 +137,7 @@ def _base_paddings(
 
 
 def _fill_gaps(values: TensorLike, filler: int, spatial_dims: list[int]) -> TensorResult:
-    """Rows for all dimensions from 1 on, `filler` where a dimension is not spatial."""
+    """Return rows for all dimensions from 1 on, `filler` where a dimension is not spatial."""
     known = constant_value(values)
     rows = values if known is None else known
     dtype = values.dtype.as_numpy_dtype

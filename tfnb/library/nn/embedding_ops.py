@@ -30,7 +30,7 @@ EXPORTS = {
 
 
 def _clip(params: TensorLike, ids: TensorLike, max_norm: TensorLike) -> TensorResult:
-    """The rows, none longer than ``max_norm``."""
+    """Return the rows, scaled to a length of ``max_norm`` if they are longer."""
     if max_norm is None:
         return params
     from tfnb.library.math.clip_ops import clip_by_norm
@@ -59,14 +59,14 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: TensorLike | None = None,
 ) -> Tensor:
-    """Rows by id.
+    """Return rows by id.
 
     Args:
       params: a matrix, or a list of matrices over which the rows are spread.
       ids: the ids.
       partition_strategy: "mod": row i is in part ``i % n``; "div": parts hold consecutive rows.
       name: the name of the ops.
-      validate_indices: not used any more.
+      validate_indices: ignored.
       max_norm: the greatest length of a row; longer ones are scaled.
 
     Raises:
@@ -84,7 +84,8 @@ def embedding_lookup(
         if len(parts) == 1:
             with colocate_with(parts[0]):
                 found = _clip(gather_ops.gather(parts[0], ids, name=scope), ids, max_norm)
-            # Outside of the scope, so that users of the rows need not be where the matrix is.
+            # Outside of the colocation scope, so that consumers of the rows need not be on the
+            # matrix's device.
             result: Tensor = identity(found)
             return result
         return _lookup_in_parts(parts, ids, partition_strategy, max_norm, scope)
@@ -125,7 +126,7 @@ def _lookup_in_parts(
 def _assign(
     parts: list[TensorLike], flat: Tensor, count: int, strategy: str
 ) -> tuple[Nested, Nested]:
-    """(the part each id is in, its row there)."""
+    """Return (the part that each id is in, its row there)."""
     if strategy == "mod":
         return flat % count, flat // count
     if strategy != "div":
@@ -164,7 +165,7 @@ def embedding_lookup_sparse(
     max_norm: TensorLike | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """For every row of a sparse matrix of ids, the combination of the rows with these ids.
+    """Return, for every row of a sparse matrix of ids, the combination of the rows with these ids.
 
     Args:
       params: as in :func:`embedding_lookup`.
@@ -179,7 +180,7 @@ def embedding_lookup_sparse(
 
     Raises:
       TypeError: ids or weights are not sparse.
-      ValueError: another combiner is asked for, or the two have different shapes.
+      ValueError: the combiner is unknown, or the two have different shapes.
     """
     combiner = combiner or "mean"
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -215,7 +216,7 @@ def embedding_lookup_sparse(
                 parts, ids, partition_strategy=partition_strategy, max_norm=max_norm
             )
         else:
-            # Every id once would cost more than it saves.
+            # Making ids unique would cost more than it saves.
             rows, places = parts[0], ids
         if sp_weights is None:
             combine = {
@@ -223,7 +224,7 @@ def embedding_lookup_sparse(
                 "mean": sparse_segment_ops.sparse_segment_mean,
                 "sqrtn": sparse_segment_ops.sparse_segment_sqrt_n,
             }[combiner]
-            # Rows that were not gathered before get a gradient of slices.
+            # Rows that were not gathered before get a gradient of IndexedSlices.
             sparse_gradient = places is sp_ids.values and not allow_fast_lookup
             found: Tensor = combine(
                 rows, places, segments, name=scope, sparse_gradient=sparse_gradient
@@ -286,14 +287,14 @@ def safe_embedding_lookup_sparse(
     max_norm: TensorLike | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """:func:`embedding_lookup_sparse` for rows that may be empty and ids that may be bad.
+    """Return :func:`embedding_lookup_sparse` for possibly empty rows and invalid ids.
 
     Args:
       embedding_weights: a matrix or its parts.
-      sparse_ids: the ids, of any rank from 2; negative ones do not count.
-      sparse_weights: weights; entries that are not positive do not count.
+      sparse_ids: the ids, of rank 2 or more; negative ones are ignored.
+      sparse_weights: weights; entries that are not positive are ignored.
       combiner: "mean", "sum" or "sqrtn".
-      default_id: the id for rows without any; zeros without it.
+      default_id: the id for rows without ids; without it, these rows give zeros.
       name: the name of the ops.
       partition_strategy: as in :func:`embedding_lookup`.
       max_norm: as in :func:`embedding_lookup`.

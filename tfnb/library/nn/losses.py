@@ -1,7 +1,7 @@
-"""``tf.losses``: what a model is trained to make small.
+"""``tf.losses``: the quantities that training minimizes.
 
-Every function computes an error for each element, weights it, reduces it as ``reduction`` says, and
-adds the loss to a collection, from which :func:`get_total_loss` takes them all.
+Every function computes an error for each element, weights it, reduces it by ``reduction``, and adds
+the loss to a collection, whose losses :func:`get_total_loss` sums.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Every kind of reduction."""
+        """Return every kind of reduction."""
         return cls._ALL
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Check that there is such a reduction.
+        """Check that a reduction exists.
 
         Raises:
-          ValueError: there is none.
+          ValueError: it is unknown.
         """
         if key not in cls._ALL:
             raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls._ALL}.")
@@ -96,7 +96,7 @@ _BY_NONZERO = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
 def add_loss(loss: TensorLike, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Add a loss of one's own to those of the graph."""
+    """Add a loss to those of the graph."""
     if loss_collection:
         add_to_collection(loss_collection, loss)
 
@@ -104,19 +104,19 @@ def add_loss(loss: TensorLike, loss_collection: str | None = GraphKeys.LOSSES) -
 def get_losses(
     scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 ) -> list[TensorResult]:
-    """The losses of the graph, or those whose names begin with ``scope``."""
+    """Return the losses of the graph, or those whose names begin with ``scope``."""
     return get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[TensorResult]:
-    """What the regularizers of variables gave."""
+    """Return the losses that the regularizers of variables made."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> TensorResult:
-    """The sum of the regularization losses, 0 if there are none."""
+    """Return the sum of the regularization losses, 0 if there are none."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 
@@ -124,7 +124,7 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> TensorResult:
-    """The sum of all losses of the graph.
+    """Return the sum of all losses of the graph.
 
     Raises:
       ValueError: there are none.
@@ -142,13 +142,13 @@ def compute_weighted_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """One loss of many.
+    """Return one loss, computed from many.
 
     Args:
       losses: [batch, ...], of any number type.
       weights: of rank 0 or that of ``losses``; each dimension is 1 or that of ``losses``.
       scope: of the ops.
-      loss_collection: where the loss is added; None for nowhere.
+      loss_collection: the collection to add the loss to, or None.
       reduction: one of :class:`Reduction`.
 
     Returns:
@@ -192,7 +192,7 @@ def _num_elements(losses: TensorLike) -> TensorResult:
 
 
 def _num_present(losses: TensorLike, weights: TensorLike, per_batch: bool = False) -> TensorResult:
-    """How many losses have a weight other than 0, perhaps in each example."""
+    """Return the number of losses with a weight other than 0, perhaps for each example."""
     with name_scope(None, "num_present", (losses, weights)) as scope:
         weights = cast(weights, dtypes.float32)
         present = where(equal(weights, 0.0), zeros_like(weights), ones_like(weights))
@@ -214,7 +214,7 @@ def _loss_scope(
     weights: TensorLike,
     names: tuple[str, str] = ("labels", "predictions"),
 ) -> Iterator[str]:
-    """The name scope of a loss; refuses labels and predictions that are not there."""
+    """Open the name scope of a loss; reject labels and predictions that are None."""
     for value, name in zip((labels, predictions), names, strict=True):
         if value is None:
             raise ValueError(f"Argument `{name}` must not be None.")
@@ -223,7 +223,7 @@ def _loss_scope(
 
 
 def _floats(predictions: TensorLike, labels: TensorLike) -> tuple[Nested, Nested]:
-    """Both as float32, their shapes compared."""
+    """Return both as float32, after comparing their shapes."""
     predictions, labels = cast(predictions, dtypes.float32), cast(labels, dtypes.float32)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())
     return predictions, labels
@@ -237,7 +237,7 @@ def absolute_difference(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """|predictions - labels|, reduced as in :func:`compute_weighted_loss`."""
+    """Return |predictions - labels|, reduced as in :func:`compute_weighted_loss`."""
     with _loss_scope(scope, "absolute_difference", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
         losses = abs_(subtract(predictions, labels))
@@ -254,7 +254,7 @@ def cosine_distance(
     reduction: str = _BY_NONZERO,
     dim: int | None = None,
 ) -> TensorResult:
-    """1 - sum(predictions * labels) along ``axis``, of vectors of length 1.
+    """Return 1 - sum(predictions * labels) along ``axis``, for vectors of length 1.
 
     ``dim`` is the old name of ``axis``.
     """
@@ -278,7 +278,7 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """max(0, 1 - y * logits), where y is -1 for labels of 0 and 1 for labels of 1."""
+    """Return max(0, 1 - y * logits), where y is -1 for labels of 0 and 1 for labels of 1."""
     names = ("labels", "logits")
     with _loss_scope(scope, "hinge_loss", logits, labels, weights, names) as scope:
         logits, labels = _floats(logits, labels)
@@ -297,7 +297,10 @@ def huber_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """e**2 / 2 where |e| <= delta, else delta * |e| - delta**2 / 2; e = predictions - labels."""
+    """Return e**2 / 2 where |e| <= delta, else delta * |e| - delta**2 / 2.
+
+    The error e is predictions - labels.
+    """
     with _loss_scope(scope, "huber_loss", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
         error = abs_(subtract(predictions, labels))
@@ -318,7 +321,7 @@ def log_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """-labels * log(predictions + epsilon) - (1 - labels) * log(1 - predictions + epsilon)."""
+    """Return -labels * log(p + epsilon) - (1 - labels) * log(1 - p + epsilon), p = predictions."""
     with _loss_scope(scope, "log_loss", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
         of_ones = -multiply(labels, log(predictions + epsilon))
@@ -334,7 +337,7 @@ def mean_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """(predictions - labels)**2, reduced as in :func:`compute_weighted_loss`."""
+    """Return (predictions - labels)**2, reduced as in :func:`compute_weighted_loss`."""
     with _loss_scope(scope, "mean_squared_error", predictions, labels, weights) as scope:
         predictions, labels = _floats(predictions, labels)
         losses = squared_difference(predictions, labels)
@@ -348,14 +351,14 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> TensorResult:
-    """The mean of (d_i - d_j)**2 over the pairs of one example, d = predictions - labels.
+    """Return the mean of (d_i - d_j)**2 over the pairs of one example, d = predictions - labels.
 
     Args:
       labels: [batch, ...].
-      predictions: likewise.
-      weights: a scalar, or [batch] with as many dimensions of 1 as there are others.
+      predictions: [batch, ...].
+      weights: a scalar, or [batch, 1, ...] with the rank of ``labels``.
       scope: of the ops.
-      loss_collection: where the loss is added; None for nowhere.
+      loss_collection: the collection to add the loss to, or None.
 
     Returns:
       The sum over the examples.
@@ -390,15 +393,15 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """The cross entropy of classes that do not exclude each other.
+    """Return the cross entropy of classes that do not exclude each other.
 
     Args:
       multi_class_labels: [batch, classes], 0 or 1.
       logits: [batch, classes].
       weights: as in :func:`compute_weighted_loss`.
-      label_smoothing: how far the labels are moved to 1/2.
+      label_smoothing: the fraction by which labels are moved to 1/2.
       scope: of the ops.
-      loss_collection: where the loss is added; None for nowhere.
+      loss_collection: the collection to add the loss to, or None.
       reduction: one of :class:`Reduction`.
     """
     labels, names = multi_class_labels, ("multi_class_labels", "logits")
@@ -422,15 +425,15 @@ def softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """The cross entropy of classes of which each example has one.
+    """Return the cross entropy of classes that exclude each other.
 
     Args:
       onehot_labels: [batch, classes], no gradient flows into them.
       logits: [batch, classes].
       weights: a scalar or [batch].
-      label_smoothing: how far the labels are moved to 1 / classes.
+      label_smoothing: the fraction by which labels are moved to 1 / classes.
       scope: of the ops.
-      loss_collection: where the loss is added; None for nowhere.
+      loss_collection: the collection to add the loss to, or None.
       reduction: one of :class:`Reduction`.
     """
     labels, names = onehot_labels, ("onehot_labels", "logits")
@@ -456,14 +459,14 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_NONZERO,
 ) -> TensorResult:
-    """The cross entropy of classes of which each example has one, given by its number.
+    """Return the cross entropy of classes that exclude each other, for labels as class numbers.
 
     Args:
       labels: [batch] or [batch, 1], integers from 0.
       logits: [batch, classes].
       weights: a scalar, [batch] or [batch, 1].
       scope: of the ops.
-      loss_collection: where the loss is added; None for nowhere.
+      loss_collection: the collection to add the loss to, or None.
       reduction: one of :class:`Reduction`.
     """
     names, name = ("labels", "logits"), "sparse_softmax_cross_entropy_loss"
@@ -481,7 +484,7 @@ def sparse_softmax_cross_entropy(
 
 
 def scale_regularization_loss(regularization_loss: TensorLike) -> TensorResult:
-    """The sum of regularization losses over the number of replicas, of which there is one."""
+    """Return the sum of regularization losses divided by the number of replicas, which is 1."""
     return reduce_sum(regularization_loss) / 1
 
 
@@ -490,11 +493,12 @@ def compute_average_loss(
     sample_weight: TensorLike | None = None,
     global_batch_size: TensorLike | None = None,
 ) -> TensorResult:
-    """The weighted sum of losses, divided by the number of examples.
+    """Return the weighted sum of losses, divided by the number of examples.
 
     Args:
       per_example_loss: at least of rank 1.
-      sample_weight: fits ``per_example_loss``, perhaps with a last dimension more or less.
+      sample_weight: weights in the shape of ``per_example_loss``, perhaps with a last dimension
+        more or less.
       global_batch_size: the number of examples; the first dimension if None.
 
     Raises:

@@ -1,6 +1,6 @@
 """Functions of neural networks built from other ops: moments, batch normalization, dropout.
 
-What the ``nn`` namespace has beyond these is in ``activation_ops``, ``convolution``, ``pooling``,
+The other functions of the ``nn`` namespace are in ``activation_ops``, ``convolution``, ``pooling``,
 ``softmax_ops``, ``cross_entropy_ops``, ``normalization_ops`` and ``top_k_ops``; the functions most
 used elsewhere are gathered here.
 """
@@ -83,10 +83,10 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Nested, Nested]:
-    """The mean and the variance over some axes."""
+    """Return the mean and the variance over some axes."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x, axes]):
-        # Sums of squares overflow float16 soon.
+        # Sums of squares of float16 overflow easily.
         is_half = x.dtype == dtypes.float16
         y = cast(x, dtypes.float32) if is_half else x
         mean = reduce_mean(y, axes, keepdims=True, name="mean")
@@ -108,7 +108,7 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Nested, Nested, Nested, Nested]:
-    """(count, sum, sum of squares, shift) over some axes, from which moments follow."""
+    """Return (count, sum, sum of squares, shift) over some axes, from which moments follow."""
     axes = list(set(axes))
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "sufficient_statistics", [x, shift]):
@@ -141,7 +141,7 @@ def normalize_moments(
     shift: TensorLike,
     name: str | None = None,
 ) -> tuple[Nested, Nested]:
-    """The mean and the variance from sufficient statistics."""
+    """Return the mean and the variance from sufficient statistics."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = reciprocal(counts, name="divisor")
         if shift is None:
@@ -161,7 +161,7 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Nested, Nested]:
-    """The mean and the variance over some axes, elements counting by their weights."""
+    """Return the weighted mean and variance over some axes."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = convert_to_tensor(x, name="x")
@@ -198,7 +198,7 @@ def batch_normalization(
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> TensorResult:
-    """(x - mean) / sqrt(variance + epsilon) * scale + offset."""
+    """Return (x - mean) / sqrt(variance + epsilon) * scale + offset."""
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = rsqrt_op(variance + variance_epsilon)
         if scale is not None:
@@ -221,7 +221,7 @@ def batch_norm_with_global_normalization(
     mean: TensorLike | None = None,
     variance: TensorLike | None = None,
 ) -> TensorResult:
-    """Batch normalization with an optional scale."""
+    """Return batch normalization with an optional scale."""
     t = renamed("input", input, "t", t)
     m = renamed("mean", mean, "m", m)
     v = renamed("variance", variance, "v", v)
@@ -241,7 +241,7 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Nested, Nested, Nested]:
-    """Batch normalization in one op: (normalized, mean, variance).
+    """Return batch normalization in one op: (normalized, mean, variance).
 
     Raises:
       ValueError: statistics are needed and missing.
@@ -281,7 +281,7 @@ def l2_normalize(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> TensorResult:
-    """X over the square root of its sum of squares along an axis."""
+    """Divide x by the square root of its sum of squares along an axis."""
     axis = renamed("axis", axis, "dim", dim)
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -300,7 +300,7 @@ def l2_normalize(
 def xw_plus_b(
     x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """matmul(x, weights) + biases."""
+    """Return matmul(x, weights) + biases."""
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         x = convert_to_tensor(x, name="x")
         weights = convert_to_tensor(weights, name="weights")
@@ -311,7 +311,7 @@ def xw_plus_b(
 def relu_layer(
     x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """relu(matmul(x, weights) + biases)."""
+    """Return relu(matmul(x, weights) + biases)."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         x = convert_to_tensor(x, name="x")
         weights = convert_to_tensor(weights, name="weights")
@@ -328,7 +328,7 @@ def dropout(
     name: str | None = None,
     rate: IntsLike | None = None,
 ) -> TensorResult:
-    """Elements set to 0 with probability `rate`, the others scaled up so that the sum is kept.
+    """Set elements to 0 with probability `rate` and scale the others up so that the sum is kept.
 
     Raises:
       ValueError: the rate is missing or outside of [0, 1), or x has no floating-point dtype.
@@ -350,7 +350,7 @@ def dropout(
     def sampler(shape: TensorLike, dtype: DTypeLike) -> TensorResult:
         return random_ops.random_uniform(shape, seed=seed, dtype=dtype)
 
-    # Later ops draw the same seeds whether or not something is dropped here.
+    # Later ops must draw the same seeds, whether elements are dropped here or not.
     return _dropout(
         x, rate, noise_shape, sampler, lambda: random_seed.get_seed(seed), name, "dropout"
     )
@@ -364,10 +364,10 @@ def stateless_dropout(
     noise_shape: TensorLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """:func:`dropout` of the same elements for the same seed.
+    """Apply :func:`dropout` to the same elements for the same seed.
 
     Args:
-      x: what elements are dropped of.
+      x: the tensor whose elements are dropped.
       rate: the probability.
       seed: two integers.
       rng_alg: "philox", or "auto_select" (the default), which is the same.
@@ -390,18 +390,18 @@ def general_dropout(
     noise_shape: TensorLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """:func:`dropout` with random numbers of one's own.
+    """Apply :func:`dropout` with random numbers from the caller's function.
 
     Args:
-      x: what elements are dropped of.
+      x: the tensor whose elements are dropped.
       rate: the probability.
-      uniform_sampler: takes ``shape`` and ``dtype``; gives numbers in [0, 1).
+      uniform_sampler: takes ``shape`` and ``dtype``; returns numbers in [0, 1).
       noise_shape: the shape of the random choices.
       name: the name of the ops.
     """
 
     def step() -> None:
-        # Whether or not something is dropped here, as many numbers are drawn.
+        # The sampler is called once, whether elements are dropped or not.
         uniform_sampler(shape=_noise_shape(x, noise_shape), dtype=x.dtype)
 
     return _dropout(x, rate, noise_shape, uniform_sampler, step, name, "general_dropout")
@@ -416,7 +416,7 @@ def _dropout(
     name: str | None,
     default_name: str,
 ) -> TensorResult:
-    """Drops elements by numbers of ``sampler``; ``skip`` is called where none are needed."""
+    """Drop elements by numbers of ``sampler``; ``skip`` is called where none are needed."""
     with name_scope(name, default_name, [x]):
         is_number = isinstance(rate, numbers.Real)
         if is_number and (rate < 0 or rate >= 1):
@@ -456,7 +456,7 @@ def _dropout(
 
 
 def _noise_shape(x: TensorLike, noise_shape: ShapeLike) -> Any:
-    """The shape of the random choices; unknown dimensions are those of x."""
+    """Return the shape of the random choices; unknown dimensions are those of x."""
     if noise_shape is None:
         return array_ops.shape(x)
     try:
@@ -470,7 +470,7 @@ def _noise_shape(x: TensorLike, noise_shape: ShapeLike) -> Any:
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> TensorResult:
-    """Which part of the elements is zero."""
+    """Return the fraction of elements that are zero."""
     from tfnb.library.control_flow.cond import cond
 
     with name_scope(name, "zero_fraction", [value]):

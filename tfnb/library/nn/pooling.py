@@ -1,4 +1,4 @@
-"""The poolings that users call: ``tf.nn.max_pool``, ``tf.nn.avg_pool``, ``tf.nn.pool`` and kin."""
+"""The public functions of pooling: ``tf.nn.max_pool``, ``tf.nn.avg_pool``, ``tf.nn.pool``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def max_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> TensorResult:
-    """The largest element of every window of an image.
+    """Return the maximum of every window of an image.
 
     Raises:
       ValueError: a window size is 0.
@@ -75,7 +75,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest element of every window of an image."""
+    """Return the maximum of every window of an image."""
     with name_scope(name, "MaxPool2d", [input]) as scope:
         return _max_pool2d(input, ksize, strides, padding, data_format, scope)
 
@@ -116,7 +116,7 @@ def avg_pool(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> TensorResult:
-    """The mean of every window of an image."""
+    """Return the mean of every window of an image."""
     with name_scope(name, "AvgPool", [value]) as scope:
         value = renamed("input", input, "value", value)
         data_format = data_format or "NHWC"
@@ -134,7 +134,7 @@ def avg_pool(
 def _one_dimension(
     ksize: IntsLike, strides: IntsLike, data_format: str
 ) -> tuple[Nested, Nested, int, str]:
-    """(window, steps, where the height is inserted, the 2-D format)."""
+    """Return (window, steps, where the height is inserted, the 2-D format)."""
     channel_index = _channel_index(data_format, 2)
     return (
         [1, *spread_over_dims(ksize, 1, channel_index, "ksize")],
@@ -152,7 +152,7 @@ def avg_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of every window of a sequence."""
+    """Return the mean of every window of a sequence."""
     with name_scope(name, "AvgPool1D", [input]) as scope:
         sizes, steps, axis, format_2d = _one_dimension(ksize, strides, data_format or "NWC")
         result = avg_pool_op(
@@ -174,7 +174,7 @@ def max_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest element of every window of a sequence."""
+    """Return the maximum of every window of a sequence."""
     with name_scope(name, "MaxPool1d", [input]) as scope:
         _refuse_vect(padding, data_format)
         sizes, steps, axis, format_2d = _one_dimension(ksize, strides, data_format or "NWC")
@@ -224,7 +224,7 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of every window of a volume."""
+    """Return the mean of every window of a volume."""
     return _pool3d(avg_pool3d_op, "AvgPool3D", input, ksize, strides, padding, data_format, name)
 
 
@@ -236,7 +236,7 @@ def max_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> TensorResult:
-    """The largest element of every window of a volume."""
+    """Return the maximum of every window of a volume."""
     return _pool3d(max_pool3d_op, "MaxPool3D", input, ksize, strides, padding, data_format, name)
 
 
@@ -267,7 +267,7 @@ def avg_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of every window, in 1, 2 or 3 dimensions."""
+    """Return the mean of every window, in 1, 2 or 3 dimensions."""
     ops: tuple[Callable[..., Any], ...] = (avg_pool1d, avg_pool, avg_pool3d)
     op = ops[_spatial_rank(input, data_format) - 1]
     return op(input, ksize, strides, padding, data_format=data_format, name=name)
@@ -281,7 +281,7 @@ def max_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """The largest element of every window, in 1, 2 or 3 dimensions.
+    """Return the maximum of every window, in 1, 2 or 3 dimensions.
 
     Raises:
       ValueError: the padding is explicit and the input has 3 spatial dimensions.
@@ -308,7 +308,7 @@ def max_pool_with_argmax(
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> TensorResult:
-    """The largest element of every window, and where it stands in the flattened image.
+    """Return the maximum of every window, and its position in the flattened image.
 
     Raises:
       ValueError: the channels are not last.
@@ -341,7 +341,7 @@ def pool(
     data_format: str | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """Max or average pooling in 1, 2 or 3 dimensions; windows may be dilated.
+    """Apply max or average pooling in 1, 2 or 3 dimensions; windows may be dilated.
 
     Raises:
       ValueError: the arguments do not fit.

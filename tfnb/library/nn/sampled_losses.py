@@ -1,4 +1,4 @@
-"""Losses over many classes that look at a few drawn ones: noise contrast and sampled softmax."""
+"""Losses over many classes that use a few drawn ones: noise contrast and sampled softmax."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXPORTS = {"nn": ["nce_loss", "sampled_softmax_loss"]}
 
 
 def _sum_rows(x: TensorLike) -> TensorResult:
-    """The sum of each row, as a product with ones, which is quick in both directions."""
+    """Return the sum of each row, as a product with ones, which is fast in both directions."""
     columns = array_ops.shape(x)[1]
     ones = array_ops.ones(array_ops.stack([columns, 1]), x.dtype)
     return array_ops.reshape(matmul(x, ones), [-1])
@@ -52,7 +52,7 @@ def _sampled_logits(
     name: str | None,
     seed: int | None,
 ) -> tuple[Nested, Nested]:
-    """Logits of the true and of the drawn classes, and the labels that fit them."""
+    """Return logits of the true and of the drawn classes, and labels that fit them."""
     if isinstance(weights, PartitionedVariable):
         weights = list(weights)
     if not isinstance(weights, (list, tuple)):
@@ -108,7 +108,7 @@ def _sampled_logits(
             true_logits -= log(true_expected)
             sampled_logits -= log(sampled_expected)
         out_logits = array_ops.concat([true_logits, sampled_logits], 1)
-        # Every true class has the same share of one.
+        # Every true class has the same weight; the weights of a row sum to one.
         out_labels = array_ops.concat(
             [
                 array_ops.ones_like(true_logits) / num_true,
@@ -122,7 +122,7 @@ def _sampled_logits(
 def _without_hits(
     labels: TensorLike, sampled: TensorLike, logits: TensorLike, num_true: int, num_sampled: int
 ) -> TensorResult:
-    """The logits of drawn classes, very low where the class is a true one of its row."""
+    """Return the logits of drawn classes, very low for a class that is a true one of its row."""
     indices, ids, values = compute_accidental_hits(labels, sampled, num_true=num_true)
     rows = array_ops.reshape(indices, [-1, 1])
     columns = array_ops.reshape(cast(ids, dtypes.int32), [-1, 1])
@@ -150,7 +150,7 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> TensorResult:
-    """The noise-contrastive loss of each row: a logistic one per true and per drawn class.
+    """Return the noise-contrastive loss of each row: a logistic one per true and per drawn class.
 
     Args:
       weights: [num_classes, dim], or a list of parts of it.
@@ -158,12 +158,12 @@ def nce_loss(
       labels: int64 [batch, num_true].
       inputs: [batch, dim].
       num_sampled: how many classes are drawn for the batch.
-      num_classes: how many there are.
+      num_classes: the number of classes.
       num_true: true classes per row.
-      sampled_values: what a candidate sampler gave; log-uniform ones by default.
-      remove_accidental_hits: leave out drawn classes that are true ones.
+      sampled_values: the result of a candidate sampler; by default, of the log-uniform one.
+      remove_accidental_hits: whether to leave out drawn classes that are true ones.
       partition_strategy: "mod" or "div", for weights in parts.
-      name: A name for the operation.
+      name: a name for the operation.
     """
     logits, targets = _sampled_logits(
         weights,
@@ -198,7 +198,7 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> TensorResult:
-    """The softmax loss of each row over its true classes and some drawn ones; for training only.
+    """Return the softmax loss of each row over true and drawn classes; for training only.
 
     The arguments are those of :func:`nce_loss`, and the sampler's seed.
     """

@@ -1,4 +1,4 @@
-"""``tf.nn.silu``, whose gradient computes the gate again."""
+"""``tf.nn.silu``, whose gradient recomputes the gate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> TensorResult:
 
     def product(features: TensorLike, beta: TensorLike) -> Nested:
         def grad(dy: TensorLike) -> Nested:
-            with control_dependencies([dy]):  # Computed again rather than kept.
+            with control_dependencies([dy]):  # recomputed instead of kept
                 gate = sigmoid_op(beta * features)
             slope = gate * (1.0 + (beta * features) * (1.0 - gate))
             of_beta = math_ops.reduce_sum(dy * math_ops.square(features) * gate * (1.0 - gate))

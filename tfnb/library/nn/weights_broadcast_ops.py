@@ -23,10 +23,10 @@ _REFUSAL = "weights can not be broadcast to values."
 
 
 def assert_broadcastable(weights: TensorLike, values: TensorLike) -> TensorResult:
-    """An operation that fails if weights do not fit values.
+    """Return an operation that fails if weights do not fit values.
 
     Raises:
-      ValueError: that is known already.
+      ValueError: they are known not to fit.
     """
     with name_scope(None, "assert_broadcastable", (weights, values)) as scope:
         weights, weights_shape, weights_rank = _described(weights, "weights")
@@ -52,7 +52,7 @@ def assert_broadcastable(weights: TensorLike, values: TensorLike) -> TensorResul
 
 
 def _described(value: TensorLike, name: str) -> tuple[Nested, Nested, Nested]:
-    """A tensor, its shape and its rank."""
+    """Return a tensor, its shape and its rank."""
     with name_scope(None, name, (value,)) as scope:
         tensor = convert_to_tensor(value, name=scope)
         return tensor, shape(tensor, name="shape"), rank(tensor, name="rank")
@@ -65,10 +65,10 @@ def _check_known_shapes(
     values_shape: TensorLike,
     ranks: tuple[TensorLike, TensorLike],
 ) -> bool:
-    """Whether shapes are known to fit.
+    """Return whether shapes are known to fit.
 
     Raises:
-      ValueError: they are known not to.
+      ValueError: they are known not to fit.
     """
     received = f"Received weights={weights}, values={values}"
     if ranks[0] != ranks[1]:
@@ -94,7 +94,7 @@ def _fits(
     values_rank: TensorLike,
     values_shape: TensorLike,
 ) -> TensorResult:
-    """Whether weights that are no scalar fit."""
+    """Return whether weights that are not a scalar fit."""
     given = (weights_rank, weights_shape, values_rank, values_shape)
     with name_scope(None, "has_valid_nonscalar_shape", given) as scope:
         is_same_rank = equal(values_rank, weights_rank, name="is_same_rank")
@@ -107,7 +107,7 @@ def _fits(
 
 
 def _dimensions_fit(weights_shape: TensorLike, values_shape: TensorLike) -> TensorResult:
-    """Whether each dimension is that of the values or 1."""
+    """Return whether each dimension is that of the values or 1."""
     with name_scope(None, "has_invalid_dims", (weights_shape, values_shape)) as scope:
         allowed = expand_dims(values_shape, -1)
         allowed = concat((allowed, ones_like(allowed)), axis=1)
@@ -116,10 +116,10 @@ def _dimensions_fit(weights_shape: TensorLike, values_shape: TensorLike) -> Tens
 
 
 def broadcast_weights(weights: TensorLike, values: TensorLike) -> TensorResult:
-    """Weights in the shape of values.
+    """Return weights in the shape of values.
 
     Raises:
-      ValueError: they are known not to fit; where that is found out later, the op fails.
+      ValueError: they are known not to fit; otherwise the op fails when the graph runs.
     """
     with name_scope(None, "broadcast_weights", (weights, values)) as scope:
         values = convert_to_tensor(values, name="values")

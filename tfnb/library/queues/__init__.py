@@ -1,1 +1,1 @@
-"""Classes around ops that wait."""
+"""The public classes for ops that wait."""

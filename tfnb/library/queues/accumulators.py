@@ -1,4 +1,4 @@
-"""``tf.ConditionalAccumulator`` and its sparse kin: the user's side of the accumulator ops."""
+"""``tf.ConditionalAccumulator`` and its sparse variant: the classes for the accumulator ops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPORTS = {
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds share.
+    """The common part of both kinds.
 
     Args:
       dtype: of the gradients.
@@ -60,13 +60,13 @@ class ConditionalAccumulatorBase:
         return getattr(accumulator_ops, f"{'resource_' if is_resource else ''}accumulator_{name}")
 
     def num_accumulated(self, name: str | None = None) -> TensorResult:
-        """How many gradients are inside, a scalar int32."""
+        """Return the number of accumulated gradients, a scalar int32."""
         return self._op("num_accumulated")(
             self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
         )
 
     def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> VariableLike:
-        """An op that says which step gradients must be of."""
+        """Return an op that sets the step which gradients must be of."""
         return self._op("set_global_step")(
             self._accumulator_ref, _int64(convert_to_tensor(new_global_step)), name=name
         )
@@ -77,12 +77,12 @@ def _int64(value: TensorLike) -> TensorResult:
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """Gathers dense gradients.
+    """An accumulator of dense gradients.
 
     Args:
       dtype: of the gradients.
       shape: of the gradients, as far as it is known.
-      shared_name: under which several graphs of a session mean one accumulator.
+      shared_name: a name under which several graphs of a session share one accumulator.
       name: of the op.
       reduction_type: "MEAN" or "SUM".
     """
@@ -107,7 +107,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_grad(
         self, grad: TensorLike, local_step: TensorLike = 0, name: str | None = None
     ) -> TensorResult:
-        """An op that adds a gradient, unless ``local_step`` is older than the accumulator's.
+        """Return an op that adds a gradient, unless ``local_step`` is older than the accumulator's.
 
         Raises:
           ValueError: the shape does not fit.
@@ -118,7 +118,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         return self._op("apply_gradient")(self._accumulator_ref, step, grad, name=name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """The mean or sum; the op waits until there are ``num_required`` gradients."""
+        """Return the mean or sum; the op waits until there are ``num_required`` gradients."""
         found = self._op("take_gradient")(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
@@ -127,12 +127,12 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """Gathers gradients that hold some rows of a tensor.
+    """An accumulator of gradients that consist of some rows of a tensor.
 
     Args:
       dtype: of the gradients.
       shape: of the whole tensor, as far as it is known.
-      shared_name: under which several graphs of a session mean one accumulator.
+      shared_name: a name under which several graphs of a session share one accumulator.
       name: of the op.
       reduction_type: "MEAN", each row over the gradients that have it, or "SUM".
     """
@@ -157,7 +157,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_indexed_slices_grad(
         self, grad: IndexedSlices, local_step: TensorLike = 0, name: str | None = None
     ) -> TensorResult:
-        """:meth:`apply_grad` of an IndexedSlices."""
+        """Apply the gradient of an IndexedSlices as :meth:`apply_grad` does."""
         return self.apply_grad(
             grad_indices=grad.indices,
             grad_values=grad.values,
@@ -174,13 +174,13 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: TensorLike = 0,
         name: str | None = None,
     ) -> TensorResult:
-        """An op that adds rows, unless ``local_step`` is older than the accumulator's.
+        """Return an op that adds rows, unless ``local_step`` is older than the accumulator's.
 
         Args:
-          grad_indices: which rows, a vector.
+          grad_indices: the indices of the rows, a vector.
           grad_values: the rows.
           grad_shape: of the whole tensor, if it is known.
-          local_step: at which the variables were read.
+          local_step: the step at which the variables were read.
           name: of the op.
         """
         step = _int64(convert_to_tensor(local_step))
@@ -197,7 +197,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
 
     def take_grad(self, num_required: TensorLike, name: str | None = None) -> Any:
-        """(indices, values, shape); the op waits until there are ``num_required`` gradients."""
+        """Return (indices, values, shape); the op waits for ``num_required`` gradients."""
         return accumulator_ops.sparse_accumulator_take_gradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
@@ -205,6 +205,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def take_indexed_slices_grad(
         self, num_required: TensorLike, name: str | None = None
     ) -> IndexedSlices:
-        """:meth:`take_grad` as an IndexedSlices."""
+        """Return what :meth:`take_grad` does, as an IndexedSlices."""
         found = self.take_grad(num_required, name)
         return IndexedSlices(indices=found.indices, values=found.values, dense_shape=found.shape)

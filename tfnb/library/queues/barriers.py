@@ -1,4 +1,4 @@
-"""``Barrier``: the user's side of the barrier ops."""
+"""``Barrier``: the public class for the barrier ops."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Barrier:
-    """Gathers elements whose components come one by one, each under a key.
+    """A barrier for elements whose components arrive separately, each under a key.
 
     Args:
       types: dtype of each component.
-      shapes: shape of each component, fully defined; None where nothing is promised.
-      shared_name: under which several graphs of a session mean one barrier.
+      shapes: shape of each component, fully defined; None where it is unknown.
+      shared_name: a name under which several graphs of a session share one barrier.
       name: of the op.
 
     Raises:
@@ -71,10 +71,10 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """An op that gives each key a component.
+        """Return an op that sets a component of each key.
 
         Args:
-          component_index: which component.
+          component_index: the index of the component.
           keys: a vector of strings.
           values: a row for each key.
           name: of the op.
@@ -94,10 +94,10 @@ class Barrier:
         timeout: Any = None,
         name: str | None = None,
     ) -> TensorResult:
-        """(indices, keys, list of values) of whole elements; the op waits until there are enough.
+        """Return (indices, keys, list of values) of complete elements; the op waits for them.
 
         Args:
-          num_elements: how many.
+          num_elements: the number of elements.
           allow_small_batch: whether fewer are enough once the barrier is closed.
           timeout: accepted and ignored; this op has no timeout of its own.
           name: of the op.
@@ -121,7 +121,7 @@ class Barrier:
         return found
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> TensorResult:
-        """An op that refuses new keys; it may also forget keys that lack a component."""
+        """Return an op that makes the barrier reject new keys, and perhaps drop incomplete ones."""
         return barrier_ops.barrier_close(
             self._barrier_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,
@@ -129,13 +129,13 @@ class Barrier:
         )
 
     def ready_size(self, name: str | None = None) -> TensorResult:
-        """How many elements are whole, a scalar int32."""
+        """Return the number of complete elements, a scalar int32."""
         return barrier_ops.barrier_ready_size(
             self._barrier_ref, name=name or f"{self._name}_BarrierReadySize"
         )
 
     def incomplete_size(self, name: str | None = None) -> TensorResult:
-        """How many keys lack a component, a scalar int32."""
+        """Return the number of keys that lack a component, a scalar int32."""
         return barrier_ops.barrier_incomplete_size(
             self._barrier_ref, name=name or f"{self._name}_BarrierIncompleteSize"
         )

@@ -29,19 +29,19 @@ def nondifferentiable_batch_function(
     autograph: bool = True,
     enable_large_batch_splitting: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function is called for batches, padded to an allowed size.
+    """Return a decorator: the function is called for batches, padded to an allowed size.
 
-    What one step brings is a batch of its own. The function takes tensors whose first dimension is
-    that of the batch, and gives such tensors.
+    The requests of one step are a batch of their own. The function takes tensors whose first
+    dimension is that of the batch, and returns tensors with this dimension.
 
     Args:
-      num_batch_threads: of TensorFlow's; here the step's own thread calls the function.
-      max_batch_size: how many rows a step may bring, and a batch has at most.
-      batch_timeout_micros: how long TensorFlow waits for other callers.
-      allowed_batch_sizes: which numbers of rows batches have; the last one is ``max_batch_size``.
-      max_enqueued_batches: how many of TensorFlow's batches may wait.
+      num_batch_threads: stored in the node only; the step's own thread calls the function.
+      max_batch_size: the maximum number of rows of a batch, and of a step's request.
+      batch_timeout_micros: stored in the node only; TensorFlow waits this time for other callers.
+      allowed_batch_sizes: the possible sizes of batches; the last one is ``max_batch_size``.
+      max_enqueued_batches: stored in the node only; TensorFlow's limit of waiting batches.
       autograph: accepted; Python's ``if`` and ``while`` are not rewritten.
-      enable_large_batch_splitting: whether a step may bring more rows than a batch has.
+      enable_large_batch_splitting: whether a step's request may be larger than a batch.
     """
 
     def decorator(function: Callable[..., Nested]) -> Callable[..., Any]:

@@ -42,14 +42,14 @@ class _Execution(NamedTuple):
 
 
 class CriticalSection:
-    """Runs the operations of one function at a time.
+    """A section in which the operations of one function run at a time.
 
     Two executions never overlap, neither in one step nor in several, nor in several graphs of one
     session that share the name.
 
     Args:
       name: the name of the mutex op.
-      shared_name: the name that sections share to be one section.
+      shared_name: the name under which several objects are one section.
       critical_section_def: not supported.
       import_scope: not supported.
     """
@@ -118,7 +118,7 @@ class CriticalSection:
             with control_dependencies(flat):
                 with colocate_with(self._handle):
                     release = consume_mutex_lock(lock)
-                # Fetching a part of the result runs all of it.
+                # A fetch of a part of the result must run all of it.
                 together = nest.pack_sequence_as(result, list(tuple_(nest.flatten(result))))
             with control_dependencies([release]):
                 outputs = nest.map_structure(_value, together)

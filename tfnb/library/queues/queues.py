@@ -1,4 +1,4 @@
-"""``tf.FIFOQueue`` and its kin: the user's side of the queue ops."""
+"""``tf.FIFOQueue`` and the other queues: the public classes for the queue ops."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ EXPORTS = {
 
 
 class QueueBase:
-    """What all queues can do.
+    """The common part of all queues.
 
-    An element is a tuple of tensors, one for each of ``dtypes``; where ``names`` were given it is a
-    dict.
+    An element is a tuple of tensors, one for each of ``dtypes``; a dict, if the queue has
+    ``names``.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class QueueBase:
         names: Sequence[str] | None,
         queue_ref: Any,
     ) -> None:
-        """A queue behind a handle.
+        """Make a queue object for a handle.
 
         Args:
           dtypes: of the components.
-          shapes: of the components, or None where nothing is promised.
+          shapes: of the components, or None if unknown.
           names: of the components, or None.
           queue_ref: the handle.
 
@@ -96,7 +96,7 @@ class QueueBase:
         return self._names
 
     def _components(self, values: TensorLike) -> list[Nested]:
-        """The components of an element as tensors, in order.
+        """Return the components of an element as tensors, in order.
 
         Raises:
           ValueError: names are missing or unknown.
@@ -121,17 +121,17 @@ class QueueBase:
         ]
 
     def _element(self, found: Any) -> Any:
-        """What a dequeue returns: a dict by names, one tensor, or a list."""
+        """Return the result of a dequeue: a dict by names, one tensor, or a list."""
         tensors = list(found) if isinstance(found, list | tuple) else [found]
         if self._names is not None:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors
 
     def enqueue(self, vals: TensorLike, name: str | None = None) -> TensorResult:
-        """An op that puts one element in; it waits while the queue is full.
+        """Return an op that adds one element; it waits while the queue is full.
 
         Args:
-          vals: a tensor for each component; a dict where the queue has names.
+          vals: a tensor for each component; a dict if the queue has names.
           name: of the op.
 
         Raises:
@@ -146,7 +146,7 @@ class QueueBase:
             return queue_ops.queue_enqueue(self._queue_ref, values, name=scope)
 
     def enqueue_many(self, vals: TensorLike, name: str | None = None) -> TensorResult:
-        """An op that puts in one element for each row of ``vals``."""
+        """Return an op that adds one element for each row of ``vals``."""
         with name_scope(name, f"{self._name}_EnqueueMany", _listed(vals)) as scope:
             values = self._components(vals)
             lead = values[0].shape.with_rank_at_least(1)[0]
@@ -162,7 +162,7 @@ class QueueBase:
         return self._queue_ref.dtype is dtypes_.resource
 
     def dequeue(self, name: str | None = None) -> Nested:
-        """One element; the op waits while there is none."""
+        """Dequeue one element; the op waits while there is none."""
         found = queue_ops.queue_dequeue_v2(
             self._queue_ref, self._dtypes, name=name or f"{self._name}_Dequeue"
         )
@@ -171,7 +171,7 @@ class QueueBase:
         return self._element(found)
 
     def dequeue_many(self, n: TensorLike, name: str | None = None) -> Nested:
-        """``n`` elements, each component stacked along a new first dimension."""
+        """Dequeue ``n`` elements, each component stacked along a new first dimension."""
         found = queue_ops.queue_dequeue_many_v2(
             self._queue_ref, n, self._dtypes, name=name or f"{self._name}_DequeueMany"
         )
@@ -179,7 +179,7 @@ class QueueBase:
         return self._element(found)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Nested:
-        """``n`` elements, or the last ones of a closed queue."""
+        """Dequeue ``n`` elements, or the last ones of a closed queue."""
         found = queue_ops.queue_dequeue_up_to_v2(
             self._queue_ref, n, self._dtypes, name=name or f"{self._name}_DequeueUpTo"
         )
@@ -191,7 +191,7 @@ class QueueBase:
             tensor.set_shape(TensorShape([None]).concatenate(shape))
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> TensorResult:
-        """An op that closes the queue for enqueues."""
+        """Return an op that closes the queue: it rejects enqueues from then on."""
         return queue_ops.queue_close_v2(
             self._queue_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,
@@ -199,19 +199,19 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> TensorResult:
-        """Whether the queue was closed, a scalar bool."""
+        """Return whether the queue was closed, a scalar bool."""
         return queue_ops.queue_is_closed_v2(self._queue_ref, name=name or f"{self._name}_Is_Closed")
 
     def size(self, name: str | None = None) -> TensorResult:
-        """How many elements are inside, a scalar int32."""
+        """Return the number of elements in the queue, a scalar int32."""
         return queue_ops.queue_size_v2(self._queue_ref, name=name or f"{self._name}_Size")
 
     @staticmethod
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
-        """The queue at ``index`` of several that hold the same kind of element.
+        """Return the queue at ``index`` of several that hold the same kind of element.
 
         Raises:
-          TypeError: ``queues`` holds something else, or queues of other dtypes or names.
+          TypeError: ``queues`` has other values, or queues of different dtypes or names.
         """
         is_list = isinstance(queues, list) and bool(queues)
         if not is_list or not all(isinstance(queue, QueueBase) for queue in queues):
@@ -237,7 +237,7 @@ def _listed(values: TensorLike) -> list[TensorResult]:
 
 
 def _common(shapes: Sequence[TensorShape]) -> TensorShape:
-    """What all the shapes have in common."""
+    """Return the most specific shape that all the given shapes are compatible with."""
     ranks = {shape.rank for shape in shapes}
     if None in ranks or len(ranks) > 1:
         return TensorShape(None)
@@ -253,11 +253,11 @@ def _as_types(given: Any) -> list[Nested]:
 def _as_shapes(
     given: Any, *, may_be_unknown: bool = False, may_lack_rank: bool = False
 ) -> list[TensorShape] | None:
-    """A list of shapes out of what a user gave; one shape stands for a list of it.
+    """Return a list of shapes for an argument; a single shape becomes a list of one.
 
     Raises:
-      ValueError: a shape is less known than it has to be.
-      TypeError: these are no shapes.
+      ValueError: a shape is less defined than required.
+      TypeError: the argument does not consist of shapes.
     """
     if may_be_unknown and (
         not isinstance(given, Sequence)
@@ -297,14 +297,14 @@ def _as_names(given: Any, count: int) -> list[str] | None:
 
 
 class FIFOQueue(QueueBase):
-    """A queue that gives elements in the order they came.
+    """A queue that returns elements in the order of their arrival.
 
     Args:
-      capacity: how many elements fit; negative for any number.
+      capacity: the maximum number of elements; negative for no limit.
       dtypes: of the components.
       shapes: of the components, fully defined; needed for ``dequeue_many``.
       names: of the components; elements are dicts then.
-      shared_name: under which several sessions' graphs mean one queue.
+      shared_name: a name under which the graphs of several sessions share one queue.
       name: of the op.
     """
 
@@ -361,7 +361,7 @@ class PaddingFIFOQueue(QueueBase):
 
 
 class PriorityQueue(QueueBase):
-    """A queue that gives the element with the lowest first component, an int64."""
+    """A queue that returns the element with the lowest first component, an int64."""
 
     def __init__(
         self,
@@ -391,7 +391,7 @@ class PriorityQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    """A queue that gives any element; keeps ``min_after_dequeue`` inside while it is open."""
+    """A queue that returns a random element; it keeps ``min_after_dequeue`` while it is open."""
 
     def __init__(
         self,
@@ -410,7 +410,7 @@ class RandomShuffleQueue(QueueBase):
         if seed1 is None and seed2 is None:
             seed1, seed2 = 0, 0
         elif seed is None and shared_name is not None:
-            # All graphs that name the queue have to agree on the seed.
+            # All graphs that share the queue must use the same seed.
             digest = hashlib.md5(f"{seed1}{shared_name}".encode(), usedforsecurity=False)
             seed2 = int(digest.hexdigest()[:8], 16) & 0x7FFFFFFF
         handle = queue_ops.random_shuffle_queue_v2(

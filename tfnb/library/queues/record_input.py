@@ -1,4 +1,4 @@
-"""``RecordInput``: the user's side of the op."""
+"""``RecordInput``: the public class for the op."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class RecordInput:
     """Records of many TFRecord files in a random order, without end.
 
     Args:
-      file_pattern: which files.
-      batch_size: how many records at a time.
-      buffer_size: how many records are mixed.
+      file_pattern: a pattern for the files.
+      batch_size: the number of records in a batch.
+      buffer_size: the size of the buffer in which records are mixed.
       parallelism: accepted; files are read one by one.
-      shift_ratio: by which part of all files each epoch begins later.
+      shift_ratio: the fraction of all files by which the start moves in each epoch.
       seed: of the order.
       name: of the op.
-      batches: how many batches at a time; None for one, as a vector.
+      batches: the number of batches at a time; None for one, as a vector.
       compression_type: "", "ZLIB" or "GZIP".
     """
 
@@ -54,7 +54,7 @@ class RecordInput:
         self._name = name
 
     def get_yield_op(self) -> Nested:
-        """A vector of records, or with ``batches`` a list of lists of scalars."""
+        """Return a vector of records, or with ``batches`` a list of lists of scalars."""
         records = record_input(name=self._name, **self._attrs)
         if self._batches is None:
             return records

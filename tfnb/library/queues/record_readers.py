@@ -1,4 +1,4 @@
-"""``tf.TextLineReader`` and its kin: the user's side of the reader ops."""
+"""``tf.TextLineReader`` and the other readers: the public classes for the reader ops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPORTS = {
 
 
 class ReaderBase:
-    """Gives records, as pairs of a key and a value, of files whose names come from a queue.
+    """A reader of records, as pairs of a key and a value, from files whose names are in a queue.
 
     Args:
       reader_ref: the reader's handle.
@@ -42,38 +42,38 @@ class ReaderBase:
         return self._supports_serialize
 
     def _op(self, name: str) -> Any:
-        """An op for the kind of handle this reader has."""
+        """Return an op for the kind of handle that this reader has."""
         is_resource = self._reader_ref.dtype is dtypes.resource
         return getattr(reader_ops, f"reader_{name}_v2" if is_resource else f"reader_{name}")
 
     def read(self, queue: TensorLike, name: str | None = None) -> TensorResult:
-        """The next record, as (key, value); takes a name from the queue where it needs one."""
+        """Return the next record, as (key, value); dequeue a file name if one is needed."""
         return self._op("read")(self._reader_ref, _handle(queue), name=name)
 
     def read_up_to(
         self, queue: TensorLike, num_records: Any, name: str | None = None
     ) -> TensorResult:
-        """Up to ``num_records`` records, all of one file, as (keys, values)."""
+        """Return up to ``num_records`` records, all of one file, as (keys, values)."""
         return self._op("read_up_to")(self._reader_ref, _handle(queue), num_records, name=name)
 
     def num_records_produced(self, name: str | None = None) -> TensorResult:
-        """How many records were read, a scalar int64."""
+        """Return the number of records that were read, a scalar int64."""
         return self._op("num_records_produced")(self._reader_ref, name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> TensorResult:
-        """How many names are done with, a scalar int64."""
+        """Return the number of names whose records are all read, a scalar int64."""
         return self._op("num_work_units_completed")(self._reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> TensorResult:
-        """The state as a scalar string, where :attr:`supports_serialize`."""
+        """Return the state as a scalar string, if :attr:`supports_serialize`."""
         return self._op("serialize_state")(self._reader_ref, name=name)
 
     def restore_state(self, state: Nested, name: str | None = None) -> TensorResult:
-        """An op that puts the reader into a state."""
+        """Return an op that restores a state of the reader."""
         return self._op("restore_state")(self._reader_ref, state, name=name)
 
     def reset(self, name: str | None = None) -> TensorResult:
-        """An op that puts the reader back to its beginning."""
+        """Return an op that sets the reader back to its beginning."""
         return self._op("reset")(self._reader_ref, name=name)
 
 
@@ -82,14 +82,14 @@ def _handle(queue: TensorLike) -> TensorResult:
 
 
 class WholeFileReader(ReaderBase):
-    """Gives each file as one record; the key is its name."""
+    """A reader of each file as one record; the key is its name."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(reader_ops.whole_file_reader_v2(name=name), supports_serialize=True)
 
 
 class TextLineReader(ReaderBase):
-    """Gives the lines of files, without the ends of the lines."""
+    """A reader of the lines of files, without their line ends."""
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
         super().__init__(
@@ -98,12 +98,12 @@ class TextLineReader(ReaderBase):
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """Gives pieces of one size.
+    """A reader of records of one size.
 
     Args:
       record_bytes: the size.
-      header_bytes: how much to skip at a file's beginning.
-      footer_bytes: how much to leave at its end.
+      header_bytes: how many bytes to skip at a file's beginning.
+      footer_bytes: how many bytes to skip at its end.
       hop_bytes: from one record's beginning to the next; ``record_bytes`` if 0.
       name: of the op.
       encoding: "ZLIB" or "GZIP" for compressed files.
@@ -131,12 +131,12 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """Gives the records of TFRecord files.
+    """A reader of the records of TFRecord files.
 
     Args:
       name: of the op.
-      options: says how files are compressed: "ZLIB", "GZIP", or an object whose
-        ``compression_type`` does.
+      options: the compression of the files: "ZLIB", "GZIP", or an object with a
+        ``compression_type``.
     """
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
@@ -157,7 +157,7 @@ def _compression(options: Any) -> str:
 
 
 class IdentityReader(ReaderBase):
-    """Gives the names themselves, as key and value."""
+    """A reader of the file names themselves, as key and value."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(reader_ops.identity_reader_v2(name=name), supports_serialize=True)

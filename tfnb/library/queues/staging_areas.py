@@ -195,7 +195,7 @@ class StagingArea(BaseStagingArea):
         return staging_ops.stage_size(name=name or f"{self._name}_size", **self._attrs())
 
     def clear(self, name: str | None = None) -> TensorResult:
-        """An op that throws everything away."""
+        """Return an op that removes everything."""
         return staging_ops.stage_clear(name=name or f"{self._name}_clear", **self._attrs())
 
 
@@ -306,7 +306,7 @@ class MapStagingArea(BaseStagingArea):
         )
 
     def clear(self, name: str | None = None) -> TensorResult:
-        """An op that throws everything away."""
+        """Return an op that removes everything."""
         return self._op("clear")(name=name or f"{self._name}_clear", **self._attrs())
 
 

@@ -1,1 +1,1 @@
-"""Ragged tensors: ``tf.RaggedTensor``, ``tf.ragged``, and the functions that take them."""
+"""Ragged tensors: ``tf.RaggedTensor``, ``tf.ragged``, and the functions that accept them."""

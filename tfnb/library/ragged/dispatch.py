@@ -43,7 +43,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {}
 
 
 def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers the handler of the functions with these names."""
+    """Register the handler of the functions with these names."""
 
     def register(function: Callable[..., Nested]) -> Callable[..., Any]:
         for name in names:
@@ -56,10 +56,10 @@ def handles(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def call(
     function: Callable[..., Nested], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TensorResult:
-    """The result of a function with ragged arguments.
+    """Return the result of a function with ragged arguments.
 
     Raises:
-      TypeError: the function takes no ragged tensors.
+      TypeError: the function accepts no ragged tensors.
     """
     # The key of an op is its own name, that of a function its name in ``tf``.
     name = function.__name__
@@ -78,7 +78,7 @@ def call(
 
 
 def _as_tensor(value: TensorLike) -> TensorResult:
-    """Converts lists of numbers to tensors, so that they can be broadcast over rows."""
+    """Convert lists of numbers to tensors, so that they can be broadcast over rows."""
     is_list = isinstance(value, (list, np.ndarray))
     has_ragged = is_list and any(isinstance(one, RaggedTensor) for one in value)
     return convert_to_tensor(value) if is_list and not has_ragged else value
@@ -113,7 +113,7 @@ _ELEMENTWISE = frozenset((
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> TensorResult:
-    """Applies a function to the innermost values of ragged tensors and keeps their rows.
+    """Apply a function to the innermost values of ragged tensors and keep their rows.
 
     Dense arguments with one value per row are broadcast over the rows.
 
@@ -172,7 +172,7 @@ def _leaves(value: TensorLike) -> list[Nested]:
 
 
 def _spread(value: Tensor, model: RaggedTensor) -> TensorResult:
-    """A dense tensor broadcast to match the innermost values."""
+    """Return a dense tensor broadcast to match the innermost values."""
     rank, wanted = value.shape.ndims, model.shape.ndims
     if rank is None or wanted is None or rank == 0:
         return value
@@ -250,7 +250,7 @@ def _nvals(value: RaggedTensor) -> TensorResult:
 def _by_segments(
     values: TensorLike, ids: TensorLike, count: TensorLike, segments: Callable[..., Nested]
 ) -> Any:
-    """Reduces the values of each segment to one; ragged values are reduced position by position."""
+    """Reduce the values of each segment to one; ragged values are reduced position by position."""
     if not isinstance(values, RaggedTensor):
         return segments(values, ids, count)
     lengths = unsorted_segment_max(values.row_lengths(), ids, count)
@@ -309,7 +309,7 @@ for _name, _dense, _segments in (
     _reduction(_name, _dense, _segments)
 
 
-# --------------------------------------------------------------------------------------- joining
+# ------------------------------------------------------------------------------------ concatenation
 
 
 def _as_ragged(value: TensorLike, ragged_rank: int, dtype: DTypeLike) -> RaggedTensor:
@@ -321,7 +321,7 @@ def _as_ragged(value: TensorLike, ragged_rank: int, dtype: DTypeLike) -> RaggedT
 
 @handles("concat")
 def concat(values: TensorLike, axis: Any, name: str | None = None) -> TensorResult:
-    """Concatenates ragged tensors."""
+    """Concatenate ragged tensors."""
     if not isinstance(values, (list, tuple)):
         values = [values]
     with name_scope(name, "RaggedConcat", list(values)):
@@ -330,7 +330,7 @@ def concat(values: TensorLike, axis: Any, name: str | None = None) -> TensorResu
 
 @handles("stack")
 def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorResult:
-    """Stacks ragged tensors along a new axis.
+    """Stack ragged tensors along a new axis.
 
     Args:
       values: the tensors.
@@ -372,7 +372,7 @@ def _joined(values: list[TensorLike], axis: Any, stacks: bool) -> TensorResult:
 
 
 def _one_after_another(parts: Sequence[RaggedTensor]) -> RaggedTensor:
-    """Concatenates the rows of all tensors."""
+    """Concatenate the rows of all tensors."""
     values = [one.values for one in parts]
     splits, offset = [parts[0].row_splits], parts[0].row_splits[-1]
     for one in parts[1:]:
@@ -388,14 +388,14 @@ def _values_joined(values: list[TensorLike]) -> TensorResult:
 
 
 def _stacked_rows(parts: Sequence[RaggedTensor]) -> RaggedTensor:
-    """Stacks all tensors as rows of a new dimension."""
+    """Stack all tensors as rows of a new dimension."""
     rows = _one_after_another(parts)
     lengths = array_ops.stack([one.nrows() for one in parts])
     return RaggedTensor(rows, splits_of_lengths(lengths), internal=True)
 
 
 def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> RaggedTensor:
-    """Joins row by row: row i of the first tensor, row i of the second, ..."""
+    """Join row by row: row i of the first tensor, row i of the second, ..."""
     count = len(parts)
     rows = parts[0].nrows()
     all_rows = _one_after_another(parts)
@@ -418,7 +418,7 @@ def _row_by_row(parts: Sequence[RaggedTensor], stacks: bool) -> RaggedTensor:
 def expand_dims(
     input: TensorLike, axis: Any = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Any:
-    """Adds a dimension of size 1."""
+    """Add a dimension of size 1."""
     axis = dim if axis is None else axis
     if not isinstance(input, RaggedTensor):
         return array_ops.expand_dims(input, axis, name=name)
@@ -451,7 +451,7 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> TensorResult:
-    """Gathers rows by index; ragged indices give ragged rows."""
+    """Gather rows by index; ragged indices give ragged rows."""
     if axis not in (None, 0) or batch_dims:
         raise ValueError("tf.gather takes ragged tensors with axis=0 and batch_dims=0 only")
     with name_scope(name, "RaggedGather", [params, indices]):
@@ -473,13 +473,13 @@ def gather(
 def size(
     input: RaggedTensor, name: str | None = None, out_type: DTypeLike | None = None
 ) -> TensorResult:
-    """The number of values."""
+    """Return the number of values."""
     return array_ops.size(input.flat_values, name=name, out_type=out_type)
 
 
 @handles("rank")
 def rank(input: RaggedTensor, name: str | None = None) -> TensorResult:
-    """The number of dimensions."""
+    """Return the number of dimensions."""
     with name_scope(name, "RaggedRank", [input]):
         return input.ragged_rank + array_ops.rank(input.flat_values)
 
@@ -488,7 +488,7 @@ def rank(input: RaggedTensor, name: str | None = None) -> TensorResult:
 def boolean_mask(
     data: TensorLike, mask: TensorLike, name: str | None = None, axis: Any = None
 ) -> Any:
-    """The values where a mask of the same rows is true.
+    """Return the values where a mask of the same rows is true.
 
     Args:
       data: a tensor, dense or ragged.
@@ -497,7 +497,7 @@ def boolean_mask(
       axis: must be None.
     """
     if axis is not None:
-        raise ValueError("a ragged mask has no axis")
+        raise ValueError("axis must be None for a ragged mask")
     from tfnb.ops.array.where_ops import boolean_mask as dense_mask
 
     with name_scope(name, "RaggedMask", [data, mask]):

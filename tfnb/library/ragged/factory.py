@@ -50,19 +50,19 @@ def constant(
     name: str | None = None,
     row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> TensorResult:
-    """A ragged tensor of nested lists, ``[[1, 2], [], [3]]``.
+    """Return a ragged tensor of nested lists, ``[[1, 2], [], [3]]``.
 
     Args:
       pylist: the lists; a tensor if they are not nested.
       dtype: of the values.
-      ragged_rank: how many dimensions are ragged; all but those that are the same everywhere in
-        ``inner_shape``, or all but the innermost, if None.
+      ragged_rank: the number of ragged dimensions; if None, all but the innermost, or all but
+        those in ``inner_shape``.
       inner_shape: the shape of the values of the innermost rows.
       name: of the scope.
       row_splits_dtype: of the splits.
 
     Raises:
-      ValueError: lists of other depths, or of other shapes than they must have.
+      ValueError: the depths of lists differ, or their shapes are not those required.
     """
     with name_scope(name, "RaggedConstant"):
         splits_dtype = dtypes.as_dtype(row_splits_dtype)
@@ -89,7 +89,7 @@ def constant_value(
     inner_shape: TensorLike | None = None,
     row_splits_dtype: DTypeLike = "int64",
 ) -> TensorResult:
-    """What fetching :func:`constant` gives; arguments as there, with NumPy's types."""
+    """Return the fetched value of :func:`constant`; same arguments, with NumPy's types."""
     splits_dtype = dtypes.as_dtype(row_splits_dtype).as_numpy_dtype
 
     def make(values: TensorLike, wanted: Any, shape: TensorLike) -> Any:
@@ -112,7 +112,7 @@ def _is_list(value: TensorLike) -> bool:
 
 
 def _depth(value: TensorLike) -> tuple[int | None, int]:
-    """(depth of scalars, or None if there are none; depth of lists)."""
+    """Return (depth of scalars, or None if there are none; depth of lists)."""
     if not _is_list(value):
         return 0, 0
     scalar: int | None = None
@@ -207,11 +207,11 @@ def _nested(
 def placeholder(
     dtype: Any, ragged_rank: int, value_shape: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """A ragged tensor that must be fed, with a ``RaggedTensorValue``.
+    """Return a ragged tensor that must be fed, with a ``RaggedTensorValue``.
 
     Args:
       dtype: of the values.
-      ragged_rank: how many ragged dimensions there are.
+      ragged_rank: the number of ragged dimensions.
       value_shape: the shape of each innermost value.
       name: of the scope.
     """
@@ -234,12 +234,12 @@ def range_(
     name: str | None = None,
     row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> RaggedTensor:
-    """Row i has the numbers from ``starts[i]`` to before ``limits[i]``.
+    """Return rows of numbers: row i counts from ``starts[i]`` to before ``limits[i]``.
 
     Args:
-      starts: where rows begin; their ends if there are no limits, and they begin at 0.
-      limits: where rows end.
-      deltas: what lies between two numbers.
+      starts: the first number of each row; without ``limits``, the limits of rows from 0.
+      limits: the ends of the rows, exclusive.
+      deltas: the difference between two numbers.
       dtype: of the numbers.
       name: of the scope.
       row_splits_dtype: of the splits.
@@ -265,11 +265,11 @@ def segment_ids_to_row_splits(
     out_type: DTypeLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Where rows begin, from the row of each value.
+    """Return the row splits for the row number of each value.
 
     Args:
       segment_ids: the rows, ascending.
-      num_segments: how many rows there are; up to the last one with a value if None.
+      num_segments: the number of rows; if None, up to the last one with a value.
       out_type: of the result; int64 if None.
       name: of the scope.
     """
@@ -289,11 +289,11 @@ def segment_ids_to_row_splits(
 
 
 def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorResult:
-    """Tensors of one rank side by side along a new axis, however long their rows are.
+    """Stack tensors of one rank along a new axis, whatever the lengths of their rows.
 
     Args:
       values: ragged tensors, tensors, or lists.
-      axis: where the new axis stands.
+      axis: the position of the new axis.
       name: of the scope.
     """
     values = [one if isinstance(one, RaggedTensor) else convert_to_tensor(one) for one in values]
@@ -310,12 +310,12 @@ def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorR
 def stack_dynamic_partitions(
     data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> RaggedTensor:
-    """Row i has the parts of a tensor whose partition is i.
+    """Return a ragged tensor whose row i has the parts of a tensor with partition i.
 
     Args:
       data: the tensor.
       partitions: the row of each part.
-      num_partitions: how many rows there are.
+      num_partitions: the number of rows.
       name: of the scope.
     """
     with name_scope(name, "SegmentStack", [data, partitions, num_partitions]):
@@ -327,7 +327,7 @@ def stack_dynamic_partitions(
 
 
 def cross(inputs: TensorLike, name: str | None = None) -> TensorResult:
-    """Of each row all ways to pick one value of every column, as text with ``_X_`` between."""
+    """Return, per row, all combinations of one value per column, as text with ``_X_`` between."""
     from tfnb.library.ragged.shape_functions import cross_of
 
     with name_scope(name, "RaggedCross", inputs):
@@ -337,7 +337,7 @@ def cross(inputs: TensorLike, name: str | None = None) -> TensorResult:
 def cross_hashed(
     inputs: TensorLike, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> TensorResult:
-    """Of each row all ways to pick one value of every column, as hashes."""
+    """Return, per row, all combinations of one value per column, as hashes."""
     from tfnb.library.ragged.shape_functions import cross_of
 
     with name_scope(name, "RaggedCrossHashed", inputs):

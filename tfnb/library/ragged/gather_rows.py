@@ -1,4 +1,4 @@
-"""Rows of ragged tensors by their numbers."""
+"""Rows of ragged tensors by their indices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfnb.ops.sparse.ragged_ops import ragged_gather
 
 
 def ragged_gather_rows(params: RaggedTensor, indices: Any) -> Any:
-    """The rows of some numbers; ragged numbers give one ragged dimension more."""
+    """Return rows by index; ragged indices add a ragged dimension."""
     if isinstance(indices, RaggedTensor):
         return indices.with_values(ragged_gather_rows(params, indices.values))
     depth = params.ragged_rank + indices.shape.ndims - 1

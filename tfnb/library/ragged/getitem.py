@@ -16,10 +16,11 @@ from tfnb.ops.sparse.ragged_ops import ragged_range
 
 
 def ragged_getitem(value: RaggedTensor, key: TensorLike) -> Any:
-    """The part that a key means.
+    """Return the part that a key selects.
 
     Raises:
-      ValueError: a number for a ragged dimension that is not the first, or too many keys.
+      ValueError: a number selects in a ragged dimension other than the first, or there are too
+        many keys.
     """
     with name_scope(None, "RaggedGetItem", [value]):
         keys = list(key) if isinstance(key, (list, tuple)) else [key]
@@ -27,7 +28,7 @@ def ragged_getitem(value: RaggedTensor, key: TensorLike) -> Any:
 
 
 def _expanded(keys: list[TensorLike], value: RaggedTensor) -> list[Any]:
-    """The keys with an ellipsis as full slices."""
+    """Return the keys with an ellipsis replaced by full slices."""
     found: list[Any] = []
     for position, key in enumerate(keys):
         if key is not Ellipsis:
@@ -70,7 +71,7 @@ def _rows_between(value: RaggedTensor, key: slice) -> Any:
 
 
 def _inner(value: RaggedTensor, keys: list[TensorLike]) -> Any:
-    """The part of every row."""
+    """Return the selected part of every row."""
     if not keys:
         return value
     first, rest = keys[0], keys[1:]
@@ -99,7 +100,7 @@ def _gathered(values: TensorLike, indices: TensorLike) -> Any:
 
 
 def _between(value: RaggedTensor, key: slice) -> RaggedTensor:
-    """The values between two places of every row."""
+    """Return the values between two positions of every row."""
     dtype = value.row_splits.dtype
     starts = value.row_splits[:-1]
     lengths = value.row_splits[1:] - starts

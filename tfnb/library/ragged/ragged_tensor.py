@@ -1,4 +1,4 @@
-"""``tf.RaggedTensor``: rows of different lengths, one behind the other, and where each begins."""
+"""``tf.RaggedTensor``: concatenated rows of different lengths, and the position of each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EXPORTS = {"tf": ["RaggedTensor"], "ragged": ["RaggedTensorValue", "row_splits_t
 
 
 class RaggedTensorValue(NamedTuple):
-    """What fetching a :class:`RaggedTensor` gives, and what may be fed for one."""
+    """The fetched value of a :class:`RaggedTensor`, which may also be fed for one."""
 
     values: TensorLike
     row_splits: TensorLike
@@ -59,7 +59,7 @@ class RaggedTensorValue(NamedTuple):
 
     @property
     def ragged_rank(self) -> int:
-        """How many ragged dimensions there are."""
+        """The number of ragged dimensions."""
         return len(self.nested_row_splits)
 
     @property
@@ -80,7 +80,7 @@ class RaggedTensorValue(NamedTuple):
         return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
 
     def to_list(self) -> list[Nested]:
-        """The rows as nested lists."""
+        """Return the rows as nested lists."""
         inner = self.values
         rows = inner.to_list() if isinstance(inner, RaggedTensorValue) else inner.tolist()
         splits = np.asarray(self.row_splits).tolist()
@@ -90,12 +90,12 @@ class RaggedTensorValue(NamedTuple):
 class RaggedTensor(CompositeTensor):
     """A tensor some of whose dimensions have rows of different lengths.
 
-    Made by ``from_row_splits`` and its like, or by ``tf.ragged.constant``.
+    Made by ``from_row_splits`` and similar methods, or by ``tf.ragged.constant``.
 
     Args:
-      values: what all rows hold, one row behind the other; a tensor, or a ragged one.
-      row_partition: where each row begins, and the last one ends: the splits.
-      internal: must be True; programs use ``from_row_splits`` and its like.
+      values: the concatenated values of all rows; a tensor, or a ragged one.
+      row_partition: the row splits: where each row begins, and where the last one ends.
+      internal: must be True; programs use ``from_row_splits`` and similar methods.
 
     Raises:
       ValueError: ``internal`` is not True.
@@ -113,11 +113,11 @@ class RaggedTensor(CompositeTensor):
         self._row_splits: Any = row_partition
         self.known_row_length: Any = None
 
-    # -- making ------------------------------------------------------------------------------------
+    # -- construction ------------------------------------------------------------------------------
 
     @classmethod
     def of_splits(cls, values: Any, splits: Any) -> RaggedTensor:
-        """The ragged tensor of values and row splits that fit; internal to tfnb."""
+        """Return the ragged tensor of values and matching row splits; internal to tfnb."""
         splits.shape.assert_has_rank(1)
         return cls(values, splits, internal=True)
 
@@ -129,7 +129,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Row i has the values ``row_splits[i]`` to ``row_splits[i + 1]``."""
+        """Return the tensor whose row i is ``values[row_splits[i]:row_splits[i + 1]]``."""
         if isinstance(row_splits, (list, tuple)) and not row_splits:
             raise ValueError("row_splits tensor may not be empty.")
         with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
@@ -153,7 +153,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Row i has ``row_lengths[i]`` values."""
+        """Return the tensor whose row i has ``row_lengths[i]`` values."""
         with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
             values, lengths = _values_and(values, row_lengths, "row_lengths")
             if validate:
@@ -175,7 +175,10 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Value i is in row ``value_rowids[i]``; rows ascend, and there are ``nrows`` of them."""
+        """Return the tensor with value i in row ``value_rowids[i]``; these must ascend.
+
+        The number of rows is ``nrows``, by default the last row number plus one.
+        """
         with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
             values, ids = _values_and(values, value_rowids, "value_rowids")
             if nrows is None:
@@ -214,7 +217,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Row i begins with the value ``row_starts[i]``."""
+        """Return the tensor whose row i begins with the value ``row_starts[i]``."""
         with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
             values, starts = _values_and(values, row_starts, "row_starts")
             splits = array_ops.concat([starts, _rows(values, starts.dtype)[None]], 0)
@@ -228,7 +231,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Row i ends before the value ``row_limits[i]``."""
+        """Return the tensor whose row i ends before the value ``row_limits[i]``."""
         with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
             values, limits = _values_and(values, row_limits, "row_limits")
             splits = array_ops.concat([_zero(limits)[None], limits], 0)
@@ -243,7 +246,7 @@ class RaggedTensor(CompositeTensor):
         validate: bool = True,
         name: str | None = None,
     ) -> RaggedTensor:
-        """All rows have ``uniform_row_length`` values; ``nrows`` is needed where that is 0."""
+        """Return the tensor of rows with ``uniform_row_length`` values; 0 values need ``nrows``."""
         with name_scope(name, "RaggedFromUniformRowLength", [values, uniform_row_length, nrows]):
             values, length = _values_and(values, uniform_row_length, "uniform_row_length")
             length.shape.assert_has_rank(0)
@@ -267,7 +270,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Several ragged dimensions, the outermost first."""
+        """Return a tensor with several ragged dimensions, the outermost first."""
         return cls._nested(cls.from_row_splits, flat_values, nested_row_splits, name, validate)
 
     @classmethod
@@ -278,7 +281,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Several ragged dimensions, the outermost first."""
+        """Return a tensor with several ragged dimensions, the outermost first."""
         return cls._nested(cls.from_row_lengths, flat_values, nested_row_lengths, name, validate)
 
     @classmethod
@@ -307,7 +310,7 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """Several ragged dimensions, the outermost first."""
+        """Return a tensor with several ragged dimensions, the outermost first."""
         ids = list(nested_value_rowids)
         counts = [None] * len(ids) if nested_nrows is None else list(nested_nrows)
         if len(counts) != len(ids):
@@ -332,18 +335,19 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         row_splits_dtype: DTypeLike = dtypes.int64,
     ) -> RaggedTensor:
-        """A dense tensor as a ragged one.
+        """Return a dense tensor as a ragged one.
 
         Args:
           tensor: the tensor.
-          lengths: how many values of each row count; or a list of such, one per ragged dimension.
-          padding: a value that does not count at the end of rows.
-          ragged_rank: how many dimensions become ragged ones.
+          lengths: the number of values of each row to keep; or a list of these, one per ragged
+            dimension.
+          padding: a value that is removed from the ends of rows.
+          ragged_rank: the number of dimensions that become ragged.
           name: of the scope.
           row_splits_dtype: of the splits.
 
         Raises:
-          ValueError: both lengths and padding, or a rank that does not fit.
+          ValueError: both lengths and padding are given, or the rank does not fit.
         """
         if lengths is not None and padding is not None:
             raise ValueError("Specify argument `lengths` or `padding`, but not both.")
@@ -411,11 +415,11 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         row_splits_dtype: DTypeLike = dtypes.int64,
     ) -> RaggedTensor:
-        """A sparse matrix whose rows begin without gaps.
+        """Return a sparse matrix whose rows have no gaps as a ragged tensor.
 
         Raises:
-          TypeError: it is no sparse tensor.
-          ValueError: it is no matrix.
+          TypeError: the argument is not sparse.
+          ValueError: it is not a matrix.
         """
         if not isinstance(st_input, SparseTensor):
             raise TypeError(f"Argument `st_input` must be of type SparseTensor, but is {st_input}")
@@ -437,7 +441,7 @@ class RaggedTensor(CompositeTensor):
             check = assert_equal(columns, expected, message=message)
             return found.with_values(with_dependencies([check], st_input.values))
 
-    # -- what it is --------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> DType:
@@ -446,7 +450,7 @@ class RaggedTensor(CompositeTensor):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the sizes; None for ragged dimensions."""
+        """The static shape; None for ragged dimensions."""
         splits = self._row_splits.shape.dim_values
         count = None if not splits or splits[0] is None else splits[0] - 1
         width = None
@@ -464,23 +468,23 @@ class RaggedTensor(CompositeTensor):
 
     @property
     def ragged_rank(self) -> int:
-        """How many ragged dimensions there are."""
+        """The number of ragged dimensions."""
         inner = self._values
         return 1 + (inner.ragged_rank if isinstance(inner, RaggedTensor) else 0)
 
     @property
     def values(self) -> TensorResult:
-        """What all rows hold."""
+        """The concatenated values of all rows."""
         return self._values
 
     @property
     def row_splits(self) -> TensorResult:
-        """Where rows begin, and the last one ends."""
+        """Where each row begins, and where the last one ends."""
         return self._row_splits
 
     @property
     def uniform_row_length(self) -> TensorResult:
-        """The length of all rows, where they have one; else None."""
+        """The length of all rows if it is uniform, else None."""
         return self.known_row_length
 
     @property
@@ -497,36 +501,36 @@ class RaggedTensor(CompositeTensor):
         return (self._row_splits, *rest)
 
     def value_rowids(self, name: str | None = None) -> TensorResult:
-        """The row of each value."""
+        """Return the row of each value."""
         with name_scope(name, "RaggedValueRowIds", [self]):
             return row_splits_to_segment_ids(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[TensorResult, ...]:
-        """The rows of all ragged dimensions, the outermost first."""
+        """Return the rows of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedValueRowIds", [self]):
             return tuple(row_splits_to_segment_ids(splits) for splits in self.nested_row_splits)
 
     def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> TensorResult:
-        """How many rows there are."""
+        """Return the number of rows."""
         with name_scope(name, "RaggedNRows", [self]):
             dtype = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
             return array_ops.shape(self._row_splits, out_type=dtype)[0] - 1
 
     def row_starts(self, name: str | None = None) -> TensorResult:
-        """Where rows begin."""
+        """Return the index of each row's first value."""
         with name_scope(name, "RaggedRowStarts", [self]):
             return self._row_splits[:-1]
 
     def row_limits(self, name: str | None = None) -> TensorResult:
-        """Before which value rows end."""
+        """Return the index after each row's last value."""
         with name_scope(name, "RaggedRowLimits", [self]):
             return self._row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> TensorResult:
-        """How many values rows have; of a dimension further in, a ragged tensor.
+        """Return the number of values in each row; for an inner dimension, a ragged tensor.
 
         Raises:
-          ValueError: an axis below 1.
+          ValueError: the axis is less than 1.
         """
         with name_scope(name, "RaggedRowLengths", [self]):
             if axis < 0:
@@ -542,14 +546,14 @@ class RaggedTensor(CompositeTensor):
             return self.with_values(width)
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[TensorResult, ...]:
-        """The lengths of rows of all ragged dimensions, the outermost first."""
+        """Return the lengths of rows of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedRowLengths", [self]):
             return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
 
     def bounding_shape(
         self, axis: int | None = None, name: str | None = None, out_type: DTypeLike | None = None
     ) -> Any:
-        """The sizes of the smallest dense tensor that could hold it, or one of them."""
+        """Return the shape, or one size, of the smallest dense tensor that can hold the values."""
         dtype = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
         with name_scope(name, "RaggedBoundingBox", [self, axis]):
             sizes = [self.nrows()]
@@ -562,7 +566,7 @@ class RaggedTensor(CompositeTensor):
             return whole if axis is None else whole[axis]
 
     def consumers(self) -> list[Operation]:
-        """The operations that take one of its tensors."""
+        """Return the operations that take one of its tensors."""
         return list(dict.fromkeys(op for part in self.parts() for op in part.consumers()))
 
     @property
@@ -586,30 +590,30 @@ class RaggedTensor(CompositeTensor):
     # -- other forms -------------------------------------------------------------------------------
 
     def with_values(self, new_values: TensorLike) -> RaggedTensor:
-        """The same rows of other values."""
+        """Return the same rows of other values."""
         new_values = _as_values(new_values)
         found = RaggedTensor(new_values, self._row_splits, internal=True)
         found.known_row_length = self.known_row_length
         return found
 
     def with_flat_values(self, new_values: TensorLike) -> RaggedTensor:
-        """The same rows of other innermost values."""
+        """Return the same rows of other innermost values."""
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
 
     def with_row_splits_dtype(self, dtype: DTypeLike) -> RaggedTensor:
-        """The same with splits of another type."""
+        """Return the same tensor with splits of another type."""
         inner = self._values
         if isinstance(inner, RaggedTensor):
             inner = inner.with_row_splits_dtype(dtype)
         return RaggedTensor(inner, math_ops.cast(self._row_splits, dtype), internal=True)
 
     def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
-        """Neighbouring dimensions as one.
+        """Merge neighbouring dimensions into one.
 
         Raises:
-          ValueError: they are none.
+          ValueError: ``outer_axis`` is greater than ``inner_axis``.
         """
         rank = self.shape.ndims
         outer = outer_axis + (rank or 0) if outer_axis < 0 else outer_axis
@@ -629,12 +633,12 @@ class RaggedTensor(CompositeTensor):
         name: str | None = None,
         shape: ShapeLike | None = None,
     ) -> TensorResult:
-        """A dense tensor; places without a value get the default, 0 or the empty text.
+        """Return a dense tensor; positions without a value get the default, 0 or the empty text.
 
         Args:
-          default_value: what such places get.
+          default_value: the value for these positions.
           name: of the scope.
-          shape: the shape of the result; None, or None in it, for what is needed.
+          shape: the shape of the result; None, or None in it, for the smallest possible size.
         """
         with name_scope(name, "RaggedToTensor", [self, default_value, shape]):
             flat = self.flat_values
@@ -666,27 +670,27 @@ class RaggedTensor(CompositeTensor):
             return found
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
-        """A sparse tensor with an element for each value."""
+        """Return a sparse tensor with an element for each value."""
         with name_scope(name, "RaggedToSparse", [self]):
             splits = [math_ops.cast(one, dtypes.int64) for one in self.nested_row_splits]
             found = ragged_tensor_to_sparse(splits, self.flat_values)
             return SparseTensor(*found)
 
     def to_list(self) -> list[TensorResult]:
-        """Not in a graph: run it in a session, and take ``to_list()`` of what that gives."""
+        """Raise: in a graph, run the tensor in a session and call ``to_list()`` of the result."""
         raise ValueError(
             "RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the "
             "RaggedTensor first and then use RaggedTensorValue.to_list()."
         )
 
     def numpy(self) -> TensorResult:
-        """Not in a graph: run it in a session."""
+        """Raise: in a graph, run the tensor in a session."""
         raise ValueError(
             "RaggedTensor.numpy() is only supported in eager mode; run it in a session."
         )
 
     def eval(self, feed_dict: Any = None, session: SessionLike | None = None) -> RaggedTensorValue:
-        """Its value in a session; without one in the default session."""
+        """Return its value in a session, by default in the default session."""
         from tfnb.framework.default_session import session_for_eval
 
         found: RaggedTensorValue = session_for_eval(self.graph, session).run(self, feed_dict)
@@ -759,7 +763,7 @@ def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
     function = getattr(operator, f"__{name}__")
 
     def operate(first: RaggedTensor, *second: Any) -> TensorResult:
-        """The operator for each pair of values."""
+        """Apply the operator to each pair of values."""
         from tfnb.library.ragged.dispatch import map_flat_values
 
         operands = [
@@ -800,7 +804,7 @@ def _as_values(values: TensorLike) -> TensorResult:
 
 
 def _values_and(values: TensorLike, partition: TensorLike, name: str) -> tuple[Nested, Nested]:
-    """Values, and how they are parted, as tensors whose integer types agree."""
+    """Return values and partitions as tensors whose integer types agree."""
     values = _as_values(values)
     wanted = None
     if isinstance(values, RaggedTensor):
@@ -818,7 +822,7 @@ def _values_and(values: TensorLike, partition: TensorLike, name: str) -> tuple[N
 
 
 def _merged_with_next(value: TensorLike, axis: int) -> Any:
-    """A dimension and the one behind it as one."""
+    """Merge a dimension with the one after it."""
     if not isinstance(value, RaggedTensor):
         sizes = array_ops.shape(value)
         shape = array_ops.concat([sizes[:axis], [-1], sizes[axis + 2 :]], 0)
@@ -836,14 +840,14 @@ def _merged_with_next(value: TensorLike, axis: int) -> Any:
 
 
 def splits_of_lengths(lengths: TensorLike) -> TensorResult:
-    """The splits of rows that have these lengths."""
+    """Return the splits of rows that have these lengths."""
     return array_ops.concat([_zero(lengths)[None], math_ops.cumsum(lengths)], axis=0)
 
 
 def row_splits_to_segment_ids(
     splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None
 ) -> TensorResult:
-    """The row of each value, from where rows begin."""
+    """Return the row of each value, given the row splits."""
     with name_scope(name, "RaggedSplitsToSegmentIds"):
         splits = convert_to_tensor(splits, preferred_dtype=dtypes.int64, name="splits")
         if splits.dtype not in (dtypes.int32, dtypes.int64):
@@ -856,10 +860,10 @@ def row_splits_to_segment_ids(
 
 
 def same_rows(first: RaggedTensor, second: RaggedTensor) -> RaggedTensor:
-    """The first, once it is sure that both have rows of the same lengths.
+    """Return the first tensor, after checks that both have rows of the same lengths.
 
     Raises:
-      ValueError: they have another number of ragged dimensions.
+      ValueError: they have different numbers of ragged dimensions.
     """
     if first.ragged_rank != second.ragged_rank:
         raise ValueError(

@@ -1,6 +1,6 @@
-"""More of what functions of ``tf`` do with ragged tensors: choosing, repeating, turning, splitting.
+"""More functions of ``tf`` for ragged tensors: selection, repetition, reversal, splitting.
 
-Loaded when such a function is called for the first time; see dispatch.py.
+Loaded when one of these functions is called for the first time; see dispatch.py.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _rows(value: TensorLike, indices: TensorLike) -> TensorResult:
-    """The rows of these numbers."""
+    """Return rows by index."""
     if isinstance(value, RaggedTensor):
         return ragged_gather_rows(value, math_ops.cast(indices, value.row_splits.dtype))
     return array_ops.gather(value, indices)
@@ -59,7 +59,7 @@ def _axis(value: RaggedTensor, axis: TensorLike) -> int:
     return place + int(value.shape.ndims)
 
 
-# ---------------------------------------------------------------------------------------- choosing
+# ---------------------------------------------------------------------------------------- selection
 
 
 @handles("where", "where_v2", "select")
@@ -69,7 +69,7 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """``tf.where``.
+    """Compute ``tf.where`` of ragged tensors.
 
     Raises:
       ValueError: only one of x and y is given.
@@ -93,7 +93,7 @@ def where(
 def _gather_nd(
     params: TensorLike, indices: TensorLike, name: str | None = None, **attrs: Any
 ) -> TensorResult:
-    """``tf.gather_nd``; indices have a last dimension of one size."""
+    """Compute ``tf.gather_nd``; indices have a last dimension of one size."""
     if isinstance(indices, RaggedTensor):
         found = _gather_nd(params, indices.flat_values)
         return indices.with_flat_values(found)
@@ -116,7 +116,7 @@ def _gather_nd(
 
 @handles("batch_gather")
 def _batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> TensorResult:
-    """``tf.batch_gather`` of ragged rows by ragged indices."""
+    """Compute ``tf.batch_gather`` of ragged rows by ragged indices."""
     if not (isinstance(params, RaggedTensor) and isinstance(indices, RaggedTensor)):
         raise TypeError("tf.batch_gather takes a RaggedTensor of values and one of indices.")
     starts = array_ops.gather(params.row_starts(), indices.value_rowids())
@@ -128,7 +128,7 @@ def _batch_gather(params: TensorLike, indices: TensorLike, name: str | None = No
 def _dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> Nested:
-    """``tf.dynamic_partition``: by values where partitions are ragged, else by rows."""
+    """Compute ``tf.dynamic_partition``: by values where partitions are ragged, else by rows."""
     if isinstance(partitions, RaggedTensor):
         flat = data.flat_values if isinstance(data, RaggedTensor) else data
         return dynamic_partition(flat, partitions.flat_values, num_partitions)
@@ -139,7 +139,8 @@ def _dynamic_partition(
     ]
 
 
-# ------------------------------------------------------------------------------ rows put elsewhere
+# ------------------------------------------------------------------------------ rows in other
+# places
 
 
 def _tiled(value: TensorLike, multiples: list[TensorLike]) -> TensorResult:
@@ -165,7 +166,7 @@ def _tiled(value: TensorLike, multiples: list[TensorLike]) -> TensorResult:
 
 @handles("tile")
 def _tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> TensorResult:
-    """``tf.tile``."""
+    """Compute ``tf.tile``."""
     count = input.shape.ndims
     if count is None:
         raise ValueError("tf.tile needs a ragged tensor of known rank.")
@@ -189,10 +190,10 @@ def _reversed(value: TensorLike, axes: set[int]) -> TensorResult:
 
 @handles("reverse", "reverse_v2")
 def _reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> TensorResult:
-    """``tf.reverse`` along axes that are known."""
+    """Compute ``tf.reverse`` along axes that are known."""
     known = axis if isinstance(axis, list | tuple) else constant_value(convert_to_tensor(axis))
     if known is None:
-        raise ValueError("tf.reverse of a ragged tensor needs axes that are known.")
+        raise ValueError("tf.reverse of a ragged tensor needs axes that are constant.")
     return _reversed(tensor, {_axis(tensor, one) for one in np.reshape(known, -1)})
 
 
@@ -203,10 +204,10 @@ def _squeeze(
     name: str | None = None,
     squeeze_dims: Any = None,
 ) -> TensorResult:
-    """``tf.squeeze``; axes must be given.
+    """Compute ``tf.squeeze``; axes must be given.
 
     Raises:
-      ValueError: they are not.
+      ValueError: they are not given.
     """
     axis = squeeze_dims if axis is None else axis
     if axis is None or axis == []:
@@ -235,18 +236,18 @@ def _split(
     num: int | None = None,
     name: str | None = None,
 ) -> Nested:
-    """``tf.split`` of rows.
+    """Compute ``tf.split`` of rows.
 
     Raises:
-      ValueError: along another axis, or the number of rows is not known where it must be.
+      ValueError: the axis is not 0, or the rows cannot be divided evenly.
     """
     if _axis(value, axis) != 0:
-        raise ValueError("A ragged tensor is split along axis 0 only.")
+        raise ValueError("A ragged tensor can be split along axis 0 only.")
     sizes = num_or_size_splits
     if isinstance(sizes, int | np.integer):
         rows = value.shape[0].value
         if rows is None or rows % sizes:
-            raise ValueError(f"{rows} rows cannot be split into {sizes} parts of one size.")
+            raise ValueError(f"{rows} rows cannot be split into {sizes} parts of equal size.")
         sizes = [rows // int(sizes)] * int(sizes)
     ends = np.cumsum([0, *sizes]).tolist()
     return [value[start:end] for start, end in itertools.pairwise(ends)]
@@ -254,7 +255,7 @@ def _split(
 
 @handles("reshape")
 def _reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> TensorResult:
-    """``tf.reshape`` to a dense shape."""
+    """Compute ``tf.reshape`` to a dense shape."""
     return array_ops.reshape(tensor.flat_values, shape, name=name)
 
 
@@ -271,7 +272,7 @@ def _one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """``tf.one_hot`` along a new last axis."""
+    """Compute ``tf.one_hot`` along a new last axis."""
     if isinstance(axis, int) and axis >= 0 and axis != indices.shape.ndims:
         raise ValueError("axis must be -1 for ragged indices.")
     return map_flat_values(one_hot, indices, depth, on_value, off_value, -1, dtype, name)
@@ -279,7 +280,7 @@ def _one_hot(
 
 @handles("bincount")
 def _bincount(arr: Any, *args: Any, **kwargs: Any) -> TensorResult:
-    """``tf.bincount`` of all values."""
+    """Compute ``tf.bincount`` of all values."""
     return bincount(arr.flat_values, *args, **kwargs)
 
 
@@ -289,7 +290,7 @@ def _segments(name: str, dense: Callable[..., Nested]) -> None:
     ) -> TensorResult:
         if not (isinstance(data, RaggedTensor) and isinstance(segment_ids, RaggedTensor)):
             raise TypeError(
-                "Of ragged data and segment_ids both must be ragged, with rows of equal lengths."
+                "Ragged data and segment_ids must both be ragged, with rows of equal lengths."
             )
         return dense(data.flat_values, segment_ids.flat_values, num_segments)
 
@@ -313,7 +314,7 @@ def _reduce_variance(
     keepdims: TensorLike = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The mean of the squares less the square of the mean."""
+    """Return the mean of the squares minus the square of the mean."""
     mean = math_ops.reduce_mean(input_tensor, axis=axis, keepdims=keepdims)
     squares = math_ops.reduce_mean(math_ops.square(input_tensor), axis=axis, keepdims=keepdims)
     return squares - math_ops.square(mean)
@@ -326,7 +327,7 @@ def _reduce_std(
     keepdims: TensorLike = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The root of the variance."""
+    """Return the square root of the variance."""
     return math_ops.sqrt(_reduce_variance(input_tensor, axis, keepdims))
 
 
@@ -338,7 +339,7 @@ def _reduce_logsumexp(
     name: str | None = None,
     **old: Any,
 ) -> TensorResult:
-    """The logarithm of the sum of exponentials."""
+    """Return the logarithm of the sum of exponentials."""
     axis = old.get("reduction_indices") if axis is None else axis
     keep = bool(keepdims or old.get("keep_dims"))
     return math_ops.log(math_ops.reduce_sum(math_ops.exp(input_tensor), axis=axis, keepdims=keep))
@@ -354,14 +355,17 @@ def _reduce_join(
     reduction_indices: TensorLike | None = None,
     keepdims: Any = None,
 ) -> TensorResult:
-    """``tf.strings.reduce_join`` of a ragged matrix along one axis.
+    """Compute ``tf.strings.reduce_join`` of a ragged matrix along one axis.
 
     Raises:
-      ValueError: of anything else.
+      ValueError: no axis is given, dimensions are kept, or several dimensions are ragged.
     """
     axis = reduction_indices if axis is None else axis
     if axis is None or keepdims or keep_dims or inputs.ragged_rank != 1:
-        raise ValueError("Strings of ragged matrices are joined along one axis, which goes.")
+        raise ValueError(
+            "tf.strings.reduce_join of a ragged tensor needs an axis, keepdims=False, and a tensor "
+            "with one ragged dimension."
+        )
     if _axis(inputs, axis) == 1:
         ids, count = inputs.value_rowids(), inputs.nrows()
     else:
@@ -376,10 +380,10 @@ def _reduce_join(
 
 
 def cross_of(inputs: TensorLike, hashed: bool, num_buckets: int, hash_key: int) -> RaggedTensor:
-    """Of each row all ways to pick one value of every column.
+    """Return, per row, all combinations of one value per column.
 
     Raises:
-      ValueError: a column is sparse, or has not two dimensions.
+      ValueError: a column is sparse, or does not have two dimensions.
     """
     order, ragged, dense = "", [], []
     for value in inputs:

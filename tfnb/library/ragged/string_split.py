@@ -21,7 +21,7 @@ EXPORTS = {"tf": ["string_split"], "strings": ["split:string_split_v2"]}
 
 
 def _rows(parts: TensorLike, result_type: str) -> Any:
-    """Pieces of strings as rows, sparse or ragged."""
+    """Return pieces of strings as rows, sparse or ragged."""
     indices, values, shape = parts
     indices.set_shape([None, 2])
     values.set_shape([None])
@@ -44,7 +44,7 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> TensorResult:
-    """Strings cut at any byte of the delimiter, as a sparse or ragged matrix of a row per string.
+    """Split strings at any byte of the delimiter; return a sparse or ragged row per string.
 
     Raises:
       ValueError: the delimiter was given under both names, or the result type is unknown.
@@ -68,7 +68,7 @@ def string_split_v2(
     source: TensorLike | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Strings cut at a separator, or at white space: one dimension more, sparse or ragged.
+    """Split strings at a separator or white space; add one dimension, sparse or ragged.
 
     Raises:
       ValueError: the strings were given under both names, or the result type is unknown.

@@ -1,4 +1,4 @@
-"""Strings in pieces: characters, code points, bytes, n-grams, as ragged tensors."""
+"""Strings as pieces: characters, code points, bytes, n-grams, in ragged tensors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _decoded(
     replace_control_characters: bool,
     with_offsets: bool,
 ) -> Nested:
-    """Code points, and perhaps where each begins; a vector for one string, else ragged."""
+    """Return code points, and perhaps where each begins; a vector for one string, else ragged."""
     if not isinstance(input, RaggedTensor):
         input = convert_to_tensor(input, dtypes.string, name="input")
         rank = input.shape.ndims
@@ -96,13 +96,13 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The code points of strings.
+    """Return the code points of strings.
 
     Args:
       input: the strings.
       input_encoding: ``UTF-8``, ``UTF-16-BE``, ``UTF-32-BE`` or another one.
-      errors: what is done about bytes that are none: ``replace``, ``ignore`` or ``strict``.
-      replacement_char: what replaces them.
+      errors: the treatment of invalid bytes: ``replace``, ``ignore`` or ``strict``.
+      replacement_char: the code point that replaces them.
       replace_control_characters: whether control characters are replaced, too.
       name: of the scope.
 
@@ -123,7 +123,7 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The code points of strings, and the byte where each begins; see :func:`unicode_decode`."""
+    """Return code points as :func:`unicode_decode` does, and the byte where each begins."""
     with name_scope(name, "UnicodeDecodeWithOffsets", [input]):
         return _decoded(
             input, input_encoding, errors, replacement_char, replace_control_characters, True
@@ -137,13 +137,13 @@ def unicode_encode(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> TensorResult:
-    """Strings of code points.
+    """Encode code points as strings.
 
     Args:
       input: code points, a vector per string; dense or ragged.
       output_encoding: ``UTF-8``, ``UTF-16-BE`` or ``UTF-32-BE``.
-      errors: what is done about numbers that are none: ``replace``, ``ignore`` or ``strict``.
-      replacement_char: what replaces them.
+      errors: the treatment of invalid code points: ``replace``, ``ignore`` or ``strict``.
+      replacement_char: the code point that replaces them.
       name: of the scope.
     """
     attrs = {
@@ -178,7 +178,7 @@ def unicode_encode(
 
 
 def _characters(points: TensorLike, encoding: str) -> TensorResult:
-    """Each code point as a string."""
+    """Return each code point as a string."""
     if isinstance(points, RaggedTensor):
         return points.with_flat_values(_characters(points.flat_values, encoding))
     count = array_ops.shape(points, out_type=dtypes.int64)[0]
@@ -194,7 +194,7 @@ def unicode_split(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> TensorResult:
-    """The characters of strings, each as a string; see :func:`unicode_decode`."""
+    """Return the characters of strings, each as a string; see :func:`unicode_decode`."""
     with name_scope(name, "UnicodeSplit", [input]):
         points = _decoded(input, input_encoding, errors, replacement_char, False, False)
         return _characters(points, input_encoding)
@@ -207,16 +207,16 @@ def unicode_split_with_offsets(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> Nested:
-    """The characters of strings, and the byte where each begins."""
+    """Return the characters of strings, and the byte where each begins."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):
         points, offsets = _decoded(input, input_encoding, errors, replacement_char, False, True)
         return _characters(points, input_encoding), offsets
 
 
 def bytes_split(input: TensorLike, name: str | None = None) -> TensorResult:
-    """The bytes of strings, each as a string."""
+    """Return the bytes of strings, each as a string."""
     with name_scope(name, "StringsByteSplit", [input]):
-        # In this encoding every byte is a character of the same number.
+        # In this encoding every byte is the character with the same number.
         points = _decoded(input, "ISO-8859-1", "strict", 65533, False, False)
         return _map_flat(points, _bytes_of)
 
@@ -241,20 +241,20 @@ def ngrams(
     preserve_short_sequences: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """Runs of neighbouring words of each row, joined.
+    """Join each run of neighbouring words of each row.
 
     Args:
       data: words; the innermost dimension is that of a row.
-      ngram_width: how many words, or several such numbers.
-      separator: what stands between words.
-      pad_values: what stands before and behind a row: a text, or two.
-      padding_width: how often; as often as words need it if None.
+      ngram_width: the number of words, or several of these numbers.
+      separator: the text between words.
+      pad_values: the text before and after a row: one text, or two.
+      padding_width: the number of repetitions of the padding; as many as words need if None.
       preserve_short_sequences: whether a row that is too short gives one run of all its words.
       name: of the scope.
 
     Raises:
-      TypeError: pad values that are no texts.
-      ValueError: numbers below 1, or a width of padding without padding.
+      TypeError: the pad values are not texts.
+      ValueError: a number is less than 1, or there is a width of padding without padding.
     """
     with name_scope(name, "StringNGrams", [data]):
         left: Any = ""
@@ -305,17 +305,17 @@ def ngrams(
 
 
 def _dense_if_even(value: RaggedTensor) -> TensorResult:
-    """Rows of a dense matrix all have as many runs: they are a matrix again."""
+    """Return a matrix for a dense input, whose rows all have equally many runs."""
     return value.to_tensor(default_value="")
 
 
 def split_of_many(source: TensorLike, sep: TensorLike, maxsplit: int) -> RaggedTensor:
-    """Strings of a ragged tensor, or of a dense one of some rank, cut at a separator.
+    """Split strings of a ragged tensor, or of a dense one of any rank, at a separator.
 
     Args:
       source: the strings.
       sep: the separator, a tensor.
-      maxsplit: how often at most; -1 for as often as it comes.
+      maxsplit: the maximum number of splits; -1 for no limit.
     """
     if isinstance(source, RaggedTensor):
         return source.with_values(split_of_many(source.values, sep, maxsplit))

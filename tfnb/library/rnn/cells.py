@@ -1,7 +1,7 @@
 """Cells of recurrent networks: one step of time, ``cell(inputs, state) -> (output, state)``.
 
 A cell is a layer whose scope is found in its first call, which ``dynamic_rnn`` makes inside its
-loop; the variables are made outside of it all the same, named after the scope around.
+loop. Its variables are made outside of the loop nevertheless, named after the enclosing scope.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _KERNEL, _BIAS = "kernel", "bias"
 class RNNCell(Layer):
     """The base of all cells: ``state_size``, ``output_size`` and ``call(inputs, state)``.
 
-    A cell of one's own may also get variables with ``tf.get_variable`` in ``call``; they become
-    weights of the cell.
+    A user's cell may also get variables with ``tf.get_variable`` in ``call``; they become weights
+    of the cell.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RNNCell(Layer):
     def __call__(
         self, inputs: TensorLike, state: Nested, scope: ScopeLike | None = None, **kwargs: Any
     ) -> TensorResult:
-        """One step: (output, new state).
+        """Run one step: return (output, new state).
 
         Args:
           inputs: ``[batch, depth]``.
@@ -115,7 +115,7 @@ class RNNCell(Layer):
         batch_size: TensorLike | None = None,
         dtype: DTypeLike | None = None,
     ) -> TensorResult:
-        """Zeros; the batch size and type may come from inputs.
+        """Return zeros; the batch size and type may come from inputs.
 
         Raises:
           ValueError: neither inputs nor both others are given, or they differ.
@@ -148,7 +148,7 @@ class RNNCell(Layer):
         return self.zero_state(batch_size, dtype)
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike | None) -> TensorResult:
-        """Zeros for every state.
+        """Return zeros for every state.
 
         Args:
           batch_size: a number or a scalar tensor.
@@ -164,7 +164,7 @@ class LayerRNNCell(RNNCell):
     def __call__(
         self, inputs: TensorLike, state: Nested, scope: ScopeLike | None = None, **kwargs: Any
     ) -> TensorResult:
-        """One step: (output, new state); see :class:`RNNCell`."""
+        """Run one step: return (output, new state); see :class:`RNNCell`."""
         return Layer.__call__(self, inputs, state, scope=scope, **kwargs)
 
 
@@ -188,7 +188,7 @@ class BasicRNNCell(LayerRNNCell):
         dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set sizes.
+        """Set the arguments of the cell.
 
         Args:
           num_units: the size of state and output.
@@ -214,7 +214,7 @@ class BasicRNNCell(LayerRNNCell):
         return self._num_units
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``."""
+        """Make ``kernel`` and ``bias``."""
         depth = _depth_of(inputs_shape)
         self._kernel = self.add_variable(_KERNEL, shape=[depth + self._num_units, self._num_units])
         self._bias = self.add_variable(
@@ -223,7 +223,7 @@ class BasicRNNCell(LayerRNNCell):
         self.built = True
 
     def call(self, inputs: TensorLike, state: Nested) -> Nested:
-        """One step."""
+        """Run one step."""
         gates = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(gates)
         return output, output
@@ -243,7 +243,7 @@ class GRUCell(LayerRNNCell):
         dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set sizes.
+        """Set the arguments of the cell.
 
         Args:
           num_units: the size of state and output.
@@ -273,7 +273,7 @@ class GRUCell(LayerRNNCell):
         return self._num_units
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes kernel and bias of the gates and of the candidate."""
+        """Make kernel and bias of the gates and of the candidate."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
         given = self._bias_initializer
@@ -298,7 +298,7 @@ class GRUCell(LayerRNNCell):
         self.built = True
 
     def call(self, inputs: TensorLike, state: Nested) -> Nested:
-        """One step."""
+        """Run one step."""
         gates = matmul(concat([inputs, state], 1), self._gate_kernel)
         gates = math_ops.sigmoid(bias_add(gates, self._gate_bias))
         reset, update = split(value=gates, num_or_size_splits=2, axis=1)
@@ -342,13 +342,13 @@ class BasicLSTMCell(LayerRNNCell):
         dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set sizes.
+        """Set the arguments of the cell.
 
         Args:
           num_units: the size of memory and output.
           forget_bias: added to the forget gate, so that training begins by remembering.
           state_is_tuple: whether the state is an :class:`LSTMStateTuple`, or both side by side.
-          activation: of what is written and read, or its name; tanh by default.
+          activation: the function for new memory and output, or its name; tanh by default.
           reuse: whether the variables exist already.
           name: of the layer.
           dtype: of the variables.
@@ -373,7 +373,7 @@ class BasicLSTMCell(LayerRNNCell):
         return self._num_units
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``."""
+        """Make ``kernel`` and ``bias``."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
         self._kernel = self.add_variable(_KERNEL, shape=[depth + units, 4 * units])
@@ -382,7 +382,7 @@ class BasicLSTMCell(LayerRNNCell):
         self.built = True
 
     def call(self, inputs: TensorLike, state: Nested) -> Nested:
-        """One step."""
+        """Run one step."""
         one = constant_ops.constant(1, dtype="int32")
         if self._state_is_tuple:
             c, h = state
@@ -402,7 +402,7 @@ class BasicLSTMCell(LayerRNNCell):
 
 
 class LSTMCell(LayerRNNCell):
-    """Long short-term memory with peepholes, clipping and a projection where asked for."""
+    """Long short-term memory with optional peepholes, clipping and a projection."""
 
     def __init__(
         self,
@@ -422,20 +422,20 @@ class LSTMCell(LayerRNNCell):
         dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set sizes.
+        """Set the arguments of the cell.
 
         Args:
           num_units: the size of the memory.
-          use_peepholes: whether the gates see the memory (arXiv:1402.1128).
+          use_peepholes: whether the gates read the memory (arXiv:1402.1128).
           cell_clip: the largest absolute value of the memory.
           initializer: of the weights.
-          num_proj: the size of the output, where it is projected.
+          num_proj: the size of the projected output; None for no projection.
           proj_clip: the largest absolute value of the projected output.
-          num_unit_shards: how many parts the kernel is cut into.
-          num_proj_shards: how many parts the projection is cut into.
+          num_unit_shards: the number of parts of the kernel.
+          num_proj_shards: the number of parts of the projection.
           forget_bias: added to the forget gate.
           state_is_tuple: whether the state is an :class:`LSTMStateTuple`, or both side by side.
-          activation: of what is written and read, or its name; tanh by default.
+          activation: the function for new memory and output, or its name; tanh by default.
           reuse: whether the variables exist already.
           name: of the layer.
           dtype: of the variables.
@@ -471,7 +471,7 @@ class LSTMCell(LayerRNNCell):
         return self._output_size
 
     def build(self, inputs_shape: TensorLike) -> None:
-        """Makes ``kernel`` and ``bias``, the peepholes' weights and the projection."""
+        """Make ``kernel`` and ``bias``, the peepholes' weights and the projection."""
         depth = _depth_of(inputs_shape)
         units = self._num_units
 
@@ -504,10 +504,10 @@ class LSTMCell(LayerRNNCell):
         self.built = True
 
     def call(self, inputs: TensorLike, state: Nested) -> Nested:
-        """One step.
+        """Run one step.
 
         Raises:
-          ValueError: the size of the inputs is not known.
+          ValueError: the size of the inputs is unknown.
         """
         sigmoid = math_ops.sigmoid
         if self._state_is_tuple:
@@ -542,18 +542,18 @@ class LSTMCell(LayerRNNCell):
 
 
 class MultiRNNCell(RNNCell):
-    """Cells on top of each other, as one."""
+    """A stack of cells as one cell."""
 
     def __init__(self, cells: Any, state_is_tuple: bool = True) -> None:
-        """Put cells on top of each other.
+        """Stack cells.
 
         Args:
           cells: the cells, the lowest first.
           state_is_tuple: whether the state is a tuple of the cells' states, or these side by side.
 
         Raises:
-          ValueError: there are no cells, or states side by side are tuples.
-          TypeError: ``cells`` is no list, or one is no cell.
+          ValueError: there are no cells, or states to put side by side are tuples.
+          TypeError: ``cells`` is no list, or an item is no cell.
         """
         super().__init__()
         if not cells:
@@ -582,14 +582,14 @@ class MultiRNNCell(RNNCell):
         return self._cells[-1].output_size
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike | None) -> TensorResult:
-        """Zeros for every cell."""
+        """Return zeros for every cell."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             if self._state_is_tuple:
                 return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
             return super().zero_state(batch_size, dtype)
 
     def call(self, inputs: TensorLike, state: Nested) -> Nested:
-        """One step through all cells.
+        """Run one step through all cells.
 
         Raises:
           ValueError: there are more or fewer states than cells.

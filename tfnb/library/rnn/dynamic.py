@@ -45,7 +45,7 @@ _PARALLEL_ITERATIONS = 32
 
 
 def transpose_batch_time(x: TensorLike) -> TensorResult:
-    """The first two dimensions the other way around.
+    """Return a tensor with its first two dimensions exchanged.
 
     Raises:
       ValueError: there are fewer than two.
@@ -64,7 +64,7 @@ def transpose_batch_time(x: TensorLike) -> TensorResult:
 
 
 def _batch_size(inputs: list[TensorLike]) -> Nested:
-    """The size of the second dimension: a number if one of the inputs knows it, else a tensor."""
+    """Return the size of the second dimension: a number if it is known, else a tensor."""
     for value in inputs:
         static = value.get_shape()
         if static.ndims is None:
@@ -94,23 +94,23 @@ def dynamic_rnn(
     time_major: bool = False,
     scope: ScopeLike | None = None,
 ) -> tuple[Nested, Nested]:
-    """(outputs, last state) of a cell run over time in a loop.
+    """Run a cell over time in a loop; return (outputs, last state).
 
     Args:
       cell: the cell.
-      inputs: ``[batch, time, ...]``, or a nested structure of such tensors.
+      inputs: ``[batch, time, ...]``, or a nested structure of these tensors.
       sequence_length: the length of each sequence ``[batch]``; beyond it outputs are zeros and the
-        state stays.
-      initial_state: the state before; zeros by default.
+        state is kept.
+      initial_state: the state before the first step; zeros by default.
       dtype: the type of the state, needed without ``initial_state``.
       parallel_iterations: how many steps may run at the same time; 32 by default.
-      swap_memory: whether what the gradient needs may leave the GPU meanwhile.
+      swap_memory: whether values for the gradient may leave the GPU meanwhile.
       time_major: whether inputs and outputs are ``[time, batch, ...]``, which is faster.
       scope: the variable scope, or its name; "rnn" by default.
 
     Raises:
-      TypeError: the cell is none.
-      ValueError: there is neither state nor type, or the inputs' depth is not known.
+      TypeError: ``cell`` is no cell.
+      ValueError: there is neither state nor type, or the depth of the inputs is unknown.
     """
     assert_like_rnn_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:
@@ -234,7 +234,7 @@ def _loop(
         return time + 1, written, new_state
 
     bound = time_steps if longest is None else longest
-    # At least one step, since the gradient of a loop that never ran is not defined.
+    # At least one step, because the gradient of a loop without iterations is undefined.
     bound = math_ops.minimum(time_steps, math_ops.maximum(1, bound))
     _, output_arrays, final_state = while_loop(
         cond=lambda time, *_: time < bound,
@@ -284,18 +284,18 @@ def bidirectional_dynamic_rnn(
     time_major: bool = False,
     scope: ScopeLike | None = None,
 ) -> tuple[Nested, Nested]:
-    """((outputs forwards, outputs backwards), (last state forwards, last state backwards)).
+    """Run one cell forwards and one backwards; return (outputs, last states), each a pair.
 
     Args:
       cell_fw: the cell that runs from the beginning.
       cell_bw: the cell that runs from the end.
       inputs: as in :func:`dynamic_rnn`.
-      sequence_length: the length of each sequence, of which the backward cell starts at the end.
+      sequence_length: the length of each sequence; the backward cell starts at its end.
       initial_state_fw: the state before the first step.
-      initial_state_bw: the state behind the last step.
+      initial_state_bw: the state after the last step.
       dtype: the type of the states.
       parallel_iterations: how many steps may run at the same time.
-      swap_memory: whether what the gradient needs may leave the GPU meanwhile.
+      swap_memory: whether values for the gradient may leave the GPU meanwhile.
       time_major: whether inputs and outputs are ``[time, batch, ...]``.
       scope: the variable scope, or its name; "bidirectional_rnn" by default.
     """
@@ -341,19 +341,19 @@ def raw_rnn(
     swap_memory: bool = False,
     scope: ScopeLike | None = None,
 ) -> tuple[Nested, Nested, Nested]:
-    """(TensorArrays of outputs, last state, last loop state) of a cell run as a function says.
+    """Run a cell under a function's control; return (output TensorArrays, last state, loop state).
 
     Args:
       cell: the cell.
-      loop_fn: takes (time, output, state, loop state) and gives (which rows are finished, next
+      loop_fn: takes (time, output, state, loop state) and returns (which rows are finished, next
         input, next state, what to emit, next loop state); at time 0 the output, state and loop
-        state are None, and what it gives to emit tells how outputs look.
+        state are None, and the value to emit describes the outputs.
       parallel_iterations: how many steps may run at the same time; 32 by default.
-      swap_memory: whether what the gradient needs may leave the GPU meanwhile.
+      swap_memory: whether values for the gradient may leave the GPU meanwhile.
       scope: the variable scope, or its name; "rnn" by default.
 
     Raises:
-      TypeError: the cell is none, or ``loop_fn`` cannot be called.
+      TypeError: ``cell`` is no cell, or ``loop_fn`` cannot be called.
     """
     assert_like_rnn_cell("cell", cell)
     if not callable(loop_fn):

@@ -1,4 +1,4 @@
-"""Shapes and first values of recurrent states."""
+"""Shapes and initial values of recurrent states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _as_vector(part: TensorLike, what: str) -> tuple[Nested, Nested]:
-    """(a vector as tensor or None, its static form) of a size, a shape or a tensor."""
+    """Return (a vector as tensor or None, its static form) of a size, a shape or a tensor."""
     if isinstance(part, Tensor):
         vector = part
         if part.shape.ndims == 0:
@@ -38,10 +38,10 @@ def _as_vector(part: TensorLike, what: str) -> tuple[Nested, Nested]:
 
 
 def joined_shape(prefix: TensorLike, suffix: TensorLike) -> TensorResult:
-    """The tensor of one shape behind another; each is a size, a shape or a tensor.
+    """Return the concatenation of two shapes, a tensor; each is a size, a shape or a tensor.
 
     Raises:
-      ValueError: one of them is not known.
+      ValueError: one of them is unknown.
     """
     first, _ = _as_vector(prefix, "prefix")
     second, _ = _as_vector(suffix, "suffix")
@@ -51,7 +51,7 @@ def joined_shape(prefix: TensorLike, suffix: TensorLike) -> TensorResult:
 
 
 def joined_static_shape(prefix: TensorLike, suffix: TensorLike) -> list[int | None] | None:
-    """What is known of the shape that :func:`joined_shape` gives."""
+    """Return the static value of the shape that :func:`joined_shape` returns."""
     _, first = _as_vector(prefix, "prefix")
     _, second = _as_vector(suffix, "suffix")
     shape = as_shape(first).concatenate(as_shape(second))
@@ -59,7 +59,7 @@ def joined_static_shape(prefix: TensorLike, suffix: TensorLike) -> list[int | No
 
 
 def zero_states(state_size: Any, batch_size: TensorLike, dtype: Any) -> TensorResult:
-    """Zeros for every state, ``[batch_size, *size]``, in the structure of the sizes."""
+    """Return zeros for every state, ``[batch_size, *size]``, in the structure of the sizes."""
 
     def zero_state(size: TensorLike) -> TensorResult:
         made = zeros(joined_shape(batch_size, size), dtype=dtype)
@@ -70,7 +70,7 @@ def zero_states(state_size: Any, batch_size: TensorLike, dtype: Any) -> TensorRe
 
 
 def shape_from(size: Any) -> TensorShape:
-    """The shape that a size means: a number, a shape, or a tensor that holds one."""
+    """Return the shape for a size: a number, a shape, or a tensor that contains one."""
     if isinstance(size, Tensor):
         from tfnb.framework.constant_value import constant_value_as_shape
 
@@ -79,7 +79,7 @@ def shape_from(size: Any) -> TensorShape:
 
 
 def dtype_of_state(explicit: DTypeLike | None, state: Nested) -> Any:
-    """The type of outputs: the one that was given, else that of the states.
+    """Return the type of outputs: the explicit one if given, else that of the states.
 
     Raises:
       ValueError: there is no state, or the states have several types.
@@ -100,10 +100,10 @@ def dtype_of_state(explicit: DTypeLike | None, state: Nested) -> Any:
 
 
 def assert_like_rnn_cell(name: str, cell: Any) -> None:
-    """Check that a cell has what running it needs.
+    """Check that a cell has the members that running it needs.
 
     Raises:
-      TypeError: it is no cell; says what is missing.
+      TypeError: members are missing; the message names them.
     """
     missing = [
         f"'{what}' property is missing"

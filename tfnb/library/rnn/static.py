@@ -1,4 +1,4 @@
-"""Cells run over time step by step, without a loop: one copy of the cell's ops for each step."""
+"""Cells run over time without a loop: one copy of the cell's ops for each step."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ def static_rnn(
     sequence_length: TensorLike | None = None,
     scope: ScopeLike | None = None,
 ) -> tuple[list[Nested], Nested]:
-    """(outputs, last state) of a cell, with ops of its own for every step.
+    """Run a cell with separate ops for every step; return (outputs, last state).
 
     Args:
       cell: the cell.
-      inputs: a list of ``[batch, depth]``, one for each step, or of nested structures of such.
-      initial_state: the state before; zeros by default.
+      inputs: a list with ``[batch, depth]``, or a nested structure of these, for each step.
+      initial_state: the state before the first step; zeros by default.
       dtype: the type of the state, needed without ``initial_state``.
       sequence_length: the length of each sequence ``[batch]``; beyond it outputs are zeros and the
-        state stays.
+        state is kept.
       scope: the variable scope, or its name; "rnn" by default.
 
     Raises:
-      TypeError: the cell is none, or the inputs are no list.
-      ValueError: there are no inputs, or neither state nor type, or the depth is not known.
+      TypeError: ``cell`` is no cell, or the inputs are no list.
+      ValueError: there are no inputs, or neither state nor type, or the depth is unknown.
     """
     assert_like_rnn_cell("cell", cell)
     if not nest.is_nested(inputs):
@@ -109,7 +109,7 @@ def static_rnn(
 
 
 def _static_batch(inputs: TensorLike, first: TensorLike) -> int | None:
-    """The size of the first dimension, if it is known; checks the others."""
+    """Return the size of the first dimension, or None; check that it is equal in all inputs."""
     if first.get_shape().ndims == 1:
         size: int | None = first.get_shape().as_list()[0]
         return size
@@ -135,12 +135,12 @@ def static_state_saving_rnn(
     sequence_length: TensorLike | None = None,
     scope: ScopeLike | None = None,
 ) -> tuple[list[Nested], Nested]:
-    """:func:`static_rnn` whose state comes from a saver, and goes to it.
+    """Run :func:`static_rnn` with the state read from a saver and written back to it.
 
     Args:
       cell: the cell.
       inputs: as in :func:`static_rnn`.
-      state_saver: has ``state(name)`` and ``save_state(name, value)``.
+      state_saver: an object with ``state(name)`` and ``save_state(name, value)``.
       state_name: the name of the state, in the structure of the cell's ``state_size``.
       sequence_length: the length of each sequence.
       scope: the variable scope, or its name.
@@ -184,20 +184,20 @@ def static_bidirectional_rnn(
     sequence_length: TensorLike | None = None,
     scope: ScopeLike | None = None,
 ) -> tuple[list[Nested], Nested, Nested]:
-    """(outputs of both directions side by side, last state forwards, last state backwards).
+    """Run two cells; return (joined outputs, last state forwards, last state backwards).
 
     Args:
       cell_fw: the cell that runs from the beginning.
       cell_bw: the cell that runs from the end.
       inputs: as in :func:`static_rnn`.
       initial_state_fw: the state before the first step.
-      initial_state_bw: the state behind the last step.
+      initial_state_bw: the state after the last step.
       dtype: the type of the states.
-      sequence_length: the length of each sequence, of which the backward cell starts at the end.
+      sequence_length: the length of each sequence; the backward cell starts at its end.
       scope: the variable scope, or its name; "bidirectional_rnn" by default.
 
     Raises:
-      TypeError: a cell is none, or the inputs are no list.
+      TypeError: a cell is no cell, or the inputs are no list.
       ValueError: there are no inputs.
     """
     assert_like_rnn_cell("cell_fw", cell_fw)
@@ -225,7 +225,7 @@ def static_bidirectional_rnn(
 
 
 def _reversed(steps: TensorLike, lengths: TensorLike) -> list[Nested]:
-    """The steps backwards, each row from the end of its own sequence."""
+    """Return the steps in reverse order, each row from the end of its own sequence."""
     if lengths is None:
         return list(reversed(steps))
     flat_steps = [nest.flatten(step) for step in steps]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def keep_where(finished: TensorLike, current: TensorLike, candidate: TensorLike) -> TensorResult:
-    """The candidate, but the current value in the rows that are finished.
+    """Return the candidate, but the current value in the rows that are finished.
 
-    What has no rows, a scalar or a TensorArray, is always the candidate.
+    Values without rows (a scalar, a TensorArray) are always taken from the candidate.
     """
     if isinstance(current, TensorArray) or current.get_shape().ndims == 0:
         return candidate
@@ -39,16 +39,16 @@ def masked_step(
     call_cell: Callable[[], Nested],
     skip_conditionals: bool = False,
 ) -> tuple[Nested, Nested]:
-    """(output, new state), where rows beyond their length give zeros and keep their state.
+    """Return (output, new state); rows beyond their length give zeros and keep their state.
 
     Args:
       time: the step, from 0.
       sequence_length: the length of each row.
       shortest: the smallest length.
       longest: the largest length.
-      zero_output: zeros that look like the output.
+      zero_output: zeros in the structure of the output.
       state: the state before.
-      call_cell: gives (output, new state).
+      call_cell: returns (output, new state).
       skip_conditionals: whether the cell runs at every step, so that no cond is needed.
     """
     flat_zero, flat_state = nest.flatten(zero_output), nest.flatten(state)
@@ -84,7 +84,7 @@ def masked_step(
 
 
 def read_variables_on_their_device(scope: ScopeLike) -> None:
-    """Let a scope's variables be read once, outside of the loop, unless it says where already."""
+    """Make a scope's variables be read once outside of the loop, unless it has a caching device."""
     graph = get_default_graph()
     inside = containing_while_context(graph._get_control_flow_context()) is not None
     if scope.caching_device is None and not inside:

@@ -29,13 +29,13 @@ EXPORTS = {"nn.rnn_cell": ["DeviceWrapper", "DropoutWrapper", "ResidualWrapper"]
 
 
 class CellWrapper(RNNCell):
-    """What all wrappers share; they have no scope of their own."""
+    """The common part of all wrappers; they have no scope of their own."""
 
     def __init__(self, cell: RNNCell, **kwargs: Any) -> None:
         """Wrap a cell.
 
         Raises:
-          TypeError: it is no cell.
+          TypeError: ``cell`` is no cell.
         """
         super().__init__(**kwargs)
         assert_like_rnn_cell("cell", cell)
@@ -43,23 +43,23 @@ class CellWrapper(RNNCell):
 
     @property
     def state_size(self) -> Nested:
-        """The cell's."""
+        """The state size of the cell."""
         return self.cell.state_size
 
     @property
     def output_size(self) -> Nested:
-        """The cell's."""
+        """The output size of the cell."""
         return self.cell.output_size
 
     def zero_state(self, batch_size: TensorLike, dtype: Any) -> TensorResult:
-        """The cell's."""
+        """Return the zero state of the cell."""
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             return self.cell.zero_state(batch_size, dtype)
 
     def __call__(
         self, inputs: TensorLike, state: Nested, scope: ScopeLike | None = None, **kwargs: Any
     ) -> TensorResult:
-        """One step of the cell, and what the wrapper does with it."""
+        """Run one step of the cell and the wrapper's own computation."""
         if scope is not None:
             kwargs["scope"] = scope
         return self._step(inputs, state, kwargs)
@@ -69,14 +69,14 @@ class CellWrapper(RNNCell):
 
 
 def _without_memory(state: Nested) -> Any:
-    """Which states get dropout unless something else is asked for: not an LSTM's memory."""
+    """Return which states get dropout by default: all but an LSTM's memory."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return not isinstance(state, TensorArray)
 
 
 def _chosen(visitor: Callable[[Any], Any], structure: Nested) -> TensorResult:
-    """Which parts of a structure a visitor chooses: a shallow structure of bools."""
+    """Return which parts of a structure a visitor chooses, as a shallow structure of bools."""
     found = visitor(structure)
     if found is False or not nest.is_nested(structure):
         return found
@@ -93,7 +93,7 @@ def _chosen(visitor: Callable[[Any], Any], structure: Nested) -> TensorResult:
 
 
 class DropoutWrapper(CellWrapper):
-    """Dropout of what goes into a cell, of its state and of what comes out."""
+    """A cell with dropout of its inputs, state and output."""
 
     def __init__(
         self,
@@ -112,20 +112,21 @@ class DropoutWrapper(CellWrapper):
 
         Args:
           cell: the cell.
-          input_keep_prob: the probability that an element of the inputs stays.
-          output_keep_prob: the same of the output.
-          state_keep_prob: the same of the state; an LSTM's memory is left alone.
+          input_keep_prob: the probability that an element of the inputs is kept.
+          output_keep_prob: the probability that an element of the output is kept.
+          state_keep_prob: the probability that an element of the state is kept; an LSTM's memory
+            is kept entirely.
           variational_recurrent: whether all steps drop the same elements (arXiv:1512.05287).
-          input_size: the inputs' size, which that needs.
-          dtype: the type of inputs, state and output, which that needs.
-          seed: the seed; each place makes its own of it.
-          dropout_state_filter_visitor: says which states get dropout: a function of a state that
-            gives a bool, or bools for its parts.
+          input_size: the inputs' size, required if ``variational_recurrent``.
+          dtype: the type of inputs, state and output, required if ``variational_recurrent``.
+          seed: the seed; each place derives its own from it.
+          dropout_state_filter_visitor: selects the states for dropout: a function of a state that
+            returns a bool, or bools for its parts.
           **kwargs: of :class:`Layer`.
 
         Raises:
           TypeError: the visitor cannot be called.
-          ValueError: a probability is outside of [0, 1], or something is missing.
+          ValueError: a probability is outside of [0, 1], or an argument is missing.
         """
         super().__init__(cell, dtype=dtype, **kwargs)
         if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
@@ -173,7 +174,7 @@ class DropoutWrapper(CellWrapper):
     def _dropped(
         self, values: TensorLike, place: str, keep_prob: TensorLike, chosen: Any = None
     ) -> TensorResult:
-        """The values with dropout, where they are chosen."""
+        """Return the values with dropout of the chosen ones."""
         shallow = values if chosen is None else chosen
         counter = iter(range(len(nest.flatten(shallow))))
 
@@ -219,7 +220,7 @@ def _probability(given: TensorLike, name: str) -> TensorResult:
 
 
 class ResidualWrapper(CellWrapper):
-    """A cell's output with its inputs added."""
+    """A cell whose inputs are added to its output."""
 
     def __init__(
         self, cell: RNNCell, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any
@@ -228,7 +229,7 @@ class ResidualWrapper(CellWrapper):
 
         Args:
           cell: the cell.
-          residual_fn: what is made of (inputs, output); their sum by default.
+          residual_fn: a function of (inputs, output); their sum by default.
           **kwargs: of :class:`Layer`.
         """
         super().__init__(cell, **kwargs)
@@ -256,14 +257,14 @@ class DeviceWrapper(CellWrapper):
 
         Args:
           cell: the cell.
-          device: a device, as ``tf.device`` takes it.
+          device: a device, as for ``tf.device``.
           **kwargs: of :class:`Layer`.
         """
         super().__init__(cell, **kwargs)
         self._device = device
 
     def zero_state(self, batch_size: TensorLike, dtype: Any) -> TensorResult:
-        """The cell's, on the device."""
+        """Return the zero state of the cell, on the device."""
         with (
             name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]),
             device_scope(self._device),

@@ -1,6 +1,6 @@
 """Writing SavedModels: ``tf.saved_model.Builder`` and ``simple_save``.
 
-The graphs' file is written last, so a folder that has it is whole.
+The graphs' file is written last, so a folder that has it is complete.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ EXPORTS = {
 
 
 class SavedModelBuilder:
-    """Collects graphs and writes them as a SavedModel.
+    """A collection of graphs that is written as a SavedModel.
 
     Args:
       export_dir: the folder; it may exist if it is empty.
 
     Raises:
-      AssertionError: there is something in the folder.
+      AssertionError: the folder is not empty.
     """
 
     def __init__(self, export_dir: PathLike) -> None:
@@ -77,21 +77,21 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
-        """Adds the default graph, and the variables of a session; the first graph to add.
+        """Add the default graph, and the variables of a session; the first graph to add.
 
         Args:
           sess: the session.
-          tags: what the graph is for.
+          tags: the purposes of the graph.
           signature_def_map: name -> signature.
           assets_collection: constants with the paths of files that belong to the model.
           legacy_init_op: an op that a loader runs at the end.
-          clear_devices: whether nodes forget their devices.
-          main_op: the same as ``legacy_init_op``, as newer programs write it.
+          clear_devices: whether devices are removed from nodes.
+          main_op: the newer name of ``legacy_init_op``.
           strip_default_attrs: whether attributes with default values are left out.
           saver: the saver; without one, all variables are saved, a shard for each device.
 
         Raises:
-          AssertionError: variables were added before, or a signature is not complete.
+          AssertionError: variables were added before, or a signature is incomplete.
         """
         if self._has_saved_variables:
             raise AssertionError(
@@ -99,7 +99,7 @@ class SavedModelBuilder:
                 "`add_meta_graph()` instead."
             )
         signatures = _checked_signatures(signature_def_map)
-        _asset_files(assets_collection)  # says what is wrong before anything is written
+        _asset_files(assets_collection)  # raises before anything is written
         _add_init_op(legacy_init_op if main_op is None else main_op)
         folder = self._make_folder(constants.VARIABLES_DIRECTORY)
         saver = _saver_or_default(saver)
@@ -123,12 +123,12 @@ class SavedModelBuilder:
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
-        """Adds the default graph, which shares the variables of the first one added.
+        """Add the default graph, which shares the variables of the first one added.
 
         Arguments as in :meth:`add_meta_graph_and_variables`.
 
         Raises:
-          AssertionError: no variables were added before, or a signature is not complete.
+          AssertionError: no variables were added before, or a signature is incomplete.
         """
         if not self._has_saved_variables:
             raise AssertionError(
@@ -136,7 +136,7 @@ class SavedModelBuilder:
                 "`add_meta_graph_and_variables()` first."
             )
         signatures = _checked_signatures(signature_def_map)
-        _asset_files(assets_collection)  # says what is wrong before anything is written
+        _asset_files(assets_collection)  # raises before anything is written
         _add_init_op(legacy_init_op if main_op is None else main_op)
         saver = _saver_or_default(saver)
         self._add(saver, tags, signatures, assets_collection, clear_devices, strip_default_attrs)
@@ -181,18 +181,18 @@ class SavedModelBuilder:
         experimental_image_format: bool = False,
         experimental_image_writer_options: Any = None,
     ) -> str:
-        """Writes the graphs.
+        """Write the graphs.
 
         Args:
           as_text: whether as text.
           experimental_image_format: whether as several files, which needs a package of its own.
-          experimental_image_writer_options: how such files are written.
+          experimental_image_writer_options: options of these files.
 
         Returns:
           The path of the file.
 
         Raises:
-          RuntimeError: several files are asked for.
+          RuntimeError: ``experimental_image_format`` is set.
         """
         if experimental_image_format:
             raise RuntimeError(
@@ -217,7 +217,7 @@ def _saver_or_default(saver: Any) -> Any:
 
 
 def _add_init_op(op: Any) -> None:
-    """Puts the op that a loader runs into the collection where a loader looks."""
+    """Add the op that a loader runs to the collection that loaders read."""
     if op is None:
         return
     if not isinstance(op, Operation):
@@ -250,7 +250,7 @@ def _checked_signatures(signature_def_map: Mapping[str, Any] | None) -> Mapping[
 
 
 def _asset_files(assets: Any) -> dict[str, tuple[str, list[Tensor]]]:
-    """Name in the model -> (where the file is now, the constants that hold its path)."""
+    """Return name in the model -> (source path, the constants that contain it)."""
     found: dict[str, tuple[str, list[Tensor]]] = {}
     for tensor in assets or ():
         source = _asset_path(tensor)
@@ -264,7 +264,7 @@ def _asset_files(assets: Any) -> dict[str, tuple[str, list[Tensor]]]:
 
 
 def _in_order(assets: Any, files: Mapping[str, tuple[str, list[Tensor]]]) -> list[Nested]:
-    """(constant, name in the model) in the order in which the constants were given."""
+    """Return (constant, name in the model) in the order in which the constants were given."""
     names = {id(tensor): name for name, (_, tensors) in files.items() for tensor in tensors}
     return [(tensor, names[id(tensor)]) for tensor in assets or ()]
 
@@ -297,7 +297,7 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Writes a session's graph and variables as a SavedModel for serving.
+    """Write a session's graph and variables as a SavedModel for serving.
 
     Args:
       session: the session.

@@ -51,5 +51,5 @@ SERVING = "serve"
 TPU = "tpu"
 TRAINING = "train"
 
-# The signature under which newer writers name the op that initializes a loaded model.
+# The signature in which newer writers name the op that initializes a loaded model.
 INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"

@@ -42,19 +42,19 @@ def _paths(export_dir: str) -> tuple[str, str]:
 
 
 def maybe_saved_model_directory(export_dir: PathLike) -> bool:
-    """Whether a folder has a SavedModel's file of graphs."""
+    """Return whether a folder has a SavedModel's file of graphs."""
     return any(
         os.path.exists(file_system.local_path(path)) for path in _paths(os.fspath(export_dir))
     )
 
 
 def contains_saved_model(export_dir: PathLike) -> bool:
-    """The same as :func:`maybe_saved_model_directory`."""
+    """Return whether a folder has a SavedModel; as :func:`maybe_saved_model_directory`."""
     return maybe_saved_model_directory(export_dir)
 
 
 def parse_saved_model(export_dir: PathLike) -> Any:
-    """The SavedModel message of a folder.
+    """Return the SavedModel message of a folder.
 
     Raises:
       OSError: there is none, or it cannot be read.
@@ -87,13 +87,13 @@ def load(
     import_scope: str | None = None,
     **saver_kwargs: Any,
 ) -> Any:
-    """Adds a graph of a SavedModel to a session's graph, restores its variables and readies it.
+    """Add a graph of a SavedModel to a session's graph, restore its variables and run its init op.
 
     Args:
       sess: the session.
-      tags: all tags of the graph that is wanted.
+      tags: all tags of the requested graph.
       export_dir: the folder.
-      import_scope: a name scope to put everything into.
+      import_scope: a name scope for all nodes.
       **saver_kwargs: further arguments of ``tf.train.import_meta_graph``.
 
     Returns:
@@ -107,7 +107,7 @@ def load(
 
 
 class SavedModelLoader:
-    """Loads the graphs of one SavedModel.
+    """A loader of the graphs of one SavedModel.
 
     Args:
       export_dir: the folder.
@@ -134,11 +134,11 @@ class SavedModelLoader:
 
     @property
     def saved_model(self) -> Any:
-        """The message."""
+        """The SavedModel message."""
         return self._saved_model
 
     def get_meta_graph_def_from_tags(self, tags: Iterable[str]) -> Any:
-        """The graph that has exactly these tags.
+        """Return the graph that has exactly these tags.
 
         Raises:
           RuntimeError: there is none.
@@ -156,7 +156,7 @@ class SavedModelLoader:
     def load_graph(
         self, graph: Graph, tags: Iterable[str], import_scope: str | None = None, **kwargs: Any
     ) -> tuple[Saver | None, Any]:
-        """Adds the nodes to a graph; gives the saver, and what ``return_elements`` asked for."""
+        """Add the nodes to a graph; return the saver, and the requested ``return_elements``."""
         meta_graph_def = self.get_meta_graph_def_from_tags(tags)
         with graph.as_default():
             return import_meta_graph_with_return_elements(
@@ -164,7 +164,7 @@ class SavedModelLoader:
             )
 
     def restore_variables(self, sess: SessionLike, saver: Saver | None) -> None:
-        """Restores the variables of a graph that was added."""
+        """Restore the variables of a graph that was added."""
         if saver is None:
             _log.info("The specified SavedModel has no variables; no checkpoints were restored.")
             return
@@ -174,7 +174,7 @@ class SavedModelLoader:
     def run_init_ops(
         self, sess: SessionLike, tags: Iterable[str], import_scope: str | None = None
     ) -> None:
-        """Runs the op that readies a graph that was added, with the model's own assets."""
+        """Run the init op of a graph that was added, with the model's own assets."""
         meta_graph_def = self.get_meta_graph_def_from_tags(tags)
         init_op = _init_op(sess.graph, meta_graph_def, import_scope)
         if init_op is not None:
@@ -185,7 +185,7 @@ class SavedModelLoader:
     def _asset_feeds(
         self, meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None
     ) -> tuple[dict[str, str], dict[str, str | None]]:
-        """What to feed for the assets, and the files that the paths must lead to.
+        """Return the feeds for the assets, and the files that the paths must lead to.
 
         Raises:
           InvalidArgumentError: an asset is not in the folder of assets.
@@ -218,7 +218,7 @@ class SavedModelLoader:
 
 
 def _asset_file(folder: str, name: str) -> str:
-    """The file that an asset's name stands for, resolved.
+    """Return the resolved path of an asset's file.
 
     Raises:
       InvalidArgumentError: it is not in the folder: the name is absolute or has ``..``, or a link
@@ -232,7 +232,7 @@ def _asset_file(folder: str, name: str) -> str:
         and "://" not in name
     )
     if is_plain:
-        # The folder of assets may itself be a link of the model's.
+        # The folder of assets may itself be a link inside the model's folder.
         home, inside = (effects.resolved_path(one) for one in (os.path.dirname(folder), folder))
         found = effects.resolved_path(os.path.join(folder, name))
         if effects.is_below(inside, home) and effects.is_below(found, inside) and found != inside:
@@ -247,7 +247,7 @@ def _asset_file(folder: str, name: str) -> str:
 def _init_op(
     graph: Graph, meta_graph_def: meta_graph_pb2.MetaGraphDef, import_scope: str | None
 ) -> Any:
-    """The op that readies a model: under its own signature, or in one of two collections."""
+    """Return a model's init op: from its own signature, or from one of two collections."""
     signature = meta_graph_def.signature_def.get(constants.INIT_OP_SIGNATURE_KEY)
     if signature is not None:
         name = signature.outputs[constants.INIT_OP_SIGNATURE_KEY].name
@@ -264,7 +264,7 @@ def _init_op(
 
 
 class MethodNameUpdater:
-    """Changes the method names of signatures in a SavedModel.
+    """An editor of the method names of signatures in a SavedModel.
 
     Args:
       export_dir: the folder.
@@ -277,7 +277,7 @@ class MethodNameUpdater:
     def replace_method_name(
         self, signature_key: str, method_name: str, tags: Iterable[str] | str | None = None
     ) -> None:
-        """Gives signatures of a name another method name.
+        """Replace the method name of signatures.
 
         Args:
           signature_key: the signatures' name.
@@ -285,7 +285,7 @@ class MethodNameUpdater:
           tags: only in the graph with these tags; None for all graphs that have the signature.
 
         Raises:
-          ValueError: a name is empty, or nothing has it.
+          ValueError: a name is empty, or there is no signature of this name.
         """
         if not signature_key:
             raise ValueError("`signature_key` must be defined.")
@@ -306,7 +306,7 @@ class MethodNameUpdater:
             )
 
     def save(self, new_export_dir: Any = None) -> None:
-        """Writes the graphs back, or into another folder."""
+        """Write the graphs to their own folder, or to another one."""
         folder = self._export_dir if new_export_dir is None else os.fspath(new_export_dir)
         as_text = not os.path.exists(file_system.local_path(_paths(self._export_dir)[0]))
         name = os.path.basename(_paths(folder)[int(as_text)])

@@ -1,4 +1,4 @@
-"""Ops that make a loaded model ready to use."""
+"""Ops that initialize a loaded model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPORTS = {
 
 
 def main_op() -> Operation:
-    """An op that gives all variables their initial values and fills all tables."""
+    """Return an op that initializes all variables and fills all tables."""
     return group(
         global_variables_initializer(),
         local_variables_initializer(),
@@ -31,6 +31,6 @@ def main_op() -> Operation:
 
 
 def main_op_with_restore(restore_op_name: Any) -> Operation:
-    """:func:`main_op`, and after it an op that restores."""
+    """Return :func:`main_op` followed by an op that restores."""
     with control_dependencies([main_op()]):
         return group(restore_op_name)

@@ -1,4 +1,4 @@
-"""Signatures: what to feed and what to fetch, as messages."""
+"""Signatures: the tensors to feed and to fetch, as messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SignatureDef = meta_graph_pb2.SignatureDef
 
 
 def build_tensor_info(tensor: TensorLike) -> TensorInfo:
-    """The message that names a tensor or a sparse tensor, with type and shape."""
+    """Return the message that names a tensor or a sparse tensor, with type and shape."""
     info = TensorInfo(
         dtype=cast("Any", dtypes.as_dtype(tensor.dtype).as_datatype_enum),
         tensor_shape=shape_to_proto(tensor.get_shape()),
@@ -53,16 +53,16 @@ def build_tensor_info(tensor: TensorLike) -> TensorInfo:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """The tensor, or sparse tensor, that a message names.
+    """Return the tensor, or sparse tensor, that a message names.
 
     Args:
       tensor_info: the message.
-      graph: the graph to look in; None for the default one.
+      graph: the graph; None for the default one.
       import_scope: the scope that the graph of the message was imported into.
 
     Raises:
-      KeyError: the graph has no such tensor.
-      ValueError: the message names tensors in a way that is not known.
+      KeyError: the graph has no tensor of this name.
+      ValueError: the encoding of the message is unknown.
     """
     graph = graph or get_default_graph()
 
@@ -91,13 +91,13 @@ def build_signature_def(
     method_name: str | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> SignatureDef:
-    """A signature of parts.
+    """Return a signature made from its parts.
 
     Args:
-      inputs: name of an input -> what :func:`build_tensor_info` gives.
-      outputs: the same for outputs.
-      method_name: what kind of signature it is.
-      defaults: name of an input -> TensorProto of what it is when not fed.
+      inputs: name of an input -> message of :func:`build_tensor_info`.
+      outputs: name of an output -> message of :func:`build_tensor_info`.
+      method_name: the kind of signature.
+      defaults: name of an input -> TensorProto of its value if it is not fed.
     """
     found = SignatureDef()
     for name, info in (inputs or {}).items():
@@ -114,7 +114,7 @@ def build_signature_def(
 def predict_signature_def(
     inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None
 ) -> SignatureDef:
-    """A signature of any tensors.
+    """Return a signature of any tensors.
 
     Args:
       inputs: name -> tensor.
@@ -135,10 +135,10 @@ def predict_signature_def(
 
 
 def regression_signature_def(examples: TensorLike, predictions: TensorLike) -> SignatureDef:
-    """A signature from serialized Examples to numbers.
+    """Return a signature from serialized Examples to numbers.
 
     Raises:
-      ValueError: an argument is missing or of another type.
+      ValueError: an argument is missing or has another type.
     """
     _check_examples("Regression", examples)
     if predictions is None:
@@ -153,10 +153,10 @@ def regression_signature_def(examples: TensorLike, predictions: TensorLike) -> S
 def classification_signature_def(
     examples: TensorLike, classes: TensorLike, scores: TensorLike
 ) -> SignatureDef:
-    """A signature from serialized Examples to classes, scores, or both.
+    """Return a signature from serialized Examples to classes, scores, or both.
 
     Raises:
-      ValueError: an argument is missing or of another type.
+      ValueError: an argument is missing or has another type.
     """
     _check_examples("Classification", examples)
     if classes is None and scores is None:
@@ -190,7 +190,7 @@ def _check_type(what: str, tensor: TensorLike, dtype: dtypes.DType) -> None:
 
 
 def is_valid_signature(signature_def: Any) -> bool:
-    """Whether a signature is one of the three kinds that servers know."""
+    """Return whether a signature is one of the three kinds that servers support."""
     if signature_def is None:
         return False
     method, inputs, outputs = (

@@ -1,4 +1,4 @@
 """tf.signal: windows, frames, spectra over time, cosine transforms, the mel scale.
 
-The Fourier transforms themselves are ops and stand in ``fft_ops.py``.
+The Fourier transforms themselves are ops, in ``fft_ops.py``.
 """

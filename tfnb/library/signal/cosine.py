@@ -52,7 +52,7 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The discrete cosine transform of the last axis.
+    """Return the discrete cosine transform of the last axis.
 
     Args:
       input: float32 or float64 signals of shape (..., samples).
@@ -60,11 +60,11 @@ def dct(
       n: number of samples to use, truncated or zero-padded; all by default.
       axis: -1.
       norm: None, or "ortho" for the orthonormal transform.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
       ValueError: an argument is not one of the values above.
-      NotImplementedError: another axis.
+      NotImplementedError: the axis is not -1.
     """
     _check(input, type, n, axis, norm)
     result: Tensor = _transform(input, type, n, norm, name)
@@ -79,7 +79,7 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`dct`, up to a factor 2 n unless `norm` is "ortho".
+    """Return the inverse of :func:`dct`, up to a factor 2 n unless `norm` is "ortho".
 
     Args:
       input: float32 or float64 values of shape (..., samples).
@@ -87,11 +87,11 @@ def idct(
       n: number of samples to use, truncated or zero-padded; all by default.
       axis: -1.
       norm: None, or "ortho" for the orthonormal transform.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
       ValueError: an argument is not one of the values above.
-      NotImplementedError: another axis.
+      NotImplementedError: the axis is not -1.
     """
     _check(input, type, n, axis, norm)
     result: Tensor = _transform(input, _INVERSE_TYPE[type], n, norm, name)
@@ -139,7 +139,7 @@ def _type_1(
 
 
 def _weights(first: TensorLike, others: TensorLike, length: TensorLike) -> TensorResult:
-    """[first, others, others, ...]."""
+    """Return [first, others, others, ...]."""
     return pad_ops.pad(array_ops.expand_dims(first, 0), [[0, length - 1]], constant_values=others)
 
 

@@ -1,4 +1,4 @@
-"""Cutting signals into overlapping frames, and adding frames up to a signal again."""
+"""Cutting signals into overlapping frames, and adding frames to a signal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPORTS = {"signal": ["frame", "overlap_and_add"]}
 
 
 def scalar(value: TensorLike, name: str) -> Tensor:
-    """The value as a tensor of rank 0.
+    """Return the value as a tensor of rank 0.
 
     Raises:
       ValueError: it has another rank.
@@ -37,7 +37,7 @@ def scalar(value: TensorLike, name: str) -> Tensor:
 
 
 def _known(value: TensorLike) -> TensorResult:
-    """The value where it is known while the graph is built, else the tensor."""
+    """Return the static value if it is known, else the tensor."""
     found = constant_value(value)
     return value if found is None else found
 
@@ -66,7 +66,7 @@ def _static_shape(
     pad_end: bool,
     axis: TensorLike,
 ) -> list[Any] | None:
-    """The shape of the frames as far as it is known."""
+    """Return the shape of the frames as far as it is known."""
     rank = signal.shape.ndims
     if rank is None:
         return None
@@ -93,7 +93,7 @@ def frame(
     axis: TensorLike = -1,
     name: str | None = None,
 ) -> Tensor:
-    """Cuts an axis of a signal into frames that may overlap.
+    """Cut an axis of a signal into frames that may overlap.
 
     Args:
       signal: a tensor of rank 1 or more.
@@ -102,13 +102,13 @@ def frame(
       pad_end: whether frames that reach over the end are made, too, filled with `pad_value`.
       pad_value: the value behind the end.
       axis: the axis to cut.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       The frames: `axis` is replaced by the axes (frames, frame_length).
 
     Raises:
-      ValueError: a length, step, value or axis is no scalar.
+      ValueError: a length, step, value or axis is not a scalar.
     """
     with name_scope(name, "frame", [signal, frame_length, frame_step, pad_value]):
         signal = convert_to_tensor(signal, name="signal")
@@ -139,7 +139,7 @@ def frame(
         if pad_end:
             pad_value = convert_to_tensor(pad_value, signal.dtype)
             pad_value.shape.assert_has_rank(0)
-            # Twice negative rounds up.
+            # Two negations round up.
             count = -(-samples // frame_step)
             missing = math_ops.maximum(0, frame_length + frame_step * (count - 1) - samples)
             paddings = array_ops.concat(
@@ -157,7 +157,7 @@ def frame(
             zero = convert_to_tensor(0, dtype=frame_length.dtype)
             count = math_ops.maximum(zero, 1 + (samples - frame_length) // frame_step)
 
-        # Frames are gathered from the largest pieces that frames and steps are made of.
+        # Frames are gathered from the largest pieces that divide both frames and steps.
         piece = _known(_greatest_common_divisor(frame_length, frame_step))
         pieces_per_frame = frame_length // piece
         pieces_per_step = frame_step // piece
@@ -183,18 +183,18 @@ def frame(
 
 
 def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
-    """Adds frames up, each shifted against the one before.
+    """Add frames up, each shifted against the one before.
 
     Args:
       signal: the frames, of shape (..., frames, frame_length).
       frame_step: the shift in samples, an integer or a scalar tensor; at most frame_length.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       The signal, of shape (..., (frames - 1) * frame_step + frame_length).
 
     Raises:
-      ValueError: the rank is below 2, or `frame_step` is no scalar integer.
+      ValueError: the rank is below 2, or `frame_step` is not a scalar integer.
     """
     with name_scope(name, "overlap_and_add", [signal, frame_step]):
         signal = convert_to_tensor(signal, name="signal")
@@ -220,9 +220,9 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None
             )
             return joined
 
-        # Every frame is a row of segments as long as the step. With `segments` empty frames behind,
-        # reading the segments column by column shifts each column by one place more than the one
-        # before, so that what overlaps stands in one column and can be summed.
+        # Every frame is a row of segments as long as the step. With `segments` empty frames at the
+        # end, a read of the segments column by column shifts each column by one place more than the
+        # one before. Then overlapping segments are in one column, and are summed.
         segments = -(-length // frame_step)
         paddings = [[0, segments], [0, segments * frame_step - length]]
         no_paddings = array_ops.zeros([outer_rank, 2], dtypes.int32)

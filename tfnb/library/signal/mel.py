@@ -60,7 +60,7 @@ def linear_to_mel_weight_matrix(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix that turns a spectrum of evenly spaced frequencies into one of mel bands.
+    """Return the matrix that converts a spectrum of evenly spaced frequencies to mel bands.
 
     Each band is a triangle of height 1 between the middles of its neighbours.
 
@@ -71,7 +71,7 @@ def linear_to_mel_weight_matrix(
       lower_edge_hertz: where the lowest band begins.
       upper_edge_hertz: where the highest band ends.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       The weights, of shape (num_spectrogram_bins, num_mel_bins).
@@ -89,7 +89,7 @@ def linear_to_mel_weight_matrix(
         lower = convert_to_tensor(lower_edge_hertz, dtype, name="lower_edge_hertz")
         upper = convert_to_tensor(upper_edge_hertz, dtype, name="upper_edge_hertz")
         zero = convert_to_tensor(0.0, dtype)
-        # The frequency 0 has no mel; its weights are zero.
+        # The frequency 0 is in no band; its weights are zero.
         hertz = linspace(zero, sample_rate / 2.0, num_spectrogram_bins)[1:]
         mels = array_ops.expand_dims(_mel(hertz), 1)
         edges = frame(
@@ -107,11 +107,11 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(
     log_mel_spectrograms: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Mel-frequency cepstral coefficients: the cosine transform of logarithmic mel spectra.
+    """Return mel-frequency cepstral coefficients: the cosine transform of log-mel spectra.
 
     Args:
       log_mel_spectrograms: float32 or float64, of shape (..., num_mel_bins).
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       The coefficients, of the same shape.

@@ -1,4 +1,4 @@
-"""Spectra over time: the short-time Fourier transform, the modified cosine transform, back."""
+"""Spectra over time: the short-time Fourier and modified cosine transforms, and their inverses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stft(
     pad_end: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform: the spectrum of every windowed frame.
+    """Return the short-time Fourier transform: the spectrum of every windowed frame.
 
     Args:
       signals: real signals of shape (..., samples).
@@ -61,13 +61,13 @@ def stft(
       fft_length: the transform's length; by default the power of two that holds a frame.
       window_fn: makes the window of (frame_length, dtype=); None for no window.
       pad_end: whether frames that reach over the end are made, too.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       Complex spectra of shape (..., frames, fft_length // 2 + 1).
 
     Raises:
-      ValueError: `signals` has rank 0, or a length is no scalar.
+      ValueError: `signals` has rank 0, or a length is not a scalar.
     """
     with name_scope(name, "stft", [signals, frame_length, frame_step]):
         signals = convert_to_tensor(signals, name="signals")
@@ -88,7 +88,7 @@ def stft(
 def inverse_stft_window_fn(
     frame_step: TensorLike, forward_window_fn: WindowFunction = hann_window, name: str | None = None
 ) -> WindowFunction:
-    """A window function for :func:`inverse_stft` that undoes the one of :func:`stft`.
+    """Return a window function for :func:`inverse_stft` that undoes the one of :func:`stft`.
 
     The forward window is divided by the sum of the squares of the windows that overlap (Griffin
     and Lim, equation 7).
@@ -96,7 +96,7 @@ def inverse_stft_window_fn(
     Args:
       frame_step: samples from one frame to the next.
       forward_window_fn: the window function that :func:`stft` used.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       A function of a frame length and the keyword `dtype`.
@@ -129,7 +129,7 @@ def inverse_stft(
     window_fn: WindowFunction | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
-    """The signals whose short-time Fourier transform is given.
+    """Return the signals whose short-time Fourier transform is given.
 
     Args:
       stfts: complex spectra of shape (..., frames, fft_length // 2 + 1).
@@ -138,13 +138,13 @@ def inverse_stft(
       fft_length: the transform's length; by default the power of two that holds a frame.
       window_fn: makes the window of (frame_length, dtype=); None for no window. See
         :func:`inverse_stft_window_fn`.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       Real signals of shape (..., samples).
 
     Raises:
-      ValueError: the rank is below 2, or a length is no scalar.
+      ValueError: the rank is below 2, or a length is not a scalar.
     """
     with name_scope(name, "inverse_stft", [stfts]):
         stfts = convert_to_tensor(stfts, name="stfts")
@@ -162,7 +162,7 @@ def inverse_stft(
 
 
 def _with_length(frames: TensorLike, frame_length: Tensor) -> TensorResult:
-    """The last axis cut or filled up with zeros to the length."""
+    """Return the last axis truncated or padded with zeros to the length."""
     known = constant_value(frame_length)
     dims = frames.shape.dim_values
     if known is None or dims is None or dims[-1] is None:
@@ -189,7 +189,7 @@ def mdct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The modified discrete cosine transform of frames that overlap by half.
+    """Return the modified discrete cosine transform of frames that overlap by half.
 
     Args:
       signals: real signals of shape (..., samples).
@@ -197,13 +197,13 @@ def mdct(
       window_fn: makes the window of (frame_length, dtype=); None weighs all by sqrt(1/2).
       pad_end: whether frames that reach over the end are made, too.
       norm: None, or "ortho" for the orthonormal transform.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Returns:
       Values of shape (..., frames, frame_length // 2).
 
     Raises:
-      ValueError: `signals` has rank 0, or the length is no scalar or no multiple of 4.
+      ValueError: `signals` has rank 0, or the length is not a scalar or not a multiple of 4.
     """
     with name_scope(name, "mdct", [signals, frame_length]):
         signals = convert_to_tensor(signals, name="signals")
@@ -234,13 +234,13 @@ def inverse_mdct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The signals whose :func:`mdct` with the same window is given.
+    """Return the signals whose :func:`mdct` with the same window is given.
 
     Args:
       mdcts: values of shape (..., frames, frame_length // 2).
       window_fn: the window function that :func:`mdct` used.
-      norm: what :func:`mdct` got.
-      name: A name for the operation.
+      norm: the ``norm`` that :func:`mdct` used.
+      name: a name for the operation.
 
     Returns:
       Real signals of shape (..., (frames - 1) * (frame_length // 2) + frame_length).

@@ -1,4 +1,4 @@
-"""Window functions: weights that fade a stretch of a signal in and out."""
+"""Window functions: weights that fade a section of a signal in and out."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def kaiser_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> TensorResult:
-    """The Kaiser window: I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
+    """Return the Kaiser window: I0(beta sqrt(1 - t^2)) / I0(beta) for t from -1 to 1.
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
       beta: the steepness of the window.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length is not a scalar.
+      ValueError: the dtype is not floating-point, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "kaiser_window"):
@@ -82,16 +82,16 @@ def kaiser_bessel_derived_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The window made from the cumulative sums of a Kaiser window; suited to the MDCT.
+    """Return the window made from the cumulative sums of a Kaiser window; suited to the MDCT.
 
     Args:
       window_length: the number of weights, an even integer or a scalar tensor.
       beta: the steepness of the Kaiser window.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length is not a scalar.
+      ValueError: the dtype is not floating-point, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "kaiser_bessel_derived_window"):
@@ -105,15 +105,15 @@ def kaiser_bessel_derived_window(
 def vorbis_window(
     window_length: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> TensorResult:
-    """The window of the Vorbis format: sin(pi/2 sin^2(pi (n + 1/2) / N)).
+    """Return the window of the Vorbis format: sin(pi/2 sin^2(pi (n + 1/2) / N)).
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or the length is not a scalar.
+      ValueError: the dtype is not floating-point, or the length is not a scalar.
     """
     dtype = dtypes.as_dtype(dtype)
     with name_scope(name, "vorbis_window"):
@@ -129,16 +129,16 @@ def hann_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The Hann window: 0.5 - 0.5 cos(2 pi n / N).
+    """Return the Hann window: 0.5 - 0.5 cos(2 pi n / N).
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
       periodic: whether the window is one period (for spectra) or symmetric (for filters).
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or length or `periodic` is not a scalar.
+      ValueError: the dtype is not floating-point, or length or `periodic` is not a scalar.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -149,16 +149,16 @@ def hamming_window(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The Hamming window: 0.54 - 0.46 cos(2 pi n / N).
+    """Return the Hamming window: 0.54 - 0.46 cos(2 pi n / N).
 
     Args:
       window_length: the number of weights, an integer or a scalar tensor.
       periodic: whether the window is one period (for spectra) or symmetric (for filters).
       dtype: a floating-point type.
-      name: A name for the operation.
+      name: a name for the operation.
 
     Raises:
-      ValueError: the dtype is not floating, or length or `periodic` is not a scalar.
+      ValueError: the dtype is not floating-point, or length or `periodic` is not a scalar.
     """
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 

@@ -1,4 +1,4 @@
-"""``tf.sparse.bincount``: how often each number is there, as a sparse tensor."""
+"""``tf.sparse.bincount``: the number of occurrences of each integer, as a sparse tensor."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def bincount(
     binary_output: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
-    """How often each number is there, of all (axis 0) or of each row (axis -1).
+    """Count each number's occurrences, in all values (axis 0) or in each row (axis -1).
 
     Args:
-      values: whole numbers from 0: a tensor, dense, sparse or ragged.
-      weights: what each counts, of the same form; 1 if None.
+      values: integers from 0: a tensor, dense, sparse or ragged.
+      weights: the weight of each value, of the same form; 1 if None.
       axis: 0 or -1.
       minlength: the smallest size of the result.
-      maxlength: the largest; larger numbers do not count.
-      binary_output: whether only being there counts.
+      maxlength: the largest size; larger numbers are ignored.
+      binary_output: whether the result is 1 for each number that occurs.
       name: of the scope.
 
     Raises:
-      ValueError: another axis, or weights of another form.
+      ValueError: the axis is another one, or the weights have another form.
     """
     with name_scope(name, "count", [values, weights]):
         kind = type(values) if isinstance(values, (SparseTensor, CompositeTensor)) else None
@@ -115,7 +115,7 @@ def _other_kind(weights: Any, kind: str) -> str:
 
 
 def _flat(value: TensorLike) -> Any:
-    """All values in a row."""
+    """Return all values as one vector."""
     if value is None:
         return None
     if isinstance(value, SparseTensor):

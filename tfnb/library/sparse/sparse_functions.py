@@ -101,13 +101,13 @@ def _parts(value: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def sparse_add(a: TensorLike, b: TensorLike, threshold: Any = None, thresh: Any = None) -> Any:
-    """The sum of two tensors of which at least one is sparse.
+    """Return the sum of two tensors, at least one of them sparse.
 
     Args:
       a: a dense or sparse tensor.
       b: a dense or sparse tensor of the same shape.
       threshold: elements of a sparse sum that are smaller are left out.
-      thresh: its old name.
+      thresh: the old name of ``threshold``.
 
     Returns:
       A sparse tensor if both are sparse, else a dense one.
@@ -143,21 +143,21 @@ def _merged(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def sparse_maximum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) -> SparseTensor:
-    """The greater of two sparse tensors, a missing element being zero."""
+    """Return the elementwise maximum of two sparse tensors; a missing element is zero."""
     with name_scope(name, "SparseSparseMaximum", [sp_a.indices, sp_a.values]) as scope:
         found = math.sparse_sparse_maximum(*_parts(sp_a), *_parts(sp_b), name=scope)
     return SparseTensor(found[0], found[1], sp_a.dense_shape)
 
 
 def sparse_minimum(sp_a: TensorLike, sp_b: TensorLike, name: str | None = None) -> SparseTensor:
-    """The smaller of two sparse tensors, a missing element being zero."""
+    """Return the elementwise minimum of two sparse tensors; a missing element is zero."""
     with name_scope(name, "SparseSparseMinimum", [sp_a.indices, sp_a.values]) as scope:
         found = math.sparse_sparse_minimum(*_parts(sp_a), *_parts(sp_b), name=scope)
     return SparseTensor(found[0], found[1], sp_a.dense_shape)
 
 
 def sparse_softmax(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
-    """Softmax over the elements of every innermost row; missing ones do not count."""
+    """Apply softmax to the elements of every innermost row; missing ones do not count."""
     with name_scope(name, "SparseSoftmax", [sp_input.indices, sp_input.values]):
         values = math.sparse_softmax_op(*_parts(sp_input))
         return SparseTensor(sp_input.indices, values, sp_input.dense_shape)
@@ -209,7 +209,7 @@ def sparse_reduce_sum(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The sum over some dimensions, dense; over all without ``axis``."""
+    """Return the sum over some dimensions, dense; over all of them without ``axis``."""
     found: Tensor = _reduce(
         math.sparse_reduce_sum_op, sp_input, axis, keepdims, reduction_axes, keep_dims
     )
@@ -223,7 +223,7 @@ def sparse_reduce_max(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The greatest element over some dimensions, dense; missing elements do not count."""
+    """Return the maximum over some dimensions, dense; missing elements do not count."""
     found: Tensor = _reduce(
         math.sparse_reduce_max_op, sp_input, axis, keepdims, reduction_axes, keep_dims
     )
@@ -237,7 +237,7 @@ def sparse_reduce_sum_sparse(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:
-    """The sum over some dimensions, sparse."""
+    """Return the sum over some dimensions, sparse."""
     return SparseTensor(
         *_reduce(
             math.sparse_reduce_sum_sparse_op, sp_input, axis, keepdims, reduction_axes, keep_dims
@@ -252,7 +252,7 @@ def sparse_reduce_max_sparse(
     reduction_axes: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> SparseTensor:
-    """The greatest element over some dimensions, sparse."""
+    """Return the maximum over some dimensions, sparse."""
     return SparseTensor(
         *_reduce(
             math.sparse_reduce_max_sparse_op, sp_input, axis, keepdims, reduction_axes, keep_dims
@@ -266,7 +266,7 @@ def sparse_reduce_max_sparse(
 def sparse_reshape(
     sp_input: TensorLike, shape: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """The same elements in another shape; one size may be -1."""
+    """Return the same elements in another shape; one size may be -1."""
     sp_input = _as_sparse(sp_input)
     shape = cast(shape, dtypes.int64)
     with name_scope(name, "SparseReshape", [sp_input]) as scope:
@@ -278,10 +278,10 @@ def sparse_reshape(
 
 
 def _known_reshaped(sp_input: SparseTensor, shape: TensorLike, whole: Any) -> TensorResult:
-    """The shape after a reshape as a constant, if it is known.
+    """Return the shape after a reshape as a constant, if it is known.
 
     Raises:
-      ValueError: several sizes are left open, or the number of elements is another one.
+      ValueError: several sizes are -1, or the number of elements differs.
     """
     old, dims = sp_input.get_shape(), constant_value_as_shape(shape).dim_values
     if dims is None or not old.is_fully_defined():
@@ -311,13 +311,14 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors one after another along a dimension.
+    """Concatenate sparse tensors along a dimension.
 
     Args:
       axis: the dimension (``concat_dim`` is its old name).
       sp_inputs: the tensors.
       name: the name of the op.
-      expand_nonconcat_dim: whether other dimensions may differ; the greatest size counts then.
+      expand_nonconcat_dim: whether the sizes of other dimensions may differ; the result has the
+        greatest.
       concat_dim: see ``axis``.
       expand_nonconcat_dims: the newer name of ``expand_nonconcat_dim``.
     """
@@ -368,12 +369,12 @@ def sparse_split(
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
-    """A sparse tensor in pieces along a dimension; all arguments are given by name.
+    """Split a sparse tensor along a dimension; all arguments are passed by name.
 
     Args:
-      keyword_required: not to be given.
+      keyword_required: must not be passed.
       sp_input: the tensor.
-      num_split: how many pieces.
+      num_split: the number of pieces.
       axis: the dimension (``split_dim`` is its old name).
       name: the name of the op.
       split_dim: see ``axis``.
@@ -397,7 +398,7 @@ def sparse_split(
 def sparse_transpose(
     sp_input: TensorLike, perm: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The sparse tensor with its dimensions in another order; reversed without ``perm``."""
+    """Return the sparse tensor with its dimensions in another order; reversed without ``perm``."""
     with name_scope(name, "SparseTranspose", [sp_input]):
         if perm is None:
             rank = sp_input.get_shape().ndims
@@ -425,15 +426,15 @@ def sparse_transpose(
 def sparse_expand_dims(
     sp_input: TensorLike, axis: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The sparse tensor with a new dimension of size 1.
+    """Return the sparse tensor with a new dimension of size 1.
 
     Args:
       sp_input: the sparse tensor.
-      axis: where the dimension is put, from the end if negative: a number or a scalar tensor.
+      axis: the position of the dimension, from the end if negative: a number or a scalar tensor.
       name: a name for the scope.
 
     Raises:
-      TypeError: an axis that is neither.
+      TypeError: the axis is neither.
     """
     rank: TensorLike = sp_input.dense_shape.shape.dims[0].value
     if rank is None:
@@ -471,7 +472,7 @@ def sparse_eye(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> SparseTensor:
-    """A sparse matrix with ones on its diagonal."""
+    """Return a sparse matrix with ones on its diagonal."""
     from tfnb.ops.array.constant_ops import ones
     from tfnb.ops.math.cwise_binary_ops import minimum
     from tfnb.ops.math.sequence_ops import range_
@@ -489,7 +490,7 @@ def sparse_eye(
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """A sparse tensor of the elements that are not zero."""
+    """Return a sparse tensor of the elements that are not zero."""
     from tfnb.ops.array.gather_ops import gather_nd
     from tfnb.ops.math.comparison_ops import not_equal
 
@@ -501,12 +502,12 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: TensorLike, vocab_size: int, name: str | None = None) -> Tensor:
-    """True at the numbers that stand along the last dimension."""
+    """Return a dense tensor of bools, True at the ids along the last dimension."""
     sp_input = _as_sparse(sp_input)
     with name_scope(name, "SparseToIndicator", [sp_input]) as scope:
         marks = fill(expand_dims(shape_of(sp_input.indices)[0], 0), True)
         marked = SparseTensor(sp_input.indices, marks, sp_input.dense_shape)
-        # The numbers become the last coordinates.
+        # The ids become the last coordinates.
         merged = sparse_merge(sp_input, marked, vocab_size, scope)
         found: Tensor = sparse_tensor_to_dense(
             merged, default_value=False, validate_indices=False, name=scope
@@ -521,11 +522,11 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Values whose last coordinate is an id instead of a position.
+    """Return values whose last coordinate is an id instead of a position.
 
     Args:
       sp_ids: the ids, or a list of tensors of ids that become several coordinates.
-      sp_values: the values, at the same places.
+      sp_values: the values, at the same positions.
       vocab_size: the size, or sizes, of the new last dimensions.
       name: the name of the ops.
       already_sorted: whether the result needs no sorting.
@@ -557,11 +558,12 @@ def sparse_merge(
         return SparseTensor(ordered.indices, ordered.values, whole)
 
 
-# -------------------------------------------------------------------------------- choosing elements
+# ------------------------------------------------------------------------------ selection of
+# elements
 
 
 def sparse_retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
-    """The elements where a vector of bools is true."""
+    """Return the elements where a vector of bools is true."""
     sp_input = _as_sparse(sp_input)
     to_retain = convert_to_tensor(to_retain)
     merged = to_retain.shape
@@ -576,10 +578,10 @@ def sparse_retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
 
 
 def sparse_reset_shape(sp_input: TensorLike, new_shape: TensorLike | None = None) -> SparseTensor:
-    """The same elements in a larger shape, or the smallest that holds them.
+    """Return the same elements in a larger shape, or in the smallest possible one.
 
     Raises:
-      ValueError: the new shape has another rank, or is smaller where that is known.
+      ValueError: the new shape has another rank, or is known to be smaller.
     """
     from tfnb.library.control_flow.check_ops import assert_equal, assert_less_equal
     from tfnb.library.control_flow.with_dependencies import with_dependencies
@@ -591,7 +593,7 @@ def sparse_reset_shape(sp_input: TensorLike, new_shape: TensorLike | None = None
     indices, values = identity(sp_input.indices), identity(sp_input.values)
     shape = identity(sp_input.dense_shape)
     if new_shape is None:
-        # With no elements the greatest index is the least number there is.
+        # Without elements, the maximum of the indices is the least number of the type.
         least = reduce_max(indices, axis=0)
         low = convert_to_tensor(0, dtypes.int64, name="Const")
         return SparseTensor(indices, values, maximum(low, add(least, ones_like(shape))))
@@ -613,7 +615,7 @@ def sparse_reset_shape(sp_input: TensorLike, new_shape: TensorLike | None = None
 
 
 def sparse_mask(a: TensorLike, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """The slices of an IndexedSlices whose indices are not in a list."""
+    """Return the slices of an IndexedSlices whose indices are not in a list."""
     from tfnb.ops.array.unique_ops import setdiff1d
 
     with name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
@@ -623,7 +625,7 @@ def sparse_mask(a: TensorLike, mask_indices: TensorLike, name: str | None = None
 
 
 def map_values(op: Callable[..., TensorResult], *args: Any, **kwargs: Any) -> SparseTensor:
-    """Applies a function to the values of sparse tensors of one form."""
+    """Apply a function to the values of sparse tensors of one form."""
     sparse: list[SparseTensor] = []
 
     def value_of(argument: Any) -> TensorResult:
@@ -648,7 +650,7 @@ def map_values(op: Callable[..., TensorResult], *args: Any, **kwargs: Any) -> Sp
 def serialize_sparse(
     sp_input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.string
 ) -> TensorResult:
-    """The three parts of a sparse tensor as a vector of strings or variants."""
+    """Return the three parts of a sparse tensor as a vector of strings or variants."""
     sp_input = _as_sparse(sp_input)
     return ops.serialize_sparse_op(*_parts(sp_input), out_type=out_type, name=name)
 
@@ -656,7 +658,7 @@ def serialize_sparse(
 def serialize_many_sparse(
     sp_input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.string
 ) -> TensorResult:
-    """Each entry of the first dimension as a row of three strings or variants."""
+    """Serialize each entry of the first dimension as a row of three strings or variants."""
     sp_input = _as_sparse(sp_input)
     return ops.serialize_many_sparse_op(*_parts(sp_input), out_type=out_type, name=name)
 
@@ -667,11 +669,11 @@ def deserialize_many_sparse(
     rank: int | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The inverse of :func:`serialize_many_sparse`."""
+    """Return the sparse tensor that :func:`serialize_many_sparse` serialized."""
     indices, values, whole = ops.deserialize_many_sparse_op(
         serialized_sparse, dtype=dtype, name=name
     )
-    # The rank is one more than that of what was serialized.
+    # The rank is one more than that of the serialized tensors.
     indices.set_shape([None, rank])
     whole.set_shape([rank])
     return SparseTensor(indices, values, whole)
@@ -684,7 +686,7 @@ _OPERATORS = {"truediv": math.sparse_dense_cwise_div, "mul": sparse_dense_cwise_
 
 
 def apply_operator(name: str, sparse: SparseTensor, dense: Any) -> SparseTensor:
-    """A sparse tensor times ("mul") or divided by ("truediv") a dense one."""
+    """Return the product ("mul") or quotient ("truediv") of a sparse tensor and a dense one."""
     with name_scope(None, name, [*_parts(sparse), dense]) as scope:
         dense = convert_to_tensor(dense, dtype=sparse.values.dtype.base_dtype, name="y")
         indices, values, shape = _parts(sparse)

@@ -1,7 +1,7 @@
-"""``tf.lookup``: tables from keys to values, as classes.
+"""``tf.lookup``: the classes of tables from keys to values.
 
 A static table is filled by an op in the collection ``TABLE_INITIALIZERS``, from tensors or from a
-text file; a mutable one is changed by ops, and saved with the variables.
+text file. A mutable table is changed by ops, and saved with the variables.
 """
 
 from __future__ import annotations
@@ -53,23 +53,24 @@ EXPORTS = {
 
 
 def _outside() -> contextlib.AbstractContextManager[None]:
-    """Lifts what fills a table out of the loop or branch that the table is made in."""
+    """Lift the ops that fill a table out of the loop or branch that makes the table."""
     is_inside = get_default_graph()._get_control_flow_context() is not None
     return init_scope() if is_inside else contextlib.nullcontext()
 
 
 class TextFileIndex:
-    """What of a line is a key or a value, where it is no column."""
+    """A key or value of a line that is not a column of the line."""
 
     WHOLE_LINE = lookup_tables.WHOLE_LINE
     LINE_NUMBER = lookup_tables.LINE_NUMBER
 
 
-# -------------------------------------------------------------------------------- what fills tables
+# ----------------------------------------------------------------------------- initializers of
+# tables
 
 
 class TableInitializer:
-    """What a static table is filled from."""
+    """The source of a static table's contents."""
 
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype = dtypes.as_dtype(key_dtype)
@@ -90,11 +91,11 @@ class TableInitializer:
 
     @property
     def shared_name(self) -> str:
-        """The name of the table in a session; two with one name share it."""
+        """The name of the table in a session; tables with the same name are one."""
         return f"hash_table_{uuid.uuid4()}"
 
     def initialize(self, table: Any) -> TensorResult:
-        """Makes the op that fills a table."""
+        """Make the op that fills a table."""
         raise NotImplementedError
 
     def _check(self, table: Any) -> None:
@@ -109,7 +110,7 @@ class TableInitializer:
 
 
 class KeyValueTensorInitializer(TableInitializer):
-    """Fills a table from a tensor of keys and one of values."""
+    """An initializer from a tensor of keys and one of values."""
 
     def __init__(
         self,
@@ -123,9 +124,9 @@ class KeyValueTensorInitializer(TableInitializer):
 
         Args:
           keys: the keys.
-          values: as many values.
-          key_dtype: their type, if it is not to be that of the tensor.
-          value_dtype: likewise.
+          values: the values, one for each key.
+          key_dtype: the type of the keys, if it is not that of the tensor.
+          value_dtype: the type of the values, if it is not that of the tensor.
           name: the scope of the op.
         """
         with _outside():
@@ -135,7 +136,7 @@ class KeyValueTensorInitializer(TableInitializer):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> TensorResult:
-        """Makes the op that fills a table.
+        """Make the op that fills a table.
 
         Raises:
           TypeError: the table has other types.
@@ -149,7 +150,7 @@ class KeyValueTensorInitializer(TableInitializer):
 
 
 class _FileName:
-    """The file of a table, as an object of ``tf.train.Checkpoint``; nothing is saved of it."""
+    """The file of a table, as an object of ``tf.train.Checkpoint``; it has no saved value."""
 
     def __init__(self, path: PathLike) -> None:
         self.path = path
@@ -159,7 +160,7 @@ class _FileName:
 
 
 class TextFileInitializer(TableInitializer):
-    """Fills a table from the lines of a file."""
+    """An initializer from the lines of a file."""
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class TextFileInitializer(TableInitializer):
         name: str | None = None,
         value_index_offset: int = 0,
     ) -> None:
-        """Say what of a line is what.
+        """Set the columns of keys and values.
 
         Args:
           filename: the file, a string or a tensor.
@@ -182,7 +183,7 @@ class TextFileInitializer(TableInitializer):
           value_dtype: the type of the values.
           value_index: the column of the values, or one of :class:`TextFileIndex`.
           vocab_size: the number of lines to read; all of them by default.
-          delimiter: what stands between columns.
+          delimiter: the text between columns.
           name: the scope of the op.
           value_index_offset: added to line numbers.
 
@@ -211,7 +212,7 @@ class TextFileInitializer(TableInitializer):
 
     @property
     def shared_name(self) -> str:
-        """Made of file and columns, so that equal tables are one."""
+        """A name made from file and columns, so that equal tables are one."""
         if self._vocab_size:
             name = (
                 f"hash_table_{self._given_filename}_{self._vocab_size}_{self._key_index}_"
@@ -222,7 +223,7 @@ class TextFileInitializer(TableInitializer):
         return f"{name}_{self._offset}" if self._offset else name
 
     def initialize(self, table: Any) -> TensorResult:
-        """Makes the op that fills a table.
+        """Make the op that fills a table.
 
         Raises:
           TypeError: the table has other types.
@@ -275,11 +276,11 @@ class StaticHashTable:
         """Make a table.
 
         Args:
-          initializer: what fills it.
+          initializer: the source of its contents.
           default_value: the value of keys that it does not have, a scalar.
           name: the name of its op.
-          experimental_is_anonymous: whether each step makes a table of its own, which nothing but
-            the handle leads to; the step must fill it before it asks.
+          experimental_is_anonymous: whether each step makes a table of its own, to which only the
+            handle leads; the step must fill it before it looks keys up.
         """
         self._key_dtype = initializer.key_dtype.base_dtype
         self._value_dtype = initializer.value_dtype.base_dtype
@@ -340,11 +341,11 @@ class StaticHashTable:
         return self._value_dtype
 
     def __getitem__(self, keys: TensorLike) -> TensorResult:
-        """The values of keys."""
+        """Return the values of keys."""
         return self.lookup(keys)
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The values of keys, sparse if the keys are.
+        """Return the values of keys, sparse if the keys are.
 
         Args:
           keys: a tensor or a SparseTensor.
@@ -360,12 +361,12 @@ class StaticHashTable:
         return _like(keys, values)
 
     def size(self, name: str | None = None) -> TensorResult:
-        """How many keys it has."""
+        """Return the number of keys."""
         with name_scope(name, f"{self.name}_Size", [self._handle]):
             return lookup_ops.lookup_table_size_v2(self._handle)
 
     def export(self, name: str | None = None) -> tuple[Nested, Nested]:
-        """(all keys, all values)."""
+        """Return (all keys, all values)."""
         with name_scope(name, f"{self.name}_Export", [self._handle]):
             keys, values = lookup_ops.lookup_table_export_v2(
                 self._handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype
@@ -374,7 +375,7 @@ class StaticHashTable:
 
 
 def _values_of(keys: TensorLike, dtype: DTypeLike) -> TensorResult:
-    """Keys as a tensor, of sparse ones the values.
+    """Return keys as a tensor; for sparse keys, their values.
 
     Raises:
       TypeError: they have another type.
@@ -392,7 +393,7 @@ def _like(keys: TensorLike, values: TensorLike) -> Any:
 
 
 class StaticVocabularyTable:
-    """Words to numbers; words that are not known share a few numbers behind the others."""
+    """A table from words to ids; unknown words share a few ids after the others."""
 
     def __init__(
         self,
@@ -405,14 +406,14 @@ class StaticVocabularyTable:
         """Make a table.
 
         Args:
-          initializer: what fills it, with int64 values; None if no word is known.
-          num_oov_buckets: how many numbers unknown words share.
-          lookup_key_dtype: the type of the keys that are asked for.
+          initializer: the source of its contents, with int64 values; None if no word is known.
+          num_oov_buckets: how many ids unknown words share.
+          lookup_key_dtype: the type of the keys to look up.
           name: the name of its op.
           experimental_is_anonymous: as in :class:`StaticHashTable`.
 
         Raises:
-          ValueError: there are no such numbers.
+          ValueError: ``num_oov_buckets`` is not positive.
           TypeError: a type does not fit.
         """
         if num_oov_buckets <= 0:
@@ -448,7 +449,7 @@ class StaticVocabularyTable:
 
     @property
     def resource_handle(self) -> TensorResult:
-        """The handle of the words that are known; None if there are none."""
+        """The handle of the known words' table; None if there are none."""
         return None if self._table is None else self._table.resource_handle
 
     @property
@@ -467,17 +468,17 @@ class StaticVocabularyTable:
         return dtypes.int64
 
     def __getitem__(self, keys: TensorLike) -> TensorResult:
-        """The numbers of words."""
+        """Return the ids of words."""
         return self.lookup(keys)
 
     def size(self, name: str | None = None) -> Any:
-        """How many numbers there are."""
+        """Return the number of ids."""
         with name_scope(name, f"{self.name}_Size"):
             known = constant(0, dtypes.int64) if self._table is None else self._table.size()
             return known + self._num_oov_buckets
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The numbers of words, sparse if the words are.
+        """Return the ids of words, sparse if the words are.
 
         Args:
           keys: a tensor or a SparseTensor.
@@ -506,11 +507,11 @@ class StaticVocabularyTable:
 
 
 class _ChangingTable:
-    """What both mutable tables share."""
+    """The common part of both mutable tables."""
 
     _key_shape = TensorShape([])
-    _exports_buckets = False  # which have a shape of their own
-    saveable: Any = None  # the object that a Saver saves; None without one
+    _exports_buckets = False  # whether export() includes buckets, whose shape differs
+    saveable: Any = None  # the object that a Saver saves, or None
 
     def __init__(
         self,
@@ -530,7 +531,7 @@ class _ChangingTable:
         return []
 
     def object_saveable(self, key: str) -> SaveableObject:
-        """How ``tf.train.Checkpoint`` saves it, under a key of its own."""
+        """Return the object with which ``tf.train.Checkpoint`` saves it under a key."""
         return _TableSaveable(self, key)
 
     def _save(self, name: str) -> None:
@@ -558,7 +559,7 @@ class _ChangingTable:
         return self._value_dtype
 
     def __getitem__(self, keys: TensorLike) -> TensorResult:
-        """The values of keys."""
+        """Return the values of keys."""
         return self._lookup(keys, None, None)
 
     def _lookup(
@@ -580,7 +581,7 @@ class _ChangingTable:
         return values
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> TensorResult:
-        """The op that adds entries, or replaces them."""
+        """Return the op that adds entries, or replaces them."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         with name_scope(name, f"{self.name}_lookup_table_insert", [self._handle, keys]):
             values = convert_to_tensor(values, dtype=self._value_dtype, name="values")
@@ -588,7 +589,7 @@ class _ChangingTable:
                 return lookup_ops.lookup_table_insert_v2(self._handle, keys, values)
 
     def remove(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The op that forgets keys."""
+        """Return the op that removes keys."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype, name="keys")
         with name_scope(
             name, f"{self.name}_lookup_table_remove", (self._handle, keys, self._default_value)
@@ -596,12 +597,12 @@ class _ChangingTable:
             return lookup_ops.lookup_table_remove_v2(self._handle, keys)
 
     def size(self, name: str | None = None) -> TensorResult:
-        """How many keys there are."""
+        """Return the number of keys."""
         with name_scope(name, f"{self.name}_Size", [self._handle]), colocate_with(self._handle):
             return lookup_ops.lookup_table_size_v2(self._handle)
 
     def export(self, name: str | None = None) -> tuple[Nested, Nested]:
-        """(all keys, all values)."""
+        """Return (all keys, all values)."""
         with (
             name_scope(name, f"{self.name}_lookup_table_export_values", [self._handle]),
             colocate_with(self._handle),
@@ -617,7 +618,7 @@ class _ChangingTable:
 
 
 class _TableSaveable(SaveableObject):
-    """How a table's keys and values are saved and put back."""
+    """The object that saves and restores a table's keys and values."""
 
     def __init__(self, table: Any, name: str) -> None:
         keys, values = table.export()
@@ -627,7 +628,7 @@ class _TableSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """Makes the op that fills the table anew."""
+        """Make the op that replaces the contents of the table."""
         handle = self.op.resource_handle
         with name_scope(f"{self.name}_table_restore"), colocate_with(handle):
             return lookup_ops.lookup_table_import_v2(handle, *restored_tensors[:2])
@@ -650,11 +651,11 @@ class MutableHashTable(_ChangingTable):
         Args:
           key_dtype: the type of the keys.
           value_dtype: the type of the values.
-          default_value: the value of keys that are not there; a vector if values are vectors.
+          default_value: the value of missing keys; a vector if values are vectors.
           name: the name of its op.
           checkpoint: whether savers save it; then all tables of that name are one.
-          experimental_is_anonymous: whether each step makes a table of its own, which nothing but
-            the handle leads to.
+          experimental_is_anonymous: whether each step makes a table of its own, to which only the
+            handle leads.
         """
         default = convert_to_tensor(default_value, dtype=value_dtype)
         common = {
@@ -682,18 +683,18 @@ class MutableHashTable(_ChangingTable):
         dynamic_default_values: TensorLike | None = None,
         name: str | None = None,
     ) -> TensorResult:
-        """The values of keys.
+        """Return the values of keys.
 
         Args:
           keys: a tensor.
-          dynamic_default_values: what keys get that are not there, one for all or for each.
+          dynamic_default_values: the values of missing keys, one for all or for each.
           name: the scope of the op.
         """
         return self._lookup(keys, dynamic_default_values, name)
 
 
 class DenseHashTable(_ChangingTable):
-    """A mutable table two of whose keys may not be used."""
+    """A mutable table with two reserved keys."""
 
     _exports_buckets = True
 
@@ -714,14 +715,14 @@ class DenseHashTable(_ChangingTable):
         Args:
           key_dtype: the type of the keys.
           value_dtype: the type of the values.
-          default_value: the value of keys that are not there; a vector if values are vectors.
+          default_value: the value of missing keys; a vector if values are vectors.
           empty_key: a key that is never used.
-          deleted_key: another one.
-          initial_num_buckets: how much room there is at first, a power of two.
+          deleted_key: another key that is never used.
+          initial_num_buckets: the initial capacity, a power of two.
           name: the name of its op.
           checkpoint: whether savers save it.
-          experimental_is_anonymous: whether each step makes a table of its own, which nothing but
-            the handle leads to.
+          experimental_is_anonymous: whether each step makes a table of its own, to which only the
+            handle leads.
         """
         default = convert_to_tensor(default_value, dtype=value_dtype, name="default_value")
         empty_key = convert_to_tensor(empty_key, dtype=key_dtype, name="empty_key")
@@ -744,22 +745,22 @@ class DenseHashTable(_ChangingTable):
             self._save(name)
 
     def lookup(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The values of keys."""
+        """Return the values of keys."""
         return self._lookup(keys, None, name)
 
     def insert_or_assign(
         self, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """The op that adds entries, or replaces them."""
+        """Return the op that adds entries, or replaces them."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: TensorLike, name: str | None = None) -> TensorResult:
-        """The op that forgets keys."""
+        """Return the op that removes keys."""
         return self.remove(keys, name)
 
 
 def tables_initializer(name: str = "init_all_tables") -> TensorResult:
-    """One operation that fills every table of the default graph."""
+    """Return one operation that fills every table of the default graph."""
     initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
     if initializers:
         return group(*initializers, name=name)
@@ -767,5 +768,5 @@ def tables_initializer(name: str = "init_all_tables") -> TensorResult:
 
 
 def initialize_all_tables(name: str = "init_all_tables") -> TensorResult:
-    """The old name of :func:`tables_initializer`."""
+    """Call :func:`tables_initializer`; the old name of that function."""
     return tables_initializer(name)

@@ -1,4 +1,4 @@
-"""``tf.parse_example`` and kin: what a message's features are, and the tensors they become."""
+"""``tf.parse_example`` and related functions, and the specifications of a message's features."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ EXPORTS = {
 
 
 class VarLenFeature(NamedTuple):
-    """Any number of values; a SparseTensor."""
+    """A feature of any number of values; a SparseTensor."""
 
     dtype: DTypeLike
 
 
 class FixedLenFeature(NamedTuple):
-    """As many values as the shape has elements; a tensor.
+    """A feature with one value for each element of a shape; a tensor.
 
     Without a default value every example must have the feature.
     """
@@ -58,7 +58,7 @@ class FixedLenFeature(NamedTuple):
 
 
 class FixedLenSequenceFeature(NamedTuple):
-    """Any number of elements of one shape; a tensor, padded to the longest."""
+    """A feature of any number of elements of one shape; a tensor, padded to the longest."""
 
     shape: TensorLike
     dtype: DTypeLike
@@ -67,7 +67,7 @@ class FixedLenSequenceFeature(NamedTuple):
 
 
 class SparseFeature(NamedTuple):
-    """Values and their indices, in features of their own; a SparseTensor."""
+    """A feature whose values and indices are features of their own; a SparseTensor."""
 
     index_key: Any
     value_key: str
@@ -77,7 +77,7 @@ class SparseFeature(NamedTuple):
 
 
 class _ParseOpParams:
-    """The features wanted of one kind of message, sorted into sparse and dense ones."""
+    """The requested features of one kind of message, divided into sparse and dense ones."""
 
     def __init__(self, features: Mapping[str, Any] | None, allowed: tuple[type, ...]) -> None:
         self.sparse_keys: list[str] = []
@@ -106,12 +106,12 @@ class _ParseOpParams:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of what is read, in the order of the ops' outputs."""
+        """The keys of the columns to read, in the order of the ops' outputs."""
         return [*self.sparse_keys, *self.dense_keys, *self.ragged]
 
     @property
     def ragged_types(self) -> tuple[list[DType], list[DType]]:
-        """The types of values and of splits of what is ragged."""
+        """The types of values and of splits of ragged columns."""
         types = self.ragged.values()
         return [one for one, _ in types], [other for _, other in types]
 
@@ -178,7 +178,7 @@ class _ParseOpParams:
             )
 
     def default_tensors(self) -> list[Nested]:
-        """What dense features that are missing are replaced with; empty for required ones."""
+        """Return the values for missing dense features; empty for required ones."""
         return [
             self._default(key, shape, dtype)
             for key, shape, dtype in zip(
@@ -191,7 +191,7 @@ class _ParseOpParams:
         safe_key = re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
         dims = shape.dim_values
         if dims and dims[0] is None:
-            # A run of any length is padded with one element.
+            # A sequence of any length is padded with one element.
             if value is None:
                 return convert_to_tensor("" if dtype == dtypes.string else 0, dtype=dtype)
             padding = convert_to_tensor(value, dtype=dtype, name=f"padding_{safe_key}")
@@ -215,7 +215,7 @@ def _sparse_tensors(indices: TensorLike, values: TensorLike, shapes: Nested) -> 
 
 
 def _strings(values: Sequence[TensorLike]) -> TensorResult:
-    """Keys as a value for a string input, also where there are none."""
+    """Return keys as the value of a string input, also if there are none."""
     return np.array([str(value).encode() for value in values], object)
 
 
@@ -228,11 +228,11 @@ def parse_example(
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
-    """The features of serialized Example messages, each as a tensor or SparseTensor.
+    """Return the features of serialized Example messages, each as a tensor or SparseTensor.
 
     Args:
       serialized: a vector of messages, or a single one.
-      features: for each key what the feature is: a ``FixedLenFeature``, ``VarLenFeature``, ...
+      features: key -> specification: a ``FixedLenFeature``, ``VarLenFeature``, ...
       name: a name scope.
       example_names: names of the examples, for error messages.
 
@@ -266,7 +266,7 @@ def parse_example(
 
 
 def columns_of_example(features: Mapping[str, Any]) -> _ParseOpParams:
-    """What has to be read of Example messages.
+    """Return the columns to read of Example messages.
 
     Raises:
       ValueError: a feature is not allowed, or two of them contradict each other.
@@ -284,7 +284,7 @@ def columns_of_example(features: Mapping[str, Any]) -> _ParseOpParams:
 
 
 def put_together(features: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Features of several columns, made of what was read, without what was read only for them."""
+    """Join features that consist of several columns; drop columns that are no features."""
     merged = dict(found)
     for key in sorted(features):
         feature = features[key]
@@ -306,7 +306,7 @@ def put_together(features: Mapping[str, Any], found: Mapping[str, Any]) -> dict[
 
 
 def _scalar(value: Tensor, name: str) -> Tensor:
-    """A tensor that is checked to be a scalar.
+    """Return a tensor that is checked to be a scalar.
 
     Raises:
       ValueError: it has dimensions.
@@ -332,10 +332,10 @@ def parse_single_example(
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
-    """The features of one serialized Example message.
+    """Return the features of one serialized Example message.
 
     Raises:
-      ValueError: there are no features, one is not allowed, or the input is no scalar.
+      ValueError: there are no features, one is not allowed, or the input is not a scalar.
     """
     if features is None:
         raise ValueError("Invalid argument: features cannot be None.")
@@ -418,10 +418,10 @@ def parse_sequence_example(
     example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The features of serialized SequenceExample messages.
+    """Return the features of serialized SequenceExample messages.
 
     Returns:
-      The context's features, the feature lists, and how long each dense feature list was.
+      The context's features, the feature lists, and the length of each dense feature list.
 
     Raises:
       ValueError: there are no features, or one is not allowed.
@@ -444,10 +444,10 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The features of one serialized SequenceExample message: its context and feature lists.
+    """Return the features of one serialized SequenceExample message: its context and feature lists.
 
     Raises:
-      ValueError: there are no features, one is not allowed, or the input is no scalar.
+      ValueError: there are no features, one is not allowed, or the input is not a scalar.
     """
     if not (context_features or sequence_features):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""``tf.io.RaggedFeature``: features of any number of values, and how others cut them into rows."""
+"""``tf.io.RaggedFeature``: features of any number of values, in rows that other features define."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ EXPORTS = {"io": ["RaggedFeature"]}
 
 
 class RowSplits(NamedTuple):
-    """Where rows begin, and the last one ends."""
+    """Where each row begins, and where the last one ends."""
 
     key: str
 
 
 class RowLengths(NamedTuple):
-    """How long rows are."""
+    """The lengths of rows."""
 
     key: str
 
@@ -79,18 +79,18 @@ class _RaggedFeature(NamedTuple):
 
 
 class RaggedFeature(_RaggedFeature):
-    """Any number of values; a RaggedTensor, or a vector of a single message.
+    """Any number of values; a RaggedTensor, or a vector for a single message.
 
     Args:
       dtype: int64, float32 or string.
-      value_key: where the values are; the feature's own key by default.
-      partitions: what cuts the values into rows, the outermost first.
+      value_key: the key of the values; the feature's own key by default.
+      partitions: the partitions of the values into rows, the outermost first.
       row_splits_dtype: int32 or int64.
       validate: whether a step checks that the partitions fit the values.
 
     Raises:
-      ValueError: a type or a key is none of these.
-      TypeError: a partition or ``validate`` is none of these.
+      ValueError: a type or a key has another value.
+      TypeError: a partition or ``validate`` has another type.
     """
 
     RowSplits = RowSplits
@@ -131,20 +131,20 @@ class RaggedFeature(_RaggedFeature):
         return super().__new__(cls, dtype, value_key, tuple(partitions), splits_dtype, validate)
 
     def columns(self, key: str) -> list[tuple[str, Nested]]:
-        """What has to be read for it: keys and types, the values first."""
+        """Return the columns to read for it: keys and types, the values first."""
         return [
             (self.value_key or key, self.dtype),
             *((by.key, dtypes.int64) for by in self.partitions if type(by) in _MAKERS),
         ]
 
     def tensor(self, key: str, found: Mapping[str, Any]) -> TensorResult:
-        """The values that were read, cut by the partitions that were read."""
+        """Return the values that were read, divided by the partitions that were read."""
         values = found[self.value_key or key]
         if not isinstance(values, RaggedTensor):
             for by in reversed(self.partitions):
                 values = self._cut(values, by, found)
             return values
-        # A batch of sequences has two outer dimensions: the second one is cut first.
+        # A batch of sequences has two outer dimensions: rows are made within the second one.
         outer = values.row_splits if values.ragged_rank > 1 else None
         if outer is not None:
             values = values.values
@@ -155,7 +155,7 @@ class RaggedFeature(_RaggedFeature):
         return values
 
     def _cut(self, values: TensorLike, by: Any, found: Mapping[str, Any]) -> TensorResult:
-        """The values of one message in rows."""
+        """Return the values of one message in rows."""
         if not isinstance(by, UniformRowLength):
             rows = math_ops.cast(found[by.key], self.row_splits_dtype)
             return _MAKERS[type(by)](values, rows, validate=self.validate)
@@ -167,7 +167,7 @@ class RaggedFeature(_RaggedFeature):
     def _cut_batch(
         self, batch: RaggedTensor, by: Any, found: Mapping[str, Any], key: str, outer: TensorLike
     ) -> RaggedTensor:
-        """The values of each message of a batch in rows of its own."""
+        """Return the values of each message of a batch, divided into rows."""
         validate = self.validate
         if isinstance(by, UniformRowLength):
             if batch.ragged_rank > 1:
@@ -197,7 +197,8 @@ class RaggedFeature(_RaggedFeature):
             if isinstance(by, RowLengths):
                 places = cuts.values
             else:
-                # Places among the values of a message become places among those of all.
+                # Positions among the values of a message become positions among those of all
+                # messages.
                 if isinstance(by, RowSplits):
                     cuts = cuts[:, 1:]
                 places = cuts.values + repeat(batch.row_starts(), cuts.row_lengths())
@@ -217,10 +218,10 @@ def from_outputs(
     splits: Sequence[TensorLike],
     inner: Sequence[TensorLike] | None = None,
 ) -> list[TensorResult]:
-    """Ragged tensors of what an op has read; of a single message without the outermost splits.
+    """Return ragged tensors of an op's outputs; for a single message, without the outer splits.
 
     Raises:
-      ValueError: whether it is a single message is not known.
+      ValueError: it is unknown whether there is a single message.
     """
     rank = serialized.shape.ndims
     if values and rank is None:

@@ -17,7 +17,7 @@ EXPORTS = {"train": ["AdadeltaOptimizer"]}
 
 
 class AdadeltaOptimizer(RuleOptimizer):
-    """Steps whose size follows from running averages of gradients and of earlier steps."""
+    """Steps whose size depends on running averages of gradients and of earlier steps."""
 
     rule: ClassVar[ApplyOps] = training_ops.adadelta
     slot_inputs: ClassVar[dict[str, str]] = {

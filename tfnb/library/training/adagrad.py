@@ -107,7 +107,7 @@ class ProximalAdagradOptimizer(RuleOptimizer):
 
 
 class AdagradDAOptimizer(RuleOptimizer):
-    """Adagrad with dual averaging: all gradients so far decide, and l1 makes weights sparse."""
+    """Adagrad with dual averaging of all gradients so far; l1 makes weights sparse."""
 
     rule: ClassVar[ApplyOps] = training_ops.adagrad_da
     slot_inputs: ClassVar[dict[str, str]] = {

@@ -24,9 +24,10 @@ EXPORTS = {"train": ["AdamOptimizer"]}
 
 
 class AdamOptimizer(RuleOptimizer):
-    """Running means of gradients (m) and of their squares (v), corrected for their beginning.
+    """Running means of gradients (m) and of their squares (v), corrected for their initial zeros.
 
-    With a sparse gradient m and v of all rows decay, and all rows move, as if it were dense.
+    With a sparse gradient, m and v of all rows decay, and all rows are updated, as with a dense
+    one.
     """
 
     rule: ClassVar[ApplyOps] = training_ops.adam
@@ -53,7 +54,7 @@ class AdamOptimizer(RuleOptimizer):
         self._epsilon_t: Any = None
 
     def _get_beta_accumulators(self) -> tuple[Nested, Nested]:
-        """The variables that hold beta1 and beta2 to the power of the step."""
+        """Return the variables that hold beta1 and beta2 to the power of the step."""
         with init_scope():
             graph = get_default_graph()
             return (
@@ -62,7 +63,7 @@ class AdamOptimizer(RuleOptimizer):
             )
 
     def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
-        # On the device of the variable whose name is the first, the same in every program.
+        # On the device of the variable with the first name, which is the same in every program.
         first = min(var_list, key=lambda variable: str(variable.name))
         self._create_non_slot_variable(self._beta1, "beta1_power", first)
         self._create_non_slot_variable(self._beta2, "beta2_power", first)
@@ -116,7 +117,7 @@ class AdamOptimizer(RuleOptimizer):
         indices: TensorLike,
         scatter_add: Callable[..., Nested],
     ) -> TensorResult:
-        """slot = beta * slot, then (1 - beta) * rows are added."""
+        """Compute slot = beta * slot, then add (1 - beta) * rows."""
         added = rows * (1 - beta)
         decayed = state_ops.assign(slot, slot * beta, use_locking=self._use_locking)
         with control_dependencies([decayed]):

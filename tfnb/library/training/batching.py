@@ -63,7 +63,7 @@ class _Batch:
         self.shapes = _common_shapes(self.lists, enqueue_many) if shapes is None else shapes
 
     def fill(self, queue: QueueBase, num_threads: int | None) -> None:
-        """Adds a queue runner: one thread per source, or ``num_threads`` for a single source."""
+        """Add a queue runner: one thread per source, or ``num_threads`` for a single source."""
         put = queue.enqueue_many if self.enqueue_many else queue.enqueue
 
         def one(tensors: list[TensorLike]) -> Nested:
@@ -75,7 +75,7 @@ class _Batch:
         add_queue_runner(QueueRunner(queue, ops))
 
     def take(self, queue: QueueBase, batch_size: TensorLike, smaller: bool, name: str) -> Any:
-        """Dequeues a batch with the structure of the source."""
+        """Dequeue a batch with the structure of the source."""
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
         taken = take(batch_size, name=name)
         tensors = restore_sparse_tensors(taken, self._sparse)
@@ -85,7 +85,7 @@ class _Batch:
 
 
 def _as_list(tensors: TensorLike) -> list[Nested]:
-    """The tensors in a fixed order; those of a dict sorted by name."""
+    """Return the tensors in a fixed order; those of a dict sorted by name."""
     if isinstance(tensors, Mapping):
         return [tensors[name] for name in sorted(tensors)]
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
@@ -108,7 +108,7 @@ def _checked_keep_input(keep_input: TensorLike, enqueue_many: bool) -> TensorRes
 
 
 def _selected(tensors: list[TensorLike], keep_input: TensorLike) -> list[Nested]:
-    """The rows for which ``keep_input`` is true."""
+    """Return the rows for which ``keep_input`` is true."""
     chosen = cast(keep_input, dtypes.int32)
     return [dynamic_partition(tensor, chosen, num_partitions=2)[1] for tensor in tensors]
 
@@ -217,7 +217,7 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """Batches of an element, in the order of arrival.
+    """Return batches of an element, in the order of arrival.
 
     Args:
       tensors: an element, or with ``enqueue_many`` several: a tensor, a list, or a dict.
@@ -257,7 +257,7 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """:func:`batch` of the elements for which ``keep_input`` is true."""
+    """Return :func:`batch` of the elements for which ``keep_input`` is true."""
     return _batched(
         "batch", [tensors], keep_input, batch_size, num_threads, capacity, enqueue_many, shapes,
         dynamic_pad, allow_smaller_final_batch, shared_name, name,
@@ -275,7 +275,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """:func:`batch` of several sources, with one thread per source."""
+    """Return :func:`batch` of several sources, with one thread per source."""
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
         allow_smaller_final_batch, shared_name, name,
@@ -294,7 +294,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """:func:`batch_join` of the elements for which ``keep_input`` is true."""
+    """Return :func:`batch_join` of the elements for which ``keep_input`` is true."""
     return _batched(
         "batch_join", tensors_list, keep_input, batch_size, None, capacity, enqueue_many, shapes,
         dynamic_pad, allow_smaller_final_batch, shared_name, name,
@@ -314,7 +314,7 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """Batches of an element in a random order.
+    """Return batches of an element in a random order.
 
     Args:
       tensors: an element, or with ``enqueue_many`` several: a tensor, a list, or a dict.
@@ -352,7 +352,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """:func:`shuffle_batch` of the elements for which ``keep_input`` is true."""
+    """Return :func:`shuffle_batch` of the elements for which ``keep_input`` is true."""
     return _shuffled(
         "shuffle_batch", [tensors], keep_input, batch_size, num_threads, capacity,
         min_after_dequeue, seed, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name,
@@ -371,7 +371,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """:func:`shuffle_batch` of several sources, with one thread per source."""
+    """Return :func:`shuffle_batch` of several sources, with one thread per source."""
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
         allow_smaller_final_batch, shared_name, name,
@@ -391,7 +391,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Nested:
-    """:func:`shuffle_batch_join` of the elements for which ``keep_input`` is true."""
+    """Return :func:`shuffle_batch_join` of the elements for which ``keep_input`` is true."""
     return _shuffled(
         "shuffle_batch_join", tensors_list, keep_input, batch_size, None, capacity,
         min_after_dequeue, seed, enqueue_many, shapes, allow_smaller_final_batch, shared_name, name,

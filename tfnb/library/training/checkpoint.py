@@ -1,4 +1,4 @@
-"""``tf.train.Checkpoint``: saves objects by what they are called, not by the names of nodes."""
+"""``tf.train.Checkpoint``: saves objects by the paths of attributes, not by the names of nodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _session(given: Any) -> Any:
 
 
 def _saveables(values: dict[str, Any]) -> dict[str, Any]:
-    """What a saver takes for the values of keys: variables themselves, how tables are saved."""
+    """Return the saver's objects for the values of keys: variables, and saveables of tables."""
     return {
         key: one if isinstance(one, Variable) else one.object_saveable(key)
         for key, one in values.items()
@@ -45,7 +45,7 @@ def _saveables(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class _ObjectGraphSaveable(SaveableObject):
-    """The message that says which object each value belongs to."""
+    """The message that assigns each value to an object."""
 
     def __init__(self, text: bytes) -> None:
         with device("/cpu:0"):
@@ -55,20 +55,20 @@ class _ObjectGraphSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """Never asked for: only variables are restored."""
+        """Raise: the graph of objects is not restored."""
         raise errors.internal("the graph of objects is not restored")
 
 
 class Checkpoint:
-    """Variables and what holds them, saved together.
+    """Variables and the objects that contain them, saved together.
 
     Args:
       **kwargs: variables, optimizers, layers, tables, other checkpoints, lists and dicts of these,
-        and objects with a method ``_trackable_children`` that gives (name, object); they become
-        attributes.
+        and objects with a method ``_trackable_children`` that returns (name, object) pairs; they
+        become attributes.
 
     Raises:
-      ValueError: something is none of these.
+      ValueError: an argument is none of these.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -92,7 +92,7 @@ class Checkpoint:
 
     @property
     def save_counter(self) -> VariableLike:
-        """A variable that counts calls of :meth:`save`; made when it is first asked for."""
+        """A variable that counts calls of :meth:`save`; made at the first access."""
         if self._save_counter is None:
             with device("/cpu:0"):
                 self._save_counter = Variable(
@@ -103,7 +103,7 @@ class Checkpoint:
     def write(
         self, file_prefix: Any, session: SessionLike | None = None, options: Any = None
     ) -> str:
-        """Saves; the number of the checkpoint and the file ``checkpoint`` stay as they are.
+        """Save, without a change of the checkpoint's number or of the file ``checkpoint``.
 
         Args:
           file_prefix: the prefix of the files.
@@ -130,10 +130,10 @@ class Checkpoint:
     def save(
         self, file_prefix: Any, session: SessionLike | None = None, options: Any = None
     ) -> str:
-        """Saves under the next number, and notes it in the file ``checkpoint``.
+        """Save under the next number, and record the checkpoint in the file ``checkpoint``.
 
         Args:
-          file_prefix: the prefix of the files; ``-1``, ``-2``, ... are put behind it.
+          file_prefix: the prefix of the files; ``-1``, ``-2``, ... are appended.
           session: the session; the default one if None.
           options: not used.
 
@@ -156,17 +156,17 @@ class Checkpoint:
         return path
 
     def restore(self, save_path: PathLike) -> LoadStatus:
-        """Finds out what of a checkpoint belongs to which object.
+        """Match the values of a checkpoint to the objects.
 
         Args:
-          save_path: what :meth:`save` returned, or the prefix of a checkpoint of a ``Saver``;
-            None for nothing, after which :meth:`LoadStatus.initialize_or_restore` initializes.
+          save_path: the result of :meth:`save`, or the prefix of a checkpoint of a ``Saver``; None
+            for no checkpoint, after which :meth:`LoadStatus.initialize_or_restore` initializes.
 
         Returns:
-          An object whose methods restore in a session, and say what does not fit.
+          An object whose methods restore in a session, and raise if something does not match.
 
         Raises:
-          NotFoundError: there is no such checkpoint.
+          NotFoundError: the checkpoint does not exist.
           DataLossError: its list of tensors is damaged.
         """
         if save_path is None:
@@ -184,7 +184,7 @@ class Checkpoint:
 
 
 class _SaverOfObjects(Saver):
-    """A saver without nodes that restore, and that keeps no list of checkpoints."""
+    """A saver without restoring nodes and without a list of checkpoints."""
 
     def __init__(self, names_to_saveables: dict[str, Any]) -> None:
         from tfnb.library.training.saver_builder import BulkSaverBuilder
@@ -192,15 +192,15 @@ class _SaverOfObjects(Saver):
         definition = BulkSaverBuilder().build(
             names_to_saveables, max_to_keep=0, build_restore=False
         )
-        # A saver wants to know what restores; this one is never asked to.
+        # A saver requires the name of a restoring op; that of this saver is never run.
         definition.restore_op_name = definition.save_tensor_name.partition(":")[0]
         super().__init__(saver_def=definition)
 
 
 class LoadStatus:
-    """What of a checkpoint belongs to which object, and how to restore it.
+    """The match between a checkpoint and objects, and the methods that restore.
 
-    Objects that are made later are found, too, as long as nothing was restored yet.
+    Objects that are made later are found, too, until something is restored.
     """
 
     def __init__(self, root: Checkpoint, path: str | None, proto: Any) -> None:
@@ -217,7 +217,7 @@ class LoadStatus:
         return graph, match(graph, self._proto) if self._proto else self._by_names(graph)
 
     def _by_names(self, graph: ObjectGraph) -> Match:
-        """For a checkpoint of ``tf.train.Saver``: variables have their own names."""
+        """Return the match for a checkpoint of ``tf.train.Saver``, by the variables' own names."""
         from tfnb.library.training.trackable import Match
 
         assert self._path is not None
@@ -230,10 +230,10 @@ class LoadStatus:
         )
 
     def assert_consumed(self) -> LoadStatus:
-        """Refuses objects without values, and values without objects.
+        """Raise if an object has no value in the checkpoint, or a value belongs to no object.
 
         Raises:
-          AssertionError: there are some.
+          AssertionError: one of them does not match.
         """
         self.assert_existing_objects_matched()
         _, found = self._found()
@@ -244,10 +244,10 @@ class LoadStatus:
         return self
 
     def assert_existing_objects_matched(self) -> LoadStatus:
-        """Refuses variables and tables without values.
+        """Raise if a variable or table has no value in the checkpoint.
 
         Raises:
-          AssertionError: there are some.
+          AssertionError: one of them has no value.
         """
         graph, found = self._found()
         without = [
@@ -265,10 +265,10 @@ class LoadStatus:
         return self
 
     def assert_nontrivial_match(self) -> LoadStatus:
-        """Refuses a checkpoint of which nothing belongs to any object.
+        """Raise if no value of the checkpoint belongs to an object.
 
         Raises:
-          AssertionError: nothing does.
+          AssertionError: none does.
         """
         _, found = self._found()
         if not [one for one in found.variables.values() if one is not self._root._save_counter]:
@@ -279,18 +279,18 @@ class LoadStatus:
         return self
 
     def expect_partial(self) -> LoadStatus:
-        """Says that it is right if only a part is restored; nothing is ever said about that."""
+        """Do nothing: tfnb never warns about values that are not restored."""
         return self
 
     def run_restore_ops(self, session: SessionLike | None = None) -> None:
-        """Gives the objects their values: all of them, or none if one is wrong.
+        """Give the objects their values: all of them, or none if one does not fit.
 
         Args:
           session: the session; the default one if None.
 
         Raises:
           AssertionError: there is no checkpoint.
-          InvalidArgumentError: a value has another type or shape; a table shows what differs.
+          InvalidArgumentError: a value has another type or shape; a table shows the differences.
           DataLossError: the checkpoint is damaged.
         """
         _, found = self._found()
@@ -307,7 +307,7 @@ class LoadStatus:
         savers[key].restore(session, self._path)
 
     def initialize_or_restore(self, session: SessionLike | None = None) -> None:
-        """Gives the objects their values, and initializes the other variables and tables.
+        """Give the objects their values, and initialize the other variables and tables.
 
         Args:
           session: the session; the default one if None.
@@ -323,7 +323,7 @@ class LoadStatus:
             _ = self._root.save_counter
             graph = object_graph(self._root)
         others = [one.initializer for one in graph.variables() if id(one) not in matched]
-        # A table that is filled once counts as restored where the checkpoint knows it.
+        # A table that is filled once counts as restored if the checkpoint has a node for it.
         others += [
             one.initializer
             for one in graph.objects

@@ -1,10 +1,10 @@
-"""How a graph and a checkpoint differ, found before anything is restored.
+"""The differences between a graph and a checkpoint, found before anything is restored.
 
-The part of a graph that restores says what it wants: RestoreV2 nodes name tensors and types, and
-the assignments behind them the variables and shapes.  :func:`wanted_tensors` reads that from the
-graph itself, so that it works for savers of loaded graphs, too; :func:`differences` compares it
-with what a checkpoint has, and knows the errors that the step would end with.  So a restore changes
-all variables or none, and :func:`table` shows everything that is wrong at once.
+The restoring nodes describe what the graph needs: RestoreV2 nodes name tensors and types, and the
+assignments behind them variables and shapes. :func:`wanted_tensors` reads that from the graph
+itself, so that it works for savers of loaded graphs, too. :func:`differences` compares it with the
+contents of a checkpoint, and gives the errors that the step would raise. As a result, a restore
+changes all variables or none, and :func:`table` shows all differences at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
 
-# An error has at most a dozen lines.
+# Keeps an error below about a dozen lines.
 _MAX_ROWS = 5
 _MAX_NAMES = 5
 
@@ -39,17 +39,17 @@ _READING_OPS = frozenset(("RestoreV2", "Restore", "RestoreSlice"))
 
 @dataclass(slots=True)
 class WantedTensor:
-    """One tensor that a graph wants from a checkpoint.
+    """One tensor that a graph needs from a checkpoint.
 
     Attributes:
       name: its name in the checkpoint.
       dtype: the type it must have.
-      spec: the part of it that is wanted, as ``"4 10 0,2:0,10"``, or "".
+      spec: the part of it that is needed, as ``"4 10 0,2:0,10"``, or "".
       reader: the node that reads it.
-      assign: the node that takes it, or None.
-      variable: the name of what takes it.
-      shape: the shape that it must have; None where any will do.
-      reshaped: whether only the number of elements counts.
+      assign: the node that assigns it, or None.
+      variable: the name of the variable or node that gets it.
+      shape: the shape that it must have; None for any shape.
+      reshaped: whether only the number of elements must be equal.
     """
 
     name: str
@@ -62,7 +62,7 @@ class WantedTensor:
     reshaped: bool = False
 
     def parsed_spec(self) -> tuple[tuple[int, ...] | None, TensorSlice | None]:
-        """The shape of the whole and the part, or (None, None) for everything."""
+        """Return (shape of the whole, part), or (None, None) for a whole tensor."""
         if not self.spec:
             return None, None
         whole, where, _ = parse_shape_and_slice(self.spec)
@@ -74,9 +74,9 @@ class Difference:
     """A row of the table.
 
     Attributes:
-      wanted: what the graph wants.
-      found: what the checkpoint has.
-      error: what the step would end with.
+      wanted: the tensor that the graph needs.
+      found: the tensor in the checkpoint.
+      error: the error that the step would raise.
     """
 
     wanted: WantedTensor
@@ -84,11 +84,11 @@ class Difference:
     error: errors.OpError
 
 
-# ----------------------------------------------------------------------------- what a graph wants
+# ----------------------------------------------------------------------- the tensors a graph needs
 
 
 def wanted_tensors(graph: Graph, restore_op: Operation) -> list[WantedTensor]:
-    """What the nodes that ``restore_op`` waits for read from a checkpoint.
+    """Return the tensors that the nodes before ``restore_op`` read from a checkpoint.
 
     Nodes whose names of tensors are not constants are left out.
     """
@@ -145,7 +145,7 @@ def _read_by(op: Operation) -> list[WantedTensor]:
 
 
 def _texts(tensor: Tensor) -> list[str] | None:
-    # Not constant_value(), after which a tensor cannot be fed.
+    # Not constant_value(): it makes a tensor impossible to feed.
     if tensor.op.type != "Const":
         return None
     value = decode_tensor(tensor.op.get_attr("value"))
@@ -166,18 +166,18 @@ def _note_taker(wanted: WantedTensor, op: Operation, position: int, reshaped: bo
         wanted.shape = op.inputs[0].shape
 
 
-# ---------------------------------------------------------------------------------------- comparing
+# --------------------------------------------------------------------------------------- comparison
 
 
 def differences(
     wanted: Iterable[WantedTensor], reader: CheckpointReader, read_all: bool = False
 ) -> Iterator[Difference]:
-    """What a graph wants and a checkpoint does not have like that.
+    """Yield the tensors that a checkpoint lacks or has in another form.
 
     Args:
-      wanted: what the graph wants.
+      wanted: the tensors that the graph needs.
       reader: the checkpoint.
-      read_all: whether to read the values, too, to see that they are whole.
+      read_all: whether to read the values, too, to check that they are intact.
     """
     for one in wanted:
         if not reader.has_tensor(one.name):
@@ -205,7 +205,7 @@ _DAMAGES: dict[type[errors.OpError], str] = {
 
 
 def same_class(error: errors.OpError, op: Operation | None, text: str) -> errors.OpError:
-    """An error of the class of another, of an operation and with a text."""
+    """Return an error of the class of another, for an operation and with a text."""
     cls: Any = type(error)
     code = (error.error_code,) if cls is errors.OpError else ()
     found: errors.OpError = cls(None if op is None else op.node_def, op, text, *code)
@@ -275,7 +275,7 @@ def _shown(shape: tuple[int, ...] | TensorShape) -> str:
 
 
 def table(found: list[Difference], wanted: list[WantedTensor], reader: CheckpointReader) -> str:
-    """The differences as a table for people, a few lines long."""
+    """Return the differences as a readable table of a few lines."""
     stored = list(reader.names())
     used = {one.name for one in wanted}
     unused = [name for name in stored if name not in used and not name.startswith("_CHECKPOINT")]
@@ -303,7 +303,7 @@ def _short(prefix: str) -> str:
 
 
 def _without_suffixes(name: str) -> str:
-    """``dense_1/kernel_2`` -> ``dense/kernel``."""
+    """Return names without numbers: ``dense_1/kernel_2`` -> ``dense/kernel``."""
     return re.sub(r"_\d+(?=/|$)", "", name)
 
 
@@ -311,7 +311,7 @@ def _nearest(name: str, names: list[str]) -> str:
     plain = _without_suffixes(name)
     same = [other for other in names if _without_suffixes(other) == plain]
     close = same or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if not close:  # scopes may have been added or taken away
+    if not close:  # scopes may have been added or removed
         last = name.rpartition("/")[2]
         close = [other for other in names if other.rpartition("/")[2] == last]
     return f"; nearest is {close[0]!r}" if close else ""

@@ -1,6 +1,6 @@
-"""Which checkpoints there are: the file ``checkpoint`` of a folder, and the files of a checkpoint.
+"""The existing checkpoints: the file ``checkpoint`` of a folder, and the files of a checkpoint.
 
-The file is a ``CheckpointState`` message as text.  It names the last checkpoint and those that a
+The file is a ``CheckpointState`` message as text. It names the last checkpoint and those that a
 saver keeps; paths in it may be relative to its folder.
 """
 
@@ -51,17 +51,17 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> saver_pb2.CheckpointState:
-    """The message that the file ``checkpoint`` holds.
+    """Return the message for the file ``checkpoint``.
 
     Args:
       save_dir: the folder of the file; relative paths are made relative to it.
       model_checkpoint_path: the last checkpoint.
-      all_model_checkpoint_paths: all that are kept, oldest first.
+      all_model_checkpoint_paths: all kept checkpoints, oldest first.
       all_model_checkpoint_timestamps: when they were written, in seconds since 1970.
-      last_preserved_timestamp: when the last one was written that is kept for ever.
+      last_preserved_timestamp: the time of the last checkpoint that is kept for ever.
 
     Raises:
-      ValueError: there are not as many times as paths.
+      ValueError: the numbers of times and paths differ.
     """
     paths = list(all_model_checkpoint_paths or [])
     if not paths or paths[-1] != model_checkpoint_path:
@@ -93,7 +93,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Writes the file ``checkpoint``; arguments as in :func:`generate_checkpoint_state_proto`.
+    """Write the file ``checkpoint``; arguments as in :func:`generate_checkpoint_state_proto`.
 
     Raises:
       RuntimeError: the checkpoint itself has that name.
@@ -117,7 +117,7 @@ def write_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """:func:`update_checkpoint_state`, optionally with paths relative to the folder."""
+    """Call :func:`update_checkpoint_state`, optionally with paths relative to the folder."""
     paths = list(all_model_checkpoint_paths or [])
     if save_relative_paths:
         model_checkpoint_path = _relative(model_checkpoint_path, save_dir)
@@ -145,10 +145,10 @@ def _relative(path: str, folder: str) -> str:
 def get_checkpoint_state(
     checkpoint_dir: PathLike, latest_filename: str | None = None
 ) -> saver_pb2.CheckpointState | None:
-    """What the file ``checkpoint`` of a folder says; None where it is missing or unreadable.
+    """Return the message in a folder's file ``checkpoint``; None if missing or unreadable.
 
     Args:
-      checkpoint_dir: the folder; relative paths in the file are put behind it.
+      checkpoint_dir: the folder; relative paths in the file are resolved against it.
       latest_filename: another name of the file.
 
     Raises:
@@ -167,7 +167,7 @@ def get_checkpoint_state(
         return None
     if not state.model_checkpoint_path:
         raise ValueError(f"Invalid checkpoint state loaded from {folder}")
-    # Joining leaves absolute paths as they are.
+    # join() does not change absolute paths.
     state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)
     state.all_model_checkpoint_paths[:] = [
         os.path.join(folder, one) for one in state.all_model_checkpoint_paths
@@ -176,7 +176,7 @@ def get_checkpoint_state(
 
 
 def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
-    """The path of the last checkpoint of a folder, or None.
+    """Return the path of the last checkpoint of a folder, or None.
 
     Args:
       checkpoint_dir: the folder.
@@ -196,19 +196,19 @@ def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = No
 
 
 def _files_of(checkpoint_prefix: str) -> list[str]:
-    """The index of a checkpoint of the second format, else the files of one of the first."""
+    """Return the index file of a checkpoint of the second format, else the files of the first."""
     return file_system.matching_files(index_path(checkpoint_prefix)) or file_system.matching_files(
         checkpoint_prefix
     )
 
 
 def checkpoint_exists(checkpoint_prefix: PathLike) -> bool:
-    """Whether there is a checkpoint, of either format, under a prefix or pattern."""
+    """Return whether there is a checkpoint, of either format, under a prefix or pattern."""
     return bool(_files_of(os.fspath(checkpoint_prefix)))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When checkpoints were written, in seconds since 1970; those that are gone are left out."""
+    """Return when checkpoints were written, in seconds since 1970; missing ones are left out."""
     found = [_files_of(prefix) for prefix in checkpoint_prefixes]
     return [os.stat(files[0]).st_mtime for files in found if files]
 
@@ -218,7 +218,7 @@ def remove_checkpoint(
     checkpoint_format_version: int = saver_pb2.SaverDef.V2,
     meta_graph_suffix: str = "meta",
 ) -> None:
-    """Removes the files of a checkpoint and its MetaGraphDef, as far as they exist.
+    """Remove the files of a checkpoint and its MetaGraphDef, as far as they exist.
 
     Args:
       checkpoint_prefix: its prefix.
@@ -238,7 +238,7 @@ def _remove_matching(pattern: str) -> None:
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """The name of the MetaGraphDef beside a checkpoint, ``model-5.meta``.
+    """Return the name of the MetaGraphDef beside a checkpoint, ``model-5.meta``.
 
     >>> meta_graph_filename("a/model-5-?????-of-00002")
     'a/model-5.meta'
@@ -247,7 +247,8 @@ def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta
     return f"{base}.{meta_graph_suffix}"
 
 
-# ----------------------------------------------------------------------------------------- waiting
+# ------------------------------------------------------------------------------- waiting for a
+# change
 
 
 def wait_for_new_checkpoint(
@@ -256,13 +257,13 @@ def wait_for_new_checkpoint(
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
 ) -> str | None:
-    """Waits until a folder has another last checkpoint; None if that takes too long.
+    """Wait until a folder has another last checkpoint; return None after a time-out.
 
     Args:
       checkpoint_dir: the folder.
-      last_checkpoint: the one that is known already.
-      seconds_to_sleep: how long to wait between two looks.
-      timeout: how many seconds to wait at most; None for ever.
+      last_checkpoint: the last checkpoint that the caller has seen.
+      seconds_to_sleep: the time between two reads of the folder.
+      timeout: the maximum time to wait in seconds; None for no limit.
     """
     stop_time = None if timeout is None else time.monotonic() + timeout
     while True:
@@ -280,13 +281,13 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Gives the last checkpoint of a folder whenever there is a new one.
+    """Yield the last checkpoint of a folder whenever there is a new one.
 
     Args:
       checkpoint_dir: the folder.
-      min_interval_secs: how many seconds lie between two of them at least.
-      timeout: how many seconds to wait for a new one; None for ever.
-      timeout_fn: called when it took too long; the iteration ends if it gives True, or if it is not
+      min_interval_secs: the minimum time between two of them in seconds.
+      timeout: the maximum time to wait for a new one in seconds; None for no limit.
+      timeout_fn: called after a time-out; the iteration ends if it returns True, or if it is not
         given.
     """
     path: str | None = None

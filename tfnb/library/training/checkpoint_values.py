@@ -1,4 +1,4 @@
-"""Looking into checkpoints: ``tf.train.list_variables``, ``load_variable``, and the reader."""
+"""Reading values of checkpoints: ``tf.train.list_variables``, ``load_variable``, and the reader."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ EXPORTS = {"train": ["NewCheckpointReader", "list_variables", "load_checkpoint",
 
 
 class CheckpointReader:
-    """Reads tensors of a checkpoint of either format by name.
+    """A reader of tensors by name, for checkpoints of both formats.
 
     Args:
       filepattern: the prefix of the checkpoint.
 
     Raises:
-      NotFoundError: there is none.
+      NotFoundError: there is no checkpoint.
       DataLossError: its list of tensors is damaged.
     """
 
     def __init__(self, filepattern: str) -> None:
         self._prefix = os.fspath(filepattern)
-        # Looks whether it can be read; nothing stays open between two calls.
+        # Raises if it cannot be read; no file stays open between two calls.
         with checkpoint_reader.CheckpointReader(self._prefix) as reader:
             self._stored = {name: reader.shape_and_dtype(name) for name in reader.names()}
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether there is a tensor of this name."""
+        """Return whether there is a tensor of this name."""
         return tensor_str in self._stored
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """Name -> shape."""
+        """Return name -> shape."""
         return {name: list(shape) for name, (shape, _) in self._stored.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
-        """Name -> type."""
+        """Return name -> type."""
         return {name: dtype for name, (_, dtype) in self._stored.items()}
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value of a tensor.
+        """Return the value of a tensor.
 
         Raises:
-          NotFoundError: there is no such tensor.
+          NotFoundError: the checkpoint lacks the tensor.
           DataLossError: its bytes are damaged.
         """
         if not isinstance(tensor_str, str):
             raise TypeError(f"Expected binary or unicode string, got {tensor_str}")
         with checkpoint_reader.CheckpointReader(self._prefix) as reader:
             value = reader.lookup(tensor_str)
-        # A scalar string is the string itself.
+        # A scalar string is returned as the string.
         return value.item() if value.ndim == 0 and value.dtype == object else value
 
     def debug_string(self) -> bytes:
-        """All tensors with type and shape, one in a line."""
+        """Return all tensors with type and shape, one per line."""
         return "".join(
             f"{name} ({_name_of_type(dtype)}) [{','.join(map(str, shape))}]\n"
             for name, (shape, dtype) in sorted(self._stored.items())
@@ -67,25 +67,25 @@ class CheckpointReader:
 
 
 def _name_of_type(dtype: DType) -> str:
-    """``DT_FLOAT`` and its kin."""
+    """Return the enumerator's name of a type, for example ``DT_FLOAT``."""
     from tfnb.proto import types_pb2
 
     return types_pb2.DataType.Name(dtype.as_datatype_enum)  # type: ignore[arg-type]
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
-    """A reader of the checkpoint with a prefix."""
+    """Return a reader of the checkpoint with a prefix."""
     return CheckpointReader(filepattern)
 
 
 def checkpoint_path_of(ckpt_dir_or_file: PathLike) -> str | None:
-    """The prefix of a checkpoint, or that of a folder's last one."""
+    """Return the prefix of a checkpoint, or that of a folder's last one."""
     path: str = os.fspath(ckpt_dir_or_file)
     return latest_checkpoint(path) if os.path.isdir(path) else path
 
 
 def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
-    """A reader of a checkpoint, or of a folder's last one.
+    """Return a reader of a checkpoint, or of a folder's last one.
 
     Raises:
       ValueError: the folder has none.
@@ -99,10 +99,10 @@ def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file: PathLike, name: str) -> VariableLike:
-    """The value of a variable in a checkpoint, or in a folder's last one."""
+    """Return the value of a variable in a checkpoint, or in a folder's last one."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
-    """(name, shape) of all variables in a checkpoint, or in a folder's last one."""
+    """Return (name, shape) of all variables in a checkpoint, or in a folder's last one."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

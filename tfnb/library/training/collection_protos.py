@@ -1,7 +1,7 @@
-"""How what a graph's collections hold is written into messages, and read back.
+"""Conversion of a graph's collections to messages, and back.
 
-Variables, queue runners, contexts of control flow and savers have messages of their own; what else
-there is is written as names, numbers or bytes.
+Variables, queue runners, contexts of control flow and savers have messages of their own; other
+items are written as names, numbers or bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tensorflow")
 
-# What a tensor is called inside an exported scope when it comes from outside.
+# Prefix of the name of an outside tensor in an exported scope.
 UNBOUND_INPUT_PREFIX = "$unbound_inputs_"
 
 
 @dataclass(slots=True, frozen=True)
 class ProtoFunctions:
-    """How the items of one collection become messages and back."""
+    """The conversions of one collection's items to messages and back."""
 
     message: type[Any]
     to_proto: Callable[..., Any]
@@ -85,7 +85,7 @@ _FUNCTIONS: dict[str, ProtoFunctions] = {
 
 
 def is_included(item: Any, export_scope: str | None, excluded: Iterable[TensorLike]) -> bool:
-    """Whether a node, its name, or anything else of a collection belongs to an exported scope."""
+    """Return whether a node, its name or another collection item is in an exported scope."""
     name = item if isinstance(item, str) else getattr(item, "name", None)
     if not isinstance(name, str):
         return True
@@ -105,15 +105,15 @@ def add_collection_def(
     excluded: Iterable[TensorLike] = (),
     override_contents: list[Any] | None = None,
 ) -> None:
-    """Writes a collection into a MetaGraphDef; one that cannot be written is left out.
+    """Write a collection to a MetaGraphDef; one that cannot be written is left out.
 
     Args:
       meta_graph_def: the message to add to.
       key: the collection's name.
       graph: the graph.
-      export_scope: a name scope to take off all names; what is outside of it is left out.
+      export_scope: a name scope to remove from all names; items outside of it are left out.
       excluded: names of nodes that are not exported.
-      override_contents: what to write instead of what the collection holds.
+      override_contents: items to write instead of those of the collection.
     """
     if not isinstance(key, str):
         _log.warning(
@@ -127,7 +127,7 @@ def add_collection_def(
     collection = meta_graph_def.collection_def[key]
     try:
         _fill(collection, key, items, export_scope)
-    except Exception as error:  # anything may be in a collection
+    except Exception as error:  # a collection may contain any value
         _log.warning(
             "Issue encountered when serializing %s.\nType is unsupported, or the types of the "
             "items don't match field type in CollectionDef. Note this is a warning and probably "
@@ -173,17 +173,17 @@ def restore_collections(
     wanted: Callable[[str], bool],
     variables_have_trainable: bool,
 ) -> None:
-    """Adds what a MetaGraphDef's collections hold to those of a graph that has its nodes.
+    """Add the items of a MetaGraphDef's collections to those of a graph that has its nodes.
 
     Args:
       meta_graph_def: the message.
       graph: the graph, which is the default one.
       scope: the name scope that the nodes were imported into.
-      wanted: which collections to restore.
-      variables_have_trainable: False for the messages of old versions, whose variables do not say
-        whether they are trained.
+      wanted: the collections to restore.
+      variables_have_trainable: False for the messages of old versions, whose variables lack the
+        field ``trainable``.
     """
-    # One object for one variable, in however many collections it is.
+    # One object per variable, also if it is in several collections.
     variables: dict[bytes, VariableLike] = {}
     definitions = meta_graph_def.collection_def
     keys = sorted(definitions, key=lambda key: (key != GraphKeys.TRAINABLE_VARIABLES, key))
@@ -210,7 +210,7 @@ def restore_collections(
 class CollectionError(ValueError, KeyError):
     """A collection of a meta graph does not fit its graph, or is damaged.
 
-    A ``KeyError``, too, since that is what TensorFlow raises for names that are not in the graph.
+    Also a ``KeyError``, which TensorFlow raises for names that are not in the graph.
     """
 
     __str__ = Exception.__str__
@@ -225,7 +225,7 @@ def _restored(
     variables: dict[bytes, VariableLike],
     variables_have_trainable: bool,
 ) -> list[Nested]:
-    """What a collection holds; ``variables`` are those that were made, by their messages."""
+    """Return the items of a collection; ``variables`` are those made so far, by message."""
     functions = _FUNCTIONS.get(key)
     if functions is None or kind != "bytes_list":
         if kind == "node_list":

@@ -94,15 +94,15 @@ class Coordinator:
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested."""
+        """Return whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Context that turns an exception of its block into a stop request."""
+        """Open a context that turns an exception of its block into a stop request."""
         try:
             yield
-        except BaseException:  # join raises it
+        except BaseException:  # join() raises it
             self.request_stop(sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
@@ -237,10 +237,10 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Hook that runs before the first call."""
+        """Do nothing; a hook that runs before the first call."""
 
     def stop_loop(self) -> None:
-        """Hook that runs after the last call."""
+        """Do nothing; a hook that runs after the last call."""
 
     def run_loop(self) -> None:
         """Call ``target`` once."""

@@ -22,7 +22,7 @@ STANDARD_PS_OPS = (
 
 
 class _RoundRobin:
-    """Gives the tasks in turn."""
+    """A strategy that returns the tasks in turn."""
 
     def __init__(self, num_tasks: int) -> None:
         self._num_tasks = num_tasks
@@ -42,16 +42,16 @@ def replica_device_setter(
     ps_ops: Sequence[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:
-    """A function for ``tf.device`` that puts variables on parameter servers.
+    """Return a function for ``tf.device`` that places variables on parameter servers.
 
     Args:
-      ps_tasks: how many parameter servers there are.
+      ps_tasks: the number of parameter servers.
       ps_device: their device; the task is added.
       worker_device: the device of all other ops.
-      merge_devices: whether devices of ops are merged with these, or left as they are.
-      cluster: a ClusterSpec, or what one is made of, to count the parameter servers in.
-      ps_ops: the types of ops that go to parameter servers; variables and tables if None.
-      ps_strategy: gives the task for an op; in turn if None.
+      merge_devices: whether devices of ops are merged with these, or not changed.
+      cluster: a ClusterSpec, or a value to make one from, to count the parameter servers.
+      ps_ops: the types of ops for parameter servers; variables and tables if None.
+      ps_strategy: returns the task for an op; in turn if None.
 
     Returns:
       The function; None if there are no parameter servers.

@@ -1,4 +1,4 @@
-"""The global step: how many training steps a graph has taken."""
+"""The global step: the number of training steps of a graph."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ EXPORTS = {
 
 
 def global_step(sess: SessionLike, global_step_tensor: TensorLike) -> int:
-    """The number of steps taken in a session."""
+    """Return the number of steps that a session has run."""
     return int(sess.run(global_step_tensor))
 
 
 def get_global_step(graph: Graph | None = None) -> VariableLike:
-    """The global step of a graph, or None if it has none.
+    """Return the global step of a graph, or None if it has none.
 
     Raises:
-      TypeError: what has its name is no integer scalar.
+      TypeError: the tensor of this name is no integer scalar.
     """
     graph = graph or get_default_graph()
     steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
@@ -54,7 +54,7 @@ def get_global_step(graph: Graph | None = None) -> VariableLike:
 
 
 def create_global_step(graph: Graph | None = None) -> VariableLike:
-    """Makes the global step, an int64 variable that is not trained.
+    """Make the global step, an int64 variable that is not trainable.
 
     Raises:
       ValueError: the graph has one.
@@ -75,17 +75,17 @@ def create_global_step(graph: Graph | None = None) -> VariableLike:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> VariableLike:
-    """The global step, which is made if there is none."""
+    """Return the global step, which is made if there is none."""
     graph = graph or get_default_graph()
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 
 
 def assert_global_step(global_step_tensor: TensorLike) -> None:
-    """Checks that something can count steps.
+    """Check that a tensor can count steps.
 
     Raises:
-      TypeError: it is no variable or tensor, no integer, or no scalar.
+      TypeError: it is no variable or tensor, not an integer, or not a scalar.
     """
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(
@@ -104,7 +104,7 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def get_or_create_global_step_read(graph: Graph | None = None) -> VariableLike:
-    """A tensor with the global step at the beginning of a run, or None if there is no such step.
+    """Return the global step at the beginning of a run as a tensor, or None if there is none.
 
     It is a copy, which later assignments of the same run do not change.
     """

@@ -30,7 +30,7 @@ class GradientDescentOptimizer(RuleOptimizer):
         self._learning_rate = learning_rate
         self._learning_rate_tensor: TensorLike = None
 
-    # Adding rows needs no sum of those with the same index.
+    # Adding rows does not require sums of rows with the same index.
 
     def _apply_sparse_duplicate_indices(self, grad: TensorLike, var: VariableLike) -> TensorResult:
         rate = math_ops.cast(self._learning_rate_tensor, var.dtype.base_dtype)

@@ -14,11 +14,11 @@ EXPORTS = {"train": ["write_graph"], "io": ["write_graph"]}
 
 
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
-    """Writes a graph, or another message, to a file; the file is whole or not there.
+    """Write a graph, or another message, to a file; the file is complete or does not exist.
 
     Args:
       graph_or_graph_def: a graph, or a message.
-      logdir: the folder, which is made if it is not there.
+      logdir: the folder, which is made if necessary.
       name: the name of the file.
       as_text: whether the file is text.
 

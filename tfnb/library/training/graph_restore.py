@@ -1,8 +1,8 @@
-"""Restoring the variables of a graph of which only the nodes are known.
+"""Restoring the variables of a graph that has only nodes.
 
-A GraphDef has no collections and no ``SaverDef``. Where a saver's nodes are in it, they say what is
-restored under which name; otherwise each variable has the name of its node in the checkpoint, and
-``w/part_0``, ``w/part_1`` are the parts of ``w``.
+A GraphDef has no collections and no ``SaverDef``. If it has a saver's nodes, these define which
+variable is restored from which name. Otherwise each variable has the name of its node in the
+checkpoint, and ``w/part_0``, ``w/part_1`` are the parts of ``w``.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _PART = re.compile(r"(.+)/part_(\d+)$")
 
 
 def restore_variables(sess: SessionLike, checkpoint: str) -> list[str]:
-    """Gives the variables of a session's graph the values of a checkpoint.
+    """Give the variables of a session's graph the values of a checkpoint.
 
     Args:
       sess: the session.
       checkpoint: the prefix of the checkpoint.
 
     Returns:
-      The names of variables that the checkpoint does not have, and that so have no value.
+      The names of variables that the checkpoint lacks, which have no value.
 
     Raises:
       FailedPreconditionError: the graph has no variables.
-      NotFoundError: the checkpoint has none of them, or lacks what the graph's saver asks for.
+      NotFoundError: the checkpoint has none of them, or lacks a tensor of the graph's saver.
       InvalidArgumentError: a tensor has another type or shape.
       DataLossError: the checkpoint is damaged.
     """
@@ -71,7 +71,7 @@ def restore_variables(sess: SessionLike, checkpoint: str) -> list[str]:
 
 
 def saver_in(graph: Graph) -> Saver | None:
-    """A saver that restores by the nodes that one left in the graph; None if there are none."""
+    """Return a saver that restores with a saver's nodes in the graph; None if there are none."""
     for op in graph.get_operations():
         if op.type != "NoOp" or op.name.rpartition("/")[2] != "restore_all":
             continue
@@ -90,7 +90,7 @@ def saver_in(graph: Graph) -> Saver | None:
 def _saveables(
     variables: list[Operation], reader: CheckpointReader
 ) -> tuple[list[SaveableObject], list[str]]:
-    """What the checkpoint has values for, and the names of the other variables."""
+    """Return the variables with values in the checkpoint, and the names of the others."""
     keys = object_checkpoint.keys_of_variables(reader) or {}
     found: list[SaveableObject] = []
     missing: list[str] = []
@@ -131,13 +131,13 @@ class _Parts(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """One assignment per part."""
+        """Assign the restored value to each part."""
         values = zip(self._parts, restored_tensors, strict=True)
         return group(*(part.restore([value], None) for part, value in values))
 
 
 def _slices(name: str, parts: list[Operation], whole: tuple[int, ...]) -> list[TensorSlice]:
-    """Where each part of a variable lies in it: one behind the other in one dimension."""
+    """Return the slice of each part of a variable: consecutive slices of one dimension."""
     shapes = [TensorShape(op.get_attr("shape")).dim_values for op in parts]
     for axis, size in enumerate(whole):
         expected = [(*whole[:axis], None, *whole[axis + 1 :])] * len(parts)

@@ -1,7 +1,7 @@
-"""Variables that start with the values of a checkpoint.
+"""Variables whose initial values come from a checkpoint.
 
-``init_from_checkpoint`` replaces the initializers of variables; ``warm_start`` does so for the
-variables that a regular expression names.
+``init_from_checkpoint`` replaces the initializers of variables; ``warm_start`` replaces those of
+the variables that a regular expression selects.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _log = logging.getLogger("tensorflow")
 
 
 class VocabInfo(NamedTuple):
-    """Which words the rows (or columns) of a variable belong to, now and in a checkpoint.
+    """The words of the rows (or columns) of a variable, now and in a checkpoint.
 
     Attributes:
-      new_vocab: the file of the words now, one in a line.
-      new_vocab_size: how many of them count.
-      num_oov_buckets: how many rows other words have, behind those.
+      new_vocab: the file of the current words, one per line.
+      new_vocab_size: the number of current words to use.
+      num_oov_buckets: the number of rows for other words, after those.
       old_vocab: the file of the words of the checkpoint.
-      old_vocab_size: how many of them count; -1 for all.
-      backup_initializer: what words start with that the checkpoint does not have; zeros if None.
+      old_vocab_size: the number of words of the checkpoint to use; -1 for all.
+      backup_initializer: the initializer for words that the checkpoint lacks; zeros if None.
       axis: 0 for rows, 1 for columns.
     """
 
@@ -62,13 +62,13 @@ class VocabInfo(NamedTuple):
 
 
 def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Any) -> None:
-    """Makes the initializers of variables read a checkpoint.
+    """Make the initializers of variables read a checkpoint.
 
     Args:
-      ckpt_dir_or_file: the checkpoint, or a folder, of which the last one is taken.
+      ckpt_dir_or_file: the checkpoint, or a folder, whose last checkpoint is used.
       assignment_map: names in the checkpoint -> variables, lists of parts, or names of variables;
         ``"scope_in_checkpoint/"`` -> ``"scope/"`` stands for all variables of a scope, and ``"/"``
-        for the outermost one.  Also a list of such pairs.
+        for the outermost one.  Also a list of these pairs.
 
     Raises:
       ValueError: the checkpoint lacks a tensor, or it has another shape.
@@ -95,7 +95,7 @@ def _is_variable(value: TensorLike) -> bool:
 
 
 def _variable_of(target: TensorLike) -> Any:
-    """The variable, or list of parts, that a value of the map means; None for a scope."""
+    """Return the variable, or list of parts, for a value of the map; None for a scope."""
     if _is_variable(target):
         return target
     if isinstance(target, PartitionedVariable):
@@ -160,7 +160,7 @@ def _init_scope(
 
 
 def _init(variable: VariableLike, path: str, name: str) -> None:
-    """Makes a variable, or every part of one, start with what a checkpoint has."""
+    """Make the initial value of a variable, or of each of its parts, that of a checkpoint."""
     for part in variable if isinstance(variable, list) else [variable]:
         info = part._save_slice_info if isinstance(variable, list) else None
         _set_initializer(part, path, name, "" if info is None else info.spec)
@@ -168,7 +168,7 @@ def _init(variable: VariableLike, path: str, name: str) -> None:
 
 
 def _set_initializer(variable: VariableLike, path: str, name: str, spec: str) -> None:
-    # Only a CPU reads files; it is done once, and so may be away from the variable.
+    # Only a CPU reads files. The read runs once, so it need not be on the variable's device.
     with device(variable.device), device("/cpu:0"):
         value = io_ops.restore_v2(
             path, [name], [spec], [variable.dtype.base_dtype], name="checkpoint_initializer"
@@ -182,10 +182,10 @@ def warm_start(
     var_name_to_vocab_info: Mapping[str, Any] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
-    """Makes the initializers of some variables read a checkpoint.
+    """Make the initializers of some variables read a checkpoint.
 
     Args:
-      ckpt_to_initialize_from: the checkpoint, or a folder, of which the last one is taken.
+      ckpt_to_initialize_from: the checkpoint, or a folder, whose last checkpoint is used.
       vars_to_warm_start: a regular expression for names of trainable variables; a list of regular
         expressions for names of all global variables; a list of variables; None for none.
       var_name_to_vocab_info: names of variables -> :class:`VocabInfo`, for those whose rows or
@@ -247,7 +247,7 @@ def _chosen_variables(vars_to_warm_start: Any) -> list[Nested]:
 
 
 def _keys_of_objects(ckpt_dir_or_file: PathLike, names: Iterable[str]) -> dict[str, str]:
-    """Name of a variable -> its key in a checkpoint of ``tf.train.Checkpoint``; else nothing.
+    """Return name of a variable -> key in a checkpoint of ``tf.train.Checkpoint``; else {}.
 
     Raises:
       ValueError: that checkpoint lacks a variable.
@@ -269,7 +269,7 @@ def _keys_of_objects(ckpt_dir_or_file: PathLike, names: Iterable[str]) -> dict[s
 
 
 def _grouped(variables: list[VariableLike]) -> dict[str, Any]:
-    """Name of the whole -> a variable, or the list of its parts.
+    """Return name of the whole -> a variable, or the list of its parts.
 
     Raises:
       ValueError: a variable was chosen twice.
@@ -296,7 +296,7 @@ def _words(path: str, count: int) -> list[bytes]:
 def _init_words(
     ckpt_dir_or_file: PathLike, variable: VariableLike, name: str, info: VocabInfo
 ) -> None:
-    """Makes a variable start with what a checkpoint has for the same words."""
+    """Make the initial rows of a variable those of a checkpoint with the same words."""
     shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
     if name not in shapes:
         raise ValueError(f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint {shapes}")

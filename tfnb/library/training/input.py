@@ -1,7 +1,7 @@
-"""Input pipelines on queues: producers of names, indices and slices, and batches of what they give.
+"""Input pipelines on queues: producers of names, indices and slices.
 
-Whatever these functions build is filled by queue runners, which they add to the graph's collection;
-``tf.train.start_queue_runners`` starts them. Producers stand here, batches in ``batching.py``.
+Queue runners fill the queues. The functions add them to a collection of the graph, and
+``tf.train.start_queue_runners`` starts them. Batches of elements are in ``batching.py``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXPORTS = {
 
 
 def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
-    """A local variable with the names of the files that match, looked up when it is initialized.
+    """Return a local variable with the matching files' names, found when it is initialized.
 
     Args:
       pattern: a pattern, or a vector of patterns.
@@ -61,7 +61,7 @@ def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variab
 
 
 def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """``tensor``, ``num_epochs`` times; then reading it is an ``OutOfRangeError``.
+    """Return ``tensor``, which can be read ``num_epochs`` times; then it raises OutOfRangeError.
 
     A local variable counts, so ``tf.local_variables_initializer()`` has to run before.
 
@@ -95,22 +95,22 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of the rows of a tensor, again and again.
+    """Return a queue of the rows of a tensor, repeatedly.
 
     Args:
-      input_tensor: its rows are the elements.
-      element_shape: of a row, where the tensor's shape does not tell.
-      num_epochs: how many times each row comes; None for without end.
+      input_tensor: the tensor whose rows are the elements.
+      element_shape: of a row, if the tensor's static shape is unknown.
+      num_epochs: how often each row is produced; None for no limit.
       shuffle: whether the rows come in another order each time.
       seed: of the order.
       capacity: of the queue.
-      shared_name: under which several sessions share the queue.
+      shared_name: a name under which several sessions share the queue.
       summary_name: of a summary of how full the queue is; no summary if None.
       name: of the ops.
-      cancel_op: what the queue runner runs when its coordinator stops.
+      cancel_op: the op that the queue runner runs when its coordinator stops.
 
     Raises:
-      ValueError: the shape of a row is not known.
+      ValueError: the shape of a row is unknown.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = convert_to_tensor(input_tensor, name="input_tensor")
@@ -138,7 +138,7 @@ def input_producer(
 
 
 def add_fullness_summary(summary_name: str, size: TensorLike, capacity: int) -> None:
-    """A summary of the part of ``capacity`` that ``size`` is."""
+    """Add a summary of the ratio of ``size`` to ``capacity``."""
     summary_ops.scalar(summary_name, cast(size, dtypes.float32) * (1.0 / capacity))
 
 
@@ -152,7 +152,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """A queue of strings, mostly names of files; see :func:`input_producer`.
+    """Return a queue of strings, mostly names of files; see :func:`input_producer`.
 
     Raises:
       ValueError: ``string_tensor`` is an empty list; an empty tensor fails when the queue runs.
@@ -188,7 +188,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """A queue of the numbers from 0 to ``limit - 1``; see :func:`input_producer`."""
+    """Return a queue of the numbers from 0 to ``limit - 1``; see :func:`input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
             range_(limit),
@@ -212,7 +212,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Nested]:
-    """One row of each tensor, the same row of all; see :func:`input_producer`.
+    """Return one row of each tensor, at the same index in all; see :func:`input_producer`.
 
     Raises:
       ValueError: there is no tensor.

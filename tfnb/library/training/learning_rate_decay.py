@@ -1,6 +1,6 @@
-"""Learning rates that change with the step: ``tf.train.exponential_decay`` and kin.
+"""Learning rates that depend on the step: ``tf.train.exponential_decay`` and others.
 
-Each gives a tensor; computed in the learning rate's type.
+Each function returns a tensor, computed in the learning rate's type.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def exponential_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * decay_rate ** (global_step / decay_steps), the power whole if staircase."""
+    """Return learning_rate * decay_rate ** (global_step / decay_steps).
+
+    ``staircase`` floors the exponent.
+    """
     with name_scope(name or "ExponentialDecay") as scope:
         rate, dtype = _initial(learning_rate)
         base, p = _base_and_power(global_step, decay_steps, decay_rate, dtype, staircase)
@@ -57,7 +60,7 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    """Return learning_rate * exp(-decay_rate * global_step / decay_steps)."""
     base = math_ops.exp(neg(decay_rate))
     return exponential_decay(learning_rate, global_step, decay_steps, base, staircase, name)
 
@@ -70,7 +73,7 @@ def inverse_time_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    """Return learning_rate / (1 + decay_rate * global_step / decay_steps)."""
     with name_scope(name or "InverseTimeDecay") as scope:
         rate, dtype = _initial(learning_rate)
         decay_rate, p = _base_and_power(global_step, decay_steps, decay_rate, dtype, staircase)
@@ -89,7 +92,7 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """From learning_rate to end_learning_rate along a power; with cycle, again and again."""
+    """Decay from learning_rate to end_learning_rate by a power law; with cycle, repeatedly."""
     with name_scope(name or "PolynomialDecay") as scope:
         rate, dtype = _initial(learning_rate)
         end = math_ops.cast(end_learning_rate, dtype)
@@ -112,7 +115,7 @@ def polynomial_decay(
 def piecewise_constant(
     x: TensorLike, boundaries: TensorLike, values: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The first value up to the first boundary, the next up to the next, and so on.
+    """Return the first value up to the first boundary, the next up to the next, and so on.
 
     Raises:
       ValueError: the numbers of boundaries and values, or their types, do not fit.
@@ -153,7 +156,7 @@ def cosine_decay(
     alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """From learning_rate to alpha times it along half a cosine."""
+    """Decay from learning_rate to alpha times it along half a cosine."""
     with name_scope(name or "CosineDecay"):
         rate, dtype = _initial(learning_rate)
         steps = math_ops.cast(decay_steps, dtype)
@@ -172,7 +175,7 @@ def cosine_decay_restarts(
     alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Cosine decays in a row, each ``t_mul`` times as long and ``m_mul`` times as high."""
+    """Return consecutive cosine decays; ``t_mul`` scales their lengths, ``m_mul`` their heights."""
     with name_scope(name or "SGDRDecay") as scope:
         rate, dtype = _initial(learning_rate)
         first = math_ops.cast(first_decay_steps, dtype)
@@ -205,7 +208,7 @@ def linear_cosine_decay(
     beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * ((alpha + linear decay) * cosine decay + beta)."""
+    """Return learning_rate * ((alpha + linear decay) * cosine decay + beta)."""
     with name_scope(name or "LinearCosineDecay") as scope:
         rate, dtype = _initial(learning_rate)
         steps = math_ops.cast(decay_steps, dtype)
@@ -229,7 +232,7 @@ def noisy_linear_cosine_decay(
     beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """Linear cosine decay with noise whose variance falls with the step."""
+    """Return linear cosine decay with noise whose variance falls with the step."""
     with name_scope(name or "NoisyLinearCosineDecay") as scope:
         rate, dtype = _initial(learning_rate)
         steps = math_ops.cast(decay_steps, dtype)
@@ -259,7 +262,7 @@ def _base_and_power(
     dtype: DTypeLike,
     staircase: bool,
 ) -> tuple[Nested, Nested]:
-    """The decay rate, and how many decay periods have passed."""
+    """Return the decay rate, and the number of decay periods that have passed."""
     steps = math_ops.cast(decay_steps, dtype)
     base = math_ops.cast(decay_rate, dtype)
     p = math_ops.cast(global_step, dtype) / steps
@@ -267,5 +270,5 @@ def _base_and_power(
 
 
 def _cosine(fraction: Any) -> TensorResult:
-    """The cosine of a part of half a turn."""
+    """Return the cosine of a fraction of pi."""
     return cos(convert_to_tensor(math.pi) * fraction)

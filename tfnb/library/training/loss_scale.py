@@ -1,7 +1,7 @@
-"""Losses scaled up so that gradients of halves do not vanish, and gradients scaled down again.
+"""Losses scaled up so that float16 gradients do not underflow, and gradients scaled down again.
 
-A :class:`LossScale` says by how much; :class:`MixedPrecisionLossScaleOptimizer` does it around
-another optimizer, and leaves variables as they are where a gradient is not finite.
+A :class:`LossScale` is the factor. :class:`MixedPrecisionLossScaleOptimizer` applies it around
+another optimizer, and does not change variables if a gradient is not finite.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ EXPORTS = {
 
 
 class LossScale:
-    """By how much a loss is multiplied; calling it gives a float32 scalar."""
+    """The factor for a loss; a call returns it as a float32 scalar."""
 
     def __init__(self) -> None:
         self._weights: dict[str, Any] = {}
 
     def __call__(self) -> Any:
-        """The factor as a tensor."""
+        """Return the factor as a tensor."""
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     def update(self, grads: TensorLike) -> tuple[TensorResult, TensorResult]:
-        """What changes the factor after a step, and whether the step's gradients are to be used.
+        """Return the op that updates the factor after a step, and whether to apply the gradients.
 
         Args:
           grads: the gradients of the step, a list, unscaled.
@@ -55,16 +55,16 @@ class LossScale:
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     def get_config(self) -> Config:
-        """What it was made with."""
+        """Return the constructor's arguments."""
         raise NotImplementedError("LossScale is abstract: use FixedLossScale or DynamicLossScale.")
 
     @classmethod
     def from_config(cls, config: Config) -> LossScale:
-        """One that is made with what :meth:`get_config` gave."""
+        """Return an object made from the result of :meth:`get_config`."""
         return cls(**config)
 
     def _add_weight(self, name: str, initial_value: TensorLike, dtype: DTypeLike) -> VariableLike:
-        """A variable that is neither trained nor read late."""
+        """Return a variable that is neither trained nor read late."""
         made: TensorLike = Variable(
             initial_value, name=name, dtype=dtype, trainable=False, use_resource=True
         )
@@ -76,16 +76,16 @@ class LossScale:
 
 
 class FixedLossScale(LossScale):
-    """The same factor all the time."""
+    """A constant factor."""
 
     def __init__(self, loss_scale_value: float) -> None:
-        """Checks the factor.
+        """Check the factor.
 
         Args:
           loss_scale_value: at least 1.
 
         Raises:
-          ValueError: it is no number, or less than 1.
+          ValueError: it is not a number, or less than 1.
         """
         super().__init__()
         if not isinstance(loss_scale_value, (int, float)):
@@ -95,18 +95,18 @@ class FixedLossScale(LossScale):
         self._loss_scale_value = float(loss_scale_value)
 
     def __call__(self) -> TensorResult:
-        """The factor as a tensor."""
+        """Return the factor as a tensor."""
         return convert_to_tensor(self._loss_scale_value)
 
     def update(self, grads: TensorLike) -> tuple[Nested, Nested]:
-        """Nothing changes, and all gradients are used."""
+        """Return an empty update and True: the scale is fixed, and all gradients are used."""
         return no_op(), True
 
     def __repr__(self) -> str:
         return f"FixedLossScale({self._loss_scale_value})"
 
     def get_config(self) -> Config:
-        """The factor."""
+        """Return the factor."""
         return {"loss_scale_value": self._loss_scale_value}
 
 
@@ -119,12 +119,12 @@ class DynamicLossScale(LossScale):
         increment_period: int = 2000,
         multiplier: float = 2.0,
     ) -> None:
-        """Makes the variables.
+        """Make the variables.
 
         Args:
-          initial_loss_scale: the first factor.
-          increment_period: after how many steps with finite gradients it grows.
-          multiplier: by how much it grows and falls; it never falls below 1.
+          initial_loss_scale: the initial factor.
+          increment_period: the number of steps with finite gradients after which it grows.
+          multiplier: the ratio by which it grows and falls; it never falls below 1.
         """
         super().__init__()
         self._initial_loss_scale = float(initial_loss_scale)
@@ -137,31 +137,31 @@ class DynamicLossScale(LossScale):
 
     @property
     def initial_loss_scale(self) -> float:
-        """The first factor."""
+        """The initial factor."""
         return self._initial_loss_scale
 
     @property
     def increment_period(self) -> int:
-        """After how many steps with finite gradients the factor grows."""
+        """The number of steps with finite gradients after which the factor grows."""
         return self._increment_period
 
     @property
     def multiplier(self) -> float:
-        """By how much it grows and falls."""
+        """The ratio by which the factor grows and falls."""
         return self._multiplier
 
     def __call__(self) -> TensorResult:
-        """The factor as a tensor."""
+        """Return the factor as a tensor."""
         return convert_to_tensor(self._current_loss_scale)
 
     def update(self, grads: TensorLike) -> tuple[Nested, Nested]:
-        """What changes the factor, and whether all gradients are finite."""
+        """Return the op that updates the factor, and whether all gradients are finite."""
         scale, steps = self._current_loss_scale, self._num_good_steps
         finite = _all_finite(nest.flatten(grads))
 
         def grow() -> TensorResult:
             larger = scale * self._multiplier
-            # A factor that is no longer finite would never come down again.
+            # A factor that is not finite could never fall again.
             set_larger = cond(is_finite(larger), lambda: scale.assign(larger).op, no_op)
             return control_flow.group(set_larger, steps.assign(0))
 
@@ -182,7 +182,7 @@ class DynamicLossScale(LossScale):
         )
 
     def get_config(self) -> Config:
-        """What it was made with."""
+        """Return the constructor's arguments."""
         return {
             "initial_loss_scale": self._initial_loss_scale,
             "increment_period": self._increment_period,
@@ -191,7 +191,7 @@ class DynamicLossScale(LossScale):
 
 
 def _all_finite(grads: Iterable[TensorLike]) -> TensorResult:
-    """Whether all elements of all gradients are finite."""
+    """Return whether all elements of all gradients are finite."""
     values = [one.values if isinstance(one, IndexedSlices) else one for one in grads]
     each = [reduction_ops.reduce_all(is_finite(one)) for one in values if one is not None]
     return reduction_ops.reduce_all(each)
@@ -218,7 +218,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     """
 
     def __init__(self, opt: Any, loss_scale: Any) -> None:
-        """Puts the scale around an optimizer.
+        """Wrap an optimizer.
 
         Args:
           opt: the optimizer.
@@ -242,7 +242,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike | None = None,
     ) -> Nested:
-        """Gradients of the scaled loss, scaled down; arguments as of the other optimizer."""
+        """Return gradients of the scaled loss, scaled down; arguments as of the inner optimizer."""
         scale = self._loss_scale()
         scaled = loss * cast(scale, loss.dtype)
         pairs = self._optimizer.compute_gradients(
@@ -263,7 +263,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
-        """Applies the gradients if all are finite, and changes the scale."""
+        """Apply the gradients if all are finite, and change the scale."""
         if isinstance(self._loss_scale, FixedLossScale):
             return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
         pairs = list(grads_and_vars)
@@ -276,7 +276,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         return control_flow.group(cond(is_good, applied, no_op), changed, name=name)
 
     def variables(self) -> list[Nested]:
-        """The variables of the optimizer inside and of the scale."""
+        """Return the variables of the inner optimizer and of the scale."""
         return [*self._optimizer.variables(), *self._loss_scale._weights.values()]
 
 
@@ -291,9 +291,9 @@ def _times(grad: TensorLike, factor: TensorLike) -> Any:
 def enable_mixed_precision_graph_rewrite(
     opt: Any, loss_scale: Any = "dynamic"
 ) -> MixedPrecisionLossScaleOptimizer:
-    """An optimizer whose losses are scaled.
+    """Return an optimizer whose losses are scaled.
 
-    The nodes of the graph keep their types: TensorFlow makes them halves on GPUs only.
+    The types of nodes are not changed: TensorFlow changes them to float16 on GPUs only.
 
     Args:
       opt: the optimizer.
@@ -312,4 +312,4 @@ def enable_mixed_precision_graph_rewrite(
 
 
 def disable_mixed_precision_graph_rewrite() -> None:
-    """Changes nothing: the types of nodes are never rewritten."""
+    """Do nothing: the types of nodes are never rewritten."""

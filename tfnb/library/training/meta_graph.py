@@ -68,18 +68,18 @@ def export_meta_graph(
     strip_default_attrs: bool = False,
     save_debug_info: bool = False,
 ) -> Any:
-    """The MetaGraphDef of a graph, optionally written to a file.
+    """Return the MetaGraphDef of a graph, optionally written to a file.
 
     Args:
-      filename: where to write it; None for nowhere.
-      meta_info_def: what to start its ``meta_info_def`` from.
-      graph_def: its nodes; without them those of ``graph``.
+      filename: the file to write; None for no file.
+      meta_info_def: the message from which its ``meta_info_def`` starts.
+      graph_def: its nodes; by default those of ``graph``.
       saver_def: its saver.
       collection_list: the collections to write; None for all.
       as_text: whether the file is text.
       graph: the graph; None for the default one.
       export_scope: export only the nodes of this name scope, without it in their names.
-      clear_devices: whether nodes forget their devices.
+      clear_devices: whether devices are removed from nodes.
       clear_extraneous_savers: whether the nodes of other savers are left out.
       strip_default_attrs: whether attributes with default values are left out.
       save_debug_info: not used.
@@ -116,7 +116,7 @@ def export_scoped_meta_graph(
     meta_info_def: Any = None,
     collection_list: Sequence[str] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """The MetaGraphDef of a graph or a scope of it, and the variables in it by name.
+    """Return the MetaGraphDef of a graph or a scope of it, and the variables in it by name.
 
     The collection ``unbound_inputs_col_name`` gets the names of inputs from outside the scope; the
     other arguments are those of :func:`export_meta_graph`.
@@ -166,10 +166,10 @@ def create_meta_graph_def(
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
 ) -> Any:
-    """A MetaGraphDef of parts; arguments as in :func:`export_meta_graph`.
+    """Return a MetaGraphDef made from its parts; arguments as in :func:`export_meta_graph`.
 
     Raises:
-      TypeError: an argument is of another type.
+      TypeError: an argument has another type.
     """
     for value, kind in (
         (graph, Graph),
@@ -201,7 +201,7 @@ def create_meta_graph_def(
 
 
 def stripped_op_list_for_graph(graph_def: graph_pb2.GraphDef) -> op_def_pb2.OpList:
-    """The definitions of the ops that a graph and its functions use."""
+    """Return the definitions of the ops that a graph and its functions use."""
     functions = {function.signature.name for function in graph_def.library.function}
     used = {node.op for node in graph_def.node}
     for function in graph_def.library.function:
@@ -211,7 +211,7 @@ def stripped_op_list_for_graph(graph_def: graph_pb2.GraphDef) -> op_def_pb2.OpLi
 
 
 def strip_default_valued_attrs(meta_graph_def: meta_graph_pb2.MetaGraphDef) -> None:
-    """Takes out attributes with default values, so that older readers know what is left."""
+    """Remove attributes with default values, so that older readers accept the rest."""
     library = meta_graph_def.graph_def.library.function
     functions = {function.signature.name for function in library}
     nodes = [*meta_graph_def.graph_def.node]
@@ -246,7 +246,7 @@ def _part_of(
     clear_devices: bool,
     unbound: list[str],
 ) -> Any:
-    """The nodes of a scope, named as they are inside of it."""
+    """Return the nodes of a scope, with their names inside of it."""
     found = graph_pb2.GraphDef()
     found.versions.CopyFrom(graph_def.versions)
     if graph_def.HasField("library"):
@@ -287,7 +287,7 @@ def _strip_node(node: Any, export_scope: str, unbound: list[str]) -> None:
 def _nodes_of_other_savers(
     graph_def: graph_pb2.GraphDef, saver_def: saver_pb2.SaverDef | None
 ) -> set[str]:
-    """The nodes in the scopes of savers other than that of ``saver_def``."""
+    """Return the nodes in the scopes of savers other than that of ``saver_def``."""
     saving = {node.name for node in graph_def.node if node.op in _SAVING_OPS}
     scopes = {f"{scope}/" for scope in {_scope_of(name) for name in saving} - saving}
     if saver_def is not None:
@@ -312,22 +312,22 @@ def import_meta_graph(
     unbound_inputs_col_name: str | None = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] | None = None,
 ) -> Saver | None:
-    """Adds a MetaGraphDef to the default graph: its nodes, and what its collections hold.
+    """Add a MetaGraphDef to the default graph: its nodes, and the items of its collections.
 
     Args:
       meta_graph_or_file: the message, or the path of a file with one, binary or text.
-      clear_devices: whether nodes forget their devices.
-      import_scope: a name scope to put everything into.
-      input_map: names of tensors in the message -> what to use instead.
-      unbound_inputs_col_name: the collection with the names of inputs that ``input_map`` must give.
-      restore_collections_predicate: which collections to restore; all of them if None.
+      clear_devices: whether devices are removed from nodes.
+      import_scope: a name scope for all nodes.
+      input_map: names of tensors in the message -> the tensors to use instead.
+      unbound_inputs_col_name: the collection with the names of inputs that ``input_map`` must map.
+      restore_collections_predicate: selects the collections to restore; all of them if None.
 
     Returns:
       The saver of the graph; None if it has no variables.
 
     Raises:
       OSError: the file is missing, or is no MetaGraphDef.
-      ValueError: inputs from outside are missing, or the graph is no valid one.
+      ValueError: inputs from outside are missing, or the graph is invalid.
     """
     return import_meta_graph_with_return_elements(
         meta_graph_or_file,
@@ -346,7 +346,7 @@ def import_meta_graph_with_return_elements(
     return_elements: Iterable[str] | None = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, Nested]:
-    """:func:`import_meta_graph` that also gives operations and tensors of the message."""
+    """Call :func:`import_meta_graph`; also return the requested operations and tensors."""
     meta_graph_def = _as_meta_graph_def(meta_graph_or_file)
     variables, elements = import_scoped_meta_graph(
         meta_graph_def,
@@ -364,7 +364,7 @@ def _saver_of(
     if meta_graph_def.HasField("saver_def"):
         scope = import_scope
         for inside, variable in variables.items():
-            # The scope may have been made unique.
+            # The scope may have got a unique name.
             scope = variable.name[: -len(inside)]
             break
         saver_def = saver_pb2.SaverDef()
@@ -386,10 +386,10 @@ def import_scoped_meta_graph(
     restore_collections_predicate: Callable[[str], bool] | None = None,
     return_elements: Iterable[str] | None = None,
 ) -> tuple[dict[str, Any], Any]:
-    """Adds a MetaGraphDef to a graph, the default one if None; see :func:`import_meta_graph`.
+    """Add a MetaGraphDef to a graph, the default one if None; see :func:`import_meta_graph`.
 
     Returns:
-      The variables by their names in the message, and what ``return_elements`` asked for.
+      The variables by their names in the message, and the requested ``return_elements``.
     """
     meta_graph_def = _as_meta_graph_def(meta_graph_or_file)
     if unbound_inputs_col_name in meta_graph_def.collection_def:
@@ -436,7 +436,7 @@ def _check_unbound(collection: Any, input_map: dict[str, Any] | None) -> None:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """``"1.8.0-rc1"`` -> (1, 8); what says nothing counts as new."""
+    """Return ``(1, 8)`` for ``"1.8.0-rc1"``; an unknown version counts as new."""
     numbers = re.match(r"(\d+)\.(\d+)", text)
     return (99, 0) if numbers is None else (int(numbers[1]), int(numbers[2]))
 
@@ -451,7 +451,7 @@ def _as_meta_graph_def(meta_graph_or_file: PathLike) -> Any:
 
 
 def read_meta_graph_file(filename: str) -> Any:
-    """The MetaGraphDef of a file, binary or text.
+    """Return the MetaGraphDef of a file, binary or text.
 
     Raises:
       OSError: the file is missing, or is no MetaGraphDef.

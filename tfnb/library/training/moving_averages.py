@@ -46,9 +46,9 @@ def assign_moving_average(
     zero_debias: bool = True,
     name: str | None = None,
 ) -> VariableLike:
-    """variable -= (1 - decay) * (variable - value).
+    """Compute variable -= (1 - decay) * (variable - value).
 
-    With ``zero_debias`` the variable is what the average would be had it not begun at zero.
+    With ``zero_debias`` the variable gets the average without the effect of its initial zero.
     """
     with name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope:
         rest = convert_to_tensor(1.0 - decay, name="decay")
@@ -95,7 +95,7 @@ def _unused_name(name: str) -> str:
 
 
 class ExponentialMovingAverage:
-    """Keeps running averages of variables: average = decay * average + (1 - decay) * variable."""
+    """Running averages of variables: average = decay * average + (1 - decay) * variable."""
 
     def __init__(
         self,
@@ -104,12 +104,12 @@ class ExponentialMovingAverage:
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
     ) -> None:
-        """Makes an object that keeps averages.
+        """Make an object that keeps averages.
 
         Args:
-          decay: how much of the average is kept at each update.
+          decay: the fraction of the average that is kept at each update.
           num_updates: the number of updates so far; while it is small the decay is smaller.
-          zero_debias: whether averages of tensors are corrected for their beginning at zero.
+          zero_debias: whether averages of tensors are corrected for their initial zeros.
           name: added to the names of the averages.
         """
         self._decay = decay
@@ -124,10 +124,10 @@ class ExponentialMovingAverage:
         return self._name
 
     def apply(self, var_list: Sequence[VariableLike] | None = None) -> Operation:
-        """An operation that updates the averages of these variables, which are made if needed.
+        """Return an operation that updates the averages of variables; new averages are made.
 
         Raises:
-          TypeError: one of them is no floating-point number.
+          TypeError: one of them is not floating-point.
         """
         variables = trainable_variables() if var_list is None else var_list
         debiased = set()
@@ -166,11 +166,11 @@ class ExponentialMovingAverage:
         return average
 
     def average(self, var: VariableLike) -> VariableLike:
-        """The variable that holds the average of ``var``, or None."""
+        """Return the variable that holds the average of ``var``, or None."""
         return self._averages.get(_key(var))
 
     def average_name(self, var: VariableLike) -> str:
-        """The name of the average of ``var``, also before it is made."""
+        """Return the name of the average of ``var``, also before it is made."""
         average = self.average(var)
         if average is not None:
             return str(average.name).removesuffix(":0")
@@ -178,7 +178,7 @@ class ExponentialMovingAverage:
         return get_default_graph().unique_name(wanted, mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
-        """What a Saver must be given, so that variables are restored from their averages."""
+        """Return the ``var_list`` of a Saver that restores variables from their averages."""
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
         averaged = {_key(variable): variable for variable in moving_avg_variables}

@@ -1,7 +1,7 @@
 """Checkpoints of TensorFlow 2's objects, read by the names that variables had when they were saved.
 
 ``tf.train.Checkpoint`` stores values under paths of attributes, and beside them a graph of objects
-that says which variable each of them was.
+that has the name of each variable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def keys_of_variables(reader: CheckpointReader) -> dict[str, str] | None:
-    """Name of a variable -> its key; None where the checkpoint is not one of objects."""
+    """Return name of a variable -> its key; None if it is not a checkpoint of objects."""
     if not reader.has_tensor(_OBJECT_GRAPH_KEY):
         return None
     stored = reader.lookup(_OBJECT_GRAPH_KEY)
@@ -34,7 +34,7 @@ def keys_of_variables(reader: CheckpointReader) -> dict[str, str] | None:
 
 
 def renamed(reader: CheckpointReader, wanted: list[WantedTensor]) -> list[WantedTensor] | None:
-    """What a graph wants, under the keys of a checkpoint of objects; None for other checkpoints."""
+    """Return the tensors with their keys in a checkpoint of objects; None for other checkpoints."""
     keys = keys_of_variables(reader)
     if keys is None:
         return None
@@ -42,7 +42,7 @@ def renamed(reader: CheckpointReader, wanted: list[WantedTensor]) -> list[Wanted
 
 
 def feeds(wanted: list[WantedTensor]) -> dict[Any, Any]:
-    """What to feed so that the reading ops ask for these names."""
+    """Return the feeds that make the reading ops read these names."""
     by_reader: dict[Operation, list[str]] = {}
     for one in wanted:
         by_reader.setdefault(one.reader, []).append(one.name)

@@ -1,10 +1,10 @@
 """``tf.train.Optimizer``: from a loss to an operation that changes variables.
 
-``minimize`` is ``compute_gradients`` and then ``apply_gradients``. An optimizer of one's own is a
-subclass that overrides some of ``_create_slots``, ``_prepare``, ``_apply_dense``,
+``minimize`` is ``compute_gradients`` and then ``apply_gradients``. A user's optimizer is a subclass
+that overrides some of ``_create_slots``, ``_prepare``, ``_apply_dense``,
 ``_resource_apply_dense``, ``_apply_sparse``, ``_resource_apply_sparse`` and ``_finish``. Where the
-whole step is one op per variable, :class:`RuleOptimizer` needs only the op and the names of what
-goes in.
+whole step is one op per variable, :class:`RuleOptimizer` needs only the op and the names of its
+inputs.
 
 A slot is a variable that an optimizer keeps for each trained variable, named after both
 (``w/Momentum``). Corresponds to TensorFlow's training/optimizer.py.
@@ -68,13 +68,13 @@ _TRAINABLE_DTYPES = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, 
 
 
 def _key(variable: VariableLike) -> Any:
-    """What a variable's slots are found by."""
+    """Return the key of a variable's slots."""
     op = getattr(variable, "op", None)
     return variable._unique_id if op is None else (op.graph, op.name)
 
 
 def _deduplicated(values: TensorLike, indices: TensorLike) -> tuple[Nested, Nested]:
-    """Rows and their indices, rows of the same index summed."""
+    """Return rows and their indices, with rows of the same index summed."""
     unique_indices, positions = unique(indices)
     count = array_ops.shape(unique_indices)[0]
     return segment_ops.unsorted_segment_sum(values, positions, count), unique_indices
@@ -95,14 +95,14 @@ class _Trained:
         self.variable = variable
 
     def target(self) -> Any:
-        """What gradients are taken with respect to."""
+        """Return the tensor or handle that gradients are taken with respect to."""
         variable = self.variable
         if self.is_resource or isinstance(variable, Tensor):
             return variable
         return variable._ref()
 
     def update_op(self, optimizer: Optimizer, grad: TensorLike) -> TensorResult:
-        """The operation that changes the variable."""
+        """Return the operation that changes the variable."""
         variable = self.variable
         if isinstance(variable, Tensor):
             raise NotImplementedError("Trying to update a Tensor ", variable)
@@ -120,16 +120,16 @@ class _Trained:
         if constraint is None:
             return update
         with control_dependencies([update]):
-            # Read anew: what a reference variable gave before the update is the old value.
+            # Read again: the value that a reference variable gave before the update is the old one.
             value = variable if self.is_resource else variable.read_value()
             return variable.assign(constraint(value))
 
 
 class Optimizer:
-    """What all optimizers share.
+    """The common part of all optimizers.
 
     Attributes:
-      GATE_NONE: gradients are used as soon as they are there.
+      GATE_NONE: gradients are used as soon as they are computed.
       GATE_OP: all gradients of one op are computed before any of them is used.
       GATE_GRAPH: all gradients are computed before any is used.
     """
@@ -141,11 +141,11 @@ class Optimizer:
     def __init__(
         self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
     ) -> None:
-        """Makes an optimizer.
+        """Make an optimizer.
 
         Args:
           use_locking: whether updates lock the variables.
-          name: the name scope of what it makes, and the name of its slots.
+          name: the name scope of its nodes, and the name of its slots.
           use_own_namescope_for_non_slot_vars: whether variables that belong to no other variable
             are named after the optimizer.
 
@@ -166,10 +166,10 @@ class Optimizer:
         self._non_slot_dict: dict[tuple[str, Any], Any] = {}
 
     def get_name(self) -> str:
-        """The optimizer's name."""
+        """Return the optimizer's name."""
         return self._name
 
-    # -- what users call -----------------------------------------------------------------------
+    # -- the public methods -----------------------------------------------------------------------
 
     def minimize(
         self,
@@ -182,17 +182,17 @@ class Optimizer:
         name: str | None = None,
         grad_loss: TensorLike | None = None,
     ) -> Operation:
-        """An operation that changes variables so that the loss becomes smaller.
+        """Return an operation that changes variables to reduce the loss.
 
         Args:
           loss: a tensor.
-          global_step: a variable that each step adds 1 to.
+          global_step: a variable that each step increments.
           var_list: the variables to change; all trainable ones if not given.
           gate_gradients: ``GATE_NONE``, ``GATE_OP`` or ``GATE_GRAPH``.
           aggregation_method: how gradients are summed.
           colocate_gradients_with_ops: whether gradients share the device of their op.
           name: the name of the operation.
-          grad_loss: what the gradient of the loss is weighted with.
+          grad_loss: the initial gradient of the loss.
 
         Raises:
           ValueError: the loss depends on none of the variables.
@@ -223,7 +223,7 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
-        """Pairs of gradient and variable; None where the loss does not depend on the variable.
+        """Return pairs (gradient, variable), with None for a variable that the loss does not use.
 
         Raises:
           ValueError: an argument is not allowed, or there is nothing to optimize.
@@ -274,14 +274,13 @@ class Optimizer:
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
-        """An operation that changes variables by their gradients.
+        """Return an operation that changes variables by their gradients.
 
         Args:
           grads_and_vars: pairs as from ``compute_gradients``; those without gradient are left out.
-          global_step: a variable that each step adds 1 to.
+          global_step: a variable that each step increments.
           name: the name of the operation.
-          skip_gradients_aggregation: of strategies for several machines; on one there is nothing
-            to add up.
+          skip_gradients_aggregation: for strategies on several machines; ignored.
 
         Raises:
           ValueError: there is no variable, or none has a gradient.
@@ -320,68 +319,68 @@ class Optimizer:
             return applied
 
     def get_slot(self, var: VariableLike, name: str) -> VariableLike:
-        """The slot of that name for a variable, or None."""
+        """Return the slot of that name for a variable, or None."""
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots."""
+        """Return the names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[TensorResult]:
-        """The optimizer's own variables in the default graph, by name."""
+        """Return the optimizer's own variables in the default graph, by name."""
         graph = get_default_graph()
         own = list(self._non_slot_variables())
         for slots in self._slots.values():
             own += slots.values()
         return sorted((v for v in own if v.op.graph is graph), key=lambda v: str(v.name))
 
-    # -- what subclasses override --------------------------------------------------------------
+    # -- for subclasses to override --------------------------------------------------------------
 
     def _valid_dtypes(self) -> Iterable[DType]:
-        """The types that loss, gradients and variables may have."""
+        """Return the types that loss, gradients and variables may have."""
         return _TRAINABLE_DTYPES
 
     def _create_slots(self, var_list: Sequence[VariableLike]) -> None:
-        """Makes the slots of all variables that will be changed."""
+        """Make the slots of all variables that will be changed."""
 
     def _prepare(self) -> None:
-        """Makes the tensors that updates need, once per ``apply_gradients``."""
+        """Make the tensors that updates need, once per ``apply_gradients``."""
 
     def _apply_dense(self, grad: TensorLike, var: VariableLike) -> TensorResult:
-        """The update of a reference variable by a dense gradient."""
+        """Return the update of a reference variable by a dense gradient."""
         raise NotImplementedError
 
     def _resource_apply_dense(self, grad: TensorLike, handle: TensorLike) -> TensorResult:
-        """The update of a resource variable by a dense gradient."""
+        """Return the update of a resource variable by a dense gradient."""
         raise NotImplementedError
 
     def _apply_sparse(self, grad: TensorLike, var: VariableLike) -> TensorResult:
-        """The update of a reference variable by slices with different indices."""
+        """Return the update of a reference variable by slices with different indices."""
         raise NotImplementedError
 
     def _resource_apply_sparse(
         self, grad: TensorLike, handle: TensorLike, indices: TensorLike
     ) -> TensorResult:
-        """The update of a resource variable by rows with different indices."""
+        """Return the update of a resource variable by rows with different indices."""
         raise NotImplementedError
 
     def _apply_sparse_duplicate_indices(self, grad: TensorLike, var: VariableLike) -> TensorResult:
-        """The update of a reference variable by slices whose indices may be the same."""
+        """Return the update of a reference variable by slices whose indices may be the same."""
         values, indices = _deduplicated(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: TensorLike, handle: TensorLike, indices: TensorLike
     ) -> TensorResult:
-        """The update of a resource variable by rows whose indices may be the same."""
+        """Return the update of a resource variable by rows whose indices may be the same."""
         values, indices = _deduplicated(grad, indices)
         return self._resource_apply_sparse(values, handle, indices)
 
     def _finish(self, update_ops: list[TensorLike], name_scope: str) -> TensorResult:
-        """One operation of all updates, and of what has to be done after them."""
+        """Return one operation for all updates and for the work after them."""
         return control_flow.group(*update_ops, name=name_scope)
 
-    # -- what subclasses call ------------------------------------------------------------------
+    # -- for subclasses to call ------------------------------------------------------------------
 
     def _assert_valid_dtypes(self, tensors: Iterable[TensorLike]) -> None:
         valid = self._valid_dtypes()
@@ -393,7 +392,7 @@ class Optimizer:
                 )
 
     def _call_if_callable(self, param: Any) -> Any:
-        """A hyperparameter, which may be given as a function without arguments."""
+        """Return a hyperparameter, which may be given as a function without arguments."""
         return param() if callable(param) else param
 
     def _slot_dict(self, slot_name: str) -> dict[VariableLike, VariableLike]:
@@ -402,7 +401,7 @@ class Optimizer:
     def _get_or_make_slot(
         self, var: VariableLike, val: TensorLike, slot_name: str, op_name: str
     ) -> VariableLike:
-        """A slot that begins with a value."""
+        """Return a slot with an initial value."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_slot(var, val, op_name)
@@ -417,7 +416,7 @@ class Optimizer:
         slot_name: str,
         op_name: str,
     ) -> VariableLike:
-        """A slot whose first value an initializer makes."""
+        """Return a slot whose initial value an initializer makes."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_slot_with_initializer(
@@ -426,7 +425,7 @@ class Optimizer:
         return slots[_key(var)]
 
     def _zeros_slot(self, var: VariableLike, slot_name: str, op_name: str) -> VariableLike:
-        """A slot that begins with zeros."""
+        """Return a slot with initial zeros."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
             slots[_key(var)] = slot_creator.create_zeros_slot(var, op_name)
@@ -435,7 +434,7 @@ class Optimizer:
     def _create_non_slot_variable(
         self, initial_value: TensorLike, name: str, colocate_with: TensorLike
     ) -> VariableLike:
-        """A variable of the optimizer that belongs to no trained variable."""
+        """Return a variable of the optimizer that belongs to no trained variable."""
         key = (name, colocate_with.graph)
         found = self._non_slot_dict.get(key)
         if found is None:
@@ -464,10 +463,10 @@ class Optimizer:
 
 
 def _as_gradient(grad: TensorLike) -> TensorResult:
-    """A gradient as tensor or slices; None stays None.
+    """Return a gradient as a tensor or IndexedSlices; None stays None.
 
     Raises:
-      TypeError: it can be neither.
+      TypeError: it cannot be converted.
     """
     if grad is None:
         return None
@@ -495,9 +494,9 @@ class RuleOptimizer(Optimizer):
     Attributes:
       rule: the op for reference and resource variables, dense and sparse gradients.
       slot_inputs: input of the op -> name of the slot.
-      hyperparameters: input of the op -> attribute that holds the number or a function; the
-        tensor of it is kept in the attribute's name with ``_tensor`` behind it, and named like
-        the attribute without its underscore.
+      hyperparameters: input of the op -> attribute with the number or a function. Its tensor is
+        stored in the attribute of this name plus ``_tensor``, and named like the attribute
+        without its underscore.
     """
 
     rule: ClassVar[ApplyOps]
@@ -511,15 +510,15 @@ class RuleOptimizer(Optimizer):
             setattr(self, f"{attribute}_tensor", tensor)
 
     def _rule(self) -> ApplyOps:
-        """The op; a subclass may choose by how it was made."""
+        """Return the op; a subclass may choose one by its arguments."""
         return self.rule
 
     def _extra_inputs(self, var: VariableLike, dtype: DType) -> dict[str, Any]:
-        """Further inputs of the op by name."""
+        """Return further inputs of the op by name."""
         return {}
 
     def _attrs(self) -> Config:
-        """Further attributes of the op."""
+        """Return further attributes of the op."""
         return {}
 
     def _update(

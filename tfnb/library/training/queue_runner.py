@@ -31,10 +31,10 @@ _log = logging.getLogger("tensorflow")
 
 
 class QueueRunner:
-    """Runs each of ``enqueue_ops`` in its own thread until the queue's source has ended.
+    """A set of threads, each of which runs one of ``enqueue_ops`` until the source has ended.
 
     When the last thread ends, ``close_op`` runs; when a coordinator stops, ``cancel_op`` runs, so
-    that no thread waits for room.
+    that no thread waits for space in the queue.
 
     Args:
       queue: the queue to fill.

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def shared_resources() -> list[Any]:
-    """Those that all sessions of a cluster share; each has ``create`` and ``is_initialized``."""
+    """Return resources that sessions share; each has ``create`` and ``is_initialized``."""
     return get_collection(GraphKeys.RESOURCES)
 
 
 def local_resources() -> list[Any]:
-    """Those that each session has for itself."""
+    """Return the resources that each session has for itself."""
     return get_collection(GraphKeys.LOCAL_RESOURCES)
 
 
 def initialize_resources(resources: Sequence[Any], name: str = "init") -> TensorResult:
-    """An operation that makes resources."""
+    """Return an operation that makes resources."""
     if not resources:
         return no_op(name=name)
     return group(*(resource.create for resource in resources), name=name)
@@ -40,7 +40,7 @@ def initialize_resources(resources: Sequence[Any], name: str = "init") -> Tensor
 def report_uninitialized_resources(
     resources: Sequence[Any] | None = None, name: str = "report_uninitialized_resources"
 ) -> TensorResult:
-    """The names of the resources that were not made yet, a vector."""
+    """Return the names of the resources that do not exist yet, a vector."""
     if resources is None:
         resources = [*shared_resources(), *local_resources()]
     with name_scope(name), device("/cpu:0"):

@@ -19,7 +19,7 @@ EXPORTS = {"train": ["RMSPropOptimizer"]}
 
 
 class RMSPropOptimizer(RuleOptimizer):
-    """The gradient divided by a running average of its size; with momentum if wanted.
+    """The gradient divided by a running average of its magnitude, optionally with momentum.
 
     The centered form subtracts the square of the gradient's running mean from that average.
     """

@@ -1,9 +1,9 @@
-"""What a saver saves: objects that know their tensors in a checkpoint and how to restore them.
+"""The objects that a saver saves: their tensors in a checkpoint, and how to restore them.
 
 A :class:`SaveableObject` has one :class:`SaveSpec` per tensor in the checkpoint, and ``restore``,
-which makes the op that puts restored tensors back.  Variables of both kinds, and parts of
-variables, become such objects here; whatever else has a state of its own (a lookup table) puts one
-into the collection ``SAVEABLE_OBJECTS``.
+which makes the op that assigns restored tensors. Variables of both kinds, and parts of variables,
+become these objects here. Any other object with state (a lookup table) adds one to the collection
+``SAVEABLE_OBJECTS``.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class SaveSpec:
 
     Args:
       tensor: the tensor to save, or a function that makes it.
-      slice_spec: which part of a larger tensor it is, as ``"4 10 0,2:0,10"``; "" for a whole one.
+      slice_spec: its part of a larger tensor, as ``"4 10 0,2:0,10"``; "" for a whole one.
       name: its name in the checkpoint.
-      dtype: its type; needed where ``tensor`` is a function.
-      device: where it is; needed where ``tensor`` is a function.
+      dtype: its type; needed if ``tensor`` is a function.
+      device: its device; needed if ``tensor`` is a function.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SaveSpec:
 
 
 class SaveableObject:
-    """Something that is saved and restored as one.
+    """An object that is saved and restored as one.
 
     Attributes:
       op: the tensor or operation behind it.
@@ -86,17 +86,17 @@ class SaveableObject:
 
     @property
     def device(self) -> str:
-        """Where its first tensor is."""
+        """The device of its first tensor."""
         return self.specs[0].device
 
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """Makes the op that puts restored tensors back.
+        """Make the op that assigns restored tensors.
 
         Args:
           restored_tensors: one tensor per spec.
-          restored_shapes: the shapes to give them first, or None.
+          restored_shapes: the shapes to reshape them to first, or None.
         """
         raise NotImplementedError("Calling an abstract method.")
 
@@ -111,7 +111,7 @@ class ReferenceVariableSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """An Assign; with shapes to give, whatever shape the variable has."""
+        """Return an Assign; with ``restored_shapes``, for any shape of the variable."""
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = reshape(value, restored_shapes[0])
@@ -124,7 +124,7 @@ class ResourceVariableSaveable(SaveableObject):
 
     Args:
       variable: the variable, or a tensor that reads it.
-      slice_spec: which part of a larger tensor it is.
+      slice_spec: its part of a larger tensor.
       name: its name in the checkpoint.
     """
 
@@ -143,7 +143,7 @@ class ResourceVariableSaveable(SaveableObject):
     def restore(
         self, restored_tensors: list[TensorLike], restored_shapes: list[TensorLike] | None
     ) -> TensorResult:
-        """An AssignVariableOp behind a copy to the variable's device.
+        """Return an AssignVariableOp behind a copy to the variable's device.
 
         Raises:
           ValueError: the static shapes contradict each other.
@@ -161,7 +161,7 @@ def _read_on_cpu(variable: ResourceVariable) -> Callable[[], Any]:
     def read() -> TensorResult:
         with device(variable.device):
             with name_scope("Read"):
-                # TensorFlow's way of reading without a copy; here no read makes one.
+                # TensorFlow reads without a copy this way; in tfnb, no read copies.
                 resource_ops.disable_copy_on_read(variable.handle)
                 value = variable._read_variable_op()
             value = identity_op(value)
@@ -172,7 +172,7 @@ def _read_on_cpu(variable: ResourceVariable) -> Callable[[], Any]:
 
 
 def set_cpu0(device_string: str) -> str:
-    """The first CPU of the task that a device belongs to."""
+    """Return the first CPU of the task that a device belongs to."""
     spec = DeviceSpec.from_string(device_string)
     return spec.replace(device_type="CPU", device_index=0).to_string()
 
@@ -181,12 +181,12 @@ def set_cpu0(device_string: str) -> str:
 
 
 def all_saveable_objects(scope: str | None = None) -> list[Any]:
-    """The global variables, and what else the default graph says is to be saved."""
+    """Return the global variables and the saveable objects of the default graph."""
     return global_variables(scope) + get_collection(GraphKeys.SAVEABLE_OBJECTS, scope)
 
 
 def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> dict[str, Any]:
-    """Gives each object of a list the name it has in a checkpoint.
+    """Return the objects of a list by their names in a checkpoint.
 
     Args:
       op_list: variables, parts of variables, partitioned variables, saveable objects.
@@ -196,8 +196,8 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
       Name -> variable, tensor, list of parts, or saveable object.
 
     Raises:
-      TypeError: it is no list, or holds something else.
-      ValueError: two have one name.
+      TypeError: the argument is no list, or an item has another type.
+      ValueError: two items have the same name.
     """
     if not isinstance(op_list, (list, tuple, set)):
         raise TypeError(f"Variables to save should be passed in a dict or a list. Got {op_list}")
@@ -248,11 +248,11 @@ def _comes_from_variable(tensor: TensorLike) -> bool:
 
 
 def saveable_objects_for_op(op: TensorLike, name: str | None) -> Iterator[SaveableObject]:
-    """The saveable objects behind one name: several for a variable in parts.
+    """Yield the saveable objects for one name: several for a variable in parts.
 
     Raises:
-      TypeError: the name is no string, or ``op`` nothing that can be saved.
-      ValueError: the parts are not parts of one variable.
+      TypeError: the name is no string, or ``op`` cannot be saved.
+      ValueError: the parts do not belong to one variable.
     """
     if not isinstance(name, str):
         raise TypeError(
@@ -301,11 +301,11 @@ def _saveables_of_slices(parts: list[TensorLike], name: str) -> Iterator[Saveabl
 
 
 def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
-    """The saveable objects of a dict or list, sorted by name.
+    """Return the saveable objects of a dict or list, sorted by name.
 
     Raises:
-      TypeError: something in it cannot be saved.
-      ValueError: one thing has two names.
+      TypeError: an item cannot be saved.
+      ValueError: an item has two names.
     """
     named: Mapping[Any, Any] = (
         names_to_saveables
@@ -327,5 +327,5 @@ def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
 
 
 def operations_of(saveables: Iterable[SaveableObject]) -> list[Operation | Nested]:
-    """What is behind saveable objects, to enter their graph's name scope with."""
+    """Return the operations of saveable objects, with which to enter their graph's name scope."""
     return [saveable.op for saveable in saveables]

@@ -1,7 +1,8 @@
 """``tf.train.Saver``: writes a session's variables to checkpoints and reads them back.
 
-The nodes are made by :mod:`tfnb.library.training.saver_builder`; here stand which checkpoints are
-kept, the files beside them, and the comparison before a restore, which makes it all or nothing.
+:mod:`tfnb.library.training.saver_builder` makes the nodes. This module has the list of kept
+checkpoints, the files beside them, and the comparison before a restore, which makes a restore all
+or nothing.
 """
 
 from __future__ import annotations
@@ -45,29 +46,29 @@ _MISMATCH = "a mismatch between the current graph and the graph"
 
 
 class Saver:
-    """Saves and restores variables, and keeps the last few checkpoints.
+    """A saver of variables, which keeps the last few checkpoints.
 
     Args:
-      var_list: what to save: a list of variables, or a dict from names in the checkpoint to them;
-        None for all global variables and saveable objects.
-      reshape: whether a restored tensor may have another shape with as many elements.
+      var_list: the variables to save: a list of variables, or a dict from names in the checkpoint
+        to them; None for all global variables and saveable objects.
+      reshape: whether a restored tensor may have another shape with the same number of elements.
       sharded: whether every device writes a file of its own.
-      max_to_keep: how many checkpoints to keep; None or 0 for all.
+      max_to_keep: the number of checkpoints to keep; None or 0 for all.
       keep_checkpoint_every_n_hours: in addition, one per this number of hours is kept for ever.
       name: a name scope for the nodes.
-      restore_sequentially: no effect, as everything is read at once; so it is in TensorFlow.
-      saver_def: a message that names nodes that are there already, instead of making them.
+      restore_sequentially: no effect, as in TensorFlow, because everything is read at once.
+      saver_def: a message that names existing nodes, instead of making them.
       builder: makes the nodes; an object like ``BulkSaverBuilder``.
-      defer_build: whether the nodes are made by :meth:`build` later.
+      defer_build: whether :meth:`build` makes the nodes later.
       allow_empty: whether there may be nothing to save.
       write_version: the format, a ``SaverDef.CheckpointFormatVersion``.
       pad_step_number: whether steps in names have at least eight digits.
       save_relative_paths: whether the file ``checkpoint`` has paths relative to its folder.
-      filename: what the placeholder of the path gives when nothing is fed.
+      filename: the default value of the path's placeholder.
 
     Raises:
-      TypeError: ``var_list`` is of another kind.
-      ValueError: there is nothing to save, or one name twice.
+      TypeError: ``var_list`` has another type.
+      ValueError: there is nothing to save, or a name is used twice.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Saver:
             self._write_version = self.saver_def.version
 
     def build(self) -> None:
-        """Makes the nodes, unless they are there."""
+        """Make the nodes, unless they exist."""
         if self._is_built:
             return
         self._is_built = True
@@ -145,7 +146,7 @@ class Saver:
                 filename=self._filename,
             )
         elif self._name:
-            # For nodes that are there, the name is the scope that they were imported into.
+            # For existing nodes, the name is the scope that they were imported into.
             for field in _NODE_FIELDS:
                 inside = prepend_name_scope(getattr(self.saver_def, field), self._name)
                 setattr(self.saver_def, field, inside)
@@ -174,19 +175,19 @@ class Saver:
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
-        """The old form of :meth:`set_last_checkpoints_with_time`; these are never kept for ever."""
+        """Set the existing checkpoints without their times; the saver deletes none of them."""
         assert isinstance(last_checkpoints, list)
         self._last_checkpoints = [(path, math.inf) for path in last_checkpoints]
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: list[tuple[str, float]]
     ) -> None:
-        """Says which checkpoints there are, and when they were written, oldest first."""
+        """Set which checkpoints exist and when they were written, oldest first."""
         assert isinstance(last_checkpoints_with_time, list)
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Counts those of a former run's checkpoints that are still there as this saver's."""
+        """Take over a former run's checkpoints that still exist as this saver's."""
         found = []
         for path in checkpoint_paths:
             times = checkpoint_state.get_checkpoint_mtimes([path])
@@ -211,17 +212,17 @@ class Saver:
             return
         try:
             checkpoint_state.remove_checkpoint(path, self.saver_def.version, meta_graph_suffix)
-        except Exception as error:  # what was saved is saved
+        except Exception as error:  # the new checkpoint is complete in any case
             _log.warning("Ignoring: %s", error)
 
     # -- messages ----------------------------------------------------------------------------------
 
     def as_saver_def(self) -> Any:
-        """The message that names the nodes."""
+        """Return the message that names the nodes."""
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The message, with names as they are inside ``export_scope``; None for another scope."""
+        """Return the message, with names relative to ``export_scope``; None for another scope."""
         if export_scope is None:
             return self.saver_def
         names = [getattr(self.saver_def, field) for field in _NODE_FIELDS]
@@ -235,7 +236,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """A saver for nodes that are there.
+        """Return a saver for existing nodes.
 
         Args:
           saver_def: the message that names them.
@@ -254,7 +255,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> Any:
-        """The MetaGraphDef of the default graph with this saver.
+        """Return the MetaGraphDef of the default graph with this saver.
 
         Arguments as in ``tf.train.export_meta_graph``.
         """
@@ -285,14 +286,14 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Saves the variables of a session.
+        """Save the variables of a session.
 
         Args:
           sess: the session.
           save_path: the prefix of the files.
-          global_step: a number, or a tensor or variable that gives one, to put behind the prefix.
+          global_step: a number, or a tensor or variable that gives one, to append to the prefix.
           latest_filename: another name of the file ``checkpoint``.
-          meta_graph_suffix: what follows the dot in the name of the MetaGraphDef.
+          meta_graph_suffix: the extension of the MetaGraphDef's file name.
           write_meta_graph: whether to write the graph beside the checkpoint.
           write_state: whether to write the file ``checkpoint`` and delete old checkpoints.
           strip_default_attrs: whether the MetaGraphDef leaves out attributes with default values.
@@ -361,7 +362,7 @@ class Saver:
             ) from error
         saved = bytes(found.item() if hasattr(found, "item") else found).decode(errors="replace")
         if not effects.is_named_by(saved, path):
-            # What is recorded as saved is deleted once it is old.
+            # Recorded checkpoints are deleted later: another path must not be recorded.
             raise errors.invalid_argument(
                 f"The saver's node {self.saver_def.save_tensor_name!r} says that it saved to "
                 f"{saved!r}, but the checkpoint is {path!r}. Nothing was recorded; build another "
@@ -377,18 +378,18 @@ class Saver:
     # -- restoring ---------------------------------------------------------------------------------
 
     def restore(self, sess: SessionLike, save_path: Any) -> None:
-        """Gives the variables the values of a checkpoint: all of them, or none if one is wrong.
+        """Give the variables the values of a checkpoint: all of them, or none if one does not fit.
 
         Args:
           sess: the session.
-          save_path: what :meth:`save` returned, or ``tf.train.latest_checkpoint``.
+          save_path: the result of :meth:`save` or of ``tf.train.latest_checkpoint``.
 
         Raises:
           ValueError: there is no checkpoint under the path.
-          NotFoundError: the checkpoint lacks a tensor or a file; a table shows what differs.
-          InvalidArgumentError: a tensor has another type or shape; a table shows what differs.
+          NotFoundError: the checkpoint lacks a tensor or a file; a table shows the differences.
+          InvalidArgumentError: a tensor has another type or shape; a table shows the differences.
           DataLossError: the checkpoint is damaged.
-          OutOfRangeError: the checkpoint is cut off.
+          OutOfRangeError: the checkpoint is truncated.
         """
         if self._is_empty:
             return
@@ -405,14 +406,15 @@ class Saver:
         try:
             restore_op = sess.graph.get_operation_by_name(self.saver_def.restore_op_name)
         except KeyError:
-            wanted = []  # the session says that its graph is not the saver's
+            wanted = []  # run() raises: the graph is not the saver's
         else:
             wanted = difference.wanted_tensors(sess.graph, restore_op)
-        # One op that reads comes before all that assign; several may be half done when one fails.
+        # A single reading op runs before all assignments. With several, some variables may be
+        # assigned already when one fails, so the values are read before.
         read_all = len({one.reader for one in wanted}) > 1
         feeds |= self._compare(path, wanted, read_all)
         try:
-            # Restoring is reading: a graph from a file gets leave for that, and for no other path.
+            # A graph from a file gets permission to read this path, and no other.
             with effects.feeding_to_read({path: None}):
                 sess.run(self.saver_def.restore_op_name, feeds)
         except (errors.DataLossError, errors.OutOfRangeError, errors.NotFoundError) as error:
@@ -428,10 +430,10 @@ class Saver:
     def _compare(
         self, path: str, wanted: list[difference.WantedTensor], read_all: bool
     ) -> dict[Any, Any]:
-        """Refuses a checkpoint that differs; feeds that translate the names of another kind.
+        """Reject a checkpoint that differs; return feeds with the keys of a checkpoint of objects.
 
         Raises:
-          OpError: of the class that the step would end with.
+          OpError: of the class that the step would raise.
         """
         try:
             with CheckpointReader(path) as reader:
@@ -470,7 +472,7 @@ def _check_is_session(sess: SessionLike) -> None:
 
 
 def _explained(error: errors.OpError, table: str) -> errors.OpError:
-    """The same error with the sentence that TensorFlow puts before it, and the table behind it."""
+    """Return the error with TensorFlow's sentence before its text, and the table after it."""
     reason = ""
     if isinstance(error, errors.NotFoundError):
         reason = _MISSING
@@ -498,7 +500,7 @@ def _explained(error: errors.OpError, table: str) -> errors.OpError:
 
 
 def _others(path: str) -> str:
-    """Which other checkpoints lie beside one that cannot be read."""
+    """Return the other checkpoints beside one that cannot be read."""
     try:
         state = checkpoint_state.get_checkpoint_state(os.path.dirname(path))
     except ValueError:

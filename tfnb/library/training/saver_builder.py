@@ -1,4 +1,4 @@
-"""Builds the nodes that save and restore: ``save/SaveV2``, ``save/RestoreV2``, ``save/Assign``.
+"""The nodes that save and restore: ``save/SaveV2``, ``save/RestoreV2``, ``save/Assign``.
 
 Node names are those of TensorFlow, because graphs are exchanged with these nodes in them and a
 ``SaverDef`` names three of them.
@@ -34,7 +34,7 @@ PerDevice = list[tuple[str, list[SaveableObject]]]
 
 
 class BulkSaverBuilder:
-    """Adds a saver's nodes to the graph; one op reads all tensors of a checkpoint.
+    """A builder of a saver's nodes; one op reads all tensors of a checkpoint.
 
     Args:
       write_version: the format to write, a ``SaverDef.CheckpointFormatVersion``.
@@ -56,7 +56,7 @@ class BulkSaverBuilder:
         build_save: bool = True,
         build_restore: bool = True,
     ) -> saver_pb2.SaverDef:
-        """Adds the nodes to the default graph.
+        """Add the nodes to the default graph.
 
         Args:
           names_to_saveables: name -> variable or saveable, or a list of them.

@@ -1,4 +1,4 @@
-"""Slots: variables that belong to another variable, are named after it and live beside it."""
+"""Slots: variables that belong to another variable, with its name and on its device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def colocated_variables(primary: VariableLike) -> Iterator[None]:
-    """Variables made inside live on the device of another one."""
+    """Open a block whose variables live on the device of another variable."""
 
     def create(next_creator: Callable[..., Nested], **kwargs: Any) -> Any:
         with device(None), colocate_with(primary):
@@ -46,10 +46,10 @@ def _create(
     shape: TensorLike,
     dtype: DTypeLike | None,
 ) -> VariableLike:
-    """The slot in the current variable scope."""
+    """Return the slot in the current variable scope."""
     scope = get_variable_scope()
     partitioner = scope.partitioner
-    # A slot has the partition of its variable, and is not cut again.
+    # A slot has the partition of its variable, and is not partitioned again.
     scope.set_partitioner(None)
     use_resource = None
     if is_resource_variable(primary):
@@ -101,7 +101,7 @@ def _create_in_scope(
 def create_slot(
     primary: VariableLike, val: TensorLike, name: str, colocate_with_primary: bool = True
 ) -> VariableLike:
-    """A slot that begins with a value."""
+    """Return a slot with an initial value."""
     return _create_in_scope(
         primary,
         val,
@@ -119,7 +119,7 @@ def create_slot_with_initializer(
     name: str,
     colocate_with_primary: bool = True,
 ) -> VariableLike:
-    """A slot whose first value an initializer makes."""
+    """Return a slot whose initial value an initializer makes."""
     return _create_in_scope(
         primary,
         initializer,
@@ -137,7 +137,7 @@ def create_zeros_slot(
     dtype: DTypeLike | None = None,
     colocate_with_primary: bool = True,
 ) -> VariableLike:
-    """A slot that begins with zeros."""
+    """Return a slot with initial zeros."""
     dtype = primary.dtype if dtype is None else dtype
     shape = primary.get_shape()
     if shape.is_fully_defined():
@@ -150,7 +150,7 @@ def create_zeros_slot(
 
 
 def initialized_value(variable: VariableLike) -> TensorResult:
-    """A variable's value, or its initial value where it was not initialized yet."""
+    """Return a variable's value, or its initial value if it is not initialized."""
     return cond(
         is_variable_initialized(variable), variable.read_value, lambda: variable.initial_value
     )

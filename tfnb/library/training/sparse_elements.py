@@ -1,4 +1,4 @@
-"""Sparse tensors as elements of a queue: kept in a map, while their handles wait in the queue."""
+"""Sparse tensors as elements of a queue: stored in a map, while their handles are in the queue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class SparseElement:
-    """How a component is kept: the op that first put one into its map, and the rank of a batch."""
+    """The storage of a component: the first op that adds to its map, and the rank of a batch."""
 
     map_op: Any
     dtype: DTypeLike
@@ -40,9 +40,10 @@ class SparseElement:
 def store_sparse_tensors(
     lists: Sequence[Sequence[TensorLike]], enqueue_many: bool, keep_input: TensorLike
 ) -> tuple[list[list[Nested]], list[SparseElement | None]]:
-    """The lists with a vector of a handle (or rows of them) in place of each sparse tensor.
+    """Return the lists with a vector of a handle (or rows of them) in place of each sparse tensor.
 
-    Also gives, for each position, what :func:`restore_sparse_tensors` needs; None for dense ones.
+    Also return, for each position, the information for :func:`restore_sparse_tensors`; None for
+    dense tensors.
     """
     elements: list[SparseElement | None] = [None] * len(lists[0])
     stored = []
@@ -67,7 +68,7 @@ def store_sparse_tensors(
 def _store(
     tensor: SparseTensor, enqueue_many: bool, keep_input: TensorLike, known: SparseElement | None
 ) -> tuple[Nested, Nested]:
-    """The handle, and the op that makes it."""
+    """Return the handle, and the op that makes it."""
     add = add_many_sparse_to_tensors_map if enqueue_many else add_sparse_to_tensors_map
     shared_name = "" if known is None else known.map_op.name
     made: list[TensorLike] = []
@@ -92,7 +93,7 @@ def _store(
 
 
 def _selected(tensor: SparseTensor, keep_input: TensorLike) -> SparseTensor:
-    """The entries of those rows for which ``keep_input`` is true."""
+    """Return the entries of those rows for which ``keep_input`` is true."""
     rows = tensor.indices[:, 0]
     kept = reshape(where(gather(keep_input, rows)), [-1])
     return SparseTensor(
@@ -103,7 +104,7 @@ def _selected(tensor: SparseTensor, keep_input: TensorLike) -> SparseTensor:
 def restore_sparse_tensors(
     stored: TensorLike, elements: Sequence[SparseElement | None]
 ) -> list[TensorResult]:
-    """What a queue gave, a tensor or a list, with sparse tensors in the place of handles."""
+    """Return a queue's elements, a tensor or a list, with sparse tensors in place of handles."""
     is_list = isinstance(stored, list)
     tensors = [
         tensor if element is None else _take(tensor, element)
@@ -111,7 +112,7 @@ def restore_sparse_tensors(
     ]
     if all(element is None for element in elements):
         return tensors
-    # All handles are taken out of their maps, whichever component is asked for.
+    # All handles are taken from their maps, also if only some components are fetched.
     taken = [one.op for one in tensors]
     together = [_after(taken, tensor) for tensor in tensors]
     return together if is_list else tensors

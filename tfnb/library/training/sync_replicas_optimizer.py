@@ -1,4 +1,4 @@
-"""``tf.train.SyncReplicasOptimizer``: one update out of the gradients of several workers."""
+"""``tf.train.SyncReplicasOptimizer``: one update from the gradients of several workers."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ EXPORTS = {"train": ["SyncReplicasOptimizer"]}
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Averages the gradients of several workers before the variables change.
+    """An optimizer that averages the gradients of several workers before it changes variables.
 
     Workers add their gradients to accumulators and wait for a token. The chief's queue runner takes
-    the means, applies them and gives out tokens, each with the new global step; gradients of an
-    older step are dropped.
+    the means, applies them and adds tokens, each with the new global step; gradients of an older
+    step are dropped.
 
     Args:
       opt: the optimizer that applies the means.
-      replicas_to_aggregate: how many gradients make an update.
-      total_num_replicas: how many workers there are; ``replicas_to_aggregate`` if not given.
+      replicas_to_aggregate: the number of gradients for an update.
+      total_num_replicas: the number of workers; ``replicas_to_aggregate`` if not given.
       variable_averages: an ExponentialMovingAverage to update, or None.
-      variables_to_average: whose averages are kept.
+      variables_to_average: the variables whose averages are kept.
       use_locking: whether updates lock.
       name: of the scope.
     """
@@ -77,7 +77,7 @@ class SyncReplicasOptimizer(Optimizer):
         self.chief_init_op: Operation | None = None
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """Those of the optimizer inside."""
+        """Return the gradients of the inner optimizer."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
@@ -87,13 +87,13 @@ class SyncReplicasOptimizer(Optimizer):
         name: str | None = None,
         skip_gradients_aggregation: bool = False,
     ) -> Any:
-        """What a worker runs: adds its gradients and waits for a token.
+        """Return the op that a worker runs: it adds its gradients and waits for a token.
 
         Args:
-          grads_and_vars: what :meth:`compute_gradients` gives.
+          grads_and_vars: the result of :meth:`compute_gradients`.
           global_step: a variable that counts updates.
           name: of the scope.
-          skip_gradients_aggregation: as in the optimizer inside.
+          skip_gradients_aggregation: as in the inner optimizer.
 
         Raises:
           ValueError: there is nothing to apply, or no global step.
@@ -168,7 +168,7 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """What the chief starts: applies the means and gives out tokens.
+        """Return the queue runner of the chief, which applies the means and adds tokens.
 
         Raises:
           ValueError: :meth:`apply_gradients` was not called.
@@ -178,10 +178,10 @@ class SyncReplicasOptimizer(Optimizer):
         return self._chief_queue_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Any:
-        """What the chief runs in the beginning: gives out the first tokens.
+        """Return the op that the chief runs at the beginning, which adds the first tokens.
 
         Args:
-          num_tokens: how many; ``replicas_to_aggregate`` if -1.
+          num_tokens: the number of tokens; ``replicas_to_aggregate`` if -1.
 
         Raises:
           ValueError: :meth:`apply_gradients` was not called, or the tokens are too few for the
@@ -203,21 +203,21 @@ class SyncReplicasOptimizer(Optimizer):
             return self._sync_token_queue.enqueue_many((fill([num_tokens], self._global_step),))
 
     def get_slot(self, *args: Any, **kwargs: Any) -> VariableLike:
-        """That of the optimizer inside."""
+        """Return the slot of the inner optimizer."""
         return self._opt.get_slot(*args, **kwargs)
 
     def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        """Those of the optimizer inside."""
+        """Return the slot names of the inner optimizer."""
         return self._opt.get_slot_names(*args, **kwargs)
 
     def variables(self) -> Any:
-        """Those of the optimizer inside."""
+        """Return the variables of the inner optimizer."""
         return self._opt.variables()
 
     def make_session_run_hook(
         self, is_chief: bool, num_tokens: int = -1
     ) -> _SyncReplicasOptimizerHook:
-        """What a monitored session calls to begin with the right tokens.
+        """Return the hook with which a monitored session starts with the right tokens.
 
         Args:
           is_chief: whether the worker is the one that applies updates.
@@ -227,7 +227,7 @@ class SyncReplicasOptimizer(Optimizer):
 
 
 class _SyncReplicasOptimizerHook:
-    """Initializes the local step, and on the chief starts the queue runner."""
+    """A hook that initializes the local step, and on the chief starts the queue runner."""
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
         self._optimizer = optimizer
@@ -237,7 +237,7 @@ class _SyncReplicasOptimizerHook:
         self._init_tokens_op: Operation | None = None
 
     def begin(self) -> None:
-        """Builds what is run later; the graph is still open."""
+        """Build the ops to run later, while the graph can still be changed."""
         optimizer = self._optimizer
         if not optimizer._gradients_applied:
             raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using "
@@ -249,7 +249,7 @@ class _SyncReplicasOptimizerHook:
             self._init_op = optimizer.local_step_init_op
 
     def after_create_session(self, session: SessionLike, coord: Any) -> None:
-        """Initializes, gives out the first tokens and starts the chief's threads."""
+        """Initialize; on the chief, add the first tokens and start the threads."""
         session.run(self._init_op)
         if self._is_chief:
             session.run(self._init_tokens_op)
@@ -258,10 +258,10 @@ class _SyncReplicasOptimizerHook:
             )
 
     def before_run(self, run_context: Any) -> None:
-        """Nothing to add to a step."""
+        """Add nothing to a step."""
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Nothing to do after a step."""
+        """Do nothing after a step."""
 
     def end(self, session: SessionLike) -> None:
-        """Nothing to do in the end."""
+        """Do nothing at the end."""

@@ -1,9 +1,9 @@
-"""The objects behind a ``tf.train.Checkpoint``: what holds what, and the names of their values.
+"""The objects behind a ``tf.train.Checkpoint``: their children, and the names of their values.
 
-Objects form a graph: a checkpoint holds what it was given, an optimizer its variables, a layer its
-weights, lists and dicts their members. A variable's key in the file is the path to it from the
-root; the slot of an optimizer has the path of the variable that it belongs to. A table says by
-``_object_saveable`` how its keys and values are saved.
+Objects form a graph: the children of a checkpoint are its arguments, those of an optimizer its
+variables, those of a layer its weights, those of lists and dicts their members. A variable's key in
+the file is the path to it from the root; the slot of an optimizer has the path of the variable that
+it belongs to. A table's ``_object_saveable`` saves its keys and values.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VARIABLE_VALUE = "VARIABLE_VALUE"
 TABLE = "table"
-"""The attribute that stands for a table's keys and values."""
+"""The attribute name for a table's keys and values."""
 
 
 def is_trackable(value: TensorLike) -> bool:
-    """Whether something is a variable, or holds some in a way that is known here."""
+    """Return whether a value is a variable, or an object whose children are known here."""
     return isinstance(value, (Variable, Layer, Optimizer, Mapping)) or (
         hasattr(value, "_trackable_children")
         or (isinstance(value, Sequence) and not isinstance(value, (str, bytes)))
@@ -37,7 +37,7 @@ def is_trackable(value: TensorLike) -> bool:
 
 
 def children_of(value: TensorLike) -> Iterator[tuple[str, Any]]:
-    """(name, object) of all that an object holds."""
+    """Return (name, object) for each child of an object."""
     if isinstance(value, Variable):
         return
     if hasattr(value, "_trackable_children"):
@@ -80,12 +80,12 @@ def _members(value: TensorLike) -> Any:
 
 @dataclass(slots=True)
 class ObjectGraph:
-    """What can be reached from a root.
+    """The objects that can be reached from a root.
 
     Attributes:
       objects: all objects, the root first, nearer ones before others.
       paths: the path of names to each of them.
-      children: for each, the names and positions of what it holds.
+      children: for each, the names and positions of its children.
       slots: (position of an optimizer, position of a variable, name, the slot's variable).
     """
 
@@ -95,17 +95,17 @@ class ObjectGraph:
     slots: list[tuple[int, int, str, Any]] = field(default_factory=list)
 
     def variables(self) -> list[Any]:
-        """All variables, slots included."""
+        """Return all variables, slots included."""
         return [one for one in self.objects if isinstance(one, Variable)] + [
             slot for _, _, _, slot in self.slots
         ]
 
     def tables(self) -> list[Nested]:
-        """All tables whose keys and values are saved."""
+        """Return all tables whose keys and values are saved."""
         return [one for one in self.objects if attribute_of(one) == TABLE]
 
     def keys(self) -> dict[str, Any]:
-        """Key -> variable or table."""
+        """Return key -> variable or table."""
         found = {
             key_of(path, attribute): one
             for one, path in zip(self.objects, self.paths, strict=True)
@@ -116,7 +116,7 @@ class ObjectGraph:
         return found
 
     def _with_values(self) -> set[int]:
-        """The positions of the objects that have values, or hold some that have."""
+        """Return the positions of the objects that have values, or have descendants with values."""
         holders: dict[int, list[int]] = {}
         for holder, children in enumerate(self.children):
             for _, position in children:
@@ -132,7 +132,7 @@ class ObjectGraph:
         return found
 
     def to_proto(self) -> Any:
-        """The message that a checkpoint holds beside the values."""
+        """Return the message that is stored beside the values."""
         proto = saved_object_graph_pb2.TrackableObjectGraph()
         with_values = self._with_values()
         for one, path, children in zip(self.objects, self.paths, self.children, strict=True):
@@ -157,7 +157,7 @@ class ObjectGraph:
 
 
 def attribute_of(value: TensorLike) -> str:
-    """The name of what is saved of an object itself; "" where nothing is."""
+    """Return the attribute name of an object's own value; "" if it has none."""
     if isinstance(value, Variable):
         return VARIABLE_VALUE
     is_saved = getattr(value, "object_saveable", None) is not None and value.saveable is not None
@@ -169,10 +169,10 @@ def _add_value(node: Any, variable: VariableLike, key: str) -> None:
 
 
 def object_graph(root: Any) -> ObjectGraph:
-    """All that can be reached from a root."""
+    """Return all objects that can be reached from a root."""
     graph = ObjectGraph([root], [()], [])
     positions = {id(root): 0}
-    for position, one in enumerate(graph.objects):  # grows while it is gone through
+    for position, one in enumerate(graph.objects):  # grows during the iteration
         own: list[tuple[str, int]] = []
         for name, child in children_of(one):
             if id(child) not in positions:
@@ -207,7 +207,7 @@ def _escaped(name: str) -> str:
 
 
 def key_of(path: tuple[str, ...], attribute: str = VARIABLE_VALUE) -> str:
-    """The key of an object's value.
+    """Return the key of an object's value.
 
     >>> key_of(("model", "a/b"))
     'model/a.Sb/.ATTRIBUTES/VARIABLE_VALUE'
@@ -216,19 +216,19 @@ def key_of(path: tuple[str, ...], attribute: str = VARIABLE_VALUE) -> str:
 
 
 def slot_key(variable: tuple[str, ...], optimizer: tuple[str, ...], name: str) -> str:
-    """The key of a slot's value."""
+    """Return the key of a slot's value."""
     inner = f"{_joined(variable)}/.OPTIMIZER_SLOT/{_joined(optimizer)}/{_escaped(name)}"
     return f"{inner}/.ATTRIBUTES/{VARIABLE_VALUE}"
 
 
 @dataclass(slots=True)
 class Match:
-    """What of a checkpoint belongs to which objects.
+    """The match between a checkpoint and objects.
 
     Attributes:
       variables: key -> variable or table.
       matched: ids of objects that have a node in the checkpoint.
-      unresolved: the checkpoint's keys that no object takes.
+      unresolved: the checkpoint's keys that belong to no object.
     """
 
     variables: dict[str, Any]
@@ -237,7 +237,7 @@ class Match:
 
 
 def match(graph: ObjectGraph, proto: Any) -> Match:
-    """Finds the objects of a checkpoint among those that there are, by their names."""
+    """Match the objects of a checkpoint to the existing ones, by their names."""
     node_of: dict[int, int] = {0: 0}  # position of an object -> node
     waiting = [0]
     while waiting:

@@ -1,9 +1,9 @@
 """Freezing a graph: variables become constants, so that one GraphDef is the whole model.
 
-A variable behind a reference becomes a Const of its name.  One behind a resource does, too, and
-what takes its handle is rewritten for a value: ReadVariableOp to Identity, ResourceGather to
-GatherV2, and whatever only hands the handle on (Switch, Enter, Merge ...) to its form for values;
-functions that take it are copied (:mod:`tfnb.library.variables.freezing_functions`).
+A reference variable becomes a Const with its name. A resource variable does, too, and the consumers
+of its handle are rewritten for a value: ReadVariableOp to Identity, ResourceGather to GatherV2, and
+ops that only pass the handle on (Switch, Enter, Merge ...) to their form for values. Functions that
+take the handle are copied (:mod:`tfnb.library.variables.freezing_functions`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXPORTS = {"graph_util": ["convert_variables_to_constants"]}
 _REF_VARIABLES = frozenset(("Variable", "VariableV2"))
 _VARIABLES = _REF_VARIABLES | {"VarHandleOp"}
 
-# Ops that hand on what they get -> their form for values.
+# Ops that pass their input on -> their form for values.
 _PASSING = {
     **{
         name: name
@@ -58,14 +58,14 @@ def convert_variables_to_constants(
     variable_names_whitelist: Collection[str] | None = None,
     variable_names_blacklist: Collection[str] | None = None,
 ) -> graph_pb2.GraphDef:
-    """The part of a graph that some nodes need, with the values of a session for its variables.
+    """Return the part of a graph that some nodes need, with variables replaced by their values.
 
     Args:
       sess: the session that has the values.
       input_graph_def: the graph.
-      output_node_names: names of the nodes that are wanted.
+      output_node_names: names of the nodes to keep, with all nodes that they need.
       variable_names_whitelist: the variables to convert; None for all.
-      variable_names_blacklist: variables that stay.
+      variable_names_blacklist: variables to keep.
 
     Returns:
       A GraphDef without the converted variables.
@@ -89,7 +89,7 @@ def convert_variables_to_constants(
 
 
 def _value_of(graph: Graph, node: Any) -> TensorResult:
-    """The tensor of a session's graph that has the value of a variable."""
+    """Return the tensor of a session's graph with the value of a variable."""
     if node.op in _REF_VARIABLES:
         return graph.get_tensor_by_name(f"{node.name}:0")
     try:
@@ -107,8 +107,8 @@ def _value_of(graph: Graph, node: Any) -> TensorResult:
 class _Freezer:
     """One rewriting of one graph.
 
-    ``types`` says of every output that is a variable's handle or reference, and will be a value,
-    which type that value has.
+    ``types`` maps every output that is a variable's handle or reference, and becomes a value, to
+    the type of this value.
     """
 
     def __init__(self, graph_def: graph_pb2.GraphDef, values: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ class _Freezer:
         self.types: dict[tuple[str, int], DType] = {}
 
     def run(self) -> graph_pb2.GraphDef:
-        """The rewritten graph."""
+        """Return the rewritten graph."""
         self._spread()
         found = graph_pb2.GraphDef()
         for node in self.graph_def.node:
@@ -136,7 +136,7 @@ class _Freezer:
         return found
 
     def _spread(self) -> None:
-        """Follows handles and references through the nodes that hand them on, also around loops."""
+        """Follow handles and references through the nodes that pass them on, also around loops."""
         consumers: dict[str, list[Any]] = {}
         for node in self.graph_def.node:
             for text in node.input:
@@ -171,7 +171,7 @@ class _Freezer:
         return {position: dtype for position, dtype in found.items() if dtype is not None}
 
     def _spread_through_call(self, node: Any) -> bool:
-        """Notes the handles that a loop hands through; whether that was new."""
+        """Record the handles that a call passes through; return whether one is new."""
         known = len(self.types)
         types = self._types_of_inputs(node)
         for position in outputs_of_call(node.op, types):
@@ -179,7 +179,7 @@ class _Freezer:
         return len(self.types) > known
 
     def _hands_on(self, node: Any) -> bool:
-        """Whether a node gives a handle or reference, and not the value behind it."""
+        """Return whether a node outputs a handle or reference, and not the value behind it."""
         if node.op.startswith("Ref"):
             return True
         return bool(node.attr["T"].type == dtypes.resource.as_datatype_enum)
@@ -225,7 +225,7 @@ class _Freezer:
             )
 
     def _takes_variable(self, node: Any) -> bool:
-        """Whether a node asks for the reference or handle itself."""
+        """Return whether a node needs the reference or handle itself."""
         definition = op_registry.find(node.op)
         if definition is None:
             return True

@@ -1,8 +1,9 @@
 """Freezing inside functions: bodies that take the handle of a variable get its value instead.
 
-A node that calls functions (If, While, PartitionedCall ...) and is given a value for a handle calls
-copies of them, named ``..._frozen``, with another type for that argument; in the copies
-ReadVariableOp is Identity, and so on, and calls of further functions are treated alike.
+A node that calls functions (If, While, PartitionedCall ...) and gets a value for a handle calls
+copies of them, named ``..._frozen``, with another type for that argument. In the copies
+ReadVariableOp becomes Identity, and so on; calls of further functions are rewritten in this way,
+too.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ _LOOPS = frozenset(("While", "StatelessWhile"))
 
 
 def is_call(op: str) -> bool:
-    """Whether an op calls functions with what it is given."""
+    """Return whether an op calls functions with its inputs."""
     return op in _CALLS
 
 
 def outputs_of_call(op: str, inputs: Iterable[int]) -> list[int]:
-    """The outputs of a call that are the handles at some inputs, as a loop hands them through."""
+    """Return the outputs of a call that are handles from its inputs: those of a loop."""
     return list(inputs) if op in _LOOPS else []
 
 
 class FunctionFreezer:
-    """Makes the copies of a library's functions.
+    """A rewriter that makes the copies of a library's functions.
 
     Attributes:
       made: the copies.
@@ -52,16 +53,16 @@ class FunctionFreezer:
     def __init__(self, library: Any) -> None:
         self._functions = {function.signature.name: function for function in library.function}
         self._names: dict[tuple[str, tuple[tuple[int, DType], ...]], str] = {}
-        # Copies that return what was the handle of a variable.
+        # Copies with a result that was the handle of a variable.
         self._returning: set[str] = set()
         self.made: list[TensorLike] = []
 
     def rewrite_call(self, node: Any, types: Mapping[int, DType]) -> None:
-        """Makes a node call functions that take values.
+        """Make a node call functions that take values.
 
         Args:
           node: the node, which is changed.
-          types: number of an input -> the type of the value that it gets for a handle.
+          types: number of an input -> the type of the value that replaces a handle.
         """
         attr, before, function_attrs = _CALLS[node.op]
         arguments = {position - before: dtype for position, dtype in types.items()}
@@ -100,7 +101,7 @@ class FunctionFreezer:
 
 
 class _Body:
-    """One function's copy, being rewritten; outputs are texts as in a FunctionDef."""
+    """The copy of one function while it is rewritten; outputs are texts as in a FunctionDef."""
 
     def __init__(self, function: Any, types: Mapping[int, DType], freezer: FunctionFreezer) -> None:
         self.function = function
@@ -114,7 +115,7 @@ class _Body:
             self.values[argument.name] = dtype
 
     def rewrite(self) -> bool:
-        """Rewrites the nodes, and what is returned; whether that was a handle."""
+        """Rewrite the nodes and the results; return whether a result was a handle."""
         returns_handle = False
         nodes = list(self.function.node_def)
         while any(self._spread(node) for node in nodes):
@@ -143,7 +144,7 @@ class _Body:
         }
 
     def _spread(self, node: Any) -> bool:
-        """Notes what hands a handle on; whether that was new."""
+        """Record the outputs of a node that pass a handle on; return whether one is new."""
         types = self._types(node)
         outputs = list(types) if node.op == "Identity" else outputs_of_call(node.op, types)
         known = len(self.values)
@@ -169,12 +170,12 @@ class _Body:
 
 
 def rewrite_reader(node: Any, dtype: DType, add_axis: Callable[[str, int], str]) -> bool:
-    """Makes a node that reads a variable take its value; False for other nodes.
+    """Make a node that reads a variable take its value; return False for other nodes.
 
     Args:
       node: the node, which is changed.
       dtype: the type of the value.
-      add_axis: adds a constant of a name and value, and gives the text to refer to it by.
+      add_axis: adds a constant with a name and value, and returns the text that refers to it.
     """
     if node.op in ("Identity", "ReadVariableOp"):
         node.op = "Identity"
@@ -203,7 +204,7 @@ def rewrite_reader(node: Any, dtype: DType, add_axis: Callable[[str, int], str])
 
 
 def add_scalar(node: Any, value: int) -> None:
-    """Makes an empty node an int32 constant."""
+    """Make an empty node an int32 constant."""
     node.op = "Const"
     node.attr["dtype"].type = dtypes.int32.as_datatype_enum
     node.attr["value"].tensor.CopyFrom(make_tensor_proto(value, dtype=dtypes.int32, shape=()))

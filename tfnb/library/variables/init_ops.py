@@ -1,7 +1,7 @@
-"""Initializers: callables ``init(shape, dtype=None, partition_info=None)`` for first values.
+"""Initializers: callables ``init(shape, dtype=None, partition_info=None)`` for initial values.
 
-``partition_info`` says which part of a whole variable is made (its full shape and where the part
-begins), so that a part gets the scale of the whole.
+``partition_info`` describes the part of a variable that is made (the full shape and the offset of
+the part), so that a part gets the scale of the whole.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ EXPORTS = {
     ],
 }  # fmt: skip
 
-# The standard deviation of a normal distribution cut off at two deviations.
+# The standard deviation of a normal distribution truncated at two deviations.
 _TRUNCATED_DEVIATION = 0.87962566103423978
 
 
 class Initializer:
-    """What all initializers share."""
+    """The common part of all initializers."""
 
     def __call__(
         self,
@@ -58,22 +58,22 @@ class Initializer:
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """The first value of a variable.
+        """Return the initial value of a variable.
 
         Args:
-          shape: the shape of what is made.
+          shape: the shape of the value.
           dtype: its type; the initializer's own if not given.
-          partition_info: where this part lies in a partitioned variable.
+          partition_info: the position of this part in a partitioned variable.
         """
         raise NotImplementedError
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {}
 
     @classmethod
     def from_config(cls, config: Config) -> Self:
-        """An initializer from what ``get_config`` gave."""
+        """Return an initializer made from the result of ``get_config``."""
         return cls(**config)
 
 
@@ -96,11 +96,11 @@ class Zeros(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> Tensor:
-        """A tensor of zeros."""
+        """Return a tensor of zeros."""
         return array_ops.zeros(shape, self.dtype if dtype is None else dtype)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"dtype": self.dtype.name}
 
 
@@ -116,11 +116,11 @@ class Ones(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> Tensor:
-        """A tensor of ones."""
+        """Return a tensor of ones."""
         return array_ops.ones(shape, self.dtype if dtype is None else dtype)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"dtype": self.dtype.name}
 
 
@@ -149,7 +149,7 @@ class Constant(Initializer):
         partition_info: PartitionInfo | None = None,
         verify_shape: bool | None = None,
     ) -> Tensor:
-        """The value in the wanted shape; the last element fills what is left."""
+        """Return the value in the requested shape; its last element fills the rest."""
         return array_ops.constant_v1(
             self.value,
             dtype=self.dtype if dtype is None else dtype,
@@ -158,12 +158,12 @@ class Constant(Initializer):
         )
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"value": self.value, "dtype": self.dtype.name}
 
 
 class RandomUniform(Initializer):
-    """Random numbers, equally likely between two bounds."""
+    """Random numbers from a uniform distribution between two bounds."""
 
     def __init__(
         self,
@@ -183,12 +183,12 @@ class RandomUniform(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """Random numbers of the wanted shape."""
+        """Return random numbers of the requested shape."""
         dtype = self.dtype if dtype is None else dtype
         return random_ops.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {
             "minval": self.minval,
             "maxval": self.maxval,
@@ -218,12 +218,12 @@ class RandomNormal(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """Random numbers of the wanted shape."""
+        """Return random numbers of the requested shape."""
         dtype = self.dtype if dtype is None else dtype
         return random_ops.random_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {
             "mean": self.mean,
             "stddev": self.stddev,
@@ -233,7 +233,7 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """Random numbers from a normal distribution cut off at two standard deviations."""
+    """Random numbers from a normal distribution truncated at two standard deviations."""
 
     def __call__(
         self,
@@ -241,13 +241,13 @@ class TruncatedNormal(RandomNormal):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """Random numbers of the wanted shape."""
+        """Return random numbers of the requested shape."""
         dtype = self.dtype if dtype is None else dtype
         return random_ops.truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
 class UniformUnitScaling(Initializer):
-    """Random numbers whose bounds keep the scale of what a layer multiplies by them."""
+    """Random numbers with bounds that keep the scale of a layer's inputs in its outputs."""
 
     def __init__(
         self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32
@@ -262,7 +262,7 @@ class UniformUnitScaling(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """Random numbers of the wanted shape."""
+        """Return random numbers of the requested shape."""
         dtype = self.dtype if dtype is None else dtype
         inputs = 1.0
         for size in _sizes(_whole_shape(shape, partition_info))[:-1]:
@@ -271,12 +271,12 @@ class UniformUnitScaling(Initializer):
         return random_ops.random_uniform(shape, -bound, bound, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"factor": self.factor, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class VarianceScaling(Initializer):
-    """Random numbers whose variance follows from the numbers of inputs and outputs."""
+    """Random numbers whose variance depends on the numbers of inputs and outputs."""
 
     def __init__(
         self,
@@ -311,7 +311,7 @@ class VarianceScaling(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """Random numbers of the wanted shape."""
+        """Return random numbers of the requested shape."""
         dtype = self.dtype if dtype is None else dtype
         fan_in, fan_out = _fans(_whole_shape(shape, partition_info))
         fan = {"fan_in": fan_in, "fan_out": fan_out}.get(self.mode, (fan_in + fan_out) / 2.0)
@@ -326,7 +326,7 @@ class VarianceScaling(Initializer):
         return random_ops.random_uniform(shape, -bound, bound, dtype, seed=self.seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {
             "scale": self.scale,
             "mode": self.mode,
@@ -340,11 +340,11 @@ class GlorotUniform(VarianceScaling):
     """Uniform numbers with Glorot's scale, the mean of inputs and outputs."""
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32) -> None:
-        # The dtype is taken but not kept, as in TensorFlow: what counts is the call's.
+        # The dtype is accepted and not stored, as in TensorFlow: the call's dtype counts.
         super().__init__(mode="fan_avg", distribution="uniform", seed=seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -352,11 +352,11 @@ class GlorotNormal(VarianceScaling):
     """Normal numbers with Glorot's scale, the mean of inputs and outputs."""
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike | None = dtypes.float32) -> None:
-        # The dtype is taken but not kept, as in TensorFlow: what counts is the call's.
+        # The dtype is accepted and not stored, as in TensorFlow: the call's dtype counts.
         super().__init__(mode="fan_avg", seed=seed)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -376,7 +376,7 @@ class Orthogonal(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """A matrix of as many columns as the last dimension.
+        """Return a matrix whose number of columns is the last dimension, reshaped.
 
         Raises:
           ValueError: the shape has less than two dimensions.
@@ -395,14 +395,14 @@ class Orthogonal(Initializer):
         flat = (columns, rows) if is_wide else (rows, columns)
         numbers = random_ops.random_normal(flat, dtype=dtype, seed=self.seed)
         q, r = qr(numbers, full_matrices=False)
-        # With the signs of R's diagonal every orthogonal matrix is equally likely.
+        # The signs of R's diagonal make the distribution of orthogonal matrices uniform.
         q *= math_ops.sign(array_ops.diag_part(r))
         if is_wide:
             q = array_ops.matrix_transpose(q)
         return self.gain * array_ops.reshape(q, shape)
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -419,10 +419,10 @@ class Identity(Initializer):
         dtype: DTypeLike | None = None,
         partition_info: PartitionInfo | None = None,
     ) -> TensorResult:
-        """A matrix with the gain on its diagonal.
+        """Return a matrix with the gain on its diagonal.
 
         Raises:
-          ValueError: the shape is none of a matrix.
+          ValueError: the shape is not that of a matrix.
         """
         from tfnb.ops.linalg.matrix_functions import eye
 
@@ -439,27 +439,27 @@ class Identity(Initializer):
         return self.gain * value
 
     def get_config(self) -> Config:
-        """The arguments that make an equal initializer."""
+        """Return the arguments that make an equal initializer."""
         return {"gain": self.gain, "dtype": self.dtype.name}
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Normal numbers with LeCun's scale, the number of inputs."""
+    """Return normal numbers with LeCun's scale, the number of inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform numbers with LeCun's scale, the number of inputs."""
+    """Return uniform numbers with LeCun's scale, the number of inputs."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Normal numbers with He's scale, half the number of inputs."""
+    """Return normal numbers with He's scale, half the number of inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform numbers with He's scale, half the number of inputs."""
+    """Return uniform numbers with He's scale, half the number of inputs."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
@@ -476,7 +476,7 @@ def _sizes(shape: TensorLike) -> list[int]:
 
 
 def _fans(shape: TensorLike) -> tuple[int, int]:
-    """How many inputs and outputs a weight of this shape joins."""
+    """Return the numbers of inputs and outputs that a weight of this shape connects."""
     sizes = _sizes(shape)
     if not sizes:
         return 1, 1

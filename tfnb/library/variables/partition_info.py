@@ -1,4 +1,4 @@
-"""What an initializer is told of the part of a partitioned variable that it makes."""
+"""The information that an initializer gets about a part of a partitioned variable."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
 
 
 class PartitionInfo:
-    """Which part of a whole an initializer makes."""
+    """The part of a whole variable that an initializer makes."""
 
     def __init__(self, full_shape: Sequence[int], var_offset: Sequence[int]) -> None:
         self.full_shape = list(full_shape)
         self.var_offset = list(var_offset)
 
     def single_offset(self, shape: Sequence[int]) -> int:
-        """The offset along the dimension that is cut."""
+        """Return the offset along the partitioned dimension."""
         return self.var_offset[self.single_slice_dim(shape) or 0]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """The dimension that is cut; None if none is."""
+        """Return the partitioned dimension, or None."""
         cut = [i for i, (a, b) in enumerate(zip(shape, self.full_shape)) if a != b]
         if len(cut) > 1:
-            raise ValueError(f"More than one dimension is cut: {shape} of {self.full_shape}")
+            raise ValueError(f"Several dimensions are partitioned: {shape} of {self.full_shape}")
         return cut[0] if cut else None

@@ -1,4 +1,4 @@
-"""``tf.create_partitioned_variables``: the parts of a variable that a slicing gives."""
+"""``tf.create_partitioned_variables``: the parts of a variable, by a slicing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitioned variables: all parts as one value, and functions that choose the parts."""
+"""Partitioned variables: all parts as one value, and functions that choose the partition."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class PartitionedVariable:
             info = variable._save_slice_info
             if info is None or info.full_name != name:
                 raise ValueError(
-                    f"The parts of {name!r} must know that they are: {variable} does not."
+                    f"The parts of {name!r} need a _save_slice_info with this name: {variable} "
+                    "has none."
                 )
         self._name = name
         self._shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
@@ -96,7 +97,7 @@ class PartitionedVariable:
         return whole
 
     def as_tensor(self) -> Tensor:
-        """Return the whole variable, concatenated anew."""
+        """Return the whole variable, as a new concatenation."""
         # Concatenate outside of conds and loops, so that all of their reads share the result.
         with control_dependencies(None), name_scope(None):
             return self._concat()
@@ -136,8 +137,8 @@ class PartitionedVariable:
             values = list(value)
             if len(values) != len(self._variable_list):
                 raise ValueError(
-                    f"{len(values)} values for the {len(self._variable_list)} parts of "
-                    f"{self._name!r}"
+                    f"Got {len(values)} values for the {len(self._variable_list)} parts of "
+                    f"{self._name!r}; pass one value per part."
                 )
         else:
             values = []
@@ -238,7 +239,9 @@ def slices_of(shape: list[int], partitions: Sequence[int]) -> list[tuple[list[in
     axis = next((i for i, count in enumerate(partitions) if count > 1), 0)
     count = partitions[axis]
     if not 1 <= count <= max(shape[axis], 1) or (count > shape[axis]):
-        raise ValueError(f"Cannot cut dimension {axis} of size {shape[axis]} into {count} parts")
+        raise ValueError(
+            f"Cannot partition dimension {axis} of size {shape[axis]} into {count} parts"
+        )
     least, extra = divmod(shape[axis], count)
     found, offset = [], [0] * len(shape)
     for index in range(count):

@@ -29,7 +29,7 @@ from tfnb.library.variables.variables import (
 from tfnb.ops.array.identity_ops import identity_op
 from tfnb.ops.state import state_ops
 
-# Its operators become the variables' too.
+# Defines the operators of tensors, which variables get, too.
 import tfnb.ops.math.math_ops  # isort: skip
 import tfnb.ops.array.slice_ops  # noqa: F401  # isort: skip
 
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 def check_arguments(
     initial_value: TensorLike, collections: CollectionNames, constraint: Constraint, trainable: bool
 ) -> Any:
-    """The collections a new variable is added to.
+    """Return the collections that a new variable is added to.
 
     Raises:
-      ValueError: there is no initial value, or an argument is of another kind.
+      ValueError: there is no initial value, or an argument has another type.
     """
     if initial_value is None:
         raise ValueError("initial_value must be specified.")
@@ -76,12 +76,12 @@ def check_arguments(
 
 
 def name_of_scope(scope: str) -> str:
-    """The name an op gets from a scope: without the slash at its end."""
+    """Return the name that an op gets from a scope: without the slash at its end."""
     return scope.removesuffix("/")
 
 
 class RefVariable(Variable):
-    """A variable that is reached through a reference edge."""
+    """A variable behind a reference edge."""
 
     def __init__(
         self,
@@ -130,7 +130,8 @@ class RefVariable(Variable):
         shape: ShapeLike,
         validate_shape: bool,
     ) -> None:
-        # What is made by a call is made where the variable will be, though that does not exist yet.
+        # The initial value of a function call is made on the device of the variable, which does not
+        # exist yet.
         where = {"_class": [f"loc:@{name_of_scope(scope)}".encode()]} if made_by_call else {}
         with get_default_graph()._attr_scope(where):
             if made_by_call:
@@ -182,18 +183,18 @@ class RefVariable(Variable):
         return found
 
     def value(self) -> Tensor:
-        """The value, read once for the whole graph."""
+        """Return the value, read once for the whole graph."""
         found: Tensor = self._snapshot
         return found
 
     def read_value(self) -> Tensor:
-        """The value, read by an op of its own."""
+        """Return the value, read by a new op."""
         found: Tensor = identity_op(self._variable, name="read")
         return found
 
     @property
     def name(self) -> str:
-        """The name of the variable's tensor, such as ``v:0``."""
+        """The name of the variable's tensor, for example ``v:0``."""
         found: str = self._variable.name
         return found
 
@@ -212,7 +213,7 @@ class RefVariable(Variable):
 
     @property
     def device(self) -> str:
-        """The device asked for."""
+        """The requested device."""
         found: str = self._variable.device
         return found
 
@@ -224,13 +225,13 @@ class RefVariable(Variable):
 
     @property
     def op(self) -> Operation:
-        """The op that gives the reference."""
+        """The op that outputs the reference."""
         found: Operation = self._variable.op
         return found
 
     @property
     def graph(self) -> Graph:
-        """The graph it is in."""
+        """The variable's graph."""
         found: Graph = self._variable.graph
         return found
 
@@ -241,11 +242,11 @@ class RefVariable(Variable):
         return found
 
     def set_shape(self, shape: TensorLike) -> None:
-        """Adds what is known of the shape."""
+        """Merge a shape into the static shape."""
         self._ref().set_shape(shape)
         self.value().set_shape(shape)
 
-    # -- changing it -------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------------------
 
     def assign(
         self,
@@ -254,13 +255,13 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> TensorResult:
-        """Gives the variable a value.
+        """Assign a value.
 
         Args:
           value: the value.
           use_locking: whether the variable is locked meanwhile.
           name: the name of the op.
-          read_value: whether to give the variable as it is then, or only the op.
+          read_value: whether to return the assigned variable, or only the op.
         """
         found = state_ops.assign(self._variable, value, use_locking=use_locking, name=name)
         return found if read_value else found.op
@@ -272,7 +273,7 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> TensorResult:
-        """Adds to the variable; arguments as in :meth:`assign`."""
+        """Add to the variable; arguments as in :meth:`assign`."""
         found = state_ops.assign_add(self._variable, delta, use_locking=use_locking, name=name)
         return found if read_value else found.op
 
@@ -283,12 +284,12 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> TensorResult:
-        """Subtracts from the variable; arguments as in :meth:`assign`."""
+        """Subtract from the variable; arguments as in :meth:`assign`."""
         found = state_ops.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
         return found if read_value else found.op
 
     def count_up_to(self, limit: int) -> Tensor:
-        """The value of a counter, which is then increased; an error ends it at the limit."""
+        """Return a counter's value and increment it; raise OutOfRangeError at the limit."""
         found: Tensor = state_ops.count_up_to(self._variable, limit=limit)
         return found
 
@@ -311,49 +312,49 @@ class RefVariable(Variable):
     def scatter_sub(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Subtracts the rows of an IndexedSlices."""
+        """Subtract the rows of an IndexedSlices."""
         return self._scatter("sub", sparse_delta, use_locking, name)
 
     def scatter_add(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Adds the rows of an IndexedSlices."""
+        """Add the rows of an IndexedSlices."""
         return self._scatter("add", sparse_delta, use_locking, name)
 
     def scatter_max(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the greater of what is there and the rows of an IndexedSlices."""
+        """Replace rows by the maximum of them and the rows of an IndexedSlices."""
         return self._scatter("max", sparse_delta, use_locking, name)
 
     def scatter_min(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the smaller of what is there and the rows of an IndexedSlices."""
+        """Replace rows by the minimum of them and the rows of an IndexedSlices."""
         return self._scatter("min", sparse_delta, use_locking, name)
 
     def scatter_mul(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Multiplies by the rows of an IndexedSlices."""
+        """Multiply by the rows of an IndexedSlices."""
         return self._scatter("mul", sparse_delta, use_locking, name)
 
     def scatter_div(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Divides by the rows of an IndexedSlices."""
+        """Divide by the rows of an IndexedSlices."""
         return self._scatter("div", sparse_delta, use_locking, name)
 
     def scatter_update(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the rows of an IndexedSlices."""
+        """Replace rows by those of an IndexedSlices."""
         return self._scatter("update", sparse_delta, use_locking, name)
 
     def batch_scatter_update(
         self, sparse_delta: TensorLike, use_locking: bool = False, name: str | None = None
     ) -> TensorResult:
-        """Puts the rows of an IndexedSlices, separately for every leading batch."""
+        """Replace rows by those of an IndexedSlices, separately for every leading batch."""
         return state_ops.batch_scatter_update(
             self, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name
         )
@@ -361,7 +362,7 @@ class RefVariable(Variable):
     def scatter_nd_sub(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Subtracts updates at coordinates."""
+        """Subtract updates at coordinates."""
         return state_ops.scatter_nd_sub_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -369,7 +370,7 @@ class RefVariable(Variable):
     def scatter_nd_add(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Adds updates at coordinates."""
+        """Add updates at coordinates."""
         return state_ops.scatter_nd_add_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -377,7 +378,7 @@ class RefVariable(Variable):
     def scatter_nd_update(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Puts updates at coordinates."""
+        """Replace values at coordinates by updates."""
         return state_ops.scatter_nd_update_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -385,7 +386,7 @@ class RefVariable(Variable):
     def scatter_nd_max(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Puts the greater of what is there and updates at coordinates."""
+        """Replace values at coordinates by the maximum of them and the updates."""
         return state_ops.scatter_nd_max_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -393,7 +394,7 @@ class RefVariable(Variable):
     def scatter_nd_min(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> TensorResult:
-        """Puts the smaller of what is there and updates at coordinates."""
+        """Replace values at coordinates by the minimum of them and the updates."""
         return state_ops.scatter_nd_min_op(
             self._variable, indices, updates, use_locking=True, name=name
         )
@@ -438,7 +439,7 @@ class RefVariable(Variable):
         self._graph_key = graph._graph_key
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None for another scope than ``export_scope``."""
+        """Return the VariableDef message; None for another scope than ``export_scope``."""
         from tfnb.proto import variable_pb2
 
         if export_scope is not None and not self._variable.name.startswith(export_scope):

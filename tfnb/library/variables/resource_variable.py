@@ -148,7 +148,7 @@ class ResourceVariable(Variable):
         self._scope = scope
 
     def __deepcopy__(self, memo: Any) -> NoReturn:
-        """Refuse: a variable is a node of its graph."""
+        """Raise: a variable is a node of its graph."""
         raise NotImplementedError(
             "__deepcopy__() is only available when eager execution is enabled."
         )
@@ -185,7 +185,7 @@ class ResourceVariable(Variable):
 
     @property
     def _handle(self) -> Tensor:
-        # Lets control_dependencies() wait for the variable's op.
+        # Makes control_dependencies() wait for the variable's op.
         return self.handle
 
     def _as_graph_element(self) -> TensorResult:
@@ -199,25 +199,25 @@ class ResourceVariable(Variable):
         return found
 
     def value(self) -> Tensor:
-        """The value, read by an op of its own unless it is cached on a device."""
+        """Return the value, read by a new op unless it is cached on a device."""
         if self._cached_value is not None:
             return self._cached_value
         with colocate_with(None, ignore_existing=True):
             return self._read_variable_op()
 
     def read_value(self) -> Tensor:
-        """The value, read by an op of its own."""
+        """Return the value, read by a new op."""
         with name_scope("Read"):
             value = self._read_variable_op()
         found: Tensor = identity_op(value)
         return found
 
     def read_value_no_copy(self) -> Tensor:
-        """The value, read by an op of its own; no read copies here."""
+        """Return the value, read by a new op; no read in tfnb copies."""
         return self.read_value()
 
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """Rows of the value by index, without reading the rest."""
+        """Return rows of the value by index, without reading the rest."""
         with name_scope("Gather" if name is None else name) as scope:
             with control_dependencies(self._parents()):
                 found: Tensor = ops.resource_gather(
@@ -226,7 +226,7 @@ class ResourceVariable(Variable):
         return found
 
     def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """Parts of the value by coordinates, without reading the rest."""
+        """Return parts of the value by coordinates, without reading the rest."""
         with name_scope("GatherNd" if name is None else name) as scope:
             with control_dependencies(self._parents()):
                 value = ops.resource_gather_nd(self.handle, indices, dtype=self._dtype, name=scope)
@@ -237,12 +237,12 @@ class ResourceVariable(Variable):
         return [] if self._parent_op is None else [self._parent_op]
 
     def is_initialized(self, name: str | None = None) -> TensorResult:
-        """Return a tensor: whether the variable has a value."""
+        """Return whether the variable has a value, as a tensor."""
         return ops.var_is_initialized_op(self.handle, name=name)
 
     @property
     def name(self) -> str:
-        """The name of the variable, such as ``v:0``."""
+        """The name of the variable, for example ``v:0``."""
         return self._handle_name if self._parent_op is None else self._parent_op.name
 
     @property
@@ -290,10 +290,10 @@ class ResourceVariable(Variable):
         return self._shape
 
     def set_shape(self, shape: TensorLike) -> None:
-        """Merge a shape into the static shape; refuses one that does not match."""
+        """Merge a shape into the static shape; raise if they do not match."""
         self._shape = self._shape.merge_with(shape)
 
-    # -- changing it -------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------------------
 
     def _lazy_read(self, parent_op: Operation) -> ResourceVariable:
         """Return the variable with its value after an op."""
@@ -369,7 +369,7 @@ class ResourceVariable(Variable):
         return self._changed(op, read_value)
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Return a counter's value and increment it; raises OutOfRangeError at the limit."""
+        """Return a counter's value and increment it; raise OutOfRangeError at the limit."""
         found: Tensor = ops.resource_count_up_to(self.handle, limit=limit, T=self._dtype)
         return found
 
@@ -533,7 +533,7 @@ class ResourceVariable(Variable):
         self._graph_key = graph._graph_key
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None for another scope than ``export_scope``."""
+        """Return the VariableDef message; None for another scope than ``export_scope``."""
         from tfnb.proto import variable_pb2
 
         if export_scope is not None and not self.handle.name.startswith(export_scope):
@@ -559,7 +559,7 @@ overload_operators(ResourceVariable)
 
 
 def is_resource_variable(value: TensorLike) -> bool:
-    """Whether a value is a resource variable."""
+    """Return whether a value is a resource variable."""
     return isinstance(value, ResourceVariable)
 
 

@@ -1,4 +1,4 @@
-"""Whether a variable is a resource variable where the call leaves it open.
+"""Whether a variable is a resource variable if the call does not choose.
 
 TensorFlow 1 makes reference variables by default.
 """
@@ -25,5 +25,5 @@ def disable_resource_variables() -> None:
 
 
 def resource_variables_enabled() -> bool:
-    """Whether resource variables are made."""
+    """Return whether resource variables are made."""
     return _enabled

@@ -32,14 +32,14 @@ def make_template(
     custom_getter_: Any = None,
     **kwargs: Any,
 ) -> Template:
-    """A function whose variables are made once, in a scope of its own.
+    """Return a function whose variables are made once, in a scope of its own.
 
     Args:
       name_: the name of the scope; made unique.
       func_: the function, which gets its variables from ``tf.get_variable``.
       create_scope_now_: whether the scope is made now and not in the first call.
-      unique_name_: a name that must not be used yet, instead of ``name_``.
-      custom_getter_: what is asked for variables first.
+      unique_name_: a name that must be unused, instead of ``name_``.
+      custom_getter_: the first getter for variables.
       **kwargs: arguments for every call.
     """
     if kwargs:
@@ -74,7 +74,7 @@ class Template:
                 self._scope = scope
 
     def __call__(self, *args: Any, **kwargs: Any) -> TensorResult:
-        """Calls the function in its scope."""
+        """Call the function in its scope."""
         if self._scope is not None:
             with vs.variable_scope(self._scope, reuse=not self._is_first_call):
                 return self._call(args, kwargs)
@@ -102,7 +102,7 @@ class Template:
             try:
                 result = self._func(*args, **kwargs)
             except BaseException:
-                # What failed made no variables that the next call could share.
+                # After a failure there are no variables that the next call could share.
                 self._is_first_call = True
                 raise
             self._variables_created = True
@@ -113,7 +113,7 @@ class Template:
 
     @property
     def name(self) -> str:
-        """The name that was asked for."""
+        """The requested name."""
         return self._name
 
     @property
@@ -132,7 +132,7 @@ class Template:
         if self._scope is None:
             return None
         name = self._scope.name
-        # With the slash at the end, no longer name begins like it.
+        # With the slash at the end, it is no prefix of longer scope names.
         return name if name.endswith("/") or not name else f"{name}/"
 
     @property
@@ -162,7 +162,7 @@ class Template:
 
     @property
     def non_trainable_variables(self) -> list[Nested]:
-        """Its global variables that are not trained."""
+        """Its global variables that are not trainable."""
         trained = self.trainable_variables
         return [v for v in self.global_variables if not any(v is one for one in trained)]
 

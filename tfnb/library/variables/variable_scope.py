@@ -1,8 +1,8 @@
 """``tf.get_variable`` and ``tf.variable_scope``: variables that are found again by name.
 
-A :class:`VariableScope` holds a prefix for names and defaults for new variables.  The variables of
-a graph stand in its one store; whether a name may be new, must be known, or either, is the scope's
-``reuse``.
+A :class:`VariableScope` has a prefix for names and defaults for new variables. The variables of a
+graph are in its one store. The scope's ``reuse`` decides whether a name must be new, must exist, or
+either.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class VariableScope:
 
     @property
     def use_resource(self) -> bool | None:
-        """Whether variables stand behind handles."""
+        """Whether variables are resource variables."""
         return self._use_resource
 
     @property
@@ -137,12 +137,12 @@ class VariableScope:
 
     @property
     def partitioner(self) -> Partitioner:
-        """What cuts variables into parts."""
+        """The function that divides variables into parts."""
         return self._partitioner
 
     @property
     def custom_getter(self) -> CustomGetter:
-        """What is asked for a variable first."""
+        """The first getter for variables."""
         return self._custom_getter
 
     @property
@@ -151,52 +151,52 @@ class VariableScope:
         return self._constraint
 
     def reuse_variables(self) -> None:
-        """From now on variables of this scope are found, not made."""
+        """Make :func:`get_variable` find this scope's variables, not make them, from now on."""
         self._reuse = True
 
     def set_initializer(self, initializer: Initializer) -> None:
-        """Sets the default initializer."""
+        """Set the default initializer."""
         self._initializer = initializer
 
     def set_dtype(self, dtype: DTypeLike) -> None:
-        """Sets the default type."""
+        """Set the default type."""
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool) -> None:
-        """Sets whether variables stand behind handles."""
+        """Set whether variables are resource variables."""
         self._use_resource = use_resource
 
     def set_regularizer(self, regularizer: Regularizer) -> None:
-        """Sets the default regularizer."""
+        """Set whether variables are resource variables."""
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: DeviceLike) -> None:
-        """Sets the device that variables are read on."""
+        """Set the device that variables are read on."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Partitioner) -> None:
-        """Sets what cuts variables into parts."""
+        """Set the function that divides variables into parts."""
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: CustomGetter) -> None:
-        """Sets what is asked for a variable first."""
+        """Set the first getter for variables."""
         self._custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[TensorResult]:
-        """The entries of a collection whose names are in this scope."""
+        """Return the entries of a collection whose names are in this scope."""
         scope = f"{self._name}/" if self._name else ""
         return get_default_graph().get_collection(name, scope)
 
     def trainable_variables(self) -> list[VariableLike]:
-        """The trainable variables of this scope."""
+        """Return the trainable variables of this scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def global_variables(self) -> list[VariableLike]:
-        """The global variables of this scope."""
+        """Return the global variables of this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[VariableLike]:
-        """The local variables of this scope."""
+        """Return the local variables of this scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def get_variable(
@@ -219,14 +219,14 @@ class VariableScope:
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> VariableLike:
-        """The variable of this name in this scope; see :func:`get_variable`."""
+        """Return the variable of this name in this scope; see :func:`get_variable`."""
 
         def either(given: Any, default: Any) -> Any:
             return default if given is None else given
 
-        # An empty name gives "scope/": the variable is to be called as the scope is.
+        # An empty name gives "scope/": the variable gets the name of the scope.
         full_name = f"{self.name}/{name or ''}" if self.name else name or ""
-        # The scope of variables alone makes their names.
+        # Only the variable scope is part of the names of variables.
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
                 found = convert_to_tensor(initializer).dtype.base_dtype
@@ -255,7 +255,7 @@ class VariableScope:
 
 
 class _ScopeStore(threading.local):
-    """The current scope of one thread in one graph, and how often names were opened."""
+    """The current scope of one thread in one graph, and the number of scopes opened per name."""
 
     def __init__(self) -> None:
         self.current_scope = VariableScope(
@@ -264,18 +264,18 @@ class _ScopeStore(threading.local):
         self.counts: dict[str, int] = {}
 
     def open(self, name: str) -> None:
-        """Counts one more scope of this name."""
+        """Count one more scope of this name."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_below(self, name: str) -> None:
-        """Forgets the scopes inside the one of this name."""
+        """Close the scopes inside the one of this name."""
         for other in self.counts:
             if other.startswith(f"{name}/"):
                 self.counts[other] = 0
 
 
 def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
-    """What makes the variables of a function's body outside of it; None in other graphs."""
+    """Return a getter that makes a function's variables outside of it; None in other graphs."""
     if not (graph.building_function and graph.hoists_variables):
         return None
 
@@ -304,7 +304,7 @@ def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
                 use_resource=use_resource,
             )
             graph.extra_vars.append(variable)
-            # Read outside, the function stays pure and has a gradient.
+            # The read is outside, so that the function is pure and has a gradient.
             if graph.capture_resource_var_by_value and is_resource_variable(variable):
                 return variable.value()
             return variable
@@ -331,7 +331,7 @@ def _of_graph(key: tuple[str], make: Callable[[], Nested]) -> Any:
 
 
 def stores_of(graph: Graph) -> tuple[list[_VariableStore], list[_ScopeStore]]:
-    """A graph's table of variables and its table of scopes, each in a list; empty if unused."""
+    """Return a graph's tables of variables and of scopes, each in a list; empty if unused."""
     return graph.get_collection(_STORE_KEY), graph.get_collection(_SCOPE_KEY)
 
 
@@ -346,12 +346,12 @@ def _get_scope_store() -> _ScopeStore:
 
 
 def get_variable_scope() -> VariableScope:
-    """The current variable scope."""
+    """Return the current variable scope."""
     return _get_scope_store().current_scope
 
 
 def _combined_getter(new: Any, old: Any) -> Any:
-    """``new`` with ``old`` between it and what really gets variables."""
+    """Return the getter ``new`` with ``old`` between it and the function that makes variables."""
     if old is None:
         return new
 
@@ -382,7 +382,7 @@ class _PureVariableScope:
         self._old = store.current_scope
         shared = self._name_or_scope if isinstance(self._name_or_scope, VariableScope) else None
         if shared is not None:
-            # A jump to another scope; a copy, so that its changes end with this block.
+            # A jump to another scope enters a copy of it, so that changes end with this block.
             base = shared
             name = shared.name
             scope_name = shared._name_scope
@@ -433,13 +433,13 @@ def _unique_scope(prefix: str) -> str:
 def pure_variable_scope(
     name: str | None, default_name: str, custom_getter: CustomGetter
 ) -> _PureVariableScope:
-    """A scope of a name, or of one made unique, that opens no name scope."""
+    """Return a scope with a name, perhaps made unique, that opens no name scope."""
     options = dict.fromkeys(_SCOPE_OPTIONS) | {"custom_getter": custom_getter}
     return _PureVariableScope(name or _unique_scope(default_name), None, None, options)
 
 
 class variable_scope:  # a function to its callers
-    """A context manager: inside, variables have a longer name and other defaults."""
+    """A context manager: its name prefixes the variables inside, and its defaults apply to them."""
 
     def __init__(
         self,
@@ -460,28 +460,28 @@ class variable_scope:  # a function to its callers
         """Prepare the scope.
 
         Args:
-          name_or_scope: the name to add, or a scope to go to.
-          default_name: the name where ``name_or_scope`` is None; made unique.
+          name_or_scope: the name to add, or a scope to enter.
+          default_name: the name if ``name_or_scope`` is None; made unique.
           values: tensors whose graph becomes the default one.
           initializer: the default initializer.
           regularizer: the default regularizer.
           caching_device: the device to read variables on.
-          partitioner: what cuts variables into parts.
-          custom_getter: what is asked for a variable first.
+          partitioner: the function that divides variables into parts.
+          custom_getter: the first getter for variables.
           reuse: True: variables are found; AUTO_REUSE: made or found; None: as outside.
           dtype: the default type.
-          use_resource: whether variables stand behind handles.
+          use_resource: whether variables are resource variables.
           constraint: the default constraint.
           auxiliary_name_scope: whether a name scope is opened too.
 
         Raises:
           TypeError: there is neither a name nor a default name.
-          ValueError: ``reuse`` is something else.
+          ValueError: ``reuse`` has another value.
         """
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         if reuse is False:
-            # A scope inside a reusing one reuses too.
+            # A scope inside a reusing scope reuses, too.
             reuse = None
         if not (reuse is True or reuse is None or reuse is AUTO_REUSE):
             raise ValueError("The reuse parameter must be True or False or None.")
@@ -557,13 +557,13 @@ class variable_scope:  # a function to its callers
         return name_scope(f"{current}/" if current else "")
 
     def __exit__(self, *exc_info: object) -> None:
-        # Scopes that are left in the wrong order can still be left in the right one.
+        # The entry is removed last: after an error, the scope can still be left in the right order.
         for manager in reversed(self._entered[-1]):
             manager.__exit__(*exc_info)
         self._entered.pop()
 
     def __call__(self, function: Callable[..., Nested]) -> Callable[..., Any]:
-        """As a decorator: every call runs inside the scope."""
+        """Decorate a function: every call runs inside the scope."""
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -588,7 +588,7 @@ def variable_op_scope(
     use_resource: bool | None = None,
     constraint: Constraint = None,
 ) -> Iterator[VariableScope]:
-    """:class:`variable_scope` with its arguments in the old order."""
+    """Open :class:`variable_scope` with its arguments in the old order."""
     with variable_scope(
         name_or_scope,
         default_name=default_name,
@@ -626,7 +626,7 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> VariableLike:
-    """The variable of this name in the current scope: found or made, as the scope's ``reuse`` says.
+    """Return the variable of this name in the current scope; ``reuse`` decides if it is made.
 
     Args:
       name: its name in the scope.
@@ -637,17 +637,17 @@ def get_variable(
       trainable: whether optimizers may change it; True by default.
       collections: the collections it is added to; ``GLOBAL_VARIABLES`` by default.
       caching_device: the device to read it on.
-      partitioner: what cuts it into parts.
+      partitioner: a function that divides it into parts.
       validate_shape: whether its shape is fixed to that of the initial value.
-      use_resource: whether it stands behind a handle.
-      custom_getter: what is asked for the variable first.
-      constraint: what an optimizer applies to a value it has computed.
+      use_resource: whether it is a resource variable.
+      custom_getter: the first getter for the variable.
+      constraint: a function that an optimizer applies to a computed value.
       synchronization: for distributed variables.
       aggregation: for distributed variables.
 
     Raises:
-      ValueError: it exists and may not be found, does not exist and may not be made, or is another
-        one than is asked for.
+      ValueError: it exists and must be new, does not exist and must be found, or differs from the
+        arguments.
     """
     return get_variable_scope().get_variable(
         _get_default_variable_store(),
@@ -686,7 +686,7 @@ def get_local_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> VariableLike:
-    """:func:`get_variable` for variables that are neither trained nor saved, whatever is asked."""
+    """Call :func:`get_variable` for variables that are never trained and never saved."""
     return get_variable(
         name,
         shape=shape,
@@ -707,5 +707,5 @@ def get_local_variable(
 
 
 def get_variable_of_scope(**kwargs: Any) -> VariableLike:
-    """:func:`get_variable` for a variable that has the name of the current scope."""
+    """Call :func:`get_variable` for a variable that has the name of the current scope."""
     return get_variable_scope().get_variable(_get_default_variable_store(), None, **kwargs)

@@ -1,4 +1,4 @@
-"""The variables of a graph by name: what ``tf.get_variable`` finds, and how it makes new ones."""
+"""The variables of a graph by name, for ``tf.get_variable``: finding them and making new ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ EXPORTS = {"tf": ["AUTO_REUSE", "no_regularizer"]}
 
 
 class _ReuseMode(enum.Enum):
-    """Whether variables are made or found: here both."""
+    """The mode in which variables are found or, if they do not exist, made."""
 
     AUTO_REUSE = 1
 
@@ -65,11 +65,11 @@ class _ReuseMode(enum.Enum):
 
 
 AUTO_REUSE = _ReuseMode.AUTO_REUSE
-"""For ``reuse``: a variable that is not there yet is made."""
+"""The value of ``reuse`` with which a variable that does not exist is made."""
 
 
 def no_regularizer(_: Any) -> None:
-    """As a regularizer: none, also not that of the scope."""
+    """Return None: a regularizer without loss, which also overrides that of the scope."""
 
 
 # ------------------------------------------------------------------------------ a graph's variables
@@ -85,10 +85,10 @@ class _VariableStore:
     def get_variable(
         self, name: str, custom_getter: CustomGetter = None, **kwargs: Any
     ) -> VariableLike:
-        """The variable of this name, found or made; see :func:`get_variable`.
+        """Return the variable of this name, found or made; see :func:`get_variable`.
 
         Raises:
-          ValueError: it may not be made, may not be found, or is another one than is asked for.
+          ValueError: it must not be made, must not be found, or differs from the arguments.
         """
         if custom_getter is not None and not callable(custom_getter):
             raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
@@ -101,7 +101,7 @@ class _VariableStore:
             return self._true_getter(name, **kwargs)
         accepted = _accepted(custom_getter)
         if accepted is not None:
-            # These came later than custom getters did.
+            # Getters older than these arguments do not accept them.
             for late in ("constraint", "synchronization", "aggregation"):
                 if late not in accepted:
                     kwargs.pop(late)
@@ -326,7 +326,7 @@ def _already_exists(name: str, variable: VariableLike) -> str:
 
 
 def _accepted(function: Any) -> set[str] | None:
-    """The names of a function's parameters; None if it takes any."""
+    """Return the names of a function's parameters; None if it takes any."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -349,7 +349,7 @@ def _default_initializer(name: str, dtype: DType) -> Any:
 def _initial_value(
     initializer: Initializer, shape: TensorShape, dtype: DType, partition_info: PartitionInfo | None
 ) -> tuple[Nested, DType | None]:
-    """(what tf.Variable takes as initial value, the dtype it is told)."""
+    """Return (the initial value for tf.Variable, the dtype to pass)."""
     if not callable(initializer):
         return initializer, None
     if isinstance(initializer, type):
@@ -382,7 +382,7 @@ def _needs_no_arguments(function: Callable[..., Nested]) -> bool:
 def _part_of(
     initializer: Initializer, name: str, dtype: DType, offset: list[int], part: list[int]
 ) -> tuple[Nested, list[int] | None]:
-    """(the initializer of a part, the shape to ask it for)."""
+    """Return (the initializer of a part, the shape to pass to it)."""
     from tfnb.ops.array.slice_ops import slice_op
 
     if initializer is None:

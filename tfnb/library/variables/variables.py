@@ -1,9 +1,9 @@
-"""``tf.Variable``: what both kinds of variables share, and the functions over many of them.
+"""``tf.Variable``: the common part of both kinds of variables, and functions over many of them.
 
-``tf.Variable(...)`` gives a :class:`~tfnb.library.variables.ref_variable.RefVariable`, TensorFlow
+``tf.Variable(...)`` makes a :class:`~tfnb.library.variables.ref_variable.RefVariable`, TensorFlow
 1's default, or with ``use_resource=True`` a
 :class:`~tfnb.library.variables.resource_variable.ResourceVariable`; both are instances of
-:class:`Variable`.  :func:`variable_creator_scope` intercepts how one is made.
+:class:`Variable`. :func:`variable_creator_scope` intercepts the making of variables.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ EXPORTS = {
 
 
 class VariableSynchronization(enum.Enum):
-    """When the copies of a distributed variable are brought together."""
+    """When the copies of a distributed variable are synchronized."""
 
     AUTO = 0
     NONE = 1
@@ -89,7 +89,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How the copies of a distributed variable are brought together."""
+    """How the copies of a distributed variable are aggregated."""
 
     NONE = 0
     SUM = 1
@@ -98,15 +98,15 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_TOWER = 3  # noqa: PIE796  # its old name
 
 
-# ----------------------------------------------------------------------------------- who makes them
+# ----------------------------------------------------------------------------------------- creators
 
-# Under which a graph keeps its creators, outermost first.
+# The key in ``graph.kept`` of the list of creators, outermost first.
 _CREATORS = "variable creators"
 
 
 @contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
-    """Inside, ``tf.Variable`` asks ``variable_creator(next_creator, **kwargs)``.
+    """Make ``tf.Variable`` in the block call ``variable_creator(next_creator, **kwargs)``.
 
     Args:
       variable_creator: makes a variable, usually by calling ``next_creator(**kwargs)``.
@@ -121,7 +121,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 
 
 def _create(**kwargs: Any) -> VariableLike:
-    """The variable that ``tf.Variable(**kwargs)`` stands for."""
+    """Return the variable for ``tf.Variable(**kwargs)``."""
     creator: Any = _default_creator
     for one in get_default_graph().kept.get(_CREATORS, ()):
         creator = functools.partial(one, creator)
@@ -144,7 +144,7 @@ def _default_creator(**kwargs: Any) -> VariableLike:
 
 
 class _VariableType(type):
-    """Makes ``Variable(...)`` give one of its kinds."""
+    """The type of ``Variable``, whose call makes one of the kinds of variables."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> TensorResult:
         if cls is not Variable:
@@ -190,11 +190,10 @@ _DEFAULTS: dict[str, Any] = {
 def settle_policies(
     synchronization: Any, aggregation: Any, trainable: Any, name: str | None
 ) -> Any:
-    """(synchronization, aggregation, trainable) with the open ones decided.
+    """Return (synchronization, aggregation, trainable) with the unset ones decided.
 
     Raises:
-      ValueError: one of them is of another kind, or a variable that is only read together shall
-      train.
+      ValueError: ``synchronization`` or ``aggregation`` has another type.
     """
     if aggregation is None:
         aggregation = VariableAggregation.NONE
@@ -223,25 +222,25 @@ class Variable(metaclass=_VariableType):
     shape=None)``
 
     Args:
-      initial_value: the first value, or a function without arguments that gives it.
+      initial_value: the initial value, or a function without arguments that returns it.
       trainable: whether optimizers may change it; True by default.
       collections: the graph's collections to add it to; ``GLOBAL_VARIABLES`` by default.
       validate_shape: whether its shape is fixed to that of the initial value.
       caching_device: the device to read it on.
       name: its name.
-      variable_def: a VariableDef message of which everything is taken instead.
-      dtype: its type; without one that of the initial value.
-      expected_shape: not used any more.
-      import_scope: a name to put in front of the names in ``variable_def``.
-      constraint: what an optimizer applies to a value it has computed.
-      use_resource: whether it stands behind a resource handle.
+      variable_def: a VariableDef message that replaces all other arguments.
+      dtype: its type; by default that of the initial value.
+      expected_shape: ignored.
+      import_scope: a name to prepend to the names in ``variable_def``.
+      constraint: a function that an optimizer applies to a computed value.
+      use_resource: whether it is a resource variable.
       synchronization: for distributed variables.
       aggregation: for distributed variables.
-      shape: its shape, where that of the initial value says too much.
+      shape: its shape, if that of the initial value is too specific.
     """
 
     is_tensor_like = True
-    # In a list that becomes a tensor it counts as one.
+    # In a list that becomes a tensor, a variable counts as a tensor.
     _is_packable = True
     __array_priority__ = 100
 
@@ -271,7 +270,8 @@ class Variable(metaclass=_VariableType):
         def __pow__(self, other: TensorLike) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
 
-    # What a call of the class takes; each kind of variable takes these and more by keyword.
+    # The parameters of a call of the class; each kind of variable accepts these and more by
+    # keyword.
     __signature__ = inspect.Signature(
         [
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
@@ -283,16 +283,16 @@ class Variable(metaclass=_VariableType):
         raise NotImplementedError
 
     def value(self) -> Tensor:
-        """The value as a tensor."""
+        """Return the value as a tensor."""
         raise NotImplementedError
 
     def read_value(self) -> Tensor:
-        """The value, read by an op of its own."""
+        """Return the value, read by a new op."""
         raise NotImplementedError
 
     @property
     def name(self) -> str:
-        """The name, such as ``v:0``."""
+        """The name, for example ``v:0``."""
         raise NotImplementedError
 
     @property
@@ -307,12 +307,12 @@ class Variable(metaclass=_VariableType):
 
     @property
     def op(self) -> Operation:
-        """The op that gives the variable."""
+        """The op of the variable."""
         raise NotImplementedError
 
     @property
     def graph(self) -> Graph:
-        """The graph it is in."""
+        """The variable's graph."""
         raise NotImplementedError
 
     @property
@@ -321,7 +321,7 @@ class Variable(metaclass=_VariableType):
         raise NotImplementedError
 
     def __iter__(self) -> NoReturn:
-        """Refuse: use ``tf.unstack``."""
+        """Raise: use ``tf.unstack``."""
         raise errors.OperatorNotAllowedInGraphError(
             f"Iterating over a symbolic `tf.Tensor` is not allowed ({self.name}). Use `tf.unstack` "
             "where the size is known, else `tf.map_fn` or `tf.while_loop`."
@@ -332,12 +332,12 @@ class Variable(metaclass=_VariableType):
 
     @property
     def initial_value(self) -> TensorResult:
-        """The tensor that the variable starts with; using it does not read the variable."""
+        """The tensor of the initial value; using it does not read the variable."""
         return self._initial_value
 
     @property
     def constraint(self) -> Constraint:
-        """What an optimizer applies to a value it has computed, or None."""
+        """The function that an optimizer applies to a computed value, or None."""
         return self._constraint
 
     @property
@@ -347,33 +347,33 @@ class Variable(metaclass=_VariableType):
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """When the copies of a distributed variable are brought together."""
+        """When the copies of a distributed variable are synchronized."""
         return self._synchronization
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """How the copies of a distributed variable are brought together."""
+        """How the copies of a distributed variable are aggregated."""
         return self._aggregation
 
     @property
     def device(self) -> str:
-        """The device asked for."""
+        """The requested device."""
         raise NotImplementedError
 
     def get_shape(self) -> TensorShape:
-        """The static shape."""
+        """Return the static shape."""
         return self.shape
 
     def is_initialized(self, name: str | None = None) -> TensorResult:
-        """Whether the variable has a value, as a tensor."""
+        """Return whether the variable has a value, as a tensor."""
         return state_ops.is_variable_initialized_op(ref=self, name=name)
 
     def eval(self, session: SessionLike | None = None) -> Any:
-        """The value in a session; without one in the default session."""
+        """Return the value in a session, by default in the default session."""
         return self._as_graph_element().eval(session=session)
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial value where the variable has none yet."""
+        """Return the value, or the initial value if the variable has none yet."""
         from tfnb.library.control_flow.cond import cond
 
         with control_dependencies(None):
@@ -385,7 +385,7 @@ class Variable(metaclass=_VariableType):
         return found
 
     def load(self, value: TensorLike, session: SessionLike | None = None) -> None:
-        """Gives the variable a value in a session, outside of any step of the program.
+        """Assign a value in a session, outside of the program's own steps.
 
         Raises:
           ValueError: there is no session.
@@ -405,7 +405,7 @@ class Variable(metaclass=_VariableType):
         return self._save_slice_info
 
     def ref(self) -> Any:
-        """A hashable stand-in for the variable."""
+        """Return a hashable object that stands for the variable."""
         from tfnb.framework.tensor import Reference
 
         return Reference(self)
@@ -416,7 +416,7 @@ class Variable(metaclass=_VariableType):
 
     @staticmethod
     def from_proto(variable_def: variable_pb2.VariableDef, import_scope: str | None = None) -> Any:
-        """The variable of the default graph that a VariableDef message describes."""
+        """Return the variable of the default graph that a VariableDef message describes."""
         from tfnb.library.variables.ref_variable import RefVariable
         from tfnb.library.variables.resource_variable import ResourceVariable
 
@@ -435,12 +435,12 @@ def _integer_of(text: str, what: str) -> int:
 
 
 class SaveSliceInfo:
-    """Which part of a whole a variable is, for saving it.
+    """The part of a whole that a variable is, for saving.
 
     Attributes:
       full_name: the name of the whole.
       full_shape: its shape.
-      var_offset: where the part begins, per dimension.
+      var_offset: the offset of the part, per dimension.
       var_shape: the part's shape.
     """
 
@@ -468,7 +468,7 @@ class SaveSliceInfo:
 
     @classmethod
     def from_spec(cls, spec: str) -> SaveSliceInfo:
-        """Reads what ``spec`` writes.
+        """Return the information in a text of the form of ``spec``.
 
         Args:
           spec: the whole's sizes, then a pair of start and size for each dimension:
@@ -494,14 +494,14 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """The form in which Save and Restore take it: ``"4 10 0,2:0,10"``."""
+        """The text for Save and Restore ops: ``"4 10 0,2:0,10"``."""
         whole = " ".join(f"{size:d}" for size in self.full_shape) + " "
         return whole + ":".join(
             f"{start:d},{size:d}" for start, size in zip(self.var_offset, self.var_shape)
         )
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaveSliceInfoDef message; None for another scope than ``export_scope``."""
+        """Return the SaveSliceInfoDef message; None for another scope than ``export_scope``."""
         from tfnb.framework.scope_names import strip_name_scope
         from tfnb.proto import variable_pb2
 
@@ -521,7 +521,7 @@ Variable.SaveSliceInfo = SaveSliceInfo
 
 
 def guard_against_uninitialized(name: str, initial_value: Tensor) -> Tensor:
-    """An initial value in which other variables are read only once they have values.
+    """Return an initial value that reads other variables only after they are initialized.
 
     Args:
       name: the name of the variable that it is for.
@@ -533,7 +533,7 @@ def guard_against_uninitialized(name: str, initial_value: Tensor) -> Tensor:
 
 
 def _has_cycle(op: Operation, finished: dict[Operation, bool]) -> bool:
-    """Whether a loop can be reached backwards; walks with a stack of its own."""
+    """Return whether a loop can be reached backwards; without recursion."""
     stack: list[tuple[Operation, Iterator[Operation]]] = [(op, _sources(op))]
     finished[op] = False
     while stack:
@@ -611,10 +611,10 @@ def _initialized_value_of(op: Operation) -> Tensor | None:
 
 
 def overload_operators(cls: type[Variable]) -> None:
-    """Gives a class of variables the operators of tensors, applied to the variable's value."""
+    """Give a class of variables the operators of tensors, applied to the variable's value."""
     for operator in Tensor.OVERLOADABLE_OPERATORS:
         if operator in ("__eq__", "__ne__"):
-            # As tensors, variables are equal only to themselves.
+            # Like tensors, variables are equal only to themselves.
             continue
         if operator == "__getitem__":
             cls.__getitem__ = _getitem  # type: ignore[method-assign]
@@ -642,7 +642,7 @@ def _getitem(variable: VariableLike, slice_spec: TensorLike) -> TensorResult:
 
 
 def global_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of ``GLOBAL_VARIABLES``.
+    """Return the variables of ``GLOBAL_VARIABLES``.
 
     Args:
       scope: a regular expression that names must match at their beginning.
@@ -651,32 +651,32 @@ def global_variables(scope: str | None = None) -> list[VariableLike]:
 
 
 def all_variables() -> list[VariableLike]:
-    """The old name of :func:`global_variables`."""
+    """Call :func:`global_variables`; the old name of that function."""
     return global_variables()
 
 
 def local_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of ``LOCAL_VARIABLES``, which are not saved."""
+    """Return the variables of ``LOCAL_VARIABLES``, which are not saved."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of ``MODEL_VARIABLES``."""
+    """Return the variables of ``MODEL_VARIABLES``."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables that optimizers change by default."""
+    """Return the variables that optimizers change by default."""
     return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[VariableLike]:
-    """The variables of which moving averages are kept."""
+    """Return the variables that have moving averages."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Iterable[VariableLike], name: str = "init") -> Operation:
-    """An op that gives variables their initial values."""
+    """Return an op that gives variables their initial values."""
     from tfnb.library.control_flow.control_flow import group
     from tfnb.ops.control.control_flow_ops import no_op
 
@@ -688,27 +688,27 @@ def variables_initializer(var_list: Iterable[VariableLike], name: str = "init") 
 
 
 def initialize_variables(var_list: Iterable[VariableLike], name: str = "init") -> Operation:
-    """The old name of :func:`variables_initializer`."""
+    """Call :func:`variables_initializer`; the old name of that function."""
     return variables_initializer(var_list, name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An op that gives all global variables their initial values."""
+    """Return an op that gives all global variables their initial values."""
     return variables_initializer(global_variables())
 
 
 def initialize_all_variables() -> Operation:
-    """The old name of :func:`global_variables_initializer`."""
+    """Call :func:`global_variables_initializer`; the old name of that function."""
     return global_variables_initializer()
 
 
 def local_variables_initializer() -> Operation:
-    """An op that gives all local variables their initial values."""
+    """Return an op that gives all local variables their initial values."""
     return variables_initializer(local_variables())
 
 
 def initialize_local_variables() -> Operation:
-    """The old name of :func:`local_variables_initializer`."""
+    """Call :func:`local_variables_initializer`; the old name of that function."""
     return local_variables_initializer()
 
 
@@ -721,7 +721,7 @@ def _known_variables() -> list[Nested]:
 
 
 def assert_variables_initialized(var_list: Iterable[VariableLike] | None = None) -> Tensor | None:
-    """A tensor that can only be computed once all variables have values; None without any."""
+    """Return a tensor that requires values of all variables; None if there are none."""
     from tfnb.ops.array import concat_ops, shape_ops
 
     variables = _known_variables() if var_list is None else list(var_list)
@@ -737,7 +737,7 @@ def assert_variables_initialized(var_list: Iterable[VariableLike] | None = None)
 def report_uninitialized_variables(
     var_list: Iterable[VariableLike] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """The names of the variables that have no value, as a vector of strings."""
+    """Return the names of the variables that have no value, as a vector of strings."""
     from tfnb.ops.array import concat_ops
     from tfnb.ops.array.constant_ops import constant
     from tfnb.ops.array.where_ops import boolean_mask

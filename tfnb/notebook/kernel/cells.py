@@ -1,4 +1,4 @@
-"""Tells the graph which cell is about to run, so that ops know the cell that made them."""
+"""Registers the cell that is about to run, so that ops record the cell that made them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class CellRegistrar:
 
     Attributes:
       current: the number in the running cell's ``In [n]``.
-      cell_id: what the front end calls the cell, "" if it does not say.
+      cell_id: the front end's id of the cell, "" if it sends none.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -21,20 +21,20 @@ class CellRegistrar:
         self.cell_id = ""
 
     def install(self) -> None:
-        """Begins, with the cell that runs."""
+        """Start registering cells, with the cell that runs now."""
         self._shell.events.register("pre_run_cell", self.register)
         inputs = getattr(self._shell.history_manager, "input_hist_raw", [])
         if inputs and inputs[-1]:
-            # The input stored last is the cell that loads the extension; its number is its place.
+            # The last stored input is the cell that loads the extension; its index is its number.
             self.current = len(inputs) - 1
             self._register(inputs[-1], self._shell.transform_cell(inputs[-1]))
 
     def remove(self) -> None:
-        """Ends."""
+        """Stop registering cells."""
         self._shell.events.unregister("pre_run_cell", self.register)
 
     def register(self, info: Any) -> None:
-        """Registers the cell that an event announces."""
+        """Register the cell that an event announces."""
         if not info.raw_cell or info.silent:
             return
         shell, source = self._shell, info.raw_cell
@@ -51,8 +51,8 @@ class CellRegistrar:
 
 
 def _number_of(shell: Any) -> int:
-    """The announced cell's number: some IPythons have counted on already, some have not yet."""
+    """Return the announced cell's number; some versions of IPython have already increased it."""
     count = int(shell.execution_count)
     history = getattr(shell, "history_manager", None)
-    # Inputs are stored under their numbers, from 1, and this cell's is stored next.
+    # Inputs are stored under their numbers, from 1; the input of this cell is stored next.
     return count - 1 if history is not None and len(history.input_hist_raw) < count else count

@@ -1,12 +1,12 @@
-"""Clicks that reach the kernel while a cell runs: a subshell of our own for a widget's messages.
+"""Clicks that reach the kernel while a cell runs: a subshell for widgets' messages.
 
-A front end's message goes back to the loop that last used its comm, which is the one that runs the
+A front end's message goes to the loop that last used its comm, which is the loop that runs the
 cell: it would be read when the cell has ended.  Kernels with subshells can read it in another
-thread at once.  The names used here are private to ipykernel, so each is asked for; where one is
+thread at once.  The names used here are private to ipykernel, so each is looked up; if one is
 missing there is no subshell, and only Ctrl-C reaches a running cell.
 
-What runs in that thread has no default session and no default graph: handlers set flags or hand
-commands on, nothing else.
+Code in that thread has no default session and no default graph: handlers only set flags or pass
+commands on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ids: dict[int, str] = {}  # by the kernel's identity; guarded by _lock
 
 
 def control_shell_id() -> str | None:
-    """The id of this kernel's subshell for widgets, made at the first call; None if it has none."""
+    """Return the id of this kernel's subshell, made at the first call; None if it has none."""
     kernel = getattr(current_shell(), "kernel", None)
     thread = getattr(kernel, "shell_channel_thread", None)
     manager = getattr(thread, "manager", None)
@@ -58,7 +58,7 @@ def _into(answer: Future[str], create: Any) -> Any:
 
 
 def route_to_control_shell(widget: Any) -> bool:
-    """Has messages from a widget's views read while a cell runs; whether that is possible."""
+    """Make a widget's messages be read while a cell runs; return whether that is possible."""
     comm: Any = getattr(widget, "comm", None)
     if getattr(comm, "is_heard_while_running", False):
         return True

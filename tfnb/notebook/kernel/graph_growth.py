@@ -1,4 +1,4 @@
-"""Says after a cell how much it has let the graph grow, and warns where it did so before.
+"""Reports after a cell how much the graph has grown, and warns if the cell grew it before.
 
 A graph only grows: a cell that is run again adds its operations again, under other names.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.proto.graph_pb2 import NodeDef
 
-# A cell that adds fewer says little by being run again.
+# The repeated run of a cell that adds fewer operations causes no warning.
 _FEWEST_REPEATED = 2
 
 
 @dataclass(slots=True)
 class _Before:
-    """The default graph when a cell began."""
+    """The state of the default graph when a cell began."""
 
     graph: Graph
     count: int
@@ -37,11 +37,11 @@ class _Before:
 
 @dataclass(frozen=True, slots=True)
 class CellNodes:
-    """What one run of a cell made.
+    """The nodes that one run of a cell made.
 
     Attributes:
-      number: of the run, as in ``In [n]``.
-      is_replaced: whether it took the place of what the run before made, under its names.
+      number: the number of the run, as in ``In [n]``.
+      is_replaced: whether they replaced the nodes of the previous run, under their names.
     """
 
     number: int
@@ -53,15 +53,15 @@ class GraphGrowth:
     """Watches the default graph of one shell from cell to cell.
 
     Attributes:
-      text: what was said of the last cell, "" for nothing.
-      again: the last two runs of the cell that made operations again last, the latest last.
+      text: the report about the last cell, "" for none.
+      again: the last two runs of the latest cell that made operations again, the latest run last.
     """
 
     def __init__(self, shell: Any, is_on: Callable[[], bool]) -> None:
         self._shell = shell
         self._is_on = is_on
         self._before: _Before | None = None
-        # (graph, source) -> the types that the cell made last, and how often it made them.
+        # (graph, source) -> the types of ops that the cell last made, and how often it made them.
         self._made: dict[tuple[int, str], tuple[tuple[str, ...], int]] = {}
         self._runs: dict[tuple[int, str], deque[CellNodes]] = {}
         self.again: tuple[CellNodes, ...] = ()
@@ -69,17 +69,17 @@ class GraphGrowth:
         self.text = ""
 
     def install(self) -> None:
-        """Begins, with the next cell."""
+        """Start watching, with the next cell."""
         self._shell.events.register("pre_run_cell", self.begin)
         self._shell.events.register("post_run_cell", self.end)
 
     def remove(self) -> None:
-        """Ends."""
+        """Stop watching."""
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
 
     def begin(self, info: Any) -> None:
-        """A cell begins."""
+        """Store the state of the graph when a cell begins."""
         self.text = ""
         self._is_noted = False
         if info.raw_cell and not info.silent:
@@ -89,12 +89,12 @@ class GraphGrowth:
             self._before = _Before(graph, graph.version, graph.revision, source, key)
 
     def end(self, result: Any) -> None:
-        """A cell has ended: what it added is said, if anything."""
+        """Report the operations that a cell has added, if any, when it has ended."""
         before, self._before = self._before, None
         if before is None or not self._is_on() or get_default_graph() is not before.graph:
             return
         if before.graph.revision != before.revision:
-            return  # the cell replaced operations, and said so
+            return  # the cell replaced and reported operations
         operations = before.graph.get_operations()
         added = tuple(op.type for op in operations[before.count :])
         if not added:
@@ -125,7 +125,7 @@ class GraphGrowth:
         *,
         is_replaced: bool = False,
     ) -> None:
-        """Keeps what a run of a cell made, beside what its run before made."""
+        """Keep the nodes that a run of a cell made, beside those of its previous run."""
         runs = self._runs.setdefault((id(graph), key), deque(maxlen=2))
         self._is_noted = True
         runs.append(CellNodes(number, [node_def_of(op) for op in operations], is_replaced))

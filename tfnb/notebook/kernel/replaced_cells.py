@@ -1,4 +1,4 @@
-"""``%%tfnb cell``: what a cell makes when it runs again takes the place of what it made before."""
+"""``%%tfnb cell``: the operations that a cell makes when it runs again replace its former ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MAX_NAME = 60
 
 
 class ReplacedCells:
-    """What the cells of one shell made last, by graph and cell."""
+    """The operations that the cells of one shell made last, by graph and cell."""
 
     def __init__(self) -> None:
-        self._key = object()  # under which a graph keeps what cells made, by cell
+        self._key = object()  # the key of the records in a graph
 
     def run(self, key: str, body: Callable[[], None]) -> tuple[Making, str]:
-        """Runs a cell; gives what it made, and what is to be said of it ("" for nothing).
+        """Run a cell; return what it made, and the report about it ("" for none).
 
         Raises:
           RuntimeError: one such cell runs another.
@@ -34,14 +34,14 @@ class ReplacedCells:
         making = Making(graph, made.get(key))
         is_first = key not in made
         with making:
-            # What a cell that fails has made is replaced by its next run, too.
+            # If the cell fails, its next run replaces what it has made until then.
             made[key] = making
             body()
         return making, "" if is_first else replaced_text(making)
 
 
 def replaced_text(making: Making) -> str:
-    """What became of a cell's former operations, and who still stands on those that differ."""
+    """Return what happened to a cell's former operations, and which users keep obsolete ones."""
     num_new = len(making.operations) - making.num_kept - making.num_replaced
     num_new -= len(making.still_used)
     counts = [

@@ -4,9 +4,9 @@ There is one comm with a fixed id, which is never announced: a front end with tf
 it, before or after a reload of the page, and others do not notice it.  A subshell reads its
 messages, so that buttons work while a cell runs.
 
-A page that shows the panel renews a lease (``watch``); only then are snapshots sent, a few times a
-second and only those that differ from the last one.  Views use the widgets of ``views/``, whose
-messages travel over this comm (``lab_views.py``).
+A page that shows the panel renews a lease (``watch``).  Snapshots are sent only during a lease, a
+few times a second, and only if they differ from the last one.  Views use the widgets of ``views/``,
+whose messages travel over this comm (``lab_views.py``).
 
 Messages from a front end are checked for type, size and rate.  Requests that set a flag are carried
 out at once; slower ones go to the worker, a thread that starts with the first request.
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 COMM_ID = "tfnb.lab"
 SNAPSHOTS_PER_SECOND = 4.0
-# A page renews its lease at least once in this time, also where a browser slows hidden pages down.
+# A page renews its lease at least once in this time, even if a browser slows hidden pages down.
 LEASE_S = 150.0
 MAX_MESSAGE = 64_000
 MAX_WORD = 400
-# Rate limit: enough for a person's clicks and the restoration of a page, not for a flood.
+# Rate limit: enough for a user's clicks and the restoration of a page, not for a flood.
 _BURST, _PER_SECOND = 80.0, 40.0
 _JOIN_TIMEOUT_S = 5.0
 _WAITING_MOST = 200
@@ -156,7 +156,7 @@ class LabLink:
             due = self._clock() + interval
 
     def carry_out(self, content: dict[str, Any]) -> None:
-        """Carry out a request, and report its errors."""
+        """Carry out a request; report its errors to the front end."""
         try:
             self._carry_out(content)
         except (TargetError, ValueError, TypeError) as error:
@@ -189,7 +189,7 @@ class LabLink:
                 ask=_word(content, "id"),
                 anew=content.get("anew") is True,
             )
-            # Forces the next snapshot, which reports the view even if it is closed by then.
+            # Force the next snapshot, which reports the view even if it has been closed by then.
             self._last_sent = ""
         elif request == "close":
             self.views.close(_word(content, "view"))
@@ -219,7 +219,7 @@ class LabLink:
         return True
 
     def greeting(self) -> dict[str, Any]:
-        """Return the message with which a kernel with tfnb announces itself."""
+        """Return the message with which a kernel announces tfnb."""
         return {
             "kind": "hello",
             "version": __version__,
@@ -253,7 +253,7 @@ class LabLink:
 
 
 def _is_bearable(content: Any, buffers: Any) -> bool:
-    """Whether a message has the expected form and an acceptable size."""
+    """Return whether a message has the expected form and an acceptable size."""
     if not isinstance(content, dict) or not isinstance(content.get("request"), str) or buffers:
         return False
     try:
@@ -279,7 +279,7 @@ def _renderer() -> tuple[str, str]:
 
 @cache
 def renderer_hash() -> str:
-    """Return a hash of the widgets' module, by which a page knows whether it has this version."""
+    """Return a hash of the widgets' module, with which a page detects that its version differs."""
     return hashlib.sha256("\0".join(_renderer()).encode()).hexdigest()[:16]
 
 
@@ -295,7 +295,7 @@ class LabComm:
         self.link = LabLink(self._send)
 
     def start(self) -> None:
-        """Start to receive messages, and announce the kernel to open pages."""
+        """Start receiving messages, and announce the kernel to open pages."""
         import comm
 
         comm.get_comm_manager().register_comm(self.comm)
@@ -304,7 +304,7 @@ class LabComm:
         self._send(self.link.greeting(), [])
 
     def stop(self) -> None:
-        """Close the link and the comm, and tell the pages."""
+        """Close the link and the comm, and notify the pages."""
         import comm
 
         self.link.stop()

@@ -1,8 +1,8 @@
-"""What JupyterLab's side panel shows of a kernel: sessions, their steps, devices, containers.
+"""The data that JupyterLab's side panel shows of a kernel: sessions, steps, devices, containers.
 
-Plain data, every list and every text of a bearable length. It is read while steps run, from a
-thread of its own, so it only looks; what changes meanwhile is a little old, never wrong in kind.
-``labextension/src/lab/snapshot.ts`` reads it.
+It is plain data; lists and texts are limited in length. It is read while steps run, from a thread
+of its own, and only read: data that changes meanwhile may be slightly out of date, never wrong in
+kind. ``labextension/src/lab/snapshot.ts`` reads it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ENDPOINTS = frozenset(("_SOURCE", "_SINK"))
 
 
 class LabSnapshots:
-    """Makes snapshots, and remembers between them what need not be made anew."""
+    """Makes snapshots, and caches the parts that do not change between them."""
 
     def __init__(self) -> None:
         self._signatures: dict[int, dict[str, Any]] = {}
@@ -44,7 +44,7 @@ class LabSnapshots:
         self._paces: dict[str, StepPace] = {}  # by session
 
     def take(self, now_ns: int | None = None) -> dict[str, Any]:
-        """What there is now."""
+        """Return a snapshot of the present state."""
         if now_ns is None:
             now_ns = time.perf_counter_ns()
         sessions = sorted(live_sessions(), key=_age)
@@ -85,7 +85,7 @@ class LabSnapshots:
         }
 
     def _signatures_of(self, events: StepEvents) -> list[dict[str, Any]]:
-        """The newest first."""
+        """Return the signatures of a session, the newest first."""
         found = []
         for _, partitioned in reversed(events.signatures()):
             if partitioned is None:
@@ -111,12 +111,12 @@ class LabSnapshots:
 
 
 def session_key(session: BaseSession) -> str:
-    """A session's name in messages; no other session of the process has it."""
+    """Return a session's name in messages, unique in the process."""
     return str(getattr(session.runtime, "session_handle", f"session_{id(session)}"))
 
 
 def session_title(session: BaseSession) -> str:
-    """What a session is called: the user's variable that holds it, or its number."""
+    """Return a session's title: the user's variable that holds it, or its number."""
     shell = current_shell()
     try:
         held = [
@@ -133,7 +133,7 @@ def session_title(session: BaseSession) -> str:
 
 
 def find_session(key: str) -> BaseSession | None:
-    """The open session of a key."""
+    """Return the open session with a key, or None."""
     return next((one for one in live_sessions() if session_key(one) == key), None)
 
 
@@ -162,17 +162,17 @@ def _names(names: Iterable[str]) -> list[str]:
 
 
 def _lines(run_state: Any) -> list[str]:
-    """Where the step is, in a few lines."""
+    """Return where the step is, in a few lines."""
     from tfnb.common_runtime.executor.waiting import explain_progress, explain_standstill
 
     try:
         found = explain_standstill(run_state) or explain_progress(run_state)
     except (RuntimeError, KeyError, IndexError, AttributeError):
-        return []  # it ran on, or ended, under our eyes
+        return []  # the step continued or ended meanwhile
     return [] if found is None else lines_of(found)
 
 
-# -- devices and what lives on them ----------------------------------------------------------------
+# -- devices and their resources ------------------------------------------------------------------
 
 
 def _devices(runtime: Any) -> list[dict[str, Any]]:
@@ -214,7 +214,7 @@ def _device(device: Any) -> dict[str, Any]:
 
 
 def _about(resource: Any, name: str) -> tuple[int, str]:
-    """The bytes of a resource, where it is one tensor, and a line about it."""
+    """Return the bytes of a resource, if it is one tensor, and a description in one line."""
     dtype = getattr(resource, "dtype", None)
     if hasattr(resource, "is_initialized") and dtype is not None:
         value = getattr(resource, "value", None)

@@ -1,8 +1,8 @@
-"""Views in tabs of JupyterLab: the notebook's widgets, over the panel's comm in place of their own.
+"""Views in tabs of JupyterLab: the notebook's widgets over the panel's comm.
 
-A view is identified by what it shows, so that a reloaded page, or a second page, finds the existing
+A view is identified by its content, so that a reloaded page, or a second page, finds the existing
 one.  Live views watch until they are closed, or until no page shows them; a view that pauses a step
-stays, because closing it would resume the step.
+stays open, because closing it would resume the step.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _OF_ANY_WIDGET = frozenset(
 )
 _MOST_SELECTED = 4_000
 _MOST_LOOK = 400_000
-# A graph that grows is drawn anew at most so often, and never for more than a part of the time.
+# Shortest interval between two drawings of a growing graph; they take only a share of the time.
 _REFRESH_S = 1.0
 _REFRESH_SHARE = 10.0
 
 
 class ViewComm:
-    """What a widget takes for its comm: it passes messages on with the name of its view."""
+    """The comm of a widget in a tab: it passes messages on with the name of its view."""
 
     is_heard_while_running = True
 
@@ -68,26 +68,26 @@ class ViewComm:
         self.is_open = False
 
     def on_msg(self, callback: Callable[[dict[str, Any]], None] | None) -> None:
-        """Sets the callback for messages of the front end."""
+        """Set the callback for messages of the front end."""
         self._hear = callback
 
     def handle(self, content: dict[str, Any]) -> None:
-        """A message of the front end."""
+        """Pass a message of the front end to the widget."""
         if self._hear is not None:
             self._hear({"content": {"data": content}, "buffers": []})
 
     def send(self, data: Any = None, metadata: Any = None, buffers: Any = None) -> None:
-        """Sends a message of the widget; dropped while the view is not open."""
+        """Send a message of the widget; dropped while the view is not open."""
         if self.is_open:
             self._tell({"kind": "view", "view": self._view, "content": data}, buffers or [])
 
     def close(self) -> None:
-        """The widget is closed."""
+        """Mark the widget as closed."""
         self.is_open = False
 
 
 class _View:
-    """A widget in a tab, what feeds it, and how it ends."""
+    """A widget in a tab, with its source of data and the function that ends it."""
 
     def __init__(self, title: str, comm: ViewComm) -> None:
         self.title = title
@@ -109,11 +109,11 @@ class LabViews:
         self._tell = tell
         self._views: dict[str, _View] = {}
         self._lock = threading.RLock()  # guards changes of _views
-        # Those of the debugger's tab, while it shows a cell's.
+        # The breakpoints of the debugger's tab, while the tab shows a cell's debugger.
         self._breakpoints: tuple[dict[str, Any], ...] = ()
 
     def titles(self) -> dict[str, str]:
-        """The open views and what they are called."""
+        """Return the open views and their titles."""
         return {name: view.title for name, view in list(self._views.items())}
 
     def open(
@@ -125,14 +125,14 @@ class LabViews:
         ask: str = "",
         anew: bool = False,
     ) -> str:
-        """Opens a view, or finds it open, and tells its state; gives its name.
+        """Open a view, or find it open, and send its state; return its name.
 
         Args:
-          kind: which view; see ``KINDS``.
-          session: the key of the session that it shows.
-          signature: of which of its signatures; the last that ran if not given.
-          ask: goes back with the answer.
-          anew: whether one that is open is made again.
+          kind: the kind of view; see ``KINDS``.
+          session: the key of the session to show.
+          signature: the signature to show; by default the one that ran last.
+          ask: is sent back with the answer.
+          anew: whether a view that is open is made again.
 
         Raises:
           TargetError: there is no such view or session, or nothing to show yet.
@@ -164,7 +164,7 @@ class LabViews:
         return name
 
     def hear(self, name: Any, content: Any) -> None:
-        """A message of a view's front end: a changed selection, or a button.
+        """Handle a message of a view's front end: a changed selection, or a button.
 
         Raises:
           TargetError: there is no such view.
@@ -188,13 +188,13 @@ class LabViews:
                 view.comm.handle({"method": "update", "state": taken, "buffer_paths": []})
 
     def refresh(self) -> None:
-        """Brings views up to date whose graph has grown."""
+        """Update views whose graph has grown."""
         for view in list(self._views.values()):
             if view.refresh is not None:
                 view.refresh()
 
     def close(self, name: str) -> None:
-        """Closes a view; one that is not there is no error."""
+        """Close a view; an unknown name is no error."""
         with self._lock:
             view = self._views.pop(name, None)
         if view is not None:
@@ -203,12 +203,12 @@ class LabViews:
                 view.widget.close()
 
     def close_all(self, *, with_kept: bool = False) -> None:
-        """Closes every view, but for one that holds a step up."""
+        """Close every view, except one that holds a step."""
         for name, view in list(self._views.items()):
             if with_kept or not view.is_kept():
                 self.close(name)
 
-    # -- what they show ----------------------------------------------------------------------------
+    # -- contents of the views ---------------------------------------------------------------------
 
     def _graph(self, view: _View, session: str, signature: int | None) -> None:
         found = _session(session)
@@ -272,7 +272,7 @@ class LabViews:
             mirror = view.widget = of_cell.mirror(HEIGHT)
 
             def look() -> None:
-                # The tab asks again, and gets its own.
+                # The tab opens the view again, and then gets its own debugger.
                 if debug_of_a_cell() is not of_cell:
                     self.close("debug")
 
@@ -298,7 +298,7 @@ class LabViews:
         view.is_kept = lambda: debugged.stands
 
     def _run(self, view: _View, session: str, signature: int | None) -> None:
-        """Records until a step has ended, and shows that."""
+        """Record until a step has ended, then show it."""
         widget = view.widget = SceneWidget(None, view="run", height=HEIGHT)
         view.title = "Recorded step"
         recording: Recording | None = None
@@ -363,7 +363,7 @@ class LabViews:
 
 
 def _follow(view: _View, kind: str, look: Callable[[], tuple[dict[str, Any], str]]) -> None:
-    """Shows a table, and from time to time whether it is another one by now."""
+    """Show a table, and update it from time to time."""
     widget = view.widget = table_widget(kind, *look())
 
     def refresh() -> bool:
@@ -374,7 +374,7 @@ def _follow(view: _View, kind: str, look: Callable[[], tuple[dict[str, Any], str
 
 
 def _paced(refresh: Callable[[], bool]) -> Callable[[], None]:
-    """Does it now and then only; ``refresh`` says whether it was any work."""
+    """Limit the rate of ``refresh``, which returns whether it had work to do."""
     due = 0.0
 
     def now_and_then() -> None:
@@ -399,7 +399,7 @@ def _short(found: SignatureViews) -> str:
 
 
 def _whole_state(widget: SceneWidget) -> tuple[dict[str, Any], list[Any]]:
-    """What a view needs to draw, as a widget's update; the module travels once per page."""
+    """Return the full state of a view as a widget's update; the module travels once per page."""
     state = widget.get_state([name for name in widget.keys if name not in _OF_ANY_WIDGET])
     paths = [[name] for name, value in state.items() if isinstance(value, bytes)]
     buffers = [state.pop(name) for (name,) in paths]
@@ -407,7 +407,7 @@ def _whole_state(widget: SceneWidget) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _tried(make: Callable[[], None]) -> None:
-    """Looks at a graph that a cell may be changing; what changed under its eyes is read again."""
+    """Read a graph that a cell may be changing; read again if it changed meanwhile."""
     for left in reversed(range(_TRIES)):
         try:
             make()

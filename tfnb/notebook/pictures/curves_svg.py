@@ -23,7 +23,7 @@ _MAX_TAG = 24
 
 
 def curves_text(curves: Sequence[Curve]) -> list[str]:
-    """One line per curve: first and last value."""
+    """Return one line per curve: first and last value."""
     lines = []
     for curve in curves[:MAX_CURVES]:
         assert curve.last is not None
@@ -37,14 +37,14 @@ def curves_text(curves: Sequence[Curve]) -> list[str]:
 
 
 def curves_height(curves: Sequence[Curve]) -> float:
-    """What :func:`draw_curves` needs."""
+    """Return the height that :func:`draw_curves` needs."""
     return ROW_HEIGHT * -(-min(len(curves), MAX_CURVES) // PER_ROW)
 
 
 def draw_curves(
     out: SvgWriter, curves: Sequence[Curve], left: float, top: float, width: float
 ) -> None:
-    """Draws curves side by side, each with its last value and the numbers of its axes."""
+    """Draw curves side by side, each with its last value and the numbers of its axes."""
     wide = (width - _GAP * (PER_ROW - 1)) / PER_ROW
     for place, curve in enumerate(curves[:MAX_CURVES]):
         row, column = divmod(place, PER_ROW)

@@ -1,4 +1,4 @@
-"""A partial run as a picture: feeds on the left, fetches on the right, and who waits for whom."""
+"""A partial run as a picture: feeds on the left, fetches on the right, dependencies between."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DONE, _READY, _WAITS = "#388e3c", "#2f6fc4", "#b26a00"
 
 
 def partial_run_svg(state: PartialRunState) -> str:
-    """Draws what was fed, and each fetch: taken, ready, or with a line to the feeds it lacks."""
+    """Draw the feeds, and each fetch: taken, ready, or with a line to the feeds it lacks."""
     feeds, fetches = list(state.feeds)[:_MAX_ROWS], list(state.fetches)[:_MAX_ROWS]
     rows = max(len(feeds), len(fetches), 1)
     hidden = len(state.feeds) + len(state.fetches) - len(feeds) - len(fetches)
@@ -40,7 +40,7 @@ def partial_run_svg(state: PartialRunState) -> str:
                 out.path(f"{d}{_RIGHT - 8} {y}", fill="none", stroke=_WAITS, stroke_dasharray="4 3")
     for name, y in place.items():
         is_fed = state.feeds[name]
-        # Filled or hollow, so that colour is not all there is.
+        # Filled or hollow, so that the state does not depend on colour alone.
         mark = {"fill": _DONE} if is_fed else {"fill": _PAPER, "stroke_width": 2}
         out.circle(_LEFT, y, 5, stroke=_DONE if is_fed else _WAITS, **mark)
         words = "fed" if is_fed else "not fed yet"

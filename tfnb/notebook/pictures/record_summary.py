@@ -1,4 +1,4 @@
-"""What stays of a recorded step where there is no widget: its timeline, and the same as text."""
+"""The static form of a recorded step, for front ends without widgets: its timeline, and text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MERGES = frozenset(("Merge", "RefMerge"))
 
 
 def record_text(record: RunRecord) -> str:
-    """The step in a few lines."""
+    """Return the step in a few lines."""
     runs = int(np.count_nonzero(record.kind == DONE))
     dead = int(np.count_nonzero(record.kind == DEAD))
     heading = f"step {record.step_id}: {duration_text(record.duration_ns)}, {runs:,} nodes ran"
@@ -51,10 +51,10 @@ def record_text(record: RunRecord) -> str:
 
 
 def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
-    """(partition, name) -> how often the loop's body ran, and how often the loop was entered.
+    """Map (partition, name) to how often the loop's body ran, and how often the loop was entered.
 
-    The iteration in which a frame ends only finds that it does; a frame that was entered dead, as
-    in the last iteration of a loop around it, counts for nothing.
+    The iteration in which a frame ends only evaluates the condition; a frame that was entered dead,
+    as in the last iteration of a loop around it, does not count.
     """
     begun = np.bincount(
         record.frame[record.kind == ITERATION_STARTED], minlength=len(record.frames)
@@ -72,7 +72,7 @@ def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
 
 
 def record_svg(record: RunRecord) -> str:
-    """The timeline: one lane per device and loop."""
+    """Return the timeline: one lane per device and loop."""
     lanes = _lanes(record)
     shown = list(dict.fromkeys(lanes))[:_MOST_LANES]
     height = 2 * _MARGIN + 34 + _LANE * len(shown)
@@ -94,7 +94,7 @@ def record_svg(record: RunRecord) -> str:
 
 
 def _lanes(record: RunRecord) -> list[tuple[int, str]]:
-    """The lane of each frame: frames of one name in one partition share it."""
+    """Return the lane of each frame: frames of one name in one partition share it."""
     devices = record.scene.partitions or ("",)
     short = [device.rpartition("device:")[2] or device for device in devices]
     return [(frame.partition, frame.name or short[frame.partition]) for frame in record.frames]
@@ -107,7 +107,7 @@ def _draw_bars(
     rows: dict[tuple[int, str], int],
     top: float,
 ) -> None:
-    """A bar per execution; of very many, those that are long enough to be seen."""
+    """Draw a bar per execution; if there are too many, only those long enough to be seen."""
     scale = (WIDTH - _LABELS - _MARGIN) / max(record.duration_ns, 1)
     bars = [
         (end - begin, begin, node, rows.get(lanes[frame], -1))

@@ -1,4 +1,4 @@
-"""Two runs side by side: which nodes ran, where, how often and how long, and the first other value.
+"""Two runs side by side: nodes, devices, counts, times, and the first value that differs.
 
 Nodes that differ come first, then those whose time differs most.
 """
@@ -28,12 +28,12 @@ _BARS = ("#2f6fc4", "#00838f")
 
 
 def rows_to_show(found: RunDifference) -> list[NodeInRuns]:
-    """The nodes of a comparison, those that differ first, then by difference of time."""
+    """Return the nodes of a comparison, those that differ first, then by difference of time."""
     return sorted(found.nodes, key=lambda one: (not one.differs, -abs(one.ns[0] - one.ns[1])))
 
 
 def run_difference_text(found: RunDifference) -> str:
-    """The difference, and the time in all and of the nodes that differ most."""
+    """Return the difference, the total time, and the times of the nodes that differ most."""
     totals = [sum(one.ns[i] for one in found.nodes) for i in (0, 1)]
     lines = [str(found)]
     if found.nodes:
@@ -46,7 +46,7 @@ def run_difference_text(found: RunDifference) -> str:
 
 
 def run_difference_svg(found: RunDifference) -> str:
-    """Draws a comparison as a table with a bar of time for each node and run."""
+    """Draw a comparison as a table with a bar of time for each node and run."""
     rows = rows_to_show(found)
     shown = rows[:_MAX_ROWS]
     height = _TOP + len(shown) * _ROW + 14 + (18 if len(rows) > len(shown) else 0)
@@ -86,13 +86,13 @@ def _draw_row(out: SvgWriter, y: float, one: NodeInRuns, longest: int) -> None:
         out.rect(x, y - 4, width, 8, rx=2, fill=_BARS[i], fill_opacity=0.75)
         times = f" ×{one.counts[i]:,}" if one.counts[i] != 1 else ""
         out.text(x + _BAR + 6, y + 4, duration_text(one.ns[i]) + times, font_size=10, fill=_MUTED)
-    # How many values differ is for the tooltip.
+    # The tooltip has the number of values that differ.
     words = _short(what.removeprefix("output 0 ").partition(" (")[0], 30)
     out.text(_WHAT, y + 4, words, tooltip=_short(what, 600), font_size=10, fill=colour)
 
 
 def what_differs(one: NodeInRuns) -> tuple[str, str]:
-    """A sign and words for what differs of a node."""
+    """Return a sign and a description of the difference of a node."""
     first, second = one.devices
     if first is None:
         return "+", "only in the second run"

@@ -1,4 +1,4 @@
-"""What a front end shows of a step that stands: plain data, every text cut to a bearable length.
+"""The data that a front end shows of a stopped step: plain data, texts limited in length.
 
 ``labextension/src/render/debug_panel.ts`` reads it.
 """
@@ -28,7 +28,7 @@ _MAX_VALUE = 1200
 
 
 def stop_view(stop: Stop) -> dict[str, Any]:
-    """The stop as JSON."""
+    """Return the stop as JSON."""
     values = stop.inputs if stop.phase == "before" else stop.outputs
     frames = stop.frames()
     nodes = stop.nodes()
@@ -53,7 +53,7 @@ def stop_view(stop: Stop) -> dict[str, Any]:
 
 
 def breakpoint_views(breakpoints: Sequence[Breakpoint]) -> list[dict[str, Any]]:
-    """The breakpoints as JSON."""
+    """Return the breakpoints as JSON."""
     return [
         {
             "number": one.number,

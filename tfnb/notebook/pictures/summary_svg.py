@@ -25,7 +25,7 @@ _MAX_BARS = 240
 
 
 def duration_text(ns: float) -> str:
-    """Formats nanoseconds for display.
+    """Format nanoseconds for display.
 
     >>> duration_text(850_000), duration_text(3_200_000_000), duration_text(125e9)
     ('850 µs', '3.20 s', '2:05 min')
@@ -43,7 +43,7 @@ def duration_text(ns: float) -> str:
 
 
 def bytes_text(count: float) -> str:
-    """Formats a number of bytes for display.
+    """Format a number of bytes for display.
 
     >>> bytes_text(512), bytes_text(8192)
     ('512 B', '8.2 kB')
@@ -56,7 +56,7 @@ def bytes_text(count: float) -> str:
 
 
 def headline(counters: dict[str, Any]) -> str:
-    """A one-line summary: steps, time, rate."""
+    """Return a one-line summary: steps, time, rate."""
     steps = counters["steps"]
     ends = [f", {counters[how]:,} {how}" for how in ("cancelled", "failed") if counters.get(how)]
     parts = [
@@ -72,7 +72,7 @@ def headline(counters: dict[str, Any]) -> str:
 
 
 def summary_text(model: StepModel, counters: dict[str, Any], curves: Sequence[Curve] = ()) -> str:
-    """The summary as text, for terminals and as the text alternative of the picture."""
+    """Return the summary as text, for terminals and as the text alternative of the picture."""
     if not counters["partitions"]:
         return "No step ran."
     lines = [f"{counters['phase']}: {headline(counters)}"]
@@ -96,7 +96,7 @@ def summary_text(model: StepModel, counters: dict[str, Any], curves: Sequence[Cu
 
 
 def summary_svg(model: StepModel, counters: dict[str, Any], curves: Sequence[Curve] = ()) -> str:
-    """Draws phase, figures, bars of partitions, loops, step times, costly ops and scalars."""
+    """Draw phase, figures, bars of partitions, loops, step times, costly ops and scalars."""
     out = SvgWriter()
     frames = counters["frames"]
     slowest = _slowest(model)
@@ -167,7 +167,7 @@ def _draw_frame(out: SvgWriter, frame: dict[str, Any], y: float) -> None:
 
 
 def _runs(partition: dict[str, Any], counters: dict[str, Any]) -> str:
-    """The number of kernel runs; a lower bound if events were dropped."""
+    """Return the number of kernel runs; a lower bound if events were dropped."""
     text = f"{'≥ ' if counters['dropped'] else ''}{partition['runs']:,} runs"
     return f"{text}, {partition['dead']:,} dead" if partition["dead"] else text
 
@@ -178,7 +178,7 @@ def _iterations(frame: dict[str, Any]) -> str:
 
 
 def _draw_times(out: SvgWriter, times: Sequence[int], y: float) -> None:
-    """Draws step times as bars; if there are too many, the slowest of each stretch."""
+    """Draw step times as bars; if there are too many, the slowest of each stretch."""
     width, height = 330.0, 30.0
     stretch = -(-len(times) // _MAX_BARS)
     bars = [max(times[i : i + stretch]) for i in range(0, len(times), stretch)]

@@ -1,4 +1,4 @@
-"""Tables as pictures, for where there are no widgets: placements, and what passes did."""
+"""Tables as pictures, for front ends without widgets: placements, and changes by passes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TEXT, _MUTED, _PAPER, _BORDER = "#1f2430", "#667085", "#ffffff", "#dfe1e6"
 
 
 def table_svg(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[Sequence[str]]) -> str:
-    """Draws rows of text; a longer text is cut in the middle, and whole in its tooltip.
+    """Draw rows of text; a longer text is cut in the middle, its tooltip has the whole.
 
     Args:
-      title: what stands above.
-      columns: the heading of each column, and how many characters it has room for.
-      rows: the texts; the first of a row is its name.
+      title: the text above the table.
+      columns: the heading of each column, and the number of characters it has room for.
+      rows: the texts; the first text of a row is its name.
     """
     shown = rows[:_MAX_ROWS]
     lengths = [
@@ -57,7 +57,7 @@ def table_svg(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[Seq
 
 
 def placement_svg(scene: Scene) -> str:
-    """The device of each node, and why."""
+    """Return the picture of the device of each node, with the reason."""
     rows = [
         (
             node.name,
@@ -76,7 +76,7 @@ def placement_svg(scene: Scene) -> str:
 
 
 def passes_svg(passes: Sequence[dict[str, Any]]) -> str:
-    """What each pass did, in the order in which they ran."""
+    """Return the picture of the changes by each pass, in the order in which they ran."""
     rows = [
         (f"{number}. {one['name']}", one["summary"], one["where"])
         for number, one in enumerate(passes, 1)

@@ -1,7 +1,7 @@
 """Live progress in a terminal: a few lines that are overwritten while steps run.
 
-The program's own output goes above them: standard output passes through a writer that erases the
-lines first.  If the output is not a terminal, nothing is written.
+The program's own output is written above them: standard output passes through a writer that erases
+the lines first.  If the output is not a terminal, nothing is written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AMBER = "\x1b[33m"
 
 
 def can_draw(stream: Any) -> bool:
-    """Whether the stream is a terminal that can overwrite lines."""
+    """Return whether the stream is a terminal that can overwrite lines."""
     is_terminal = getattr(stream, "isatty", None)
     return bool(is_terminal and is_terminal()) and os.environ.get("TERM", "") != "dumb"
 

@@ -1,7 +1,7 @@
 """Short texts for attr values, dtypes and shapes, as info cards and tables show them.
 
-Large values are cut: a constant's text is its dtype and shape and the first few numbers, and a
-tensor whose message is large is not decoded at all.
+Large values are cut: a constant's text is its dtype and shape and the first few numbers; a tensor
+whose message is large is not decoded at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_DECODED_BYTES = 4096
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:
-    """Shortens a text to ``limit`` characters, saying how many are left out.
+    """Shorten a text to ``limit`` characters, and add the number of those left out.
 
     >>> cut("abcdefghij", 4)
     'abcd… (6 more)'
@@ -30,7 +30,7 @@ def cut(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def shape_text(dims: Sequence[int | None] | None) -> str:
-    """A shape as TensorFlow's users write it: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
+    """Return a shape in TensorFlow's notation: ``(?, 3)``, ``()`` for a scalar, ``<unknown>``.
 
     >>> shape_text((None, 3)), shape_text((5,)), shape_text(None)
     ('(?, 3)', '(5,)', '<unknown>')
@@ -42,14 +42,14 @@ def shape_text(dims: Sequence[int | None] | None) -> str:
 
 
 def list_text(parts: Iterable[str]) -> str:
-    """A bracketed list with at most ``MAX_ITEMS`` parts shown."""
+    """Return a bracketed list with at most ``MAX_ITEMS`` parts shown."""
     shown = list(parts)
     tail = [f"… ({len(shown) - MAX_ITEMS:,} more)"] if len(shown) > MAX_ITEMS else []
     return f"[{', '.join([*shown[:MAX_ITEMS], *tail])}]"
 
 
 def bytes_text(value: bytes) -> str:
-    """Bytes as the text they most likely are, else as a literal."""
+    """Return bytes as text if they are printable, else as a literal."""
     try:
         return cut(value.decode("utf-8"))
     except UnicodeDecodeError:
@@ -57,7 +57,7 @@ def bytes_text(value: bytes) -> str:
 
 
 def array_text(array: np.ndarray[Any, Any]) -> str:
-    """The first numbers of an array, in one line."""
+    """Return the first numbers of an array, in one line."""
     flat = array.reshape(-1)[:MAX_ITEMS]
     values = [bytes_text(v) if isinstance(v, bytes) else str(v) for v in flat.tolist()]
     if array.ndim == 0:
@@ -66,7 +66,7 @@ def array_text(array: np.ndarray[Any, Any]) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Shortens a name in its middle, where names differ least.
+    """Shorten a name in its middle, where names differ least.
 
     >>> cut_middle("gradients/layer_1/MatMul_grad", 16)
     'gradients…l_grad'
@@ -79,7 +79,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""A text for a terminal, where line breaks and control characters are shown as escapes.
+    r"""Return a text for a terminal, where line breaks and control characters are shown as escapes.
 
     >>> one_line("a\x1b[31mb\n")
     'a\\x1b[31mb\\n'

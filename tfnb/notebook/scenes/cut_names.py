@@ -1,4 +1,4 @@
-"""Names that stand side by side: what is cut of a long one is what it shares with the others.
+"""Names that stand side by side: a long one loses the parts that it shares with the others.
 
 ``labextension/src/render/names.ts`` does the same in the browser.
 """
@@ -19,7 +19,7 @@ _MAX_ROUNDS = 8
 
 
 def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
-    """Cuts texts in their middle; texts that would look alike are cut before they differ.
+    """Cut texts in their middle; texts that would look alike are cut before they differ.
 
     >>> cut_apart(["a_layer_with_a_kernel_in_it", "a_layer_with_a_bias_in_it"], 16)
     ['a_layer_…k…in_it', 'a_layer_…b…in_it']
@@ -38,7 +38,7 @@ def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
 
 
 def _alike(texts: Sequence[str], shown: Sequence[str]) -> list[list[int]]:
-    """Places of different texts that became the same one."""
+    """Return the places of different texts that became equal."""
     places: dict[str, list[int]] = {}
     for place, text in enumerate(shown):
         if text != texts[place]:
@@ -47,7 +47,7 @@ def _alike(texts: Sequence[str], shown: Sequence[str]) -> list[list[int]]:
 
 
 def _in_common(texts: Sequence[str]) -> tuple[int, int]:
-    """How many characters texts share at their beginning, and how many at their end."""
+    """Return how many characters texts share at their beginning, and how many at their end."""
     shortest = min(map(len, texts))
     begin = end = 0
     while begin < shortest and len({text[begin] for text in texts}) == 1:

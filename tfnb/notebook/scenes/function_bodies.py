@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
 
-# Functions that call functions make pictures grow with every level.
+# Functions that call functions enlarge the picture with every level.
 MAX_NODES = 20_000
 MAX_DEPTH = 16
 _CALLS = PARTITIONED_CALLS | {"RemoteCall"}
@@ -39,9 +39,9 @@ class _Called:
     """A function that a node calls.
 
     Attributes:
-      scope: where its nodes stand within the scope of the call; "" for directly in it.
-      first_input: which of the call's inputs is its first argument; -1 where arguments come from
-        elsewhere, such as elements of a dataset.
+      scope: the scope of its nodes within the scope of the call; "" for directly in it.
+      first_input: the index of its first argument among the call's inputs; -1 if arguments come
+        from elsewhere, for example elements of a dataset.
     """
 
     scope: str
@@ -52,7 +52,7 @@ class _Called:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A node that may call functions, at its place in the description."""
+    """A node that may call functions, with its place in the description."""
 
     place: int
     op: Operation
@@ -62,12 +62,12 @@ class _Call:
 def with_bodies(
     nodes: Sequence[SceneNode], graph: Graph, placements: Mapping[str, PlacementView] | None = None
 ) -> list[SceneNode]:
-    """Adds the bodies of the functions that described nodes call, level by level.
+    """Add the bodies of the functions that described nodes call, level by level.
 
     Args:
-      nodes: what was described of the graph, by the names of its operations.
-      graph: its library has the functions.
-      placements: where sessions put nodes, by name; inlined bodies have names of their own there.
+      nodes: the descriptions of the graph's operations, with their names.
+      graph: the graph, whose library has the functions.
+      placements: where sessions put nodes, by name; there inlined bodies have names of their own.
     """
     found = list(nodes)
     if not graph._functions:
@@ -112,7 +112,7 @@ def _function_values(name: str, attr: Any) -> Iterator[tuple[str, NameAttrList]]
 
 
 class _Maker:
-    """Appends bodies to a description, and the calls in them to those that are left."""
+    """Appends bodies to a description, and their calls to those still to expand."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Maker:
         self._bodies: dict[Any, FunctionDefGraph | None] = {}  # by function, attrs, argument form
 
     def expand(self, call: _Call, *, limit: int) -> None:
-        """Adds what a node calls, unless the description would become too long."""
+        """Add the functions that a node calls, unless the description would become too long."""
         found = self._found
         caller = found[call.place]
         returned: list[tuple[int, int]] = []
@@ -145,7 +145,7 @@ class _Maker:
             found[call.place] = replace(caller, inputs=(*returned, *control))
 
     def _body_of(self, op: Operation, called: _Called) -> FunctionDefGraph | None:
-        """The body, or None where it cannot be built: the call stays a box."""
+        """Return the body, or None if it cannot be built: then the call stays a box."""
         inputs: Sequence[Tensor] | None = None
         if called.first_input >= 0:
             inputs = op.inputs[called.first_input :]
@@ -164,7 +164,7 @@ class _Maker:
         given: Sequence[tuple[int, int]],
         chain: tuple[str, ...],
     ) -> list[tuple[int, int]]:
-        """Appends one body; returns what it gives."""
+        """Append one body; return its results."""
         found = self._found
         place_of: dict[Operation, int] = {}
         for number, argument in enumerate(body.arguments):

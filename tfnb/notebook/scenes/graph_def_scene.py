@@ -78,7 +78,7 @@ def _outputs(node: NodeDef) -> tuple[tuple[str, str], ...]:
 
 
 def dtype_text(number: int) -> str:
-    """The lower-case name of a DataType: ``float32``, ``string``, ``int32_ref``."""
+    """Return the lower-case name of a DataType: ``float32``, ``string``, ``int32_ref``."""
     known = types_pb2.DataType.DESCRIPTOR.values_by_number.get(number)
     name = "" if known is None else known.name
     short = name.removeprefix("DT_").lower()

@@ -1,4 +1,4 @@
-"""Describes a graph from a file: its nodes as they stand there, with the shapes that follow."""
+"""Describes a graph from a file: its nodes, with the shapes inferred for them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def describe_file(graph_def: GraphDef) -> list[SceneNode]:
-    """One description per node, with the types and static shapes of its outputs.
+    """Return one description per node, with the types and static shapes of its outputs.
 
     Shapes are those that importing the graph would infer, and calls have the bodies of their
-    functions.  A graph that cannot be imported is described as far as its nodes tell.
+    functions. If a graph cannot be imported, the description has only the contents of its nodes.
     """
     nodes = describe_graph_def(graph_def)
     graph = Graph()

@@ -1,9 +1,9 @@
-"""Describes the user's graph, and what the runtime made of it, for a picture.
+"""Describes the user's graph, and its form in the runtime, for a picture.
 
 Nothing is evaluated and no large constant is decoded.  A partitioned graph is described from the
-runtime's names and edges (``core/step_events.py``); what only the user's graph knows (attrs,
-shapes, the cell that made a node) is looked up there by name, so nodes that the runtime added
-have none of it.
+runtime's names and edges (``core/step_events.py``).  Data that only the user's graph has (attrs,
+shapes, the cell that made a node) is looked up there by name; nodes that the runtime added have
+none.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def describe_graph(
     placements: Mapping[str, PlacementView] | None = None,
     passes: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[SceneNode]:
-    """One description per operation; with its device and the reason where a session placed it.
+    """Return one description per operation, with its device and the reason if a session placed it.
 
     Args:
-      graph: what to describe.
+      graph: the graph to describe.
       placements: where sessions put its nodes, by name.
-      passes: what passes said of its nodes, by name.
+      passes: the passes' reports about its nodes, by name.
     """
     ops = graph.get_operations()
     index = {op: place for place, op in enumerate(ops)}
@@ -69,7 +69,7 @@ def describe_graph(
 def describe_operation(
     op: Operation, inputs: tuple[tuple[int, int], ...], view: PlacementView | None = None
 ) -> SceneNode:
-    """One operation, with its device and the reason where a session placed it."""
+    """Describe one operation, with its device and the reason if a session placed it."""
     where = {} if view is None else {**_placement(view), "assigned_device": view.chosen}
     return _About(None).operation(op, inputs, **where)
 
@@ -81,7 +81,7 @@ def _inputs_of(op: Operation, index: dict[Operation, int]) -> tuple[tuple[int, i
 
 
 class _About:
-    """Makes descriptions, and the texts that many nodes share only once.
+    """Makes descriptions; texts that many nodes share are made once.
 
     Nodes that were built alike share their attributes, sites and shapes.
     """
@@ -90,7 +90,7 @@ class _About:
         self, graph: Graph | None, passes: Mapping[str, tuple[str, ...]] | None = None
     ) -> None:
         self._sites: dict[Any, Site | None] = {}
-        # By op, device and attributes; the latter live as long as the operations.
+        # By op, device and attributes; the attributes live as long as the operations.
         self._texts: dict[tuple[str, str, int], tuple[tuple[tuple[str, str], ...], str]] = {}
         self._outputs: dict[Any, tuple[tuple[str, str], ...]] = {}
         self._passes = passes or {}
@@ -102,7 +102,7 @@ class _About:
         self._groups = colocation_groups(classes)
 
     def added(self, name: str, op: str, own: list[tuple[int, int]], where: Any) -> SceneNode:
-        """A node that the user's graph does not have."""
+        """Return a node that the user's graph does not have."""
         kernel = kernel_text(op, where["assigned_device"], {})
         touched = self._passes.get(name, ())
         return SceneNode(name, op, tuple(own), kernel=kernel, touched=touched, **where)
@@ -151,7 +151,7 @@ class _About:
 
 
 def operation_attrs(op: Operation) -> tuple[tuple[str, str], ...]:
-    """An operation's attrs as (name, text), large values cut, in the order of their names."""
+    """Return an operation's attrs as (name, text), large values cut, sorted by name."""
     attrs = op.attrs
     return tuple(
         (name, plain_attr_text(attrs[name])) for name in sorted(attrs) if name not in _HIDDEN_ATTRS
@@ -159,12 +159,12 @@ def operation_attrs(op: Operation) -> tuple[tuple[str, str], ...]:
 
 
 def tensor_shape_text(tensor: Tensor) -> str:
-    """A tensor's static shape, as TensorFlow's users write it."""
+    """Return a tensor's static shape in TensorFlow's notation."""
     return shape_text(tensor.shape.dim_values)
 
 
 def shape_of_output(graph: Graph | None, name: str, op_type: str, slot: int) -> str:
-    """The shape of a runtime node's output, as far as the user's graph knows it."""
+    """Return the shape of a runtime node's output, if the user's graph has it."""
     op = _operation_named(graph, name, op_type)
     if op is None or slot >= len(op.outputs):
         return shape_text(None)
@@ -172,7 +172,7 @@ def shape_of_output(graph: Graph | None, name: str, op_type: str, slot: int) -> 
 
 
 def plain_attr_text(value: Any) -> str:
-    """One attr's value, in the plain form of ``core/attr_value.py``, in at most a line."""
+    """Return an attr's value, in the plain form of ``core/attr_value.py``, in at most one line."""
     if isinstance(value, DType):
         return value.name
     if isinstance(value, TensorShape):
@@ -217,7 +217,7 @@ class PartitionedDescription:
 def describe_partitions(
     partitioned: PartitionedGraph, placed: PlacedGraph | None, graph: Graph | None
 ) -> PartitionedDescription:
-    """Describes all partitions of a signature as one graph, each Recv with its Send as input."""
+    """Describe all partitions of a signature as one graph, each Recv with its Send as input."""
     start: list[int] = []
     total = 0
     for view in partitioned.partitions:
@@ -256,12 +256,12 @@ def describe_partitions(
 def describe_placement(
     placed: PlacedGraph, graph: Graph | None, feeds: Sequence[str] = ()
 ) -> list[SceneNode]:
-    """Describes a placed signature before it was cut: each node with its device and the reason.
+    """Describe a placed signature before it was cut: each node with its device and the reason.
 
     Args:
-      placed: where its nodes went.
-      graph: what the user built.
-      feeds: the names of the tensors that are fed; their nodes stand where the values come in.
+      placed: the placement of its nodes.
+      graph: the graph that the user built.
+      feeds: the names of the tensors that are fed; their nodes stand where the values enter.
     """
     views = [view for view in placed.placements if view.op not in ENDPOINTS]
     views = [*fed_placements(placed, graph, feeds), *views]
@@ -283,7 +283,7 @@ def describe_placement(
 def fed_placements(
     placed: PlacedGraph, graph: Graph | None, feeds: Sequence[str]
 ) -> list[PlacementView]:
-    """The nodes whose tensors are fed: they do not run, their values come in on a device."""
+    """Return the nodes whose tensors are fed: they do not run, their values enter on a device."""
     known = {view.node for view in placed.placements}
     arguments = {view.node: view for view in placed.placements if view.op in ENDPOINTS}
     found = {}
@@ -308,7 +308,7 @@ def fed_placements(
 
 
 def _pairs(partitioned: PartitionedGraph, start: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Each Recv with the Send of the same edge, as places among all nodes."""
+    """Return each Recv with the Send of the same edge, as places among all nodes."""
     sends: dict[str, int] = {}
     recvs: list[tuple[str, int]] = []
     for view, first in zip(partitioned.partitions, start):
@@ -321,7 +321,7 @@ def _pairs(partitioned: PartitionedGraph, start: Sequence[int]) -> Iterable[tupl
 
 
 def _operation_named(graph: Graph | None, name: str, op_type: str) -> Operation | None:
-    """The user's operation a runtime node stands for; folding may have made another op of it."""
+    """Return the user's operation for a runtime node; folding may have changed the op."""
     if graph is None:
         return None
     try:
@@ -340,7 +340,7 @@ def _placement(view: PlacementView | None) -> dict[str, Any]:
 def _as_the_user_wired_it(
     op: Operation, own: list[tuple[int, int]], names: Sequence[str], first: int
 ) -> tuple[tuple[int, int], ...]:
-    """A node's inputs with slots and in their order, as far as the user's graph tells them."""
+    """Return a node's inputs with slots in their order, as far as the user's graph has them."""
     left = {
         names[source - first]: source
         for source, slot in own

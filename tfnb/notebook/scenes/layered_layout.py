@@ -1,4 +1,4 @@
-"""A layered layout in plain Python: small, for pictures that stay, without ``dot``.
+"""A layered layout in plain Python: small, for static pictures, without ``dot``.
 
 The classic four steps: cut cycles, put every box one rank below its inputs, order the boxes of
 each rank by the middle of their neighbours, then move them towards these as far as their order
@@ -22,7 +22,7 @@ _SWEEPS = 6
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Centres of the boxes and points of the edges, in the order they were asked for."""
+    """Centres of the boxes and points of the edges, in the order of the arguments."""
 
     width: float
     height: float
@@ -33,7 +33,7 @@ class Layout:
 def layered_layout(
     sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]
 ) -> Layout:
-    """Places boxes of the given (width, height), data flowing downwards."""
+    """Place boxes of the given (width, height), with data flowing downwards."""
     if not sizes:
         return Layout(0.0, 0.0, [], [])
     forward = _without_cycles(len(sizes), edges)
@@ -75,7 +75,7 @@ def layered_layout(
 
 
 def _without_cycles(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The edges, those that lead back to a box being visited turned round.
+    """Return the edges, with those reversed that lead back to a box being visited.
 
     Self loops are dropped.
     """

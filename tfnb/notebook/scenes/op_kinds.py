@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KINDS = ("input", "constant", "state", "math", "array", "control", "transfer", "other")
 
-# Ops that steer which nodes run, beside the primitives of node_kind.py.
+# Ops that control which nodes run, besides the primitives of node_kind.py.
 _STEERING = frozenset(
     (
         "NoOp", "Abort", "Assert", "If", "StatelessIf", "While", "StatelessWhile", "Case",

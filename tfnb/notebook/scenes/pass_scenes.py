@@ -1,4 +1,4 @@
-"""What each pass did to a graph, for a picture: which node was removed, folded, merged, inlined."""
+"""The changes of each pass to a graph, for a picture: removed, folded, merged, inlined nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.pass_trace import NodeSnapshot, PassStage
     from tfnb.framework.graph import Graph
 
-# In the order in which they are told.
+# In the order in which they are listed.
 CHANGES = ("removed", "folded", "merged", "inlined", "added", "changed", "rewired")
 _MARKS = {"removed": "-", "merged": "-", "inlined": "*", "added": "+"}
 _FIRST_NAME = re.compile(r"'([^']+?)(?::\d+)?'")
@@ -35,13 +35,14 @@ _MOST_LABEL = 60
 
 @dataclass(frozen=True, slots=True)
 class PassPicture:
-    """One pass that changed something.
+    """One pass that changed the graph.
 
     Attributes:
-      name: of the pass; ``where`` says when it ran, and on which device's graph.
-      actions: its own words.
-      before: what became of each node that was there, by name; "" for nothing.
-      after: what each node is that is there now.
+      name: the name of the pass.
+      where: when it ran, and on which device's graph.
+      actions: its report.
+      before: the change of each node before the pass, by name; "" for none.
+      after: the change of each node after the pass, by name; "" for none.
     """
 
     name: str
@@ -53,7 +54,7 @@ class PassPicture:
 
     @property
     def summary(self) -> str:
-        """How many nodes of each kind of change, in words."""
+        """The number of nodes for each kind of change, as text."""
         counts = Counter(change for change in self.before.values() if change)
         new = {name: change for name, change in self.after.items() if name not in self.before}
         added = Counter(change for change in new.values() if change == "added")
@@ -62,7 +63,7 @@ class PassPicture:
         return ", ".join(parts) or "order only"
 
     def scene(self, graph: Graph | None, *, is_after: bool) -> Scene:
-        """The graph before or after the pass, its nodes marked."""
+        """Return the graph before or after the pass, with marked nodes."""
         graph = None if self.stage.function else graph
         snapshots = self.stage.after if is_after else self.stage.before
         changes = self.after if is_after else self.before
@@ -92,7 +93,7 @@ class PassPicture:
 
 
 def pass_pictures(stages: Sequence[PassStage]) -> list[PassPicture]:
-    """What each stage did."""
+    """Return the picture of each stage."""
     return [_picture(stage) for stage in stages]
 
 
@@ -151,7 +152,7 @@ def _change_of(before: NodeSnapshot, after: NodeSnapshot, is_call: bool) -> str:
 
 
 def _calls_functions(node: NodeSnapshot) -> bool:
-    """Whether a node is a call of a function, or takes functions to call."""
+    """Return whether a node calls a function, or takes functions to call."""
     definition = find(node.op)
     if definition is None:
         return True
@@ -163,7 +164,7 @@ def _attrs(node: NodeSnapshot) -> tuple[tuple[str, str], ...]:
 
 
 def passes_text(pictures: Sequence[PassPicture]) -> str:
-    """All passes as text: ``-`` is gone, ``~`` another, ``+`` new, ``*`` out of a function."""
+    """Return all passes as text: ``-`` removed, ``~`` changed, ``+`` added, ``*`` inlined."""
     if not pictures:
         return "No pass changed anything."
     lines = []

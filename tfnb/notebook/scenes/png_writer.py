@@ -1,4 +1,4 @@
-"""The static picture of a scene as PNG: painted with Pillow, drawn as for :class:`SvgWriter`."""
+"""The static picture of a scene as PNG: painted with Pillow, like that of :class:`SvgWriter`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from tfnb.notebook.scenes.scene import Scene
 
-# Pixels of the file per CSS pixel, so that text is as sharp as on the screens of today.
+# Pixels of the file per CSS pixel, so that text is sharp on screens of high resolution.
 SCALE = 2
 _FONT_SIZE = 11.0
-# Pieces of a bent line that are painted as straight ones.
+# Number of straight pieces that stand for a bent line.
 _PIECES = 12
 _ARROW_LENGTH, _ARROW_HALF = 6.0, 3.0
 _COMMAND = re.compile(r"([MC])([^MC]*)")
@@ -27,7 +27,7 @@ Point = tuple[float, float]
 
 
 class PngWriter:
-    """Collects what is to be painted, until :meth:`document` knows how large the picture is."""
+    """Collects the elements until :meth:`document` gets the size of the picture."""
 
     def __init__(self) -> None:
         self._painting: list[Callable[[Any], None]] = []
@@ -35,7 +35,7 @@ class PngWriter:
         self._scale: float = SCALE
 
     def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
-        """Adds a rectangle."""
+        """Add a rectangle."""
 
         def paint(on: Any) -> None:
             box = [*self._scaled((x, y)), *self._scaled((x + width, y + height))]
@@ -51,7 +51,7 @@ class PngWriter:
         self._painting.append(paint)
 
     def path(self, d: str, **attributes: object) -> None:
-        """Adds a line through the points of an SVG path of the commands M and C."""
+        """Add a line through the points of an SVG path that consists of the commands M and C."""
         points = _points_of(d)
 
         def paint(on: Any) -> None:
@@ -66,7 +66,7 @@ class PngWriter:
     def text(
         self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
     ) -> None:
-        """Adds a text on its baseline; a picture has no tooltips."""
+        """Add a text on its baseline; a picture has no tooltips."""
         anchor = "ms" if attributes.get("text_anchor") == "middle" else "ls"
         size = float(str(attributes.get("font_size", _FONT_SIZE)))
         is_bold = attributes.get("font_weight") == "600"
@@ -78,20 +78,20 @@ class PngWriter:
                 fill=attributes.get("fill"),
                 font=self._font(size),
                 anchor=anchor,
-                # The one font that Pillow brings has no bold face.
+                # The only font that Pillow contains has no bold face.
                 stroke_width=0.3 * self._scale if is_bold and _strokes_may_be_fine() else 0,
             )
 
         self._painting.append(paint)
 
     def raw_definition(self, markup: str) -> None:
-        """Arrow heads are painted, not defined."""
+        """Ignore arrow heads, which are painted, not defined."""
 
     def document(self, width: float, height: float) -> bytes:
-        """The whole picture, as a file."""
+        """Return the whole picture as a file."""
         from PIL import Image, ImageDraw
 
-        # A picture of a very wide graph is coarser, rather than too large for any viewer.
+        # A picture of a very wide graph is coarser, because viewers limit the size of pictures.
         self._scale = min(SCALE, (MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
         size = max(1, int(width * self._scale)), max(1, int(height * self._scale))
         image = Image.new("RGB", size, "#ffffff")
@@ -111,13 +111,13 @@ class PngWriter:
         if size not in self._fonts:
             try:
                 self._fonts[size] = ImageFont.load_default(size * self._scale)
-            except TypeError:  # a Pillow of before 10.1 has this font in one size
+            except TypeError:  # before Pillow 10.1, this font has one size
                 self._fonts[size] = ImageFont.load_default()
         return self._fonts[size]
 
 
 def scene_png(scene: Scene) -> bytes:
-    """The picture that :func:`tfnb.notebook.scenes.scene_svg.scene_svg` draws, as a PNG file."""
+    """Return the picture of :func:`tfnb.notebook.scenes.scene_svg.scene_svg` as a PNG file."""
     out = PngWriter()
     return out.document(*draw_scene(scene, out))
 
@@ -125,12 +125,12 @@ def scene_png(scene: Scene) -> bytes:
 def _strokes_may_be_fine() -> bool:
     from PIL import __version__
 
-    # Before, the width of a stroke is a whole number.
+    # In older versions, the width of a stroke is a whole number.
     return tuple(int(part) for part in __version__.split(".")[:2]) >= (11, 1)
 
 
 def _points_of(d: str) -> list[Point]:
-    """Points on a path, close enough to each other that straight lines between them look bent."""
+    """Return points on a path, close enough that straight lines between them look bent."""
     points: list[Point] = []
     for command, text in _COMMAND.findall(d):
         numbers = [float(number) for number in text.split()]

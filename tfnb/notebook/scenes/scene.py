@@ -1,10 +1,10 @@
-"""A scene: what a picture of a dataflow graph needs, and nothing of the graph itself.
+"""A scene: the data for a picture of a dataflow graph, independent of the graph itself.
 
-A :class:`SceneNode` is a plain description of one node, so a scene can be made from the graph a
-user builds, from a file, or from what the runtime reports of a signature.  :func:`build_scene`
-puts the nodes under their name scopes, splits crowded scopes (``scene_grouping.py``) and orders
-the nodes so that **every scope is one contiguous range**: states of a scope are then sums over a
-range, here and in the browser.
+A :class:`SceneNode` is a plain description of one node, so a scene can be made from the graph that
+a user builds, from a file, or from the runtime's report of a signature. :func:`build_scene` puts
+the nodes under their name scopes, splits crowded scopes (``scene_grouping.py``) and orders the
+nodes so that **every scope is one contiguous range**: states of a scope are then sums over a range,
+here and in the browser.
 
 A scene is immutable once built.  It is sent as columns with a table of strings, deflated, because
 a graph of 10,000 nodes repeats a few hundred texts; ``labextension/src/render/scene.ts`` reads
@@ -31,14 +31,15 @@ MAX_DEPTH = 48  # a hostile name may hold a million slashes
 PAYLOAD_VERSION = 1
 MAX_TRANSFERS_IN_SIGHT = 32
 TRANSFERS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
-# The runtime makes these of the names of tensors ("_retval_loss/sum_0_0"), which are no scopes.
+# The runtime derives the names of these nodes from tensors ("_retval_loss/sum_0_0"); the names
+# contain no scopes.
 ENDPOINTS = frozenset(("_Arg", "_Retval"))
 ENDPOINT_NAMES = ("_arg_", "_retval_")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where in the user's code a node was made."""
+    """The place in the user's code where a node was made."""
 
     cell: int | None
     file: str
@@ -49,16 +50,16 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCost:
-    """What a node did in one recorded step.
+    """The cost of a node in one recorded step.
 
     Attributes:
-      runs: how often it ran.
-      ns: how long, all its executions together.
-      num_bytes: what it made, altogether.
-      peak_bytes: what of it was held when the step held most.
-      moved_bytes: what it sent or received.
+      runs: number of executions.
+      ns: total time of its executions.
+      num_bytes: total size of its outputs.
+      peak_bytes: size of the outputs held when the step held most.
+      moved_bytes: number of bytes that it sent or received.
       waited_ns: how long it waited while others ran.
-      live: at that moment: "live", "freed", "later" or, for what made nothing, "".
+      live: the state of its outputs at that moment: "live", "freed" or "later"; "" without outputs.
     """
 
     runs: int = 0
@@ -72,7 +73,7 @@ class RecordedCost:
 
 @dataclass(frozen=True, slots=True)
 class SceneNode:
-    """One node as a picture and its info card need it; every text is plain, unescaped text.
+    """The description of one node for a picture and an info card; every text is unescaped.
 
     ``inputs`` are (index of the source node, its output slot); control inputs have slot
     :data:`CONTROL`.
@@ -89,10 +90,10 @@ class SceneNode:
     site: Site | None = None
     reason: str = ""
     allowed: tuple[str, ...] = ()  # the devices among which the placer chose
-    kernel: str = ""  # what computes it
-    colocated: str = ""  # of nodes that stand together, the name of the first
-    touched: tuple[str, ...] = ()  # what passes say of it, a line each
-    change: str = ""  # what a pass made of it
+    kernel: str = ""  # its kernel
+    colocated: str = ""  # the first node of its colocation group
+    touched: tuple[str, ...] = ()  # the passes' reports about it, one line each
+    change: str = ""  # the change by a pass
     cost: RecordedCost | None = None
 
 
@@ -106,9 +107,9 @@ class Scope:
     label: str
     path: str  # the name scope this is, or lies in
     parent: int
-    # "scope", or "names" (a common prefix), "series" (alike, side by side), "repeat" (a block that
-    # comes again), "region" (with one way out), "chunk" (a stretch of the data flow), "lane",
-    # "role" (what stands beside the model: scene_roles.py)
+    # "scope", or "names" (a common prefix), "series" (alike, side by side), "repeat" (a repeated
+    # block), "region" (with one way out), "chunk" (a stretch of the data flow), "lane", "role"
+    # (nodes beside the model: scene_roles.py)
     kind: str = "scope"
     first: int = 0
     end: int = 0
@@ -137,15 +138,15 @@ class Scene:
     edges: tuple[tuple[int, int, int, int], ...]  # source, output slot, destination, input slot
     partitions: tuple[str, ...] = ()
     is_lanes: bool = False
-    aside: tuple[int, ...] = ()  # nodes beside the data flow; scopes say it of themselves
-    note: str = ""  # what is to be known of the whole
+    aside: tuple[int, ...] = ()  # nodes beside the data flow; scopes have a kind
+    note: str = ""  # a note about the whole graph
 
     def position(self) -> dict[int, int]:
-        """Maps a description's index to the node's place in this scene."""
+        """Map a description's index to the node's place in this scene."""
         return {old: new for new, old in enumerate(self.order)}
 
     def label(self, node: int) -> str:
-        """The part of a node's name that its scope does not say already."""
+        """Return the part of a node's name that is not in the name of its scope."""
         name = self.nodes[node].name
         path = self.scopes[self.scope_of[node]].path
         if not path:
@@ -155,12 +156,12 @@ class Scene:
         return name[len(path) + 1 :]
 
     def encode(self) -> bytes:
-        """The scene for the browser: deflated JSON."""
+        """Return the scene for the browser: deflated JSON."""
         text = json.dumps(self.payload(), ensure_ascii=False, separators=(",", ":"))
         return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
     def payload(self) -> dict[str, Any]:
-        """The scene as columns of small integers and one table of strings."""
+        """Return the scene as columns of small integers and one table of strings."""
         strings = _Interned()
         text = strings.index
         attr_sets, output_sets, sites = _Interned(), _Interned(), _Interned()
@@ -178,7 +179,7 @@ class Scene:
             "site": [-1 if node.site is None else sites.index(node.site) for node in nodes],
             "reason": [text(node.reason) for node in nodes],
         }
-        # What few scenes have travels only where it is.
+        # Columns that few scenes need are sent only with these.
         for name, found in (
             ("allowed", [", ".join(node.allowed) for node in nodes]),
             ("kernel", [node.kernel for node in nodes]),
@@ -226,11 +227,11 @@ def build_scene(
     in_lanes: bool = False,
     note: str = "",
 ) -> Scene:
-    """Puts described nodes under their scopes; O(nodes + edges) but for crowded scopes' sorting.
+    """Put described nodes under their scopes; O(nodes + edges) except for sorting crowded scopes.
 
-    With ``in_lanes`` every partition has a scope of its own around all others, and nodes that
-    send or receive, unless they are many, stand directly in it, so that what passes between
-    devices is seen with every other scope closed.
+    With ``in_lanes`` every partition has a scope of its own around all others. Nodes that send or
+    receive, unless they are many, are directly in it, so that transfers between devices are visible
+    even if all other scopes are closed.
     """
     tree = _ScopeTree(description, partitions if in_lanes else ())
     if not in_lanes:
@@ -259,7 +260,7 @@ def build_scene(
 
 
 class _ScopeTree:
-    """Scopes while they are being built; node indices are the description's."""
+    """Scopes under construction; node indices are those of the description."""
 
     def __init__(self, description: Sequence[SceneNode], lanes: Sequence[str]) -> None:
         self._description = description
@@ -296,7 +297,7 @@ class _ScopeTree:
         lane = node.partition if self._in_lanes else -1
         if self._stands_outside_scopes(node):
             return self._scope_at(lane, "")
-        # A node named like a scope ("loss" beside "loss/sum") is shown inside it.
+        # A node with the name of a scope ("loss" beside "loss/sum") is shown inside it.
         path = node.name if node.name in scope_paths else _parent_path(node.name)
         return self._scope_at(lane, path)
 
@@ -318,7 +319,7 @@ class _ScopeTree:
         return index
 
     def set_roles_aside(self) -> None:
-        """Puts summaries, savers and initializers of the whole graph into a group each."""
+        """Put summaries, savers and initializers of the whole graph into a group each."""
         if not may_have_roles(self._description):
             return
         root = self.scopes[0]
@@ -347,7 +348,7 @@ class _ScopeTree:
                     self.aside_nodes.add(item.ref)
 
     def split_crowded_scopes(self) -> None:
-        """Puts a level of groups into every scope with too many children."""
+        """Put a level of groups into every scope with too many children."""
         for index in range(len(self.scopes)):
             self._split(index)
 
@@ -383,7 +384,7 @@ class _ScopeTree:
         return nodes + inner
 
     def _regroup(self, index: int, groups: Sequence[Group]) -> None:
-        """Puts a scope's children into groups; a group of one is its child itself."""
+        """Put a scope's children into groups; a child that is alone stays without a group."""
         scope = self.scopes[index]
         scope.nodes, scope.scopes = [], []
         for group in groups:
@@ -412,7 +413,7 @@ class _ScopeTree:
             self.scopes[parent].nodes.append(item.ref)
 
     def _edges_between(self, scope: Scope) -> list[tuple[int, int]]:
-        """Edges among a scope's children, by their place in the list of its items."""
+        """Return the edges among a scope's children, by their index in the list of its items."""
         child_of = {node: place for place, node in enumerate(scope.nodes)}
         for place, inner in enumerate(scope.scopes, start=len(scope.nodes)):
             for node in self._nodes_within(inner):
@@ -436,12 +437,12 @@ class _ScopeTree:
             stack.extend(inner.scopes)
 
     def in_contiguous_ranges(self) -> tuple[list[int], list[Scope], list[int]]:
-        """Numbers all depth first; returns the nodes' order, the scopes, and each node's scope."""
+        """Assign numbers depth first; return the nodes' order, the scopes, each node's scope."""
         order: list[int] = []
         scopes: list[Scope] = []
         scope_of: list[int] = []
         renumbered: dict[int, int] = {}
-        # (scope, True) means: everything inside has been numbered, so its range ends here.
+        # (scope, True): everything inside has been numbered, and its range ends here.
         stack: list[tuple[int, bool]] = [(0, False)]
         while stack:
             old, done = stack.pop()
@@ -466,7 +467,7 @@ class _ScopeTree:
 
 
 def _parent_path(name: str) -> str:
-    """The scope a name lies in; what is deeper than MAX_DEPTH stays in the last part."""
+    """Return the scope of a name; parts deeper than MAX_DEPTH stay in the last one."""
     path = name.rpartition("/")[0]
     if path.count("/") < MAX_DEPTH:
         return path
@@ -474,7 +475,7 @@ def _parent_path(name: str) -> str:
 
 
 def _cost_row(cost: RecordedCost | None) -> list[Any]:
-    """Runs, nanoseconds, bytes made, held at the peak, moved; nanoseconds waited; live or not."""
+    """Return the fields of a cost as a list of numbers, with its liveness last."""
     if cost is None:
         return []
     return [
@@ -491,7 +492,10 @@ def _cost_row(cost: RecordedCost | None) -> list[Any]:
 def _pair_sets(
     pairs: list[tuple[tuple[str, str], ...]], sets: _Interned, text: Callable[[str], int]
 ) -> list[int]:
-    """The place of each node's pairs of texts among the sets; nodes built alike share theirs."""
+    """Return the index of each node's pairs of texts among the sets.
+
+    Nodes that were built alike share their pairs.
+    """
     known: dict[int, int] = {}
     places = []
     for one in pairs:
@@ -511,7 +515,7 @@ class _Interned:
         self._index: dict[Any, int] = {}
 
     def index(self, value: Any) -> int:
-        """The place of ``value``, which is appended if it is new."""
+        """Return the index of ``value``, which is appended if it is new."""
         place = self._index.get(value)
         if place is None:
             place = self._index[value] = len(self.values)

@@ -3,17 +3,16 @@
 Four ways, tried in this order:
 
 1. **By name**, when the names follow the data flow: children are grouped by the first words of
-   their labels (``block1_conv``, ``block1_relu`` -> ``block1``), provided that the groups, drawn
-   as boxes, form no cycles. A flat graph whose names are op types (``Conv_1``, ``Relu_1``,
-   ``Conv_2`` …) fails that test: every group would feed every other, and the picture would say
-   nothing.
-2. **By repeated structure** along the data flow: each block that comes again is a group.
-3. **By dominators**: regions with one way out (``scene_structure.py``).
-4. **By stretch of the data flow**: children are put in an order where inputs stand right before
-   their consumers, and that order is cut where the fewest edges cross.
+   their labels (``block1_conv``, ``block1_relu`` -> ``block1``), provided that the groups, drawn as
+   boxes, form no cycles. A flat graph whose names are op types (``Conv_1``, ``Relu_1``, ``Conv_2``
+   …) fails that test: every group would feed every other, and the picture would be useless. 2. **By
+   repeated structure** along the data flow: each repetition of a block is a group. 3. **By
+   dominators**: regions with one way out (``scene_structure.py``). 4. **By stretch of the data
+   flow**: children are put in an order in which inputs are close to their consumers, and that order
+   is cut where the fewest edges cross.
 
-Before that, series are collapsed, in scopes that are less crowded, too: children of one op with the
-same neighbours.
+Before that, series (children of one op with the same neighbours) are collapsed, also in scopes that
+are less crowded.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A child of a crowded scope: a node or an inner scope, with its index there."""
+    """A child of a crowded scope: a node or an inner scope, with its index."""
 
     label: str
     weight: int
@@ -61,9 +60,9 @@ class Group:
 def split_crowded(
     items: Sequence[Item], edges: Callable[[], Sequence[tuple[int, int]]]
 ) -> list[Group] | None:
-    """Groups the children of a scope, or None when they fit as they are.
+    """Group the children of a scope; return None if they fit without groups.
 
-    ``edges`` gives pairs of places in ``items``; it is asked only when needed.
+    ``edges`` returns pairs of indices in ``items``; it is called only when needed.
     """
     if len(items) <= MAX_CHILDREN:
         return None
@@ -74,7 +73,7 @@ def split_crowded(
 def collapse_series(
     items: Sequence[Item], edges: Callable[[], Sequence[tuple[int, int]]]
 ) -> list[Group] | None:
-    """The children of a scope, each series as one group; None where there is none."""
+    """Return the children of a scope, each series as one group; None if there is none."""
     if len(items) <= FEW_CHILDREN:
         return None
     found = series([item.op or item.label for item in items], edges())
@@ -108,7 +107,7 @@ def _by_structure(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> li
 
 
 def _flow_group(items: Sequence[Item], places: Sequence[int], kind: str) -> Group:
-    """Children along the data flow, named by the first and the last of them."""
+    """Return a group of children along the data flow, named by its first and last child."""
     members = tuple(items[place] for place in places)
     return Group(f"{members[0].label} … {members[-1].label}", kind, members)
 
@@ -170,7 +169,7 @@ def _by_stretch(items: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> list
 
 
 def _crossing(order: Sequence[int], pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """How many edges a cut before each position of the order would cross."""
+    """Return the number of edges that a cut before each position of the order would cross."""
     place = [0] * len(order)
     for position, item in enumerate(order):
         place[item] = position
@@ -199,7 +198,7 @@ def _cuts(count: int, crossing: Sequence[int]) -> list[int]:
 
 
 def data_flow_order(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """An order in which inputs stand closely before their consumers; cycles are cut anywhere."""
+    """Return an order in which inputs are close to their consumers; cycles are cut anywhere."""
     inputs: list[list[int]] = [[] for _ in range(count)]
     has_consumer = [False] * count
     for source, destination in pairs:

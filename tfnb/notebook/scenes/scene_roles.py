@@ -1,4 +1,4 @@
-"""What stands beside a model: its summaries, savers and initializers, told by ops and names."""
+"""The nodes beside a model: summaries, savers and initializers, recognised by ops and names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# In the order in which they stand, by what their group is called.
+# The names of their groups, in the order in which they are shown.
 ROLES = ("summaries", "savers", "initializers")
 _SAVES = ops_with(Trait.CHECKPOINT)
 _SOURCES = frozenset(("Const", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"))
@@ -22,7 +22,7 @@ _INITIALIZERS = re.compile(r"(init|report_uninitialized_\w+)(_\d+|_all_\w+)?")
 
 
 class NamedNode(Protocol):
-    """What a role is told by."""
+    """The data by which a role is recognised."""
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class NamedNode(Protocol):
 
 
 def may_have_roles(nodes: Sequence[NamedNode]) -> bool:
-    """Whether any node could have a role; most graphs for inference have none."""
+    """Return whether any node could have a role; most graphs for inference have none."""
     ops = {node.op for node in nodes}
     return (
         "NoOp" in ops
@@ -50,9 +50,9 @@ def roles_of(
     nodes: Sequence[NamedNode],
     edges: Sequence[tuple[int, int]],
 ) -> Mapping[int, str]:
-    """Which children of a graph have which of the roles.
+    """Return the roles of the children of a graph that have one.
 
-    A child has one only if nothing that it gives goes to the rest of the graph.
+    A child has a role only if none of its outputs goes to the rest of the graph.
 
     Args:
       labels: the names of the children.
@@ -66,7 +66,7 @@ def roles_of(
         if role:
             found[place] = role
     changed = True
-    while changed:  # what feeds the rest of the graph is a part of it, and so is what feeds that
+    while changed:  # a child that feeds the rest of the graph, even indirectly, is part of it
         rest = {source for source, to in edges if source in found and to not in found}
         changed = bool(rest)
         for place in rest:

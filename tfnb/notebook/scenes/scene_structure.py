@@ -5,7 +5,7 @@ is a pattern that recurs along the data flow, for example the layers of a networ
 *dominates* others if all their outputs go through it: the region has one way out, so a picture of
 regions is a chain.
 
-Edges are pairs of places; an edge that closes a loop has been left out by the caller.
+Edges are pairs of indices; the caller leaves out edges that close a loop.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST_REGION = 0.7
 
 
 def series(kinds: Sequence[str], pairs: type_of_pairs) -> list[list[int]]:
-    """Children of one kind that have the same inputs and outputs, from five on; in their order."""
+    """Return children of one kind with equal inputs and outputs, from five on, in their order."""
     inputs: list[list[int]] = [[] for _ in kinds]
     outputs: list[list[int]] = [[] for _ in kinds]
     for source, destination in sorted(dict.fromkeys(pairs)):  # most often in order already
@@ -44,12 +44,12 @@ def series(kinds: Sequence[str], pairs: type_of_pairs) -> list[list[int]]:
 def repeated_blocks(
     kinds: Sequence[str], order: Sequence[int], crossing: Sequence[int], most: int
 ) -> list[int] | None:
-    """Returns where to cut the order into repetitions of one block; None if none repeats.
+    """Return where to cut the order into repetitions of one block; None if none repeats.
 
     Args:
       kinds: the op of each child.
       order: the children along the data flow.
-      crossing: how many edges a cut before each position of the order would cross.
+      crossing: the number of edges that a cut before each position of the order would cross.
       most: maximum number of pieces; blocks are joined until they are few enough.
     """
     numbers: dict[str, int] = {}
@@ -57,7 +57,7 @@ def repeated_blocks(
     count = len(tokens)
     if len(numbers) < 2:
         return None  # a block has at least two ops
-    best = (0, 0, 0)  # how many are covered, the period's negative, where it begins
+    best = (0, 0, 0)  # number covered, negative period, start
     for period in range(2, min(_LONGEST_PERIOD, count // MIN_REPEATS) + 1):
         start, length = _longest_run(tokens[:-period] == tokens[period:])
         if length >= (MIN_REPEATS - 1) * period and len(set(tokens[start : start + period])) > 1:
@@ -65,7 +65,7 @@ def repeated_blocks(
     covered, period, start = best[0], -best[1], best[2]
     if covered < _LEAST_COVERED * count:
         return None
-    # Any rotation of a block repeats as well: cut where the fewest edges cross.
+    # Any rotation of a block is repeated as well: cut where the fewest edges cross.
     repeats = covered // period
 
     def cost(shift: int) -> int:
@@ -81,7 +81,7 @@ def repeated_blocks(
 
 
 def _longest_run(same: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, int]:
-    """Returns the start and the length of the longest run of True."""
+    """Return the start and the length of the longest run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
     if not len(edges):
         return 0, 0
@@ -93,13 +93,13 @@ def _longest_run(same: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int,
 def dominated_regions(
     count: int, order: Sequence[int], pairs: type_of_pairs, most: int
 ) -> list[list[int]] | None:
-    """Regions of about one size, each with one way out; None where one holds nearly everything.
+    """Return regions of about equal size, each with one way out; None if one holds nearly all.
 
-    The way from the sources to the end goes through children that all others feed: those are cut
+    The path from the sources to the end goes through children that all others feed: those are cut
     into stretches, and each other child belongs to the one that it feeds.
 
     Args:
-      count: how many children there are.
+      count: the number of children.
       order: the children along the data flow.
       pairs: edges between them.
       most: maximum number of regions.
@@ -112,7 +112,7 @@ def dominated_regions(
         if place[source] < place[destination]:  # an edge against the order closes a cycle
             consumers[source].append(destination)
     dominator = _post_dominators(order, consumers)
-    sizes = [1] * (count + 1)  # of what a child dominates, itself included
+    sizes = [1] * (count + 1)  # number of children that a child dominates, with itself
     children: list[list[int]] = [[] for _ in range(count + 1)]
     for child in order:  # dominated children come before their dominator
         sizes[dominator[child]] += sizes[child]
@@ -125,7 +125,7 @@ def dominated_regions(
         if len(inner) > 1:
             second, first = sorted((sizes[child], child) for child in inner)[-2:]
             if 2 * second[0] >= first[0]:
-                break  # a way around another: what lies before it stays together
+                break  # two paths of similar size: their children stay together
             node = first[1]
         else:
             node = inner[0]
@@ -137,7 +137,7 @@ def dominated_regions(
         held += sizes[here] - (sizes[below] if below >= 0 else 0)
         if held >= wanted:
             region, held = region + 1, 0
-    rest = region + 1  # what leads elsewhere
+    rest = region + 1  # the region of children that lead elsewhere
     for child in reversed(order):
         if region_of[child] < 0:
             above = dominator[child]
@@ -152,10 +152,10 @@ def dominated_regions(
 
 
 def _post_dominators(order: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
-    """The child through which all goes that a child gives; ``len(order)`` for the outside."""
+    """Return each child's post-dominator, which all its outputs reach; ``len(order)``: outside."""
     outside = len(order)
     parent = [outside] * (outside + 1)
-    # An ancestor far above: of k ancestors, k steps up take about the logarithm of k jumps.
+    # An ancestor far above: among k ancestors, k steps take about log(k) jumps.
     jump = [outside] * (outside + 1)
     depth = [0] * (outside + 1)
 

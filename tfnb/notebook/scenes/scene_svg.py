@@ -15,7 +15,7 @@ from tfnb.notebook.scenes.svg_writer import SvgWriter, polyline
 if TYPE_CHECKING:
     from tfnb.notebook.scenes.scene import Scene, Scope
 
-# Fill and line per kind; a static picture has its own background, so it needs one theme only.
+# Fill and line per kind; a static picture has its own background, so it needs only one theme.
 COLOURS = {
     "input": ("#ddf0f1", "#00838f"),
     "constant": ("#eeebe9", "#8d6e63"),
@@ -54,7 +54,7 @@ class _Box:
 
 
 def scene_svg(scene: Scene, title: str = "") -> str:
-    """Draws the outermost scope that has more than one child, its inner scopes closed.
+    """Draw the outermost scope that has more than one child, its inner scopes closed.
 
     A scene in lanes has the outermost scopes of each device side by side.
     """
@@ -64,25 +64,25 @@ def scene_svg(scene: Scene, title: str = "") -> str:
 
 
 class PictureWriter(Protocol):
-    """What a scene is drawn with."""
+    """The operations with which a scene is drawn."""
 
     def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
-        """Adds a rectangle."""
+        """Add a rectangle."""
 
     def path(self, d: str, **attributes: object) -> None:
-        """Adds a path of the commands M and C."""
+        """Add a path of the commands M and C."""
 
     def text(
         self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
     ) -> None:
-        """Adds a text on its baseline."""
+        """Add a text on its baseline."""
 
     def raw_definition(self, markup: str) -> None:
-        """Adds a constant piece of markup, such as an arrow head."""
+        """Add a constant piece of markup, such as an arrow head."""
 
 
 def draw_scene(scene: Scene, out: PictureWriter) -> tuple[float, float]:
-    """Draws what :func:`scene_svg` shows; gives the width and height of the picture."""
+    """Draw the picture of :func:`scene_svg`; return its width and height."""
     if scene.is_lanes:
         return _draw_lanes(scene, out)
     boxes, edges, hidden = _visible(scene)
@@ -175,7 +175,7 @@ def _visible(scene: Scene) -> tuple[list[_Box], list[tuple[int, int]], int]:
 
 
 def _boxes_of(scene: Scene, home: Scope) -> tuple[list[_Box], dict[int, int], int]:
-    """The boxes of a scope's children, the box of each node in it, and how many are left out."""
+    """Return the boxes of a scope's children, the box of each node, and the number left out."""
     consumed_once = _sole_constants(scene, home.nodes)
     child_of: dict[int, int] = {}
     boxes: list[_Box] = []
@@ -208,7 +208,7 @@ def _edges_between(scene: Scene, child_of: dict[int, int]) -> list[tuple[int, in
 
 
 def _sole_constants(scene: Scene, nodes: list[int]) -> set[int]:
-    """Constants with one consumer, which would only make the picture wider."""
+    """Return constants with one consumer, which would only make the picture wider."""
     consumers: Counter[int] = Counter(source for source, _, _, _ in scene.edges)
     return {n for n in nodes if scene.nodes[n].op == "Const" and consumers[n] == 1}
 

@@ -16,7 +16,7 @@ _MAX_LABEL = 48
 
 
 def scene_text(scene: Scene, max_lines: int = MAX_LINES) -> str:
-    """The tree of scopes, opened within ``max_lines``: outer scopes first."""
+    """Return the tree of scopes, opened within ``max_lines``: outer scopes first."""
     open_scopes = _opened(scene, max_lines - 1)
     title = one_line(scene.title) or "graph"
     lines = [f"{title}: {len(scene.nodes):,} nodes, {len(scene.edges):,} edges"]
@@ -28,7 +28,7 @@ def scene_text(scene: Scene, max_lines: int = MAX_LINES) -> str:
 
 
 def _opened(scene: Scene, budget: int) -> set[int]:
-    """Scopes to open, breadth first, as long as their children fit."""
+    """Return the scopes to open, breadth first, as long as their children fit."""
     opened = {0}
     left = budget - len(scene.scopes[0].nodes) - len(scene.scopes[0].scopes)
     level = list(scene.scopes[0].scopes)

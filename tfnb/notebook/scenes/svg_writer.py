@@ -10,13 +10,13 @@ from xml.sax.saxutils import quoteattr
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# XML 1.0 has no place for these, escaped or not.
+# XML 1.0 does not allow these characters, escaped or not.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
-# What the colours of pictures become where dark is preferred: paper, then texts, then the others.
+# The colours of pictures in dark themes: paper, then texts, then the others.
 _DARK = {
     "#ffffff": "#212121", "#dfe1e6": "#424242", "#e9ebef": "#383838",
     "#1f2430": "#e2e2e2", "#667085": "#a8adb7", "#9aa1ac": "#8b919c",
@@ -29,7 +29,7 @@ _DARK = {
 
 
 def escape(text: str) -> str:
-    """Text for the inside of an element.
+    """Escape a text for the content of an element.
 
     >>> escape("<img onerror=x>")
     '&lt;img onerror=x&gt;'
@@ -38,38 +38,38 @@ def escape(text: str) -> str:
 
 
 class SvgWriter:
-    """Collects elements and gives the document; coordinates are in CSS pixels."""
+    """Collects elements and returns the document; coordinates are in CSS pixels."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
 
     def rect(self, x: float, y: float, width: float, height: float, **attributes: object) -> None:
-        """Adds a rectangle."""
+        """Add a rectangle."""
         self._add("rect", {"x": x, "y": y, "width": width, "height": height, **attributes})
 
     def path(self, d: str, **attributes: object) -> None:
-        """Adds a path; ``d`` is made by the caller, of numbers and letters."""
+        """Add a path; the caller makes ``d`` of numbers and letters only."""
         self._add("path", {"d": d, **attributes})
 
     def circle(self, x: float, y: float, r: float, **attributes: object) -> None:
-        """Adds a circle."""
+        """Add a circle."""
         self._add("circle", {"cx": x, "cy": y, "r": r, **attributes})
 
     def text(
         self, x: float, y: float, text: str, *, tooltip: str = "", **attributes: object
     ) -> None:
-        """Adds a text, escaped, with an optional tooltip."""
+        """Add a text, escaped, with an optional tooltip."""
         inside = escape(text) + (f"<title>{escape(tooltip)}</title>" if tooltip else "")
         self._add("text", {"x": x, "y": y, **attributes}, inside)
 
     def raw_definition(self, markup: str) -> None:
-        """Adds a constant piece of markup, such as an arrow head."""
+        """Add a constant piece of markup, such as an arrow head."""
         self._parts.append(markup)
 
     def document(self, width: float, height: float, title: str) -> str:
-        """The whole picture, as wide as it is asked to be and never wider than its cell.
+        """Return the whole picture, in its requested width but never wider than its cell.
 
-        It is light, or dark where that is preferred; in JupyterLab the theme says so (lab.css).
+        It is light, or dark if the viewer prefers that; in JupyterLab the theme decides (lab.css).
         """
         body = "\n".join(self._parts)
         dark = "".join(
@@ -99,7 +99,7 @@ class SvgWriter:
 
 
 def polyline(points: Iterable[tuple[float, float]]) -> str:
-    """A path through points, bent smoothly: vertical where it leaves and where it arrives."""
+    """Return a smooth path through points, vertical at its beginning and its end."""
     found = list(points)
     (x, y), *rest = found
     d = f"M{_number(x)} {_number(y)}"

@@ -1,1 +1,1 @@
-"""What a step did: the model of a running step, its tape, records of steps."""
+"""Records of steps: the model of a running step, its tape, recorded steps."""

@@ -1,8 +1,8 @@
 """A recorded step in the trace event format that Perfetto and chrome://tracing open.
 
-A process is a device, a thread a loop of it or a thread of a pool.  What waited while others ran is
-an asynchronous slice, since slices of a thread may not cross.  The bytes that a device's tensors
-take, and those it sent and received, are counters.
+A process is a device; a thread is a loop of it or a thread of a pool.  A node that waited while
+others ran is an asynchronous slice, since slices of a thread may not cross.  The bytes that a
+device's tensors take, and those it sent and received, are counters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _POOL_LANES = 100_000  # after those of loops
 
 
 def chrome_trace(record: RunRecord) -> dict[str, Any]:
-    """The trace as plain data, to be written as JSON; times in microseconds."""
+    """Return the trace as plain data, to be written as JSON; times in microseconds."""
     events = [
         _named("process", number, 0, device)
         for number, device in enumerate(record.scene.partitions or ("",))
@@ -72,7 +72,7 @@ def _named(kind: str, process: int, thread: int, name: str) -> dict[str, Any]:
 
 
 def _memory(record: RunRecord) -> list[dict[str, Any]]:
-    """Counters of bytes: held by tensors of each device, and sent between devices so far."""
+    """Return counters of bytes: held by each device's tensors, and sent between devices so far."""
     events: list[dict[str, Any]] = []
 
     def count(partition: int, name: str, t_ns: float, num_bytes: float) -> None:

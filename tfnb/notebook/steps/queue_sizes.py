@@ -1,4 +1,4 @@
-"""How full the queues of sessions are, for the live progress."""
+"""The sizes of sessions' queues, for the live progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNBOUNDED = (1 << 31) - 1
 
 
 def queue_sizes(sessions: Iterable[BaseSession]) -> list[dict[str, Any]]:
-    """Name, size, capacity (0 for any number) and whether closed, of the first few queues.
+    """Return name, size, capacity (0: unlimited) and whether closed, of the first few queues.
 
     Nothing is evaluated: the sizes are read from the sessions' resources.
     """

@@ -1,4 +1,4 @@
-"""What each node cost in a recorded step, and which step of a graph was recorded last."""
+"""The cost of each node in a recorded step, and the step of a graph that was recorded last."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from tfnb.notebook.scenes.scene import SceneNode
     from tfnb.notebook.steps.run_record import RunRecord
 
-_LATEST = "latest record"  # under which a graph keeps it
+_LATEST = "latest record"  # the key of the record in a graph
 
 
 def remember(graph: Graph, record: RunRecord) -> None:
-    """Takes a record as the latest of its graph."""
+    """Make a record the latest of its graph."""
     graph.kept[_LATEST] = record
 
 
 def latest_record(graph: Graph | None) -> RunRecord | None:
-    """The step of a graph that was recorded last."""
+    """Return the step of a graph that was recorded last."""
     return None if graph is None else graph.kept.get(_LATEST)
 
 
 def node_costs(record: RunRecord) -> list[RecordedCost]:
-    """What each node of the record's scene did."""
+    """Return the cost of each node of the record's scene."""
     count = len(record.scene.nodes)
     tensors = record.tensors
     peak_ns, _ = tensors.peak()
@@ -66,7 +66,7 @@ def node_costs(record: RunRecord) -> list[RecordedCost]:
 
 
 def costs_by_name(record: RunRecord) -> dict[str, RecordedCost]:
-    """The same by name; of nodes with one name on several devices, the one that ran most."""
+    """Return the costs by name; for a name on several devices, those of the node that ran most."""
     found: dict[str, RecordedCost] = {}
     for node, cost in zip(record.scene.nodes, node_costs(record)):
         before = found.get(node.name)
@@ -76,7 +76,7 @@ def costs_by_name(record: RunRecord) -> dict[str, RecordedCost]:
 
 
 def with_costs(nodes: Sequence[SceneNode], record: RunRecord | None) -> list[SceneNode]:
-    """The nodes, each with what it cost in a recorded step, if it is there under its name."""
+    """Return the nodes with their costs in a recorded step, for those that it has by name."""
     if record is None:
         return list(nodes)
     by_place = {

@@ -1,8 +1,8 @@
-"""A step as it was: every event of it with its time, to be looked at afterwards, also offline.
+"""A recorded step: every event with its time, for views after the step, also offline.
 
-:class:`RunTape` hears the steps of a session and keeps the latest of them whole, as they are
-(``step_tape.py``).  :class:`RunRecord` is one of these steps, made for views: its scene,
-the loops that lived in it, and its events as columns of numbers.  ``encode`` is what
+:class:`RunTape` observes the steps of a session and keeps the events of the latest ones
+(``step_tape.py``). :class:`RunRecord` is one of these steps, made for views: its scene, the loops
+that lived in it, and its events as columns of numbers. ``encode`` is what
 ``labextension/src/render/run_record.ts`` reads.
 
 Times are nanoseconds after the step's start.
@@ -48,7 +48,7 @@ class RunTape(TapeRecorder):
     """Keeps the latest steps of one session, for views.
 
     Args:
-      graph_of: gives the user's graph, for what only that knows.
+      graph_of: returns the user's graph, for data that only this graph has.
     """
 
     def __init__(self, graph_of: Callable[[], Graph | None]) -> None:
@@ -57,7 +57,7 @@ class RunTape(TapeRecorder):
         self._signatures: dict[int, Signature] = {}
 
     def records(self) -> list[RunRecord]:
-        """The steps that were kept, oldest first."""
+        """Return the steps that were kept, oldest first."""
         found = []
         for tape in list(self.done):
             signature = self._signature(tape.signature_id)
@@ -66,7 +66,7 @@ class RunTape(TapeRecorder):
         return found
 
     def latest(self) -> RunRecord | None:
-        """The step that ended last, if one has."""
+        """Return the step that ended last, if any."""
         tape = self.done[-1] if self.done else None
         signature = None if tape is None else self._signature(tape.signature_id)
         return None if tape is None or signature is None else RunRecord.of(tape, signature)
@@ -87,7 +87,7 @@ class RunTape(TapeRecorder):
 class RecordedFrame:
     """One loop that lived in a step: its partition, its name, and where it was opened.
 
-    ``parent`` is the place of the frame around it among the record's frames.
+    ``parent`` is the index of the frame around it among the record's frames.
     """
 
     partition: int
@@ -98,28 +98,29 @@ class RecordedFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRecord:
-    """One step as it was.
+    """One recorded step.
 
     Attributes:
       step_id: the runtime's number of the step.
       scene: its graph, partition by partition.
-      feeds: the names of the tensors it was fed; ``fetches`` of those it gave, ``targets`` of the
-        nodes that only had to run.
+      feeds: the names of the tensors that were fed.
+      fetches: the names of the tensors that were fetched.
+      targets: the names of the nodes that were only run.
       duration_ns: how long it took.
-      error: what it failed with, or "".
-      dropped: how many events were too many to keep.
+      error: the error with which it failed, or "".
+      dropped: the number of events that were not kept, because there were too many.
       frames: the partitions' root frames, in their order, then every loop that was entered.
-      kind: what happened, one number an event; see the module.
-      node: which node of the scene, -1 for none.
-      frame: in which of ``frames``.
-      iteration: in which iteration; for what was sent and received, the number of bytes.
-      time_ns: when.
-      tensors: what the nodes made.
+      kind: the kind of each event, a number; see the module.
+      node: the scene's node of each event, -1 for none.
+      frame: the index of its frame in ``frames``.
+      iteration: its iteration; for bytes that were sent or received, their number.
+      time_ns: its time.
+      tensors: the tensors that the nodes made.
       threads: the threads of pools that ran kernels.
-      elsewhere: node, frame, iteration and thread of each such kernel, a row each;
-        ``elsewhere_ns`` when it began and ended there.
-      lanes: the scene with a lane for each device, where there are several.
-      group: views of the same group select together: those of one graph.
+      elsewhere: node, frame, iteration and thread of each of these kernels, one row each.
+      elsewhere_ns: when each of them began and ended there.
+      lanes: the scene with a lane for each device, if there are several.
+      group: views of one group, those of one graph, have a common selection.
     """
 
     step_id: int
@@ -147,7 +148,7 @@ class RunRecord:
 
     @classmethod
     def of(cls, tape: Tape, signature: Signature) -> RunRecord:
-        """A step's record, made of its tape."""
+        """Return a step's record, made from its tape."""
         views = signature.partitioned.partitions
         frames = [RecordedFrame(index, "", -1, 0) for index in range(len(views))]
         place_of_frame = {(index, 0): index for index in range(len(views))}
@@ -201,13 +202,14 @@ class RunRecord:
 
     @property
     def num_events(self) -> int:
-        """How many events were kept."""
+        """The number of events that were kept."""
         return len(self.kind)
 
     def node_times_ns(self) -> NDArray[np.float64]:
-        """How long each node of the scene ran, all its executions together.
+        """Return the total time of the executions of each node of the scene.
 
-        What waited while other nodes ran does not count; what a thread of a pool ran does.
+        The time that a node waits while other nodes run does not count; the time in a pool's thread
+        does.
         """
         total = np.zeros(len(self.scene.nodes))
         for kind, node, _, _, begin, end in self.executions():
@@ -220,10 +222,10 @@ class RunRecord:
     def executions(
         self, *, waits: bool = False
     ) -> Iterator[tuple[int, int, int, int, float, float]]:
-        """(kind, node, frame, iteration, begin, end) of each execution, as they end.
+        """Yield (kind, node, frame, iteration, begin, end) of each execution, in order of the ends.
 
         Args:
-          waits: give those instead between whose start and end something else happened.
+          waits: yield those during which another event happened, in place of those without one.
         """
         open_at: dict[tuple[int, int, int], tuple[int, float]] = {}
         rows = zip(
@@ -244,7 +246,10 @@ class RunRecord:
             place += kind not in (SENT, RECEIVED)
 
     def encode(self) -> bytes:
-        """The record for the browser, without its scene: deflated columns behind a JSON header."""
+        """Return the record for the browser, without its scene.
+
+        It consists of deflated columns behind a JSON header.
+        """
         header = {
             "version": VERSION,
             "step": self.step_id,

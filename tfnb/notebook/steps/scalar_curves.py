@@ -1,7 +1,8 @@
-"""Curves of the scalars that a program summarises while it is watched, as TensorBoard draws them.
+"""Curves of the scalars that a program summarises while it is watched, as in TensorBoard.
 
-A value is a point when its summary is computed; written for a step, the point moves to that step,
-in the curve of the writer's run.  Long curves keep every second, fourth, ... value and the last.
+A value becomes a point when its summary is computed.  When the summary is written for a step, the
+point moves to that step, in the curve of the writer's run.  Long curves keep every second, fourth,
+... value and the last.
 """
 
 from __future__ import annotations
@@ -21,10 +22,9 @@ class Curve:
     """The values of one tag in one run.
 
     Attributes:
-      has_steps: whether its points stand at the steps they were written for; otherwise they are
-        counted.
+      has_steps: whether x is the step for which a point was written; otherwise points are numbered.
       points: (x, value), thinned out.
-      last: the last of all.
+      last: the last value.
     """
 
     tag: str
@@ -36,7 +36,7 @@ class Curve:
     _stride: int = 1
 
     def add(self, x: float, value: float) -> None:
-        """Appends a point."""
+        """Append a point."""
         if self.count % self._stride == 0:
             self.points.append((x, value))
             if len(self.points) > MAX_POINTS:
@@ -46,36 +46,36 @@ class Curve:
         self.last = (x, value)
 
     def take_back(self) -> None:
-        """Removes the last point, which belongs to another curve."""
+        """Remove the last point, which belongs to another curve."""
         if self.points and self.points[-1] == self.last:
             self.points.pop()
         self.count -= 1
         self.last = self.points[-1] if self.points else None
 
     def drawn(self) -> list[tuple[float, float]]:
-        """The points, with the last of all."""
+        """Return the points, including the last value."""
         if self.last is None or self.points[-1:] == [self.last]:
             return self.points
         return [*self.points, self.last]
 
 
 class ScalarCurves:
-    """Listens to scalars (``core/scalar_events.py``) and makes curves of them when asked."""
+    """Collects scalars (``core/scalar_events.py``) and makes curves of them on request."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Any, ...]] = deque(maxlen=_MAX_WAITING)
         self._curves: dict[tuple[str, str], Curve] = {}
 
     def scalar_made(self, tag: str, value: float) -> None:
-        """Notes a value; any thread may call this."""
+        """Note a value; any thread may call this."""
         self._waiting.append((tag, value))
 
     def scalar_written(self, tag: str, value: float, step: int | None, run: str) -> None:
-        """Notes the step and the run of a value; any thread may call this."""
+        """Note the step and the run of a value; any thread may call this."""
         self._waiting.append((tag, value, step, run))
 
     def absorb(self) -> bool:
-        """Takes what was noted into the curves; says whether there was anything."""
+        """Move the noted values into the curves; return whether there were any."""
         waiting = self._waiting
         count = len(waiting)
         for _ in range(count):
@@ -100,11 +100,11 @@ class ScalarCurves:
         return self._curves.setdefault((tag, run), Curve(tag, run))
 
     def curves(self) -> list[Curve]:
-        """All that have points, in the order in which they appeared."""
+        """Return all curves with points, in the order in which they appeared."""
         return [curve for curve in self._curves.values() if curve.count]
 
     def payload(self) -> dict[str, Any]:
-        """The curves for the browser (``labextension/src/render/curves.ts``); NaN is None there."""
+        """Return the curves for the browser (``curves.ts``), where NaN is None."""
         curves = self.curves()
         runs = {curve.run for curve in curves}
         return {
@@ -131,7 +131,7 @@ def _is_same(a: float, b: float) -> bool:
 
 
 def value_text(value: float) -> str:
-    """A number as a person reads it.
+    """Return a number in a short readable form.
 
     >>> value_text(0.123456789), value_text(1234567.0), value_text(3.0), value_text(1e-9)
     ('0.1235', '1.235e+06', '3', '1e-09')
@@ -140,7 +140,7 @@ def value_text(value: float) -> str:
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """Round numbers between two, at most ``count``; ``ticks`` of curves.ts gives the same.
+    """Return at most ``count`` round numbers between two, like ``ticks`` of curves.ts.
 
     >>> ticks(0.13, 0.94)
     [0.2, 0.4, 0.6, 0.8]

@@ -1,4 +1,4 @@
-"""The loops of one step: which frame bears which name, and in which iteration it is."""
+"""The loops of one step: their frames, names and iterations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_ACTIVE = 64
 class FrameRow:
     """A loop of one partition: all frames of one name.
 
-    ``iteration`` is the furthest of those that run, ``live`` how many are in flight in all.
+    ``iteration`` is the furthest one that runs, ``live`` the total number in flight.
     """
 
     name: str
@@ -35,19 +35,19 @@ class FrameRow:
 class FrameBook:
     """Rows for the frames of one step.
 
-    A frame is known from the moment it was made; a row appears with its first iteration that is
-    seen, so it does not matter in which order the two are read, nor that iterations were missed.
+    A frame is stored when it is made; a row is added with the first observed iteration, so that the
+    order of these two events does not matter, and iterations may be missed.
     """
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[int, int]] = {}  # -> (parent frame, name index)
         self._entered: dict[tuple[int, int], int] = {}  # (partition, name index) -> times
         self._rows: dict[tuple[int, int], FrameRow] = {}  # (partition, name index) -> row
-        # (partition, name index) -> that of the loop around it; the same for all frames of a name
+        # (partition, name index) -> the key of the loop around it, which all frames of a name share
         self._outer: dict[tuple[int, int], tuple[int, int] | None] = {}
 
     def enter(self, partition: int, frame_id: int, parent: int, name_index: int) -> None:
-        """A frame was made."""
+        """Store a frame that was made."""
         if len(self._known) >= MAX_FRAMES:
             for key in list(self._known)[: MAX_FRAMES // 2]:
                 del self._known[key]
@@ -61,38 +61,37 @@ class FrameBook:
     def iteration_started(
         self, partition: int, frame_id: int, iteration: int, device: str, names: tuple[str, ...]
     ) -> None:
-        """An iteration began."""
+        """Record that an iteration began."""
         row = self._row(partition, frame_id, device, names)
         if row is None:
             return
         span = row.active.get(frame_id)
         if span is None:
-            # What came before the first iteration that was seen is taken as ended.
+            # Iterations before the first observed one are assumed to have ended.
             span = row.active[frame_id] = [iteration, iteration - 1]
             if len(row.active) > MAX_ACTIVE:
                 del row.active[min(row.active)]
         span[0] = max(span[0], iteration)
 
     def iteration_done(self, partition: int, frame_id: int, iteration: int) -> None:
-        """An iteration ended; iterations end in order."""
+        """Record that an iteration ended; iterations end in order."""
         row = self._seen(partition, frame_id)
         span = None if row is None else row.active.get(frame_id)
         if span is not None:
             span[1] = max(span[1], iteration)
 
     def frame_dead(self, partition: int, frame_id: int) -> None:
-        """A frame that ends now was entered dead, which does not count."""
+        """Record that a frame that ends now was entered dead, which does not count."""
         known = self._known.get((partition, frame_id))
         if known is not None:
             self._entered[partition, known[1]] -= 1
 
     def frame_done(self, partition: int, frame_id: int) -> None:
-        """A frame ended."""
+        """Record that a frame ended."""
         row = self._seen(partition, frame_id)
         if row is not None:
             span = row.active.pop(frame_id, None)
-            # A dead frame (of an outer loop's last iteration) has iteration 0 only: it tells
-            # nothing.
+            # A dead frame (of an outer loop's last iteration) has iteration 0 only, and is ignored.
             if span is not None and span[0] > 0:
                 row.iteration = span[0]
             row.is_done = not row.active
@@ -101,7 +100,7 @@ class FrameBook:
     def counted(
         self, partition: int, loops: Sequence[LoopCounts], device: str, names: tuple[str, ...]
     ) -> None:
-        """What is known of the loops of a partition that tells of none."""
+        """Take the counts of loops, for a partition that reports no iterations."""
         for loop in loops:
             if loop.name in names:
                 key = (partition, names.index(loop.name))
@@ -120,14 +119,14 @@ class FrameBook:
             row.is_done = not loop.is_active
 
     def end(self, *, is_complete: bool) -> None:
-        """The step has ended."""
+        """Record that the step has ended."""
         self.rows()
         for row in self._rows.values():
             row.active.clear()
             row.is_done = is_complete
 
     def rows(self) -> list[FrameRow]:
-        """The rows, outer loops first where they are known, with how often each was entered."""
+        """Return the rows with how often each was entered, outer loops first if they are known."""
         for key, row in self._rows.items():
             row.runs = self._entered.get(key, row.runs)
             row.live = sum(began - ended for began, ended in row.active.values())
@@ -155,7 +154,7 @@ class FrameBook:
         return None if known is None else self._rows.get((partition, known[1]))
 
     def _path(self, key: tuple[int, int]) -> list[tuple[int, int]]:
-        """The loop with those around it, outermost first."""
+        """Return the loop with those around it, outermost first."""
         path = [key]
         while (outer := self._outer.get(path[0])) is not None:
             path.insert(0, outer)

@@ -1,8 +1,8 @@
 """Memory of one recorded step's tensors: size, node, and how long they were held.
 
 Tensors from before the step (constants, variables, feeds) are not counted, nor are scalars, whose
-size is negligible.  Tensors made in a function that a node calls count as that node's.  A recorded
-step writes no result over its input, which an unrecorded one may do.
+size is negligible.  Tensors made in a function that a node calls count for that node.  A recorded
+step never writes a result over its input; an unrecorded one may.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class RecordedTensors:
         return len(self.node)
 
     def curve(self, partition: int = -1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return moments and the bytes held from each on, for one partition or for all."""
+        """Return times and the bytes held from each time on, for one partition or for all."""
         mine = np.full(len(self), True) if partition < 0 else self.partition == partition
         moments = np.concatenate([self.made_ns[mine], self.freed_ns[mine]])
         changes = np.concatenate([self.num_bytes[mine], -self.num_bytes[mine]])
@@ -97,6 +97,6 @@ class RecordedTensors:
         return float(moments[highest]), float(held[highest])
 
     def live_at(self, t_ns: float) -> NDArray[np.intp]:
-        """Return the indices of the tensors held at a moment, the largest first."""
+        """Return the indices of the tensors held at a time, the largest first."""
         live = np.flatnonzero((self.made_ns <= t_ns) & (self.freed_ns > t_ns))
         return live[np.argsort(-self.num_bytes[live], kind="stable")]

@@ -1,8 +1,8 @@
 """Interprets the recorded events: nodes done, loops and their iterations, partitions.
 
-A :class:`StepModel` belongs to one watch and is used by one thread at a time.  It reads the log
-of the recorders (``step_recorder.py``), knows every signature by its names, and follows the step
-that began last; for the others it keeps counts.  It does not depend on widgets:
+A :class:`StepModel` belongs to one watch and is used by one thread at a time.  It reads the log of
+the recorders (``step_recorder.py``), stores the names of every signature, and follows the step that
+began last; for the others it keeps counts.  It does not depend on widgets:
 :meth:`StepModel.counters` and :meth:`RunningStep.state_bytes` are plain data.
 
 The state of a node is one byte: the low three bits are its activity, bit 3 is set if it ran since
@@ -89,14 +89,14 @@ class Signature:
     _places: dict[str, int] = field(default_factory=dict)
 
     def places(self) -> dict[str, int]:
-        """The place of each node by its name."""
+        """Return the place of each node by its name."""
         if not self._places:
             nodes = self.scene.nodes
             self._places = {node.name: place for place, node in reversed(list(enumerate(nodes)))}
         return self._places
 
     def lanes(self) -> Scene | None:
-        """The scene with a lane for each device; None where there is one device only."""
+        """Return the scene with a lane for each device; None where there is one device only."""
         if len(self.scene.partitions) < 2:
             return None
         place = self.scene.position()
@@ -316,7 +316,7 @@ class StepModel:
                     self._waits[key] = replace(wait, nodes=nodes)
 
     def choose(self, now_ns: int) -> None:
-        """If the step on display has ended, show one that has run or waited for long."""
+        """If the step on display has ended, show another one that has run or waited for long."""
         step = self.step
         if step is None or step.ended_ns:
             found = [
@@ -355,7 +355,7 @@ class StepModel:
         self._last_shown[step.signature.number] = session, step
         return step
 
-    # -- what the user chose -----------------------------------------------------------------------
+    # -- the user's choice ------------------------------------------------------------------------
 
     def _may_show(self, signature: Signature) -> bool:
         return self._chosen is None or signature.number == self._chosen
@@ -490,7 +490,7 @@ class StepModel:
         self._times[key] = (steps + 1, total + took_ns)
 
     def _stays(self, signature: Signature, key: tuple[int, int], t_ns: int) -> bool:
-        """Whether the graph on display stays, although a shorter step of another graph runs.
+        """Return whether the graph on display stays, although a shorter step of another graph runs.
 
         This keeps the picture from changing with each of many short steps.
         """
@@ -690,12 +690,12 @@ class StepModel:
             step.frames.frame_done(partition, frame_id)
 
     def steps_per_second(self) -> float:
-        """The rate of the latest steps; 0 before there are two."""
+        """Return the rate of the latest steps; 0 before there are two."""
         if len(self._ends) < 2:
             return 0.0
         return (len(self._ends) - 1) * 1e9 / max(1, self._ends[-1] - self._ends[0])
 
-    # -- what to show ------------------------------------------------------------------------------
+    # -- what is shown ----------------------------------------------------------------------------
 
     @property
     def is_running(self) -> bool:
@@ -806,12 +806,12 @@ class StepModel:
 
 
 def is_active(phase: str) -> bool:
-    """Whether steps are in flight in this phase."""
+    """Return whether steps are in flight in this phase."""
     return phase in ("running", "blocked", "held", "stopped")
 
 
 def is_cancelled(error: str) -> bool:
-    """Whether the user ended the step with this error, so that it counts as no failure."""
+    """Return whether the user ended the step with this error, so that it counts as no failure."""
     return error.partition(":")[0] in ("KeyboardInterrupt", "CancelledError")
 
 

@@ -1,6 +1,6 @@
-"""How fast steps follow each other, from looks at the id of the last one: the steps hear nothing.
+"""The rate of steps, from samples of the last step's id; the steps themselves are not observed.
 
-Ids are one sequence for all sessions, so where several run this is a bound.
+Ids are one sequence for all sessions; if several sessions run, the rate is an upper bound.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections import deque
 
 _LOOKS = 16
-_LEAST_STEPS = 3  # what are fewer is no loop
+_LEAST_STEPS = 3  # fewer steps are not a loop
 _STILL_NS = 1_500_000_000
 
 
 class StepPace:
-    """The latest looks that found another step."""
+    """The latest samples with a new step."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[int, int]] = deque(maxlen=_LOOKS)
 
     def look(self, last_step: int, now_ns: int) -> float:
-        """Steps per second of late; 0 while no loop runs."""
+        """Return the recent number of steps per second; 0 while no loop runs."""
         seen = self._seen
         if not seen or seen[-1][1] != last_step:
             seen.append((now_ns, last_step))

@@ -68,7 +68,7 @@ class StepPublisher:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to publish, until :meth:`stop`."""
+        """Start publishing, until :meth:`stop`."""
         self._thread = threading.Thread(target=self._run, name="tfnb-publisher", daemon=True)
         self._thread.start()
 
@@ -79,7 +79,7 @@ class StepPublisher:
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)
             if thread.is_alive():
-                # Publishing the final state would block as well; the cell goes on without it.
+                # Publishing the final state would block as well; the cell continues without it.
                 _log.warning(
                     "The viewer of the steps has not answered for %g s and was left behind.",
                     _JOIN_TIMEOUT_S,
@@ -96,7 +96,7 @@ class StepPublisher:
         changed = model.absorb(self._events)
         model.choose(self._clock_ns())
         # A step that waits still updates its time; after the last step one more picture shows that
-        # none runs.
+        # no step runs.
         is_over = model.is_open and had_news
         if not (changed or is_final or is_over or model.is_running):
             return False

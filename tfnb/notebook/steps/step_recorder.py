@@ -1,11 +1,11 @@
-"""Records what the executor tells, as numbered tuples in a bounded deque, and does nothing else.
+"""Records the executor's events, as numbered tuples in a bounded deque, and does nothing else.
 
-A step that runs as an emitted function tells of no node; it is looked at from outside while it
-runs, and counts at its end.
+A step that runs as an emitted function reports no nodes; it is sampled from outside while it runs,
+and reports counts at its end.
 
-The hooks run on the executor's threads, millions of times a second if need be; who wants to know
-what the events mean reads them elsewhere (``step_model.py``), a few times a second.  When the
-deque is full the oldest events fall out, which the reader sees by a gap in the numbers.
+The hooks run on the executor's threads, up to millions of times a second; the events are
+interpreted elsewhere (``step_model.py``), a few times a second.  When the deque is full the oldest
+events are dropped, which the reader detects by a gap in the numbers.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 100_000
 
-# The kinds of events; a tuple is (number, kind, session, ...), the rest as the hook got it.
+# The kinds of events; a tuple is (number, kind, session, ...), followed by arguments of the hook.
 STEP_STARTED, STEP_DONE, NODE_STARTED, NODE_DONE = range(4)
 ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(4, 7)
 SENT = 7
-# How often nodes ran, of a step that tells of none: at its end, and while it runs.
+# Node counts of a step that reports no nodes: at its end, and while it runs.
 STEP_COUNTED, STEP_SEEN = 8, 9
 FRAME_DEAD = 10
 
 
 class EventLog:
-    """The deque that all recorders of one watch share; numbers count every event ever made."""
+    """The deque that all recorders of one watch share; all events are numbered."""
 
     def __init__(self, max_events: int = MAX_EVENTS) -> None:
         self.events: deque[tuple[Any, ...]] = deque(maxlen=max_events)
         self.next_number = itertools.count().__next__
-        # These must outlive a flood of node events.
+        # Kept separately, so that many node events do not displace them.
         self.signatures: deque[tuple[int, PlacedGraph | PartitionedGraph]] = deque()
         self.steps: deque[tuple[Any, ...]] = deque()
         self.frames: deque[tuple[int, int, int, int, int, int]] = deque(maxlen=max_events)
@@ -49,8 +49,8 @@ class EventLog:
 class StepRecorder(StepObserver):
     """The observer of one session; ``session`` is its number within the watch.
 
-    The hooks that run for every node are closures, made once: on the executor's threads each
-    attribute looked up is time that the step takes longer.
+    The hooks that run for every node are closures, made once, because each look-up of an attribute
+    on the executor's threads makes the step slower.
     """
 
     never_raises = True
@@ -67,30 +67,30 @@ class StepRecorder(StepObserver):
         self.node_done = _node_done(log, session)  # type: ignore[method-assign, assignment]
 
     def graph_placed(self, placed: PlacedGraph) -> None:
-        """Keeps where the signature's nodes went."""
+        """Keep the placement of the signature's nodes."""
         self._append_signature((self._session, placed))
 
     def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
-        """Keeps the signature's names."""
+        """Keep the signature's names."""
         self._append_signature((self._session, partitioned))
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Records the start of a step."""
+        """Record the start of a step."""
         self._append_step(
             (self._number(), STEP_STARTED, self._session, step_id, signature_id, t_ns)
         )
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """Records the end of a step."""
+        """Record the end of a step."""
         self._append_step((self._number(), STEP_DONE, self._session, step_id, t_ns, error))
 
     def step_counted(self, step_id: int, counts: NodeCounts) -> None:
-        """Records what ran."""
+        """Record the node counts of a step."""
         row = (self._number(), STEP_COUNTED, self._session, step_id, counts, 0)
         self._append_step(row)
 
     def look(self, found: Mapping[int, NodeCounts]) -> None:
-        """Records what ran of steps in flight; ``DirectSession.step_counts`` tells."""
+        """Record the node counts of steps in flight, from ``DirectSession.step_counts``."""
         for step_id, counts in found.items():
             row = (self._number(), STEP_SEEN, self._session, step_id, counts)
             self._append_step((*row, time.perf_counter_ns()))
@@ -98,7 +98,7 @@ class StepRecorder(StepObserver):
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
+        """Declare that the hook is wanted; a closure of the same name is called instead."""
 
     def node_done(
         self,
@@ -110,7 +110,7 @@ class StepRecorder(StepObserver):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """Says that the hook is wanted; the closure of the same name is what is called."""
+        """Declare that the hook is wanted; a closure of the same name is called instead."""
 
     def frame_entered(
         self,
@@ -122,7 +122,7 @@ class StepRecorder(StepObserver):
         name_index: int,
         t_ns: int,
     ) -> None:
-        """Keeps which loop begins."""
+        """Record that a loop begins."""
         self._append_frame(
             (self._session, step_id, partition, frame_id, parent_frame_id, name_index)
         )
@@ -130,7 +130,7 @@ class StepRecorder(StepObserver):
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that an iteration begins."""
+        """Record that an iteration begins."""
         self._append(
             (
                 self._number(),
@@ -146,23 +146,23 @@ class StepRecorder(StepObserver):
     def iteration_done(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that an iteration has ended."""
+        """Record that an iteration has ended."""
         self._append(
             (self._number(), ITERATION_DONE, self._session, step_id, partition, frame_id, iteration)
         )
 
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
-        """Records that a loop has ended."""
+        """Record that a loop has ended."""
         self._append((self._number(), FRAME_DONE, self._session, step_id, partition, frame_id))
 
     def frame_dead(self, step_id: int, partition: int, frame_id: int) -> None:
-        """Records that a loop that ends was entered dead."""
+        """Record that a loop that ends was entered dead."""
         self._append((self._number(), FRAME_DEAD, self._session, step_id, partition, frame_id))
 
     def tensor_sent(
         self, step_id: int, partition: int, node_id: int, num_bytes: int, t_ns: int
     ) -> None:
-        """Records what goes to another device."""
+        """Record a transfer to another device."""
         self._append((self._number(), SENT, self._session, step_id, partition, num_bytes))
 
 

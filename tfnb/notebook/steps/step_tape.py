@@ -37,7 +37,7 @@ MAX_TENSORS = 100_000
 MAX_STEPS = 8
 """Maximum number of steps kept, the latest ones."""
 INSIDE = -1
-"""In place of an output's number: the tensor was made in a function that the node called."""
+"""The output number of a tensor that was made in a function that the node called."""
 
 # The kinds of events, one byte each.
 STARTED, DONE, DEAD, FRAME_ENTERED, ITERATION_STARTED, ITERATION_DONE, FRAME_DONE = range(7)
@@ -45,19 +45,20 @@ SENT, RECEIVED = 7, 8
 
 _LENDING = ops_with(Trait.LENDS)
 _FROM_BEFORE = ops_with(Trait.FROM_BEFORE)
-# They weigh nothing to speak of.
+# Their sizes are negligible.
 _SCALARS = frozenset(np.sctypeDict.values())
 
 
 @dataclass(slots=True, eq=False)
 class Tape:
-    """One step; ``length`` is how much of ``raw`` it is: buffers may die after it."""
+    """The tape of one step: the first ``length`` entries of ``raw``; buffers may die after it."""
 
-    # In ``raw``, tuples by their length: 6 holds the arguments of ``node_started``, 7 those of
-    # ``node_done``; 4 and 5 are tensors of the node that is done next (output, dtype, shape,
-    # reference, and bytes where the shape does not say them: -1 for what does not count, no dtype
-    # for what is given once more), 8 one made inside a call, with (moment, partition, node) of the
-    # caller.  Lists are events as TapeReader gives them, numbers moments.
+    # In ``raw``, the length of a tuple tells its kind: 6 is the arguments of ``node_started``, 7
+    # those of ``node_done``; 4 and 5 are tensors of the node that is done next (output, dtype,
+    # shape, reference, and bytes if they do not follow from the shape: -1 for a tensor that does
+    # not count, no dtype for a tensor that was noted before), 8 a tensor made inside a call, with
+    # (time, partition, node) of the caller. Lists are events in the form of TapeReader, numbers are
+    # times.
     step_id: int
     signature_id: int
     started_ns: int
@@ -75,7 +76,7 @@ class Tape:
 
 
 class _Notes:
-    """Notes of the tensors of a step, or of a call inside it, which belongs to one ``node``."""
+    """Notes of the tensors of a step, or of a call inside it, which counts for one ``node``."""
 
     __slots__ = ("append", "has_calls", "known", "node", "ops", "partition", "tape")
 
@@ -89,10 +90,10 @@ class _Notes:
 
 
 class _NotKept:
-    """Drops the events of calls, whose nodes are in no picture."""
+    """Drops the events of calls, whose nodes are not in the picture."""
 
     def append(self, event: Sequence[Any]) -> None:
-        """Drops an event."""
+        """Drop an event."""
 
 
 class _Counted(_NotKept):
@@ -102,7 +103,7 @@ class _Counted(_NotKept):
         self._tape = tape
 
     def append(self, event: Sequence[Any]) -> None:
-        """Counts an event; whatever died since has its moment."""
+        """Count an event; it gives its time to a buffer that died just before."""
         self._tape.dropped += 1
         if isinstance(self._tape.raw[-1], weakref.ref):
             self._tape.raw.append(event[5])
@@ -126,11 +127,11 @@ class TapeRecorder(StepObserver):
 
     iteration_done = _event(lambda part, frame, k, t: [ITERATION_DONE, part, frame, k, -1, t])
     frame_done = _event(lambda part, frame, t: [FRAME_DONE, part, frame, 0, -1, t])
-    # Sizes stand where the iteration would.
+    # Sizes take the place of the iteration.
     tensor_sent = _event(lambda part, node, size, t: [SENT, part, 0, size, node, t])
     tensor_received = _event(lambda part, node, size, t: [RECEIVED, part, 0, size, node, t])
-    # Says that these are wanted.  What is called are closures, made once: on the executor's threads
-    # each attribute looked up is time that the step takes longer.
+    # Declares that these are wanted. Closures, made once, are called instead, because each look-up
+    # of an attribute on the executor's threads makes the step slower.
     node_started = node_done = tensors_made = iteration_done
 
     def __init__(self) -> None:
@@ -139,29 +140,29 @@ class TapeRecorder(StepObserver):
         self.done: deque[Tape] = deque(maxlen=MAX_STEPS)
         self.num_steps = 0
         self._tapes: dict[int, Tape] = {}
-        self._events: dict[int, Any] = {}  # where those of a step go
+        self._events: dict[int, Any] = {}  # the receiver of a step's events
         self._notes: dict[int, _Notes] = {}  # by step or call
         self.node_started = self.node_done = _keeper(self._events)
         self.tensors_made = _noter(self._notes)
 
     def graph_placed(self, placed: PlacedGraph) -> None:
-        """Keeps where the signature's nodes went."""
+        """Keep the placement of the signature's nodes."""
         self.placed[placed.signature_id] = placed
 
     def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
-        """Keeps the signature's names."""
+        """Keep the signature's names."""
         self.partitioned[partitioned.signature_id] = partitioned
 
     function_instantiated = graph_partitioned
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Begins a tape."""
+        """Begin a tape."""
         tape = self._tapes[step_id] = Tape(step_id, signature_id, t_ns, self._ops_of(signature_id))
         self._notes[step_id] = _Notes(tape, {})
         self._events[step_id] = tape.raw
 
     def journal_began(self, step_id: int, journal: Journal) -> None:
-        """Takes what the step writes down itself; notes of tensors go into the same list."""
+        """Use the step's own journal as its tape; notes of tensors are added to it."""
         tape = self._tapes.get(step_id)
         if tape is not None:
             journal.most = MAX_EVENTS
@@ -172,7 +173,7 @@ class TapeRecorder(StepObserver):
             journal.tell_of_one = note, _noter_of_one(notes, note, step_id)
 
     def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
-        """Ends a tape."""
+        """End a tape."""
         tape = self._tapes.pop(step_id, None)
         if tape is not None:
             tape.length = len(tape.raw)
@@ -185,7 +186,7 @@ class TapeRecorder(StepObserver):
     def call_started(
         self, call_id: int, signature_id: int, step_id: int, partition: int, node_id: int, t_ns: int
     ) -> None:
-        """Follows the tensors of a call; of calls in it, for the node of the step that began it."""
+        """Follow the tensors of a call; nested calls count for the outermost calling node."""
         caller, ops = self._notes.get(step_id), self._ops_of(signature_id)
         if caller is None or node_id < 0 or not ops or self._is_full(caller.tape):
             return
@@ -197,17 +198,17 @@ class TapeRecorder(StepObserver):
             notes.partition, notes.node = caller.partition, caller.node
 
     def call_done(self, call_id: int, t_ns: int) -> None:
-        """Forgets a call."""
+        """Forget a call."""
         self._notes.pop(call_id, None)
 
     def kernel_ran(self, step_id: int, *ran: Any) -> None:
-        """Notes which thread of a pool ran a kernel."""
+        """Note which thread of a pool ran a kernel."""
         tape = self._tapes.get(step_id)
         if tape is not None and len(tape.elsewhere) < MAX_EVENTS:
             tape.elsewhere.append(ran)
 
     def frame_entered(self, step_id: int, *frame: int) -> None:
-        """Records that a loop begins."""
+        """Record that a loop begins."""
         tape, (partition, frame_id, *_, t_ns) = self._tapes.get(step_id), frame
         if tape is not None and self._events.get(step_id) is tape.raw:
             tape.frames.append(frame)
@@ -218,7 +219,7 @@ class TapeRecorder(StepObserver):
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """Records that an iteration begins, if there is room for what it does."""
+        """Record that an iteration begins, if the tape has room for its events."""
         notes = self._notes.get(step_id)
         if notes is not None:
             self._is_full(notes.tape)
@@ -231,7 +232,7 @@ class TapeRecorder(StepObserver):
         return () if found is None else [view.node_ops for view in found.partitions]
 
     def _is_full(self, tape: Tape) -> bool:
-        """Looked at where something may go on for ever: at iterations and calls."""
+        """Return whether the tape is full, and then stop it; called where a step may be endless."""
         if len(tape.raw) > 2 * MAX_EVENTS and self._events.get(tape.step_id) is tape.raw:
             self._events[tape.step_id] = _Counted(tape)
             self._note_no_more(tape)
@@ -289,7 +290,7 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
             reference = known.get(key)
             append = notes.append
             if reference is not None and reference() is owner:
-                if notes.has_calls:  # perhaps one gives what was made inside
+                if notes.has_calls:  # its result may have been made inside
                     append((slot, None, shape, reference, 0))
                 continue
             reference = known[key] = follow(owner, append)
@@ -311,7 +312,7 @@ def _noter(noted: dict[int, _Notes]) -> Callable[[int, int, int, Sequence[Any]],
 def _noter_of_one(
     notes: _Notes, note: Callable[[int, int, int, Sequence[Any]], None], step_id: int
 ) -> Callable[[int, Any], None]:
-    """The same of a step that writes down what it does, of nodes with one output."""
+    """Return the hook for nodes with one output, in a step that writes a journal."""
     known, append, follow, array = notes.known, notes.append, weakref.ref, np.ndarray
     found = known.get
 
@@ -331,7 +332,7 @@ def _noter_of_one(
 
 
 class TapeReader:
-    """What a tape says."""
+    """The contents of a tape."""
 
     # events: (kind, partition, frame, iteration, what, t_ns), in the order of their times.
     # dropped: how many were too many to keep.
@@ -384,11 +385,11 @@ class TapeReader:
                 self.freed(entry, now)
         self.dropped = tape.dropped + max(0, len(self.events) - MAX_EVENTS)
         del self.events[MAX_EVENTS:]
-        # Threads note the time and append in two steps.
+        # Threads read the time and append in two steps.
         self.events.sort(key=lambda event: event[5])
 
     def _read_journal(self, tape: Tape, journal: Journal) -> None:
-        """Makes events of what the step wrote down."""
+        """Make events from the journal of the step."""
         self.frames = []
         length = min(journal.length, tape.length or journal.length)
         told = replay(journal, _JournalEvents(self), tape.step_id, most=MAX_EVENTS, length=length)
@@ -398,14 +399,14 @@ class TapeReader:
         del self.events[MAX_EVENTS:]
 
     def freed(self, reference: Any, now: int) -> None:
-        """A buffer died after what came before."""
+        """Record that a buffer died after the preceding entries."""
         now = max(now, self._latest)
         place = self._rows.pop(id(reference), -1)
         if place >= 0:
             self.freed_ns[place] = max(now, self.made[place][5]) + 1
 
     def note(self, entry: tuple[Any, ...], node: int, iteration: int, now: int) -> None:
-        """A tensor was made by a node, or in a function that it calls."""
+        """Record a tensor that a node made, or a function that the node calls."""
         if len(entry) == 8:
             self._latest, partition, node = entry[5]
             self._made(entry, partition, node, iteration, self._latest)
@@ -433,14 +434,14 @@ class TapeReader:
 
 
 class _JournalEvents(JournalReader):
-    """Gives a reader the events of a step that wrote them down itself."""
+    """Passes the events of a journaled step to a reader."""
 
     def __init__(self, reader: TapeReader) -> None:
         self._reader = reader
         self._append = reader.events.append
 
     def noted(self, entry: Any, node_id: int, iteration: int, t_ns: int) -> None:
-        """A tensor was made, or its buffer died."""
+        """Record a new tensor, or the death of a buffer."""
         if isinstance(entry, weakref.ref):
             self._reader.freed(entry, t_ns)
         elif entry.__class__ is tuple:
@@ -449,7 +450,7 @@ class _JournalEvents(JournalReader):
     def node_started(
         self, step_id: int, partition: int, node_id: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """An event."""
+        """Append an event."""
         self._append((STARTED, partition, frame_id, iteration, node_id, t_ns))
 
     def node_done(
@@ -462,27 +463,27 @@ class _JournalEvents(JournalReader):
         t_ns: int,
         is_dead: bool,
     ) -> None:
-        """An event."""
+        """Append an event."""
         kind = DEAD if is_dead else DONE
         self._append((kind, partition, frame_id, iteration, node_id, t_ns))
 
     def frame_entered(self, step_id: int, *frame: int) -> None:
-        """An event, and a frame."""
+        """Append an event and a frame."""
         self._reader.frames.append(frame)
         self._append((FRAME_ENTERED, frame[0], frame[1], 0, -1, frame[-1]))
 
     def iteration_started(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """An event."""
+        """Append an event."""
         self._append((ITERATION_STARTED, partition, frame_id, iteration, -1, t_ns))
 
     def iteration_done(
         self, step_id: int, partition: int, frame_id: int, iteration: int, t_ns: int
     ) -> None:
-        """An event."""
+        """Append an event."""
         self._append((ITERATION_DONE, partition, frame_id, iteration, -1, t_ns))
 
     def frame_done(self, step_id: int, partition: int, frame_id: int, t_ns: int) -> None:
-        """An event."""
+        """Append an event."""
         self._append((FRAME_DONE, partition, frame_id, 0, -1, t_ns))

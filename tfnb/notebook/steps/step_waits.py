@@ -1,7 +1,7 @@
-"""What steps in flight wait for, and which of them are held: asked from outside while they run.
+"""What steps in flight wait for, and which of them are held, read from outside while they run.
 
-Observers hear that a node has begun, not that it stands still; the runtime knows
-(``waiting.py``), so it is asked a few times a second.
+Observers get an event when a node begins, but none when it waits; the runtime can tell
+(``waiting.py``), and is queried a few times a second.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _MAX_NODES = 200
 
 @dataclass(frozen=True, slots=True)
 class StepWait:
-    """How a step stands.
+    """The state of a step that waits or is held.
 
     Attributes:
-      kind: ``BLOCKED`` where nothing of it can run until another step does something, ``HELD``
-        where it was told to stand between two nodes, ``STOPPED`` by a debugger, "" where it goes on
-        beside nodes that wait.
+      kind: ``BLOCKED`` if none of its nodes can run until another step acts, ``HELD`` if it is held
+        between two nodes, ``STOPPED`` by a debugger, "" if it runs beside nodes that wait.
       nodes: the nodes that wait.
-      lines: what for, a line each.
+      lines: what they wait for, one line each.
     """
 
     kind: str
@@ -39,7 +38,7 @@ class StepWait:
 
 
 def wait_of(run_state: Any) -> StepWait | None:
-    """How a step stands; None where no node of it waits."""
+    """Return the state of a step; None if none of its nodes waits."""
     from tfnb.common_runtime.executor.waiting import explain_standstill, waiting_nodes
 
     try:
@@ -51,7 +50,7 @@ def wait_of(run_state: Any) -> StepWait | None:
         nodes = tuple(waiting_nodes(run_state)[:_MAX_NODES])
         found = explain_standstill(run_state) if nodes else None
     except (RuntimeError, KeyError, IndexError, AttributeError):
-        return None  # it ran on, or ended, meanwhile
+        return None  # the step continued or ended meanwhile
     if not nodes:
         return None
     if found is None or found.runs:
@@ -60,14 +59,14 @@ def wait_of(run_state: Any) -> StepWait | None:
 
 
 def waits_of(session: BaseSession) -> dict[int, StepWait]:
-    """How the steps of a session stand that do not simply run, by their ids."""
+    """Return the states of a session's steps that wait or are held, by step id."""
     active: list[Any] = getattr(session.runtime, "active_steps", list)()
     found = {run_state.step_id: wait_of(run_state) for run_state in active}
     return {step_id: wait for step_id, wait in found.items() if wait is not None}
 
 
 def lines_of(found: Standstill) -> list[str]:
-    """An account of a step in a few lines."""
+    """Return an explanation of a step in a few lines."""
     lines = [_line(finding) for finding in found.findings[:_MAX_LINES]]
     more = len(found.findings) - _MAX_LINES
     return [*lines, f"and {more} more"] if more > 0 else lines

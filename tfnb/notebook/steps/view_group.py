@@ -1,4 +1,4 @@
-"""Which views belong together: those of one graph select the same node."""
+"""Groups of views: views of one graph select the same node."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _process = uuid.uuid4().hex[:12]
 
 
 def view_group(graph: Any) -> str:
-    """A text that all views of a graph share and no others; "" for no graph."""
+    """Return a text that all views of a graph share and no others; "" for no graph."""
     return "" if graph is None else f"{_process}-{id(graph):x}"

@@ -1,4 +1,4 @@
-"""Two runs side by side: nodes, devices, counts, times and the first other value."""
+"""Two runs side by side: nodes, devices, counts, times and the first value that differs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def compare(
     rtol: float = 0.0,
     atol: float = 0.0,
 ) -> None:
-    """Shows two runs side by side: a table that selects nodes with the other views.
+    """Show two runs side by side: a table that selects nodes with the other views.
 
     Args:
-      first: what ``tfnb.debugger.record_values`` gave; without it the last two runs of those.
-      second: likewise.
+      first: the result of ``tfnb.debugger.record_values``; without it the last two of these.
+      second: the result for the second run.
       rtol: relative tolerance of values.
       atol: absolute tolerance of values.
 
@@ -57,7 +57,10 @@ def compare(
 
 
 def latest_comparison() -> tuple[dict[str, Any], str]:
-    """The table of what was compared last; runs that were recorded since are compared first."""
+    """Return the table of the runs that were compared last, and its text.
+
+    If runs were recorded since, they are compared first.
+    """
     runs = recent_runs()
     if len(runs) == 2 and [*map(weakref.ref, runs)] != _seen:
         _kept(compare_runs(*runs), runs[0].graph)
@@ -72,7 +75,7 @@ def _kept(found: RunDifference, graph: Any) -> tuple[dict[str, Any], str]:
 
 
 def comparison_table(found: RunDifference, graph: Any = None) -> dict[str, Any]:
-    """The difference of two runs as a table for the front end."""
+    """Return the difference of two runs as a table for the front end."""
     rows = rows_to_show(found)
     different = sum(one.differs for one in rows)
     longest = max((ns for one in rows for ns in one.ns), default=0) or 1

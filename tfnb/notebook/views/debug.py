@@ -1,4 +1,4 @@
-"""The debugger in a notebook: a cell's steps stop, and buttons at the graph continue them."""
+"""The debugger in a notebook: a cell's steps stop, and buttons beside the graph continue them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STATES = {
     NodeState.DONE: DONE,
     NodeState.DEAD: DEAD,
 }
-# Upper bound on a message's text; the front end sends none that is longer.
+# Upper bound on a message's text; the front end sends no longer one.
 _MAX_TEXT = 20_000
 
 
@@ -62,7 +62,8 @@ class Debug:
       breakpoints: arguments of :meth:`Debugger.break_at`, for every session.
       displays: whether to show the view below the cell; otherwise the caller shows it.
       attaches_late: whether the debugger attaches only while there is a breakpoint or a pause;
-        until then steps run at full speed, and one that began before can be held, not inspected.
+        until then steps run at full speed, and a step that began before can be held, but not
+        inspected.
 
     Raises:
       ValueError: a breakpoint's condition is not valid.
@@ -82,7 +83,7 @@ class Debug:
         attaches_late: bool = False,
     ) -> None:
         for options in breakpoints:
-            Breakpoint(condition=options.get("condition"))  # refuses an invalid condition early
+            Breakpoint(condition=options.get("condition"))  # rejects an invalid condition early
         self.debuggers: list[Debugger] = []
         self.widget: Any = None
         self._displays = displays
@@ -142,7 +143,7 @@ class Debug:
 
     @property
     def stands(self) -> bool:
-        """Whether a step stands at a stop."""
+        """Whether a step is stopped."""
         return any(one.stop is not None for one in self.debuggers)
 
     @property
@@ -191,7 +192,7 @@ class Debug:
         self._show_breakpoints()
 
     def make_way(self, events: StepEvents) -> None:
-        """Leave a session to a cell's debugger, if this one belongs to a tab."""
+        """Release a session for a cell's debugger, if this debugger belongs to a tab."""
         if self.attaches_late and events.debugger in self.debuggers:
             events.set_debugger(None)
 
@@ -244,7 +245,7 @@ class Debug:
         self.widget.show_debugger(stop_view(stop), self._breakpoint_views())
 
     def _show_states(self, stop: Stop | None) -> None:
-        """Make the graph show the iteration where the step stands, as the lists beside it do."""
+        """Make the graph show the iteration where the step is stopped, as the lists do."""
         if self._watch is None:
             return
         states = None
@@ -273,7 +274,7 @@ class Debug:
     # -- from the front end ------------------------------------------------------------------------
 
     def _hear(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Handle a message of the view; runs beside the cell, so it only passes commands on."""
+        """Handle a message of the view; it runs beside the cell, so it only passes commands on."""
         if not isinstance(content, dict) or not isinstance(content.get("command"), str):
             return
         words = {key: value for key, value in content.items() if isinstance(value, str)}
@@ -292,7 +293,7 @@ class Debug:
 
         Raises:
           ValueError: the command or one of its words is not valid.
-          RuntimeError: no step stands.
+          RuntimeError: no step is stopped.
           KeyError: a tensor has no value in the step.
           OpError: a value does not fit its tensor.
         """
@@ -342,7 +343,7 @@ class Debug:
 
     def _break_at(self, options: dict[str, Any]) -> None:
         """Set a breakpoint in every session, since any of them may run the next step."""
-        Breakpoint(condition=options["condition"])  # refuses an invalid condition
+        Breakpoint(condition=options["condition"])  # rejects an invalid condition
         known = [one.number for debugger in self.debuggers for one in debugger.breakpoints]
         number = max([*known, *self._breakpoints], default=0) + 1
         self._breakpoints[number] = options
@@ -365,7 +366,7 @@ class Debug:
         self._show_breakpoints()
 
     def _cancel(self) -> None:
-        """Cancel the step that stands; if none does, all running steps."""
+        """Cancel the stopped step; if none is stopped, all running steps."""
         for debugger in self.debuggers if self._standing is None else [self._standing]:
             if self._standing is not None or debugger.steps_in_flight():
                 debugger.cancel()
@@ -436,7 +437,9 @@ def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"{text[:60]!r} is no number, text or nested list of them.") from None
+        raise ValueError(
+            f"{text[:60]!r} is not a number, a text or a nested list of them."
+        ) from None
 
 
 def debug(
@@ -447,10 +450,10 @@ def debug(
     stop_at_start: bool = False,
     height: int = HEIGHT,
 ) -> Debug:
-    """Debugs the steps run inside a ``with`` block.
+    """Debug the steps run inside a ``with`` block.
 
     Args:
-      node: where steps stop: a node, its name, or a pattern; nothing means no breakpoint.
+      node: where steps stop: a node, its name, or a pattern; without it there is no breakpoint.
       iteration: the iteration of its loop to stop in.
       condition: on the node's outputs; see :meth:`tfnb.debugger.Debugger.break_at`.
       stop_at_start: whether every step stops before its first node.

@@ -1,4 +1,4 @@
-"""The widget of the debugger: the live graph, and what stands, as a dictionary beside it."""
+"""The widget of the debugger: the live graph, and the stopped step as a dictionary beside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DebugWidget(SceneWidget):
         is_over: bool = False,
         has_buttons: bool | None = None,
     ) -> None:
-        """Shows where a step stands; an empty ``stop`` means that none does."""
+        """Show where a step is stopped; an empty ``stop`` means that none is."""
         with self.changing:
             if has_buttons is None:
                 has_buttons = self._debug.get("hasButtons", True)
@@ -39,16 +39,16 @@ class DebugWidget(SceneWidget):
                 self.selected = stop["node"]
 
     def show_attachment(self, *, is_attached: bool, is_held: bool) -> None:
-        """Shows whether steps are debugged, and whether one without a debugger is held."""
+        """Show whether steps are debugged, and whether one without a debugger is held."""
         with self.changing:
             self._debug = {**self._debug, "isAttached": is_attached, "isHeld": is_held}
 
     def show_breakpoints(self, breakpoints: list[dict[str, Any]]) -> None:
-        """Shows the breakpoints as they are now."""
+        """Show the current breakpoints."""
         with self.changing:
             self._debug = {**self._debug, "breakpoints": breakpoints, "answer": ""}
 
     def show_answer(self, text: str, *, is_error: bool = False) -> None:
-        """Shows a text below the buttons."""
+        """Show a text below the buttons."""
         with self.changing:
             self._debug = {**self._debug, "answer": text, "isError": is_error}

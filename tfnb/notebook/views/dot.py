@@ -1,4 +1,4 @@
-"""A graph as Graphviz draws it: for papers, and for who wants the layout of `dot`."""
+"""A graph drawn by Graphviz: for papers, or for the layout of `dot`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     from tfnb.notebook.scenes.scene import Scene
 
-# `dot` takes seconds for as many, and minutes for ten times as many.
+# `dot` takes seconds for this number of nodes, and minutes for ten times as many.
 MAX_NODES = 1000
 _MAX_LABEL = 60
 _FONT = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "11"}
 
 
 def dot(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> Any:
-    """Draws a graph with Graphviz, every scope in a box.
+    """Draw a graph with Graphviz, every scope in a box.
 
     Args:
-      target: as for :func:`tfnb.notebook.graph`; of the name of a scope, only that scope.
-      namespace: where a text may also be the name of a variable.
+      target: as for :func:`tfnb.notebook.graph`; for the name of a scope, only that scope.
+      namespace: variables by name, which a text may also refer to.
 
     Returns:
-      A `graphviz.Digraph`, which a notebook shows, and whose `render` writes files; outside of a
-      notebook its text in the language of `dot`.
+      A `graphviz.Digraph`, which a notebook shows, and whose `render` writes files; outside a
+        notebook its text in the language of `dot`.
 
     Raises:
       TargetError: there is nothing to show, it has too many nodes, or the program `dot` is missing.
@@ -40,7 +40,7 @@ def dot(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> An
     if len(wanted) > MAX_NODES:
         raise TargetError(
             f"dot lays out at most {MAX_NODES:,} nodes here, and these are {len(wanted):,}: name "
-            "a scope, or look at them without --dot."
+            "a scope, or show them without --dot."
         )
     picture = digraph(scene, wanted)
     if not is_notebook(current_shell()):
@@ -48,13 +48,13 @@ def dot(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> An
     if shutil.which("dot") is None:
         raise TargetError(
             "The program `dot` is not on the PATH; it is in the package graphviz of Linux "
-            "distributions and of Homebrew. Without it, leave --dot away."
+            "distributions and of Homebrew. Without it, leave out --dot."
         )
     return picture
 
 
 def _wanted(scene: Scene, target: Any, namespace: Mapping[str, Any]) -> set[int]:
-    """All nodes, or those of the scope that a text names."""
+    """Return all nodes, or those of the scope that a text names."""
     everything = set(range(len(scene.nodes)))
     if not isinstance(target, str) or target in namespace:
         return everything
@@ -65,7 +65,7 @@ def _wanted(scene: Scene, target: Any, namespace: Mapping[str, Any]) -> set[int]
 
 
 def digraph(scene: Scene, wanted: set[int]) -> Any:
-    """Some nodes of a scene as a `graphviz.Digraph`, every scope in a box."""
+    """Return some nodes of a scene as a `graphviz.Digraph`, every scope in a box."""
     import graphviz
 
     def label(text: str) -> str:

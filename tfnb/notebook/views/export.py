@@ -1,4 +1,4 @@
-"""Views as files that need no kernel: a page that lives, a picture, or text."""
+"""Views as files that need no kernel: an interactive page, a picture, or text."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ def export(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Writes a view into a file; the ending of its name says in which form.
+    """Write a view into a file; the ending of its name determines the form.
 
-    ``.html`` is a page that any browser opens, as live as in the notebook, without a kernel or a
-    network; ``.svg`` and ``.png`` the outermost scopes as a picture; ``.dot`` all nodes for
-    Graphviz; ``.txt`` the scopes as text.  A PNG of what is on the screen comes from the button
-    above the drawing, or from the widget's ``save``.
+    ``.html`` is a page that any browser opens, as interactive as in the notebook, without a kernel
+    or a network; ``.svg`` and ``.png`` are the outermost scopes as a picture; ``.dot`` is all nodes
+    for Graphviz; ``.txt`` is the scopes as text.  The button above the drawing, or the widget's
+    ``save``, makes a PNG of the visible view.
 
     Args:
-      path: where to.
-      target: as for the view; without it the default graph, or the last run.  The partial runs in
-        flight are those of a session; what was compared or kept last knows no target.
+      path: the path of the file.
+      target: as for the view; by default the default graph, or the last run.  For the partial runs
+        in flight it is their session; what was compared or kept last takes no target.
       view: ``"graph"``, ``"placement"``, ``"partitions"``, ``"passes"``, ``"partial"``,
         ``"compare"``, ``"values"`` or ``"times"``.
-      colour_by: what colours mean; see :func:`tfnb.notebook.graph`.
-      height: of the drawing in a page, in CSS pixels.
-      namespace: where a text may also be the name of a variable.
+      colour_by: the meaning of colours; see :func:`tfnb.notebook.graph`.
+      height: height of the drawing in a page, in CSS pixels.
+      namespace: variables by name, which a text may also refer to.
 
     Returns:
       The file.
@@ -73,7 +73,9 @@ def export(
     if view not in VIEWS:
         raise TargetError(f"There is no view '{view}'; there are {', '.join(VIEWS)}.")
     if file.suffix not in FORMS:
-        raise TargetError(f"'{file.name}' says no form: it has to end with {', '.join(FORMS)}.")
+        raise TargetError(
+            f"'{file.name}' has no known ending: it has to end with {', '.join(FORMS)}."
+        )
     if view in _TABLES:
         text = _table(view, target, file.suffix, height, namespace)
     elif view == "passes":
@@ -90,7 +92,7 @@ def export(
 def write_scene(
     file: Path, scene: Scene, *, view: str = "graph", colour_by: str = "kind", height: int = HEIGHT
 ) -> None:
-    """Writes the picture of a scene into a file, in the form that the ending of its name says."""
+    """Write the picture of a scene into a file, in the form determined by the file's ending."""
     if file.suffix == ".png":
         data = scene_png(scene)
     else:
@@ -133,14 +135,14 @@ def _table(
     view: str, target: Any, form: str, height: int, namespace: Mapping[str, Any] | None
 ) -> str:
     if form not in (".html", ".txt"):
-        raise TargetError("A table is no picture: save it as .html or .txt.")
+        raise TargetError("A table is not a picture: save it as .html or .txt.")
     if view != "partial":
         state, text = _LATEST[view]()
     else:
         found = (namespace or {}).get(target) if isinstance(target, str) else target
         session = found if target else get_default_session()
         if not isinstance(session, BaseSession):
-            raise TargetError("Partial runs are those of a session; say which.")
+            raise TargetError("Partial runs belong to a session: give one as the target.")
         state, text = partial_table(session, session.partial_runs())
     if form == ".txt":
         return text + "\n"

@@ -1,4 +1,4 @@
-"""The interactive graph of what a user builds, or of a file."""
+"""The interactive view of a graph that a user builds, or of a file."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def graph(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> SceneWidget | TextPicture:
-    """Shows a graph: scopes open and close, nodes are searched, coloured and explained.
+    """Show a graph: scopes open and close, nodes are searched, coloured and explained.
 
     Args:
       target: a Graph, Session, Tensor, Operation, variable, the path of a graph file, or the name
-        of a node or scope; without it the default graph.
-      colour_by: ``"kind"`` of op, ``"device"``, ``"partition"``, ``"group"`` of colocated nodes;
-        where a step of the graph was recorded, ``"time"``, ``"memory"`` or ``"liveness"`` (at the
-        moment when it held most).
-      height: of the drawing, in CSS pixels.
-      namespace: where a text may also be the name of a variable.
+        of a node or scope; by default the default graph.
+      colour_by: ``"kind"`` of op, ``"device"``, ``"partition"``, ``"group"`` of colocated nodes; if
+        a step of the graph was recorded, also ``"time"``, ``"memory"`` or ``"liveness"`` (at the
+        time when it held most).
+      height: height of the drawing, in CSS pixels.
+      namespace: variables by name, which a text may also refer to.
 
     Returns:
       A widget in a notebook; elsewhere a text that prints as a tree.

@@ -1,4 +1,4 @@
-"""Where a recorded step spent its time, by type of op."""
+"""The time of a recorded step, by type of op."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class OpTime:
 
     Attributes:
       op: the type.
-      nodes: how many nodes of it ran.
-      runs: how often they ran, all together.
-      ns: how long that took.
-      made_bytes: the size of what they made.
-      longest: the node that took longest; ``longest_ns`` how long.
+      nodes: number of nodes of the type that ran.
+      runs: total number of their executions.
+      ns: total time of their executions.
+      made_bytes: total size of their outputs.
+      longest: the node that took longest.
+      longest_ns: how long that node took.
     """
 
     op: str
@@ -44,7 +45,7 @@ class OpTime:
 
 
 def op_times(record: RunRecord) -> list[OpTime]:
-    """A row for each type of op that ran, the one that took longest first."""
+    """Return a row for each type of op that ran, in the order of their times, the longest first."""
     found: dict[str, OpTime] = {}
     for node, cost in zip(record.scene.nodes, node_costs(record), strict=True):
         if not cost.runs or node.op in ENDPOINTS:
@@ -60,7 +61,7 @@ def op_times(record: RunRecord) -> list[OpTime]:
 
 
 def op_times_table(record: RunRecord, rows: Sequence[OpTime], graph: Any = None) -> dict[str, Any]:
-    """The rows as a table that sorts by any of its columns; a row selects its longest node."""
+    """Return the rows as a sortable table; a row selects its longest node."""
     total = sum(row.ns for row in rows) or 1.0
     longest = max((row.ns for row in rows), default=0.0) or 1.0
     return table(
@@ -86,7 +87,7 @@ def op_times_table(record: RunRecord, rows: Sequence[OpTime], graph: Any = None)
 
 
 def op_times_text(record: RunRecord, rows: Sequence[OpTime]) -> str:
-    """The same for terminals."""
+    """Return the rows as text, for terminals."""
     shown = [_texts(row, rows) for row in rows[:_MOST_TEXT_ROWS]]
     widths = [max(map(len, column)) for column in zip(COLUMNS, *shown, strict=True)]
     lines = [_title(record, rows)]
@@ -100,7 +101,7 @@ def op_times_text(record: RunRecord, rows: Sequence[OpTime]) -> str:
 
 
 def op_times_svg(record: RunRecord, rows: Sequence[OpTime]) -> str:
-    """The same as a picture."""
+    """Return the rows as a picture."""
     columns = [(name, 40 if name == "Op" else 12) for name in COLUMNS]
     return table_svg(_title(record, rows), columns, [_texts(row, rows) for row in rows])
 

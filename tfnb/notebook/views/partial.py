@@ -1,4 +1,4 @@
-"""Partial runs in flight: what was fed, which fetches are ready, what the others lack."""
+"""Partial runs in flight: fed tensors, ready fetches, and the feeds that the others lack."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NOTHING = "No partial run is in flight."
 
 
 def partial(session: BaseSession | None = None) -> None:
-    """Shows the partial runs in flight, as tables that select nodes with the other views.
+    """Show the partial runs in flight, as tables that select nodes with the other views.
 
     Args:
-      session: whose; those of all sessions where none is given.
+      session: the session of the partial runs; by default all sessions.
     """
     sessions = [session] if session is not None else live_sessions()
     found = [(one, state) for one in sessions for state in one.partial_runs()]
@@ -38,7 +38,7 @@ def partial(session: BaseSession | None = None) -> None:
 def partial_table(
     session: BaseSession, states: list[PartialRunState]
 ) -> tuple[dict[str, Any], str]:
-    """Partial runs as a table, and as text."""
+    """Return partial runs as a table, and as text."""
     rows: list[Any] = []
     for number, state in enumerate(states, 1):
         if len(states) > 1:

@@ -1,4 +1,4 @@
-"""The graphs that a signature was cut into, one lane per device, with what is sent between them."""
+"""The graphs into which a signature was cut, one lane per device, with the transfers between."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def partitions(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> SceneWidget | TextPicture:
-    """Shows the last run's partitions, or those of a fetch, as lanes.
+    """Show the last run's partitions, or those of a fetch, as lanes.
 
     Args:
-      fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
-      session: whose partitions; the default session's where none is given.
-      height: of the drawing, in CSS pixels.
-      namespace: where a text may also be the name of a variable.
+      fetch: a Tensor, an Operation, a list of these or a name; by default the last run.
+      session: the session of the partitions; by default the default session.
+      height: height of the drawing, in CSS pixels.
+      namespace: variables by name, which a text may also refer to.
 
     Raises:
       TargetError: nothing ran yet, or there is no such fetch.
@@ -56,7 +56,7 @@ def partitions(
 
 
 def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
-    """The widget of a signature's partitions."""
+    """Return the widget of a signature's partitions."""
     from tfnb.notebook.views.widget import SceneWidget
 
     scene = partitions_scene(views)
@@ -71,7 +71,7 @@ def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
 
 
 def partitions_scene(views: SignatureViews) -> Scene:
-    """A signature's partitions as lanes, with what its nodes cost in the last recorded step."""
+    """Return a signature's partitions as lanes, with the costs of the last recorded step."""
     described = describe_partitions(views.partitioned, views.placed, views.session.graph)
     nodes = with_costs(described.nodes, latest_record(views.session.graph))
     return build_scene(
@@ -84,10 +84,10 @@ def partitions_scene(views: SignatureViews) -> Scene:
 
 
 def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = None) -> str:
-    """The partitions and the tensors that pass between them, as text.
+    """Return the partitions and the tensors that pass between them, as text.
 
     Args:
-      partitioned: what to tell of.
+      partitioned: the partitions.
       record: a recorded step of it, for the bytes that were sent and the time they took.
     """
     lines = []

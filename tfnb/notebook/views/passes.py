@@ -29,16 +29,17 @@ def passes(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> SceneWidget | TextPicture:
-    """Shows what each pass did to the graph of the last run, or of a fetch; nothing is run.
+    """Show the changes of each pass to the graph of the last run, or of a fetch; nothing is run.
 
     Args:
-      fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
-      session: whose passes; the default session's where none is given.
-      height: of the drawing, in CSS pixels.
-      namespace: where a text may also be the name of a variable.
+      fetch: a Tensor, an Operation, a list of these or a name; by default the last run.
+      session: the session of the passes; by default the default session.
+      height: height of the drawing, in CSS pixels.
+      namespace: variables by name, which a text may also refer to.
 
     Raises:
-      TargetError: nothing ran yet, there is no such fetch, or the session runs elsewhere.
+      TargetError: nothing ran yet, there is no such fetch, or the session does not run in this
+        process.
     """
     views, pictures = pictures_of(fetch, namespace, session)
     if not pictures or not is_notebook(current_shell()):
@@ -47,10 +48,10 @@ def passes(
 
 
 def passes_widget(views: SignatureViews, height: int) -> SceneWidget:
-    """The widget of what passes did to a signature.
+    """Return the widget of the changes by passes to a signature.
 
     Raises:
-      TargetError: they did nothing, or the session runs elsewhere.
+      TargetError: there are no changes, or the session does not run in this process.
     """
     pictures = _pictures(views)
     if not pictures:
@@ -76,7 +77,7 @@ def _widget(views: SignatureViews, pictures: Sequence[PassPicture], height: int)
 
 
 def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[dict[str, Any]]:
-    """What ``labextension/src/render/passes_view.ts`` shows of them."""
+    """Return the passes' data for ``labextension/src/render/passes_view.ts``."""
     return [
         {
             "name": one.name,
@@ -91,14 +92,14 @@ def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[di
 
 
 def passes_text_of(fetch: Any = None, *, namespace: Mapping[str, Any] | None = None) -> str:
-    """The same as text, also in a notebook."""
+    """Return the changes of :func:`passes` as text, also in a notebook."""
     return passes_text(pictures_of(fetch, namespace, None)[1])
 
 
 def pictures_of(
     fetch: Any, namespace: Mapping[str, Any] | None, session: BaseSession | None
 ) -> tuple[SignatureViews, list[PassPicture]]:
-    """The passes of a signature, and the signature.
+    """Return the passes of a signature, and the signature.
 
     Raises:
       TargetError: as :func:`passes`.

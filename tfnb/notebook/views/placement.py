@@ -1,4 +1,4 @@
-"""Which device each node of a signature got, and why."""
+"""The device of each node of a signature, with the reason."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def placement(
     height: int = HEIGHT,
     namespace: Mapping[str, Any] | None = None,
 ) -> SceneWidget | TextPicture:
-    """Shows the devices of the last run's nodes, or of a fetch's, with the placer's reasons.
+    """Show the devices of the last run's nodes, or of a fetch's, with the placer's reasons.
 
     Args:
-      fetch: a Tensor, an Operation, a list of these or a name; without it the last run.
-      session: whose placement; the default session's where none is given.
-      height: of the drawing, in CSS pixels.
-      namespace: where a text may also be the name of a variable.
+      fetch: a Tensor, an Operation, a list of these or a name; by default the last run.
+      session: the session of the placement; by default the default session.
+      height: height of the drawing, in CSS pixels.
+      namespace: variables by name, which a text may also refer to.
 
     Raises:
       TargetError: nothing ran yet, or there is no such fetch.
@@ -54,7 +54,7 @@ def placement(
 
 
 def placement_widget(views: SignatureViews, height: int) -> SceneWidget:
-    """The widget of a signature's placement."""
+    """Return the widget of a signature's placement."""
     from tfnb.notebook.views.widget import SceneWidget
 
     scene = placement_scene(views)
@@ -69,7 +69,7 @@ def placement_widget(views: SignatureViews, height: int) -> SceneWidget:
 
 
 def placement_scene(views: SignatureViews) -> Scene:
-    """A signature's nodes with their devices, and what they cost in the last recorded step."""
+    """Return a signature's nodes with their devices, and the costs of the last recorded step."""
     placed = views.placed
     assert placed is not None
     graph = views.session.graph
@@ -79,7 +79,10 @@ def placement_scene(views: SignatureViews) -> Scene:
 
 
 def placement_text(views: SignatureViews) -> str:
-    """The placement as a table: node, op, requested and chosen device, reason; then the passes."""
+    """Return the placement as a table, followed by the passes.
+
+    Its columns are node, op, requested and chosen device, and the reason.
+    """
     placed = views.placed
     assert placed is not None
     fed = fed_placements(placed, views.session.graph, views.partitioned.feeds)

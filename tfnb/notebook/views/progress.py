@@ -43,16 +43,16 @@ class Watch:
     summary is printed.
 
     Args:
-      height: of the drawing, in CSS pixels.
+      height: height of the drawing, in CSS pixels.
       updates_per_second: how often the picture changes.
       keeps_summary: whether a summary stays when the block ends.
-      samples: only looks at the steps from outside, so that they run as fast as ever; what ran
-        between two looks is not seen.
+      samples: whether steps are only sampled from outside, so that they run at full speed; events
+        between two samples are not seen.
       make_widget: makes the live view.
       displays: whether it appears below the cell; otherwise the caller shows it.
 
     Attributes:
-      model: what is known of the steps.
+      model: the model of the steps.
       curves: the scalars that the program summarised.
       widget: the live view, None outside a notebook.
     """
@@ -147,7 +147,7 @@ class Watch:
         return SceneWidget(None, view="progress", height=self._height)
 
     def summary(self) -> str:
-        """What ran, as text."""
+        """Return a summary of the steps as text."""
         if self._sampler is not None:
             return self._sampler.text()
         counters = self.model.counters(time.perf_counter_ns())
@@ -165,7 +165,7 @@ class Watch:
         show(bundle, raw=True)
 
     def _hear(self, widget: Any, content: Any, buffers: Any) -> None:
-        """What the view's list says: a signature, or none for the steps that take longest."""
+        """Handle a choice in the view's list: a signature; none: the steps that take longest."""
         if isinstance(content, dict) and content.get("command") == "show":
             number = str(content.get("number", ""))
             self.model.wanted = int(number) if number.isdecimal() and len(number) < 10 else None
@@ -176,7 +176,7 @@ class Watch:
         events.add(recorder)
 
     def _look(self) -> None:
-        """Adds what no observer hears: what emitted functions do, and what steps wait for."""
+        """Add data that observers do not get: progress of emitted functions, and waits of steps."""
         waits: dict[tuple[int, int], StepWait] = {}
         if self._sampled is not None:
             waits = self._sampled.look_for_waits()
@@ -190,7 +190,7 @@ class Watch:
         self._show_curves()
 
     def _show_curves(self, *, is_final: bool = False) -> None:
-        """Sends the curves where they have grown, a few times a second."""
+        """Send the curves if they have grown, a few times a second."""
         now = time.perf_counter_ns()
         if not is_final and now - self._curves_shown_ns < _CURVES_EVERY_NS:
             return
@@ -213,12 +213,12 @@ class Watch:
 
 
 class _Nowhere:
-    """The sink of a terminal: nothing is shown before the end."""
+    """The sink of a terminal, which shows nothing before the end."""
 
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
-        """Shows nothing."""
+        """Show nothing."""
 
 
 def watch(
@@ -227,12 +227,12 @@ def watch(
     updates_per_second: float = UPDATES_PER_SECOND,
     samples: bool = False,
 ) -> Watch:
-    """Watches the steps run inside a ``with`` block.
+    """Watch the steps run inside a ``with`` block.
 
     Args:
-      height: of the drawing, in CSS pixels.
+      height: height of the drawing, in CSS pixels.
       updates_per_second: how often the picture changes.
-      samples: only looks at the steps from outside, so that they run as fast as ever; what ran
-        between two looks is not seen.
+      samples: whether steps are only sampled from outside, so that they run at full speed; events
+        between two samples are not seen.
     """
     return Watch(height=height, updates_per_second=updates_per_second, samples=samples)

@@ -29,12 +29,12 @@ class Recording:
     """A context manager that keeps the latest steps run inside it, of every session.
 
     Args:
-      height: of the drawing of the graph, in CSS pixels.
-      step: which of the kept steps is shown; -1 is the last.
+      height: height of the graph's drawing, in CSS pixels.
+      step: the index of the kept step that is shown; -1 is the last.
       shows: whether the view appears when the block ends.
 
     Attributes:
-      records: the steps that were kept, oldest first; there when the block has ended.
+      records: the steps that were kept, oldest first; set when the block has ended.
     """
 
     def __init__(self, *, height: int = HEIGHT, step: int = -1, shows: bool = False) -> None:
@@ -67,13 +67,13 @@ class Recording:
             self.show()
 
     def stop(self) -> None:
-        """Records nothing from now on."""
+        """Stop recording."""
         unwatch_sessions(self._join)
         for events, tape in self._tapes:
             events.remove(tape)
 
     def latest(self) -> RunRecord | None:
-        """The step that ended last; also while others are recorded."""
+        """Return the step that ended last, also while others are recorded."""
         found = [one for _, tape in self._tapes if (one := tape.latest()) is not None]
         return max(found, key=lambda one: one.step_id, default=None)
 
@@ -88,10 +88,10 @@ class Recording:
 
     @property
     def record(self) -> RunRecord:
-        """The step on show.
+        """The step on display.
 
         Raises:
-          IndexError: no step ran, or there is none of that number.
+          IndexError: no step ran, or there is no step with that index.
         """
         return self._at(self._step)
 
@@ -106,7 +106,7 @@ class Recording:
         return self.records[step]
 
     def view(self, step: int | None = None) -> Any:
-        """The view of a kept step: a widget in a notebook, text elsewhere."""
+        """Return the view of a kept step: a widget in a notebook, text elsewhere."""
         if not self.records:
             return TextPicture("No step ran.")
         record = self._at(self._step if step is None else step)
@@ -123,7 +123,7 @@ class Recording:
         )
 
     def show(self) -> None:
-        """Displays the step, and a picture that stays where there is no widget."""
+        """Display the step, and a static picture for front ends without widgets."""
         view = self.view()
         if isinstance(view, TextPicture):
             print(view.text)
@@ -131,20 +131,20 @@ class Recording:
         show(view)
 
     def save_html(self, path: str | os.PathLike[str], step: int | None = None) -> None:
-        """Writes a kept step as one file that any browser opens, without a kernel or a network."""
+        """Write a kept step as one file that any browser opens, without a kernel or a network."""
         record = self._at(self._step if step is None else step)
         write_whole(os.fspath(path), record_html(record, self._height).encode())
 
     def save_chrome_trace(self, path: str | os.PathLike[str], step: int | None = None) -> None:
-        """Writes a kept step for Perfetto or chrome://tracing."""
+        """Write a kept step for Perfetto or chrome://tracing."""
         record = self._at(self._step if step is None else step)
         write_whole(os.fspath(path), json.dumps(chrome_trace(record)).encode())
 
 
 def record(*, height: int = HEIGHT) -> Recording:
-    """Records the steps run inside a ``with`` block; ``show()`` or ``save_html()`` it afterwards.
+    """Record the steps run inside a ``with`` block; ``show()`` or ``save_html()`` it afterwards.
 
     Args:
-      height: of the drawing of the graph, in CSS pixels.
+      height: height of the graph's drawing, in CSS pixels.
     """
     return Recording(height=height)

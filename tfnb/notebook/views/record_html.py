@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def record_traits(record: RunRecord, height: int) -> dict[str, Any]:
-    """What the widget needs to show the step.
+    """Return the widget's traits that show the step.
 
     Args:
       record: the step.
-      height: of the drawing of the graph, in CSS pixels.
+      height: height of the graph's drawing, in CSS pixels.
     """
     return {
         "_scene": record.scene.encode(),
@@ -26,5 +26,5 @@ def record_traits(record: RunRecord, height: int) -> dict[str, Any]:
 
 
 def record_html(record: RunRecord, height: int) -> str:
-    """The file's text."""
+    """Return the file's text."""
     return widget_page(record_traits(record, height), f"Step {record.step_id}")

@@ -1,9 +1,9 @@
 """Converts samples into events, so that the live view also shows steps without hooks.
 
 A step with hooks runs on the reference executor, node by node.  A sampled step
-(``client/step_sampler.py``) stays on its fastest way; its samples are written into the same log as
-recorders' events, and the model reads both alike.  Nodes that run between two samples are not seen,
-and a step that ends before the next sample leaves no event.
+(``client/step_sampler.py``) runs on its fastest path; its samples are written into the same log as
+recorders' events, and the model reads both in the same way.  Nodes that run between two samples are
+not seen, and a step that ends before the next sample leaves no event.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def last_step() -> int:
 
 
 class SampledSteps:
-    """Writes samples into a log; call it with each sample.
+    """Writes samples into a log; called with each sample.
 
     Attributes:
       sessions: the events of the sampled sessions; a session's number is its index here.
@@ -85,7 +85,7 @@ class SampledSteps:
             self._end(key)
 
     def begin(self) -> None:
-        """Start to count steps."""
+        """Start counting steps."""
         self._first = self._last = last_step()
 
     def counters(self, now_ns: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class SampledSteps:
             self._end(key)
 
     def look_for_waits(self) -> dict[tuple[int, int], StepWait]:
-        """Return the waits of steps that run no node, which samples miss; begins unseen steps."""
+        """Return the waits of steps that run no node, which samples miss; begin unseen steps."""
         found: dict[tuple[int, int], StepWait] = {}
         for session in live_sessions():
             events = events_of(session)

@@ -1,6 +1,6 @@
 """Views that are tables of nodes, as the front end reads them (``render/table_view.ts``).
 
-The last one of each kind is kept, so that a tab in JupyterLab can show it.
+The last table of each kind is kept, so that a tab in JupyterLab can show it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _latest: dict[str, tuple[dict[str, Any], str]] = {}
 
 
 def short(text: str, limit: int = _MAX_TEXT) -> str:
-    """A text of a bearable length, in one line."""
+    """Return a text of limited length, in one line."""
     return one_line(cut_middle(text, limit))
 
 
 def cell(text: str, **more: Any) -> dict[str, Any]:
-    """A cell; a longer text is its tooltip."""
+    """Return a cell; a text that is too long is also its tooltip."""
     shown = {"text": short(text), **{name: value for name, value in more.items() if value}}
     if shown["text"] != text:
         shown.setdefault("tip", short(text, _MAX_TIP))
@@ -35,7 +35,7 @@ def cell(text: str, **more: Any) -> dict[str, Any]:
 
 
 def node_of(tensor: str) -> str:
-    """The name of a tensor's node."""
+    """Return the name of a tensor's node."""
     return tensor.partition(":")[0]
 
 
@@ -49,17 +49,17 @@ def table(
     graph: Any = None,
     is_sortable: bool = False,
 ) -> dict[str, Any]:
-    """A table; views of ``graph`` select with it.
+    """Return a table; a row selects its node in the other views of ``graph``.
 
     Args:
       title: its heading.
-      columns: what the cells of a row are.
-      rows: cells, or a text over the rows that follow.
+      columns: the headings of its columns.
+      rows: lists of cells, or a text as a heading for the rows that follow.
       note: a sentence below the title; ``tone`` colours it.
       tone: "good", "warn", "bad" or "muted".
-      graph: whose nodes are told of.
-      is_sortable: whether the heads of its columns sort it: cells with an ``order`` by that, others
-        by their text.
+      graph: the graph of the nodes in the table.
+      is_sortable: whether clicks on the headings sort it: by the cells' ``order``, if they have
+        one, else by their text.
     """
     shown = [row if isinstance(row, str) else list(row) for row in rows[:MAX_ROWS]]
     if len(rows) > MAX_ROWS:
@@ -76,7 +76,7 @@ def table(
 
 
 def table_widget(kind: str, state: dict[str, Any], text: str) -> SceneWidget:
-    """The widget of a table; ``text`` says the same."""
+    """Return the widget of a table; ``text`` is its text form."""
     from tfnb.notebook.views.widget import SceneWidget
 
     widget = SceneWidget(None, view=kind)
@@ -85,16 +85,16 @@ def table_widget(kind: str, state: dict[str, Any], text: str) -> SceneWidget:
 
 
 def keep(kind: str, state: dict[str, Any], text: str) -> None:
-    """Makes a table the latest of its kind."""
+    """Make a table the latest of its kind."""
     _latest[kind] = state, text
 
 
 def latest(kind: str, nothing: str) -> tuple[dict[str, Any], str]:
-    """The latest table of a kind and its text; an empty one that says ``nothing`` if none is."""
+    """Return the latest table of a kind and its text; if there is none, one with ``nothing``."""
     return _latest.get(kind) or (table(nothing, (), ()), nothing)
 
 
 def show_table(widget: SceneWidget, svg: str) -> None:
-    """Displays a table, and a picture that is seen where there are no widgets."""
+    """Display a table, and a picture for front ends without widgets."""
     show(widget)
     widget.show_picture(svg)

@@ -41,7 +41,7 @@ _SAVED_MODEL = "saved_model.pb"
 
 
 class TargetError(ValueError):
-    """A target that cannot be shown; the message says what to do instead."""
+    """Raised for a target that cannot be shown; the message tells what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def session_of(events: StepEvents) -> BaseSession | None:
 
 
 def events_of(session: BaseSession) -> StepEvents | None:
-    """Return the events of a session's runtime; None for a session that runs elsewhere."""
+    """Return the events of a session's runtime; None if it does not run in this process."""
     return getattr(session.runtime, "step_events", None)
 
 
@@ -346,7 +346,7 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
                 return views
             newest = newest or views
     if newest is None:
-        raise TargetError("Nothing has run yet: run something first, or say which fetch to show.")
+        raise TargetError("Nothing has run yet: run something first, or name the fetch to show.")
     return newest
 
 

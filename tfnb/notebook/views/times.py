@@ -17,13 +17,13 @@ NOTHING = "No step of this graph was recorded yet: begin a cell with %%tfnb reco
 
 
 def times(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> None:
-    """Shows which types of ops took the time of the step that was recorded last.
+    """Show which types of ops took the time of the step that was recorded last.
 
     The table sorts by each of its columns, and a row selects its longest node in the other views.
 
     Args:
-      target: a graph, or what has one; without it the default graph.
-      namespace: where a text may also be the name of a variable.
+      target: a graph, or an object that has one; by default the default graph.
+      namespace: variables by name, which a text may also refer to.
 
     Raises:
       TargetError: no step of that graph was recorded.
@@ -42,5 +42,5 @@ def times(target: Any = None, *, namespace: Mapping[str, Any] | None = None) -> 
 
 
 def latest_times() -> tuple[dict[str, Any], str]:
-    """The table that was shown last, and its text."""
+    """Return the table that was shown last, and its text."""
     return latest("times", NOTHING)

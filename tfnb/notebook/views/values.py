@@ -1,4 +1,4 @@
-"""The values that tensors have while steps run: in every iteration, also unfetched."""
+"""The values of tensors while steps run: in every iteration, also if they are not fetched."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ KEEP = 10_000
 
 
 class Values:
-    """A context manager that keeps what tensors were in the steps run inside it.
+    """A context manager that keeps the values of tensors in the steps run inside it.
 
-    Steps run as emitted functions that keep these values, wherever there is one that can; a step
-    runs node by node, as under a debugger, where one tensor is of a loop inside that of another.
+    Steps run as emitted functions that keep these values, if possible; a step runs node by node, as
+    under a debugger, if one tensor is in a loop inside the loop of another one.
 
     Args:
       tensors: tensors, operations (their first output), variables, or names of these.
-      keep: how many values of each are kept; the oldest go first.
+      keep: the number of values kept of each; the oldest are dropped first.
       shows: whether they are displayed when the block ends.
 
     Raises:
       ValueError: there is no tensor.
-      TypeError: one of them is nothing of the kind.
+      TypeError: one of them is none of these.
 
     Attributes:
       watched: the values of each tensor, for each session that ran.
@@ -43,7 +43,7 @@ class Values:
 
     def __init__(self, *tensors: Any, keep: int = KEEP, shows: bool = False) -> None:
         if not tensors:
-            raise ValueError("Say which tensors to keep the values of.")
+            raise ValueError("Name the tensors whose values are to be kept.")
         if keep < 1:
             raise ValueError(f"keep must be at least 1, not {keep}.")
         self._names = [_name_of(tensor) for tensor in tensors]
@@ -79,10 +79,10 @@ class Values:
         self._debuggers.append(debugger.attach())
 
     def __getitem__(self, tensor: Any) -> WatchedTensor:
-        """The values of a tensor, of the session that computed it last.
+        """Return the values of a tensor, in the session that computed it last.
 
         Raises:
-          KeyError: it is none of those that are kept.
+          KeyError: the values of this tensor are not kept.
         """
         name = _name_of(tensor)
         found = [one for one in self.watched if one.name == name]
@@ -92,11 +92,11 @@ class Values:
         return max(found, key=_last_step)
 
     def seen(self) -> list[WatchedTensor]:
-        """One for each tensor; where several sessions ran, of the one that computed it last."""
+        """Return each tensor's values, from the session that computed it last."""
         return [self[name] for name in dict.fromkeys(self._names)] if self.watched else []
 
     def show(self) -> None:
-        """Displays the values: a picture in a notebook, and text."""
+        """Display the values: a picture in a notebook, and text."""
         seen = self.seen()
         text = values_text(seen)
         if not is_notebook(current_shell()) or not any(one.values for one in seen):
@@ -112,7 +112,7 @@ class Values:
 
 
 def latest_values() -> tuple[dict[str, Any], str]:
-    """The table of the values that were shown last, and its text."""
+    """Return the table of the values that were shown last, and its text."""
     return latest("values", "No values yet: begin a cell with %%tfnb values and names of tensors.")
 
 
@@ -128,17 +128,17 @@ def _name_of(tensor: Any) -> str:
     op = tensor if isinstance(tensor, Operation) else getattr(tensor, "op", None)
     if isinstance(op, Operation) and op.outputs:
         return op.outputs[0].name
-    raise TypeError(f"A {type(tensor).__name__} is no tensor, and names none.")
+    raise TypeError(f"A {type(tensor).__name__} is neither a tensor nor the name of one.")
 
 
 def values(*tensors: Any, keep: int = KEEP) -> Values:
-    """Keeps what tensors were in the steps run inside a ``with`` block.
+    """Keep the values of tensors in the steps run inside a ``with`` block.
 
     ``with tfnb.notebook.values("while/add") as seen: session.run(loop)``; then
     ``seen["while/add"].stacked()``, ``.last`` and ``.values``, and ``seen.show()``.
 
     Args:
       tensors: tensors, operations, variables, or names of these.
-      keep: how many values of each are kept; the oldest go first.
+      keep: the number of values kept of each; the oldest are dropped first.
     """
     return Values(*tensors, keep=keep)

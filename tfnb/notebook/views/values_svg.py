@@ -25,7 +25,7 @@ _TEXT, _MUTED, _PAPER, _BORDER, _LINE = "#1f2430", "#667085", "#ffffff", "#dfe1e
 
 
 def values_text(seen: Sequence[WatchedTensor]) -> str:
-    """A few lines for each tensor: how many values, the line of their means, the latest one."""
+    """Return a few lines for each tensor: number of values, line of their means, latest value."""
     if not seen:
         return "No step ran."
     lines = []
@@ -39,7 +39,7 @@ def values_text(seen: Sequence[WatchedTensor]) -> str:
 
 
 def values_svg(seen: Sequence[WatchedTensor]) -> str:
-    """Draws a row for each tensor: its name, the means over its iterations, the latest value."""
+    """Draw a row for each tensor: its name, the means over its iterations, the latest value."""
     rows = list(seen)[:_MAX_ROWS]
     height = 2 * _TOP + len(rows) * _ROW
     out = SvgWriter()
@@ -65,7 +65,7 @@ def values_svg(seen: Sequence[WatchedTensor]) -> str:
 
 
 def mean_lines(one: WatchedTensor, left: float = 0.0, top: float = 0.0) -> list[str]:
-    """Paths of the means: one for each loop, broken where a value was dead or no finite number."""
+    """Return the paths of the means: one per loop, broken where a value is dead or not finite."""
     rows = list(one.values)
     step = max(1, -(-len(rows) // _MAX_POINTS))
     rows = rows[::step]
@@ -87,12 +87,12 @@ def mean_lines(one: WatchedTensor, left: float = 0.0, top: float = 0.0) -> list[
             level = (mean - low) * scale if scale else _LINE_HEIGHT / 2
             x, y = left + index * across, top + _LINE_HEIGHT - level
             pieces[-1].append(f"{x:.1f} {y:.1f}")
-    # A single value is a dot: a line of no length with round ends.
+    # A single value is a dot: a line of length 0 with round ends.
     return [f"M{'L'.join(piece)}{'h0' if len(piece) == 1 else ''}" for piece in pieces if piece]
 
 
 def values_table(seen: Sequence[WatchedTensor], graph: Any = None) -> dict[str, Any]:
-    """The same as a table for the front end."""
+    """Return the values as a table for the front end."""
     return table(
         "Values of watched tensors",
         ("Tensor", "Mean, by iteration", "Last value"),
@@ -111,7 +111,7 @@ def _cells(one: WatchedTensor) -> list[dict[str, Any]]:
 
 
 def mean_of(value: Any) -> float:
-    """The mean of a value's numbers; NaN where it is dead, empty or holds no numbers."""
+    """Return the mean of a value's numbers; NaN if it is dead, empty or not numeric."""
     if value is None or getattr(value, "dtype", np.dtype(float)).kind in "OSU":
         return math.nan
     try:
@@ -122,7 +122,7 @@ def mean_of(value: Any) -> float:
 
 
 def _last(one: WatchedTensor) -> WatchedValue:
-    """The latest value; a dead one only where there is no other."""
+    """Return the latest value; a dead one only if there is no other."""
     return next((row for row in reversed(one.values) if row.value is not None), one.values[-1])
 
 

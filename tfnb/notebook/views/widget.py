@@ -36,7 +36,7 @@ _given_comm: ContextVar[Any] = ContextVar("tfnb_given_comm", default=None)
 
 @contextmanager
 def talking_over(comm: Any) -> Iterator[None]:
-    """Makes widgets inside the block use an existing comm, instead of opening their own."""
+    """Make widgets inside the block use an existing comm, instead of opening their own."""
     token = _given_comm.set(comm)
     try:
         yield
@@ -102,13 +102,13 @@ class SceneWidget(anywidget.AnyWidget):
 
     @property
     def view(self) -> str:
-        """Which view it shows: ``graph``, ``progress``, ``run``, ..."""
+        """The kind of view: ``graph``, ``progress``, ``run``, ..."""
         return str(self._options["view"])
 
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
-        """Sends a new scene (if any), the states of its nodes and the counters as one message."""
+        """Send a new scene (if any), the states of its nodes and the counters as one message."""
         with self.changing, self.hold_sync():
             if scene is not None:
                 self.scene = scene
@@ -118,12 +118,12 @@ class SceneWidget(anywidget.AnyWidget):
                 self._counters = counters
 
     def show_curves(self, curves: dict[str, Any]) -> None:
-        """Shows curves of scalars (``scalar_curves.py``)."""
+        """Show curves of scalars (``scalar_curves.py``)."""
         with self.changing:
             self._curves = curves
 
     def show_record(self, record: RunRecord) -> None:
-        """Sends another recorded step, with its scene."""
+        """Send another recorded step, with its scene."""
         with self.changing, self.hold_sync():
             self.scene = record.scene
             self._record = record.encode()
@@ -131,26 +131,27 @@ class SceneWidget(anywidget.AnyWidget):
             self._scene = record.scene.encode()
 
     def show_notice(self, text: str = "", label: str = "", command: str = "") -> None:
-        """Shows a line above the view, and a button that sends a command; empty text hides it."""
+        """Show a line above the view, and a button that sends a command; empty text hides it."""
         with self.changing:
             self._notice = {"text": text, "label": label, "command": command} if text else {}
 
     def show_passes(self, passes: list[dict[str, Any]], text: str) -> None:
-        """Shows passes, each with its graph before and after; ``text`` is their text form."""
+        """Show passes, each with its graph before and after; ``text`` is their text form."""
         self._text = text
         with self.changing:
             self._passes = {"passes": passes}
 
     def show_table(self, table: dict[str, Any], text: str) -> None:
-        """Shows a table (``table.py``); ``text`` is its text form."""
+        """Show a table (``table.py``); ``text`` is its text form."""
         self._text = text
         with self.changing:
             self._table = table
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the view to a file: ``.html`` as a page, ``.png`` as it is on the screen.
+        """Write the view to a file: ``.html`` as a page, ``.png`` as a picture of the screen.
 
-        The browser draws a PNG, so the file appears a moment later, when the browser has answered.
+        The browser draws a PNG, so that the file appears a moment later, when the browser has
+        answered.
 
         Raises:
           ValueError: the file's name has another ending.
@@ -178,7 +179,7 @@ class SceneWidget(anywidget.AnyWidget):
         write_whole(str(file), widget_page(traits, self.view).encode())
 
     def _take_picture(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Writes the picture that the browser sends; ignores other messages."""
+        """Write the picture that the browser sends; ignore other messages."""
         text = content.get("picture") if isinstance(content, dict) else None
         if not isinstance(text, str) or not self._pictures or len(text) > _MOST_PICTURE:
             return
@@ -190,7 +191,7 @@ class SceneWidget(anywidget.AnyWidget):
             write_whole(str(self._pictures.pop(0)), data)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Applies changes of the front end."""
+        """Apply the front end's changes."""
         with self.changing:
             super().set_state(sync_data)
 
@@ -198,10 +199,10 @@ class SceneWidget(anywidget.AnyWidget):
         return self._text if self.scene is None else scene_text(self.scene)
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Displays the widget, and after it a picture for viewers without widgets.
+        """Display the widget, and after it a picture for viewers without widgets.
 
         They are two outputs: a notebook that is reopened without the widget shows an error in place
-        of the first, even if that has other formats.
+        of the first one, even if it has other formats.
         """
         bundle = self._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
@@ -211,11 +212,11 @@ class SceneWidget(anywidget.AnyWidget):
             self.show_picture(self._picture())
 
     def show_picture(self, svg: str) -> None:
-        """Displays a picture that is shown where the widget is not."""
+        """Display a picture for front ends without the widget."""
         show({"image/svg+xml": svg, "text/plain": repr(self)}, raw=True)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, with the scene as text for viewers without widgets."""
+        """Return the widget, with the scene as text for viewers without widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:

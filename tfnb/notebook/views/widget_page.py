@@ -17,11 +17,11 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def widget_page(traits: dict[str, Any], title: str) -> str:
-    """The file's text; ``labextension/src/widget/page.ts`` makes the same in the browser.
+    """Return the file's text; ``labextension/src/widget/page.ts`` makes the same in the browser.
 
     Args:
-      traits: those of ``views/widget.py``; what is missing is empty.
-      title: of the page.
+      traits: traits of ``views/widget.py``; missing ones are empty.
+      title: the title of the page.
     """
     filled: dict[str, Any] = {"_counters": {}, "_curves": {}, "selected": "", **traits}
     for name in _BYTES:
@@ -37,5 +37,5 @@ def widget_page(traits: dict[str, Any], title: str) -> str:
 
 
 def _in_script(value: Any) -> str:
-    """A value as a JavaScript literal that cannot end the script it stands in."""
+    """Return a value as a JavaScript literal that cannot end the script around it."""
     return json.dumps(value).replace("<", "\\u003c")

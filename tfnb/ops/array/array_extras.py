@@ -1,4 +1,4 @@
-"""Masks, grids and other arrays that are built of several ops; and a few rare ops on arrays."""
+"""Masks, grids and other arrays that are built of several ops, and some rarely used ops."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _unravel_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def unravel_index(xp: Xp, indices: Array, dims: Array) -> Array:
-    """Positions in the flattened array as coordinates, one row per dimension."""
+    """Return positions in the flattened array as coordinates, one row per dimension."""
     if indices.ndim > 1:
         raise errors.invalid_argument(
             f'The indices can only be scalar or vector, got "{shape_text(indices.shape)}"'
@@ -79,7 +79,7 @@ def unravel_index(xp: Xp, indices: Array, dims: Array) -> Array:
         )
     if (indices >= count).any():
         raise errors.invalid_argument("index is out of bound as with dims")
-    # Negative indices are cut towards zero, as C++ divides.
+    # Negative indices are rounded towards zero, as in C++ division.
     rest = np.fmod(indices, indices.dtype.type(count))
     out = np.empty((len(sizes), *indices.shape), dims.dtype)
     for axis in range(len(sizes) - 1, 0, -1):
@@ -110,7 +110,7 @@ def _fingerprint_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def fingerprint_op(xp: Xp, data: Array, method: Array) -> Array:
-    """Eight bytes for every row that differ where rows differ."""
+    """Return eight bytes per row that differ if the rows differ."""
     from tfnb.core.string_hashes import fingerprint64
 
     if data.ndim < 1:
@@ -132,7 +132,8 @@ def fingerprint_op(xp: Xp, data: Array, method: Array) -> Array:
         elif np.size(value) == 1:
             found = fingerprint64(value if data.ndim == 1 else value.reshape(-1)[0])
         else:
-            # The fingerprint of the strings' fingerprints, so that their borders count.
+            # The fingerprint of the strings' fingerprints, so that the borders between strings
+            # count.
             inner = [fingerprint64(text).to_bytes(8, "little") for text in value.reshape(-1)]
             found = fingerprint64(b"".join(inner))
         out[row] = np.frombuffer(found.to_bytes(8, "little"), np.uint8)
@@ -140,7 +141,7 @@ def fingerprint_op(xp: Xp, data: Array, method: Array) -> Array:
 
 
 def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None = None) -> Tensor:
-    """Eight bytes for every row that differ where rows differ."""
+    """Return eight bytes per row that differ if the rows differ."""
     found: Tensor = fingerprint_op(data, method, name=name)
     return found
 
@@ -151,7 +152,7 @@ def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None =
 def _inplace_op(name: str, operation: str) -> OpDefinition:
     @register_op(name, "x: T, i: int32, v: T -> y: T", "T: type", shape=lambda c: c.inputs[0])
     def inplace(xp: Xp, x: Array, i: Array, v: Array) -> Array:
-        """The input with some rows replaced or changed; the input itself stays as it is."""
+        """Return a copy of the input with some rows replaced or changed."""
         x_text, i_text, v_text = (shape_text(part.shape) for part in (x, i, v))
         if i.ndim != 1:
             raise errors.invalid_argument(f"i must be a vector. {i_text}")
@@ -192,11 +193,11 @@ def sequence_mask(
     dtype: DTypeLike = dtypes.bool,
     name: str | None = None,
 ) -> Tensor:
-    """True at the first ``lengths[i]`` places of every row i.
+    """Return True at the first ``lengths[i]`` places of every row i.
 
     Args:
-      lengths: how many.
-      maxlen: how long rows are; the greatest length by default.
+      lengths: the number of True elements of each row.
+      maxlen: the length of the rows; by default the greatest of ``lengths``.
       dtype: the type of the result.
       name: the name of the ops.
 
@@ -224,7 +225,7 @@ def sequence_mask(
 
 
 def all_axes(x: Tensor) -> Any:
-    """The numbers of all dimensions; a constant where the rank is known."""
+    """Return the numbers of all dimensions; a constant where the rank is known."""
     rank = x.shape.ndims
     if rank is not None:
         return constant(np.arange(rank), dtypes.int32)
@@ -232,15 +233,15 @@ def all_axes(x: Tensor) -> Any:
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Grids of coordinates, one tensor per vector.
+    """Return grids of coordinates, one tensor per vector.
 
     Args:
       *args: vectors.
       **kwargs: ``indexing``, "xy" (the default) or "ij"; ``name``.
 
     Raises:
-      TypeError: another keyword is given.
-      ValueError: another indexing is asked for.
+      TypeError: an unknown keyword is given.
+      ValueError: ``indexing`` has another value.
     """
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

@@ -1,4 +1,4 @@
-"""All array ops under one name, as in TensorFlow; the families stand in their own files."""
+"""All array ops under one name, as in TensorFlow; each family has a file of its own."""
 
 from __future__ import annotations
 

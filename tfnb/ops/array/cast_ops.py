@@ -1,4 +1,4 @@
-"""Cast, and the functions that are casts: ``tf.cast``, ``tf.to_float`` and kin.
+"""Cast, and the functions that are casts: ``tf.cast``, ``tf.to_float`` and others.
 
 Numbers that do not fit become what an x86 processor makes of them: a float outside the range of an
 integer type, or NaN, gives the lowest number; integers keep their low bits; a complex number loses
@@ -54,7 +54,7 @@ def _cast_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def cast_op(xp: Xp, x: Array, *, SrcT: DType, DstT: DType, Truncate: bool) -> Array:
-    """The numbers of x in another type."""
+    """Return the numbers of `x` converted to another type."""
     if SrcT is DstT:
         return x
     if not _is_castable(SrcT) or not _is_castable(DstT):
@@ -69,7 +69,7 @@ def cast_op(xp: Xp, x: Array, *, SrcT: DType, DstT: DType, Truncate: bool) -> Ar
     if SrcT.is_floating and (DstT.is_integer or DstT.is_quantized):
         return _float_to_integer(xp, x, target)
     if SrcT in _PARTS_OF_BYTES and DstT in _PARTS_OF_BYTES:
-        # They know no way to each other, but all know int8.
+        # These types have no direct conversion to each other; each converts to int8.
         x = x.astype(np.int8)
     return x.astype(target)
 
@@ -93,12 +93,12 @@ def _float_to_integer(xp: Xp, x: Array, target: Array) -> Array:
         high = x >= half
         low = xp.where(high, x - half, x).astype(np.int64)
         return xp.where(high, low | np.int64(-(2**63)), low).astype(target)
-    # Through a wider integer, of which the low bits remain.
+    # Convert to a wider integer first and keep its low bits.
     return x.astype(np.int64 if size == 4 else np.int32).astype(target)
 
 
 def _truncated(xp: Xp, x: Array, target: DType) -> Array:
-    """Rounds towards zero: surplus bits of the mantissa are dropped."""
+    """Round towards zero: drop surplus bits of the mantissa."""
     if target is dtypes.bfloat16:
         wide = xp.asarray(x, np.float32)
         bits = (wide.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
@@ -125,9 +125,9 @@ def _carries_gradient(dtype: DType) -> bool:
 
 @dispatchable
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """The numbers of a tensor (or of a sparse tensor, or of slices) in another type."""
+    """Return a tensor, a sparse tensor or slices with the numbers converted to another type."""
     base_type = dtypes.as_dtype(dtype).base_dtype
-    # A resource variable is read where its value is used.
+    # A resource variable is read by the op that uses its value.
     if (isinstance(x, Tensor) or hasattr(x, "handle")) and x.dtype == base_type:
         return x
     with name_scope(name, "Cast", [x]) as scope:

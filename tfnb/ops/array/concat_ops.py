@@ -1,4 +1,4 @@
-"""Ops that join tensors and take them apart: Pack, Concat, Split, Tile and their opposites."""
+"""Ops that join tensors and take them apart: Pack, Concat, Split, Tile and their inverses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EXPORTS = {
 
 
 def _axis_of(axis: int, rank: int) -> int:
-    """An axis from -rank to rank - 1 as a number from 0."""
+    """Return an axis from -rank to rank - 1 as a number from 0 on."""
     if not -rank <= axis < rank:
         raise ValueError(f"Invalid value for attribute 'axis': {axis}: not in [{-rank}, {rank})")
     return axis % rank
@@ -80,7 +80,7 @@ def _pack_shape(c: InferenceContext) -> TensorShape:
     traits="c_order rearranges",
 )
 def pack(xp: Xp, values: Array, *, axis: int) -> Array:
-    """The tensors side by side along a new axis."""
+    """Return the tensors joined along a new axis."""
     first = values[0].shape
     rank = len(first) + 1
     if not -rank <= axis < rank:
@@ -124,7 +124,7 @@ def _unpack_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def unpack(xp: Xp, value: Array, *, num: int, axis: int) -> Outputs:
-    """The tensor cut along an axis, which is dropped."""
+    """Return the slices of the tensor along an axis, without this axis."""
     rank = len(value.shape)
     if not -rank <= axis < rank:
         raise errors.invalid_argument(f"axis = {axis} not in [{-rank}, {rank})")
@@ -146,19 +146,19 @@ def _(op: Operation, *grads: Tensor) -> Gradients:
 
 @dispatchable
 def stack(values: TensorLike, axis: int = 0, name: str | None = "stack") -> Tensor:
-    """Tensors of one shape side by side along a new axis.
+    """Return tensors of one shape joined along a new axis.
 
     Args:
       values: a list of tensors.
-      axis: where the new axis stands; negative numbers count from the end.
+      axis: the position of the new axis; negative numbers count from the end.
       name: the name of the op.
     """
     if axis == 0:
         try:
-            # Numbers and arrays without a tensor among them become one constant.
+            # A list of numbers and arrays without tensors becomes one constant.
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError, NotImplementedError):
-            pass  # one of them is a tensor, or they do not fit
+            pass  # one of them is a tensor, or the shapes differ
     dims = convert_to_tensor(values[0], name=name).shape.dim_values
     if dims is not None:
         rank = len(dims) + 1
@@ -171,11 +171,11 @@ def stack(values: TensorLike, axis: int = 0, name: str | None = "stack") -> Tens
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = "unstack"
 ) -> list[Tensor]:
-    """A tensor cut along an axis, which is dropped.
+    """Return the slices of a tensor along an axis, without this axis.
 
     Args:
       value: the tensor.
-      num: how many pieces; needed only where the shape does not say it.
+      num: the number of slices; needed only where the static shape does not contain it.
       axis: the axis; negative numbers count from the end.
       name: the name of the op.
     """
@@ -223,12 +223,12 @@ def _parallel_concat_shape(c: InferenceContext) -> TensorShape:
     traits="unchecked_shape",
 )
 def parallel_concat(xp: Xp, values: Array, *, shape: TensorShape) -> Array:
-    """Tensors whose first dimension is 1, joined along it."""
+    """Return tensors whose first dimension is 1, joined along it."""
     return xp.concatenate(values, 0)
 
 
 def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Tensor:
-    """Tensors of one known shape side by side along a new first axis."""
+    """Return tensors of one known shape joined along a new first axis."""
     from tfnb.ops.array import shape_ops
 
     with name_scope(name):
@@ -310,10 +310,10 @@ register_tensor_conversion_function((list, tuple), _packed, 99)
 
 
 def concat_shape(c: InferenceContext, parts: list[TensorShape], axis_index: int) -> TensorShape:
-    """The shape of tensors one after another along the axis that is an input.
+    """Return the shape of a concatenation along the axis that an input holds.
 
     Raises:
-      ValueError: they do not fit, or have no such axis.
+      ValueError: the shapes do not fit together, or have no such axis.
     """
     c.with_rank(axis_index, 0)
     axis = c.constant_value(axis_index)
@@ -362,10 +362,10 @@ def _first_known(parts: list[TensorShape]) -> Any:
 
 
 def joined(xp: Xp, axis: Attr, values: Array, argument: str) -> Array:
-    """The tensors one after another along an axis, which is called ``argument`` in errors.
+    """Return the tensors joined along an axis; ``argument`` is the name of the axis in errors.
 
     Raises:
-      InvalidArgumentError: they do not fit, or have no such axis.
+      InvalidArgumentError: the shapes do not fit together, or have no such axis.
     """
     if axis.size != 1 or axis.ndim > 1:
         raise errors.invalid_argument(
@@ -373,7 +373,7 @@ def joined(xp: Xp, axis: Attr, values: Array, argument: str) -> Array:
         )
     number = int(axis if axis.ndim == 0 else axis[0])
     try:
-        # To NumPy the least int32 is no axis at all.
+        # NumPy does not accept the least int32 as an axis.
         return xp.concatenate(values, max(number, -999))
     except ValueError:
         _check_fit(values, number)
@@ -381,11 +381,11 @@ def joined(xp: Xp, axis: Attr, values: Array, argument: str) -> Array:
 
 
 def _check_fit(values: Array, number: int) -> None:
-    """Says in TensorFlow's words why tensors are not joined."""
+    """Raise TensorFlow's error if the tensors cannot be joined."""
     first = values[0].shape
     rank = len(first)
     place = number + rank if number < 0 else number
-    # A scalar is joined as one row, if the axis can be meant so.
+    # A scalar is joined as one row, if the axis can be read as 0.
     if not (0 <= place < rank or (rank == 0 and number == 0)):
         raise errors.invalid_argument(
             f"ConcatOp : Expected concatenating dimensions in the range [{-rank}, {rank}), but got "
@@ -419,7 +419,7 @@ def _check_fit(values: Array, number: int) -> None:
     traits="c_order rearranges",
 )
 def concat_op(xp: Xp, concat_dim: Array, values: Array) -> Array:
-    """The tensors one after another along an axis; an older form of ConcatV2."""
+    """Return the tensors joined along an axis; an older form of ConcatV2."""
     return joined(xp, concat_dim, values, "concat_dim")
 
 
@@ -434,7 +434,7 @@ def concat_op(xp: Xp, concat_dim: Array, values: Array) -> Array:
     traits="c_order rearranges",
 )
 def concat_v2(xp: Xp, values: Array, axis: Array) -> Array:
-    """The tensors one after another along an axis."""
+    """Return the tensors joined along an axis."""
     return joined(xp, axis, values, "axis")
 
 
@@ -461,14 +461,15 @@ def _concat_gradient(grad: TensorLike, values: TensorLike, axis: TensorLike) -> 
     if axis_value is not None and axis.op._get_control_flow_context() is not (
         grad.op._get_control_flow_context()
     ):
-        # A constant of another loop or branch is not carried in; its value is written anew.
+        # A constant of another loop or branch is written anew, so that it needs no Enter or Switch.
         axis = convert_to_tensor(axis_value, dtype=axis.dtype)
     position = axis % shape_ops.rank(values[0])
     shapes: Nested = []
     for value in values:
         shapes.append(shape_ops.shape(value))
         if shapes[-1].op.type != "Const":
-            # Where one size is not known, one node gives them all; the nodes made stay behind.
+            # If one size is not known, one ShapeN node computes them all; the nodes that were added
+            # before remain.
             shapes = shape_ops.shape_n(values)
             break
     if len(values) > 16:
@@ -525,7 +526,7 @@ def _concat_gradient_of_slices(
 
 @dispatchable
 def concat(values: TensorLike, axis: TensorLike, name: str | None = "concat") -> Tensor:
-    """Tensors one after another along an existing axis.
+    """Return tensors joined along an existing axis.
 
     Args:
       values: a list of tensors that differ at most in the size of that axis.
@@ -536,7 +537,7 @@ def concat(values: TensorLike, axis: TensorLike, name: str | None = "concat") ->
         values = [values]
     found: Tensor
     if len(values) == 1:
-        # Nothing is joined, but the axis must be a number all the same.
+        # One tensor is only passed through, but the axis must be a number nevertheless.
         with name_scope(name):
             number = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
             number.shape.assert_has_rank(0)
@@ -560,7 +561,7 @@ def _concat_offset_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
-    """Where each of several tensors begins in their concatenation."""
+    """Return the offset of each tensor in the concatenation."""
     if concat_dim.ndim:
         raise errors.invalid_argument(
             "Concat dim tensor should be a scalar integer, but got shape "
@@ -643,7 +644,7 @@ def _split_axis(value: Array, split_dim: Array) -> int:
     traits="rearranges",
 )
 def split_op(xp: Xp, split_dim: Array, value: Array, *, num_split: int) -> Outputs:
-    """The tensor in equal pieces along an axis."""
+    """Return the tensor in equal pieces along an axis."""
     if split_dim.ndim:
         raise errors.invalid_argument(f"split_dim must be a scalar but has rank {split_dim.ndim}")
     axis = _split_axis(value, split_dim)
@@ -715,7 +716,7 @@ def _split_v_shape(c: InferenceContext) -> list[TensorShape]:
 def split_v(
     xp: Xp, value: Array, size_splits: Array, split_dim: Array, *, num_split: int
 ) -> Outputs:
-    """The tensor in pieces of given sizes along an axis; one size may be -1."""
+    """Return the tensor in pieces of given sizes along an axis; one size may be -1."""
     if split_dim.size != 1:
         raise errors.invalid_argument("split_dim_tensor must have exactly one element.")
     axis = _split_axis(value, split_dim)
@@ -759,13 +760,13 @@ def split(
     num: int | None = None,
     name: str | None = "split",
 ) -> list[Tensor]:
-    """A tensor in pieces along an axis.
+    """Return a tensor in pieces along an axis.
 
     Args:
       value: the tensor.
       num_or_size_splits: the number of equal pieces, or the size of each.
       axis: the axis; negative numbers count from the end.
-      num: the number of sizes, where it cannot be known from them.
+      num: the number of sizes, where they do not show it.
       name: the name of the op.
     """
     found: list[Tensor]
@@ -820,7 +821,7 @@ def _tile_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def tile(xp: Xp, input: Array, multiples: Array) -> Array:
-    """The tensor repeated along each dimension."""
+    """Return the tensor repeated along each dimension."""
     if multiples.ndim != 1:
         raise errors.invalid_argument(
             f"Expected multiples to be 1-D, but got shape {shape_text(multiples.shape)}"
@@ -871,7 +872,7 @@ def _tile_grad_shape(c: InferenceContext) -> TensorShape:
     deprecated=(3, "TileGrad has been replaced with reduce_sum"),
 )
 def tile_grad(xp: Xp, input: Array, multiples: Array) -> Array:
-    """The sum over the repetitions that Tile made."""
+    """Return the sum over the repetitions that Tile makes."""
     times, sizes = multiples.tolist(), []
     for size, count in zip(input.shape, times, strict=True):
         sizes += [count, size // count]

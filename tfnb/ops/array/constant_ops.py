@@ -45,7 +45,7 @@ EXPORTS = {
     ],
 }
 
-# Largest tensor of equal elements that is made as a Const instead of a Fill.
+# Largest number of equal elements that become a Const instead of a Fill.
 _SMALL = 1000
 
 # -------------------------------------------------------------------------------------------- Const
@@ -65,7 +65,7 @@ def _const_shape(c: InferenceContext) -> TensorShape:
     traits="c_order from_before fixed",
 )
 def const(xp: Xp, *, value: Array, dtype: DType) -> Array:
-    """A tensor whose value is stored in the graph."""
+    """Return a tensor whose value is stored in the graph."""
     return _checked(value, dtype)
 
 
@@ -99,7 +99,7 @@ const.not_differentiable()
     traits="from_before fixed",
 )
 def host_const(xp: Xp, *, value: Array, dtype: DType) -> Array:
-    """A constant that stays in host memory."""
+    """Return a constant that stays in host memory."""
     return _checked(value, dtype)
 
 
@@ -115,7 +115,7 @@ def host_const(xp: Xp, *, value: Array, dtype: DType) -> Array:
     traits="from_before unchecked_shape loads",
 )
 def immutable_const(xp: Xp, *, dtype: DType, shape: TensorShape, memory_region_name: str) -> Array:
-    """A tensor mapped from a file."""
+    """Return a tensor mapped from a file."""
     from tfnb.core.files import file_system
 
     if dtype is dtypes.string:
@@ -140,11 +140,11 @@ def constant_v1(
     name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A tensor with a fixed value.
+    """Return a tensor with a fixed value.
 
     Args:
       value: a number, string, array, or nested lists of these.
-      dtype: the type; without one the value decides.
+      dtype: the type; None derives it from the value.
       shape: the shape; if it has more elements than the value, the last element is repeated.
       name: the name of the op.
       verify_shape: whether to refuse a value of another shape.
@@ -163,7 +163,7 @@ def constant(
     name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A tensor with a fixed value; see :func:`constant_v1`."""
+    """Return a tensor with a fixed value; see :func:`constant_v1`."""
     return _make_constant(value, dtype, shape, name, verify_shape)
 
 
@@ -240,7 +240,7 @@ def _placeholder_shape(c: InferenceContext) -> TensorShape:
     traits="unchecked_shape not_constant placeholder must_be_fed",
 )
 def placeholder_op(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
-    """A tensor that every run must feed."""
+    """Return a tensor that every run must feed."""
     return _refuse_unfed(ctx, dtype, shape)
 
 
@@ -254,12 +254,12 @@ def placeholder_op(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) ->
     traits="unchecked_shape not_constant placeholder must_be_fed",
 )
 def placeholder_v2(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
-    """A tensor that every run must feed; an older form."""
+    """Return a tensor that every run must feed; an older form."""
     return _refuse_unfed(ctx, dtype, shape)
 
 
 def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor that every run must feed.
+    """Return a tensor that every run must feed.
 
     Args:
       dtype: the type of the fed value.
@@ -292,7 +292,7 @@ def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
     traits="unchecked_shape not_constant placeholder",
 )
 def placeholder_with_default_op(xp: Xp, input: Array) -> Array:
-    """The input, unless a run feeds another value."""
+    """Return the input, unless a run feeds another value."""
     return input
 
 
@@ -302,7 +302,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def placeholder_with_default(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that is ``input`` unless a run feeds it.
+    """Return a tensor that is ``input`` unless a run feeds it.
 
     Args:
       input: the value without a feed.
@@ -336,7 +336,7 @@ def _fill_shape(c: InferenceContext) -> TensorShape:
     traits="c_order rearranges",
 )
 def fill_op(xp: Xp, dims: Array, value: Array) -> Array:
-    """A tensor of equal elements."""
+    """Return a tensor of equal elements."""
     if dims.ndim > 1 or (dims.ndim == 0 and dims.size != 1):
         raise errors.invalid_argument(
             f"dims must represent a vector, got shape {shape_text(TensorShape(dims.shape))}"
@@ -366,7 +366,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def fill(
     dims: TensorLike, value: TensorLike, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """A tensor of the shape ``dims`` whose elements are all ``value``.
+    """Return a tensor of the shape ``dims`` whose elements are all ``value``.
 
     Args:
       dims: the shape.
@@ -383,7 +383,7 @@ def fill(
 
 
 def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
-    """The output has the static shape and handle data of the first input."""
+    """Return the static shape and handle data of the first input, as those of the output."""
     data = c.input_handle_data(0)
     if data:
         c.set_output_handle_data(0, data)
@@ -394,7 +394,7 @@ def unchanged_shape_and_handle(c: InferenceContext) -> TensorShape:
     "ZerosLike", "x: T -> y: T", "T: type", shape=unchanged_shape_and_handle, traits="rearranges"
 )
 def zeros_like_op(xp: Xp, x: Array) -> Array:
-    """Zeros of the same shape and type."""
+    """Return zeros of the same shape and type."""
     if is_opaque(x):
         # A TensorList makes its own zeros.
         return x.zeros_like()
@@ -421,7 +421,7 @@ zeros_like_op.not_differentiable()
     traits="rearranges",
 )
 def ones_like_op(xp: Xp, x: Array) -> Array:
-    """Ones of the same shape and type."""
+    """Return ones of the same shape and type."""
     return xp.ones(x.shape, x.dtype)
 
 
@@ -444,7 +444,7 @@ def _empty_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def empty_op(xp: Xp, shape: Any, *, dtype: DType) -> Array:
-    """A tensor with unspecified contents; here they are zeros."""
+    """Return a tensor with unspecified contents; here they are zeros."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"shape must be a vector of int32, got shape {shape_text(TensorShape(shape.shape))}"
@@ -492,14 +492,14 @@ def _known_sizes(shape: Any) -> list[int] | None:
 def _check_layout(layout: Any) -> None:
     if layout is not None:
         raise ValueError(
-            "layout must be None: tensors that lie on several machines (DTensor) are not there."
+            "layout must be None: tensors over several machines (DTensor) are not supported."
         )
 
 
 def zeros(
     shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """Zeros, or empty strings, or False, in a tensor of this shape.
+    """Return zeros, or empty strings, or False, in a tensor of this shape.
 
     Args:
       shape: the shape.
@@ -517,7 +517,7 @@ def zeros(
 def ones(
     shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: None = None
 ) -> Tensor:
-    """Ones, or True, in a tensor of this shape.
+    """Return ones, or True, in a tensor of this shape.
 
     Args:
       shape: the shape.
@@ -539,7 +539,7 @@ def zeros_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Zeros with the shape of a tensor.
+    """Return zeros with the shape of a tensor.
 
     Args:
       tensor: the tensor whose shape and, without ``dtype``, type is used.
@@ -572,7 +572,7 @@ def ones_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
+    """Return ones with the shape of a tensor; arguments as in :func:`zeros_like`."""
     with name_scope(name, "ones_like", [tensor]) as name:
         tensor = convert_to_tensor(tensor, name="tensor")
         size = provided.shape_internal(tensor, optimize=optimize)
@@ -586,7 +586,7 @@ def ones_like(
     "GuaranteeConst", "input: T -> output: T", "T: type", shape=unchanged_shape, stateful=True
 )
 def guarantee_const(xp: Xp, input: Array) -> Array:
-    """The input, with the promise that it is the same in every run."""
+    """Return the input, with the promise that it is the same in every run."""
     if isinstance(input, ResourceHandle):
         raise errors.invalid_argument("Input tensor cannot be a resource variable handle.")
     return input

@@ -1,4 +1,4 @@
-"""Taking a tensor's rows apart and putting them together: DynamicPartition, DynamicStitch."""
+"""Splitting a tensor's rows into tensors and merging them: DynamicPartition, DynamicStitch."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _partition_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def dynamic_partition(xp: Xp, data: Array, partitions: Array, *, num_partitions: int) -> Outputs:
-    """Output i holds the slices of ``data`` whose entry in ``partitions`` is i, in order."""
+    """Return tensors, of which tensor i holds the slices whose entry in ``partitions`` is i."""
     data, partitions = xp.asarray(data), xp.asarray(partitions)
     lead = partitions.ndim
     if data.shape[:lead] != partitions.shape:
@@ -85,7 +85,7 @@ def _(op: Operation, *grads: Tensor) -> list[TensorResult]:
     return [array_ops.reshape(merged, array_ops.shape(data)), None]
 
 
-# No size fits an index of 32 bits that is the largest.
+# The largest int32 is not a valid index: the size, which is one more, would overflow.
 _LARGEST = (1 << 31) - 1
 
 
@@ -158,7 +158,7 @@ def _stitch(xp: Xp, indices: Sequence[Array], data: Sequence[Array]) -> Array:
     merged = xp.zeros((largest + 1, *rest), data[0].dtype)
     if data[0].dtype == object:
         merged.fill(b"")
-    # Later pieces win, and within a piece later rows.
+    # Later tensors overwrite earlier ones; in one tensor, later rows overwrite earlier ones.
     for index, values in zip(indices, data):
         if index.size:
             merged[index.reshape(-1)] = values.reshape((-1, *rest)) if values.size else values
@@ -174,7 +174,10 @@ def _stitch(xp: Xp, indices: Sequence[Array], data: Sequence[Array]) -> Array:
     traits="rearranges",
 )
 def dynamic_stitch(xp: Xp, indices: list[Array], data: list[Array]) -> Array:
-    """merged[indices[m][i]] = data[m][i]; of several rows for one place the last counts."""
+    """Return rows merged by index: merged[indices[m][i]] = data[m][i].
+
+    If several rows have one index, the last row counts.
+    """
     return _stitch(xp, indices, data)
 
 
@@ -187,7 +190,7 @@ def dynamic_stitch(xp: Xp, indices: list[Array], data: list[Array]) -> Array:
     traits="rearranges",
 )
 def parallel_dynamic_stitch(xp: Xp, indices: list[Array], data: list[Array]) -> Array:
-    """Like DynamicStitch, where no place may be given twice."""
+    """Return rows merged as by DynamicStitch; no index may occur twice."""
     return _stitch(xp, indices, data)
 
 

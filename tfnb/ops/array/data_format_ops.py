@@ -1,4 +1,4 @@
-"""Axes and sizes carried from one data format to another, as graph optimizers insert them."""
+"""Axes and sizes converted from one data format to another, as graph optimizers insert them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _check_formats(src_format: str, dst_format: str) -> None:
 
 @register_op("DataFormatDimMap", "x: T -> y: T", _T, *_FORMATS, shape=unchanged_shape)
 def data_format_dim_map(xp: Xp, x: Array, *, src_format: str, dst_format: str) -> Array:
-    """Where an axis of one format stands in the other; negative ones count from the end."""
+    """Return the position in another format of an axis of one; negative axes count from the end."""
     _check_formats(src_format, dst_format)
     places = np.array([dst_format.index(axis) for axis in src_format], x.dtype)
     return xp.asarray(places)[x % x.dtype.type(len(places))]
@@ -44,9 +44,9 @@ def data_format_dim_map(xp: Xp, x: Array, *, src_format: str, dst_format: str) -
 
 @register_op("DataFormatVecPermute", "x: T -> y: T", _T, *_FORMATS, shape=unchanged_shape)
 def data_format_vec_permute(xp: Xp, x: Array, *, src_format: str, dst_format: str) -> Array:
-    """The rows, one per axis of one format, in the order of the other.
+    """Return the rows, one per axis of a format, in the order of another format.
 
-    There may be rows for the spatial axes only.
+    The rows may be those of the spatial axes only.
     """
     _check_formats(src_format, dst_format)
     if x.ndim not in (1, 2):

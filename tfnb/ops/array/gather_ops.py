@@ -1,4 +1,4 @@
-"""Gathering by index: Gather, GatherNd and functions built on them."""
+"""Gathering by index: Gather, GatherNd and the functions built on them."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def gather_v2(xp: Xp, params: Array, indices: Array, axis: Array, *, batch_dims:
 
 
 def batch_take(xp: Xp, params: Array, indices: Array, axis: int, batch: int) -> Array:
-    """Like :func:`take`, with the first ``batch`` dimensions of both as batch dimensions."""
+    """Take as :func:`take` does; the first ``batch`` dimensions of both are batch dimensions."""
     shape = params.shape
     count, outer, inner = (
         math.prod(shape[:batch]),
@@ -223,7 +223,7 @@ def batch_take(xp: Xp, params: Array, indices: Array, axis: int, batch: int) -> 
 
 
 def _dense(grad: TensorLike) -> Tensor:
-    """Return a gradient as one tensor, also if it is given as IndexedSlices."""
+    """Return a gradient as one dense tensor, converted if it is IndexedSlices."""
     return convert_to_tensor(grad)
 
 
@@ -265,7 +265,7 @@ def _gather_axis_gradient(
 ) -> Tensor:
     with colocate_with(params):
         params_shape = shape_of(params)
-    # Unused, but TensorFlow's graphs have this node.
+    # The result is not used, but TensorFlow's graphs have this node.
     expand_dims(size_of(indices), 0)
     outer_shape, inner_shape = params_shape[:axis], params_shape[axis:][1:]
     values_shape = concat([outer_shape, [-1], inner_shape], 0)
@@ -285,7 +285,7 @@ def _gather_axis_gradient(
 def _batch_gather_gradient(
     params_shape: TensorLike, values: TensorLike, indices: TensorLike, batch: int, size: TensorLike
 ) -> Tensor:
-    """Add rows of ``values`` at their indices; the axis comes right after the batch."""
+    """Add rows of ``values`` at their indices; the axis follows the batch dimensions."""
     count = expand_dims(size_of(indices), 0)
     flat_shape = outer_shape = None
     if batch:
@@ -335,7 +335,7 @@ def gather(
     Args:
       params: the tensor to gather from; of a variable, only the needed parts are read.
       indices: indices, starting at 0.
-      validate_indices: not used any more.
+      validate_indices: has no effect; kept for compatibility.
       name: the name of the op.
       axis: the axis of the indices; by default the first after the batch dimensions.
       batch_dims: the number of leading batch dimensions of both.
@@ -373,7 +373,7 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
 
 def _gather_in_batches(params: TensorLike, indices: TensorLike, batch_dims: int) -> Tensor:
-    """Gather flat rows, whose numbers are the indices plus the offset of their batch."""
+    """Gather rows of the flattened tensor at the indices plus the offset of their batch."""
     from tfnb.ops.array import cast_ops
     from tfnb.ops.array.concat_ops import stack
 
@@ -415,7 +415,7 @@ def _gather_nd_shape(c: InferenceContext) -> TensorShape:
 
 
 def gather_nd_shape_of(c: InferenceContext, params: TensorShape) -> TensorShape:
-    """Return the shape of GatherNd of ``params`` with the indices ``c.inputs[1]``."""
+    """Return the output shape of GatherNd for ``params`` and the indices ``c.inputs[1]``."""
     indices = c.with_rank_at_least(1, 1).dim_values
     if indices is None or indices[-1] is None or params.dim_values is None:
         return UNKNOWN_SHAPE
@@ -457,7 +457,7 @@ def nd_index(
 
 
 def place_text(indices: Array, position: int) -> str:
-    """Return the position of a row of indices as TensorFlow writes it: ``[1,0]``; "" if single."""
+    """Return a row's position as TensorFlow writes it: ``[1,0]``; "" for a single row."""
     if indices.ndim <= 1:
         return ""
     place = np.unravel_index(position, indices.shape[:-1])
@@ -465,7 +465,7 @@ def place_text(indices: Array, position: int) -> str:
 
 
 def gather_nd_value(xp: Xp, params: Array, indices: Array, policy: str, node_name: str) -> Array:
-    """The kernel of GatherNd."""
+    """Return the slices at coordinates; the kernel of GatherNd and its resource form."""
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least a vector")
     if indices.ndim < 1:

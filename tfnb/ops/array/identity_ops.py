@@ -1,4 +1,4 @@
-"""Ops that hand on a value: Identity and its kin, StopGradient, Bitcast."""
+"""Ops that pass a value on: Identity, Snapshot, StopGradient, Bitcast and others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXPORTS = {
     traits="forwards cannot_fail rearranges",
 )
 def identity_op(xp: Xp, input: Array) -> Array:
-    """The input."""
+    """Return the input."""
     return input
 
 
@@ -44,7 +44,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @dispatchable
 def identity(input: TensorLike, name: str | None = None) -> Any:
-    """A tensor with the same value, as an op of its own.
+    """Return a tensor with the same value, as an op of its own.
 
     A composite value (SparseTensor, IndexedSlices) becomes one with every component passed through.
     """
@@ -82,7 +82,7 @@ def _identity_n_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def identity_n(xp: Xp, input: Array) -> Outputs:
-    """The inputs, none of which is ready before all are."""
+    """Return the inputs once all of them are ready."""
     return tuple(input)
 
 
@@ -99,7 +99,7 @@ def _(op: Operation, *grads: Tensor) -> Gradients:
     traits="forwards cannot_fail rearranges",
 )
 def snapshot(xp: Xp, input: Array) -> Array:
-    """A copy of the input."""
+    """Return a copy of the input."""
     return input
 
 
@@ -107,7 +107,7 @@ def snapshot(xp: Xp, input: Array) -> Array:
     "DeepCopy", "x: T -> y: T", "T: type", shape=unchanged_shape, stateful=True, traits="rearranges"
 )
 def deep_copy(xp: Xp, x: Array) -> Array:
-    """A copy of the input."""
+    """Return a copy of the input."""
     return x
 
 
@@ -119,7 +119,7 @@ def deep_copy(xp: Xp, x: Array) -> Array:
     traits="forwards cannot_fail rearranges",
 )
 def stop_gradient(xp: Xp, input: Array) -> Array:
-    """The input, through which no gradient passes."""
+    """Return the input, through which no gradient passes."""
     return input
 
 
@@ -135,7 +135,7 @@ stop_gradient.not_differentiable()
     traits="forwards rearranges",
 )
 def prevent_gradient(xp: Xp, input: Array) -> Array:
-    """The input; asking for a gradient through it is an error."""
+    """Return the input; computing a gradient through it raises an error."""
     return input
 
 
@@ -183,7 +183,7 @@ def _bitcast_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def bitcast(xp: Xp, input: Array, *, type: DType) -> Array:
-    """The same bytes read as another type."""
+    """Return the bytes of the input, read as another type."""
     target = type.numpy_dtype
     value = xp.ascontiguousarray(input).reshape(input.shape)
     before, after = value.dtype.itemsize, target.itemsize

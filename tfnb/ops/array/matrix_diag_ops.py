@@ -2,7 +2,7 @@
 
 Diagonals are numbered: 0 is the main one, positive numbers lie above it.  Several of them are
 packed into rows, the highest first, all as long as the longest; ``align`` says on which side a
-shorter one is filled up, first for those above the main diagonal, then for those below.
+shorter row is padded, first for the diagonals above the main one, then for those below.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ALIGN = "align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIG
 
 
 def _bounds(k: Array) -> tuple[int, int]:
-    """The lowest and the highest diagonal."""
+    """Return the numbers of the lowest and the highest diagonal."""
     if k.ndim > 1:
         raise errors.invalid_argument(
             f"diag_index must be a scalar or vector, received shape: {shape_text(k.shape)}"
@@ -90,7 +90,7 @@ def _check_range(low: int, high: int, rows: int, columns: int, comma: str = ".")
 
 
 def _elements(xp: Xp, k: int, rows: int, columns: int) -> tuple[Array, Array]:
-    """(rows, columns) of the elements of one diagonal."""
+    """Return the row and the column indices of the elements of one diagonal."""
     steps = xp.arange(max(_length(k, rows, columns), 0))
     return steps - min(k, 0), steps + max(k, 0)
 
@@ -177,7 +177,7 @@ def _part_shape(c: InferenceContext) -> TensorShape:
     "MatrixDiagPart", "input: T -> diagonal: T", "T: type", shape=_part_shape, traits="rearranges"
 )
 def matrix_diag_part_op(xp: Xp, input: Array) -> Array:
-    """The main diagonal of every matrix."""
+    """Return the main diagonal of every matrix."""
     return _take(xp, input, 0, 0, 0, "LEFT_LEFT")
 
 
@@ -189,7 +189,7 @@ def matrix_diag_part_op(xp: Xp, input: Array) -> Array:
     host_memory=("k", "padding_value"),
 )
 def matrix_diag_part_v2(xp: Xp, input: Array, k: Array, padding_value: Array) -> Array:
-    """Some diagonals of every matrix, filled up on the right."""
+    """Return some diagonals of every matrix, padded on the right."""
     return _take(xp, input, *_bounds(k), _scalar(padding_value), "LEFT_LEFT")
 
 
@@ -212,7 +212,7 @@ def _scalar(padding: Attr, most_dims: int = 64) -> Array:
 def matrix_diag_part_v3(
     xp: Xp, input: Array, k: Array, padding_value: Array, *, align: str
 ) -> Array:
-    """Some diagonals of every matrix."""
+    """Return some diagonals of every matrix."""
     return _take(xp, input, *_bounds(k), _scalar(padding_value), align)
 
 
@@ -299,7 +299,7 @@ def _matrix_size(longest: int, low: int, high: int, rows: int, columns: int) -> 
 
 
 def _put(xp: Xp, out: Array, diagonal: Array, low: int, high: int, align: str) -> None:
-    """Writes packed diagonals into matrices that may be written to."""
+    """Write packed diagonals into writable matrices."""
     rows, columns = out.shape[-2:]
     if low == high:
         i, j = _elements(xp, low, rows, columns)
@@ -341,7 +341,7 @@ def _make_shape(c: InferenceContext) -> TensorShape:
     "MatrixDiag", "diagonal: T -> output: T", "T: type", shape=_make_shape, traits="rearranges"
 )
 def matrix_diag_op(xp: Xp, diagonal: Array) -> Array:
-    """Matrices with given main diagonals and zeros elsewhere."""
+    """Return matrices with given main diagonals and zeros elsewhere."""
     return _make(xp, diagonal, 0, 0, (-1, -1), _zero(diagonal), "LEFT_LEFT")
 
 
@@ -359,7 +359,7 @@ _HOST = ("k", "num_rows", "num_cols", "padding_value")
 def matrix_diag_v2(
     xp: Xp, diagonal: Array, k: Array, num_rows: Array, num_cols: Array, padding_value: Array
 ) -> Array:
-    """Matrices with given diagonals, which are filled up on the right."""
+    """Return matrices with given diagonals, which are padded on the right."""
     sizes = int(num_rows), int(num_cols)
     return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), "LEFT_LEFT")
 
@@ -375,7 +375,7 @@ def matrix_diag_v3(
     *,
     align: str,
 ) -> Array:
-    """Matrices with given diagonals."""
+    """Return matrices with given diagonals."""
     sizes = int(num_rows), int(num_cols)
     return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), align)
 
@@ -454,7 +454,7 @@ def _set_shape(c: InferenceContext) -> TensorShape:
     if rows is not None and columns is not None:
         longest = _longest(low, high, rows, columns)
     count = [] if low == high else [high - low + 1]
-    # TensorFlow compares the batches only while something about the matrices is unknown.
+    # TensorFlow compares the batches only while a dimension of the matrices is unknown.
     batch = dims[:-2] if None in dims else [None] * (len(dims) - 2)
     merged = merge_shapes(TensorShape([*batch, *count, longest]), TensorShape(diagonal)).dim_values
     assert merged is not None
@@ -469,7 +469,7 @@ def _set_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def matrix_set_diag_op(xp: Xp, input: Array, diagonal: Array) -> Array:
-    """Matrices with their main diagonals replaced."""
+    """Return matrices with their main diagonals replaced."""
     return _set(xp, input, diagonal, 0, 0, "LEFT_LEFT")
 
 
@@ -481,7 +481,7 @@ def matrix_set_diag_op(xp: Xp, input: Array, diagonal: Array) -> Array:
     host_memory=("k",),
 )
 def matrix_set_diag_v2(xp: Xp, input: Array, diagonal: Array, k: Array) -> Array:
-    """Matrices with some diagonals replaced by ones that are filled up on the right."""
+    """Return matrices with some diagonals replaced by given ones, which are padded on the right."""
     return _set(xp, input, diagonal, *_bounds(k), "LEFT_LEFT")
 
 
@@ -494,7 +494,7 @@ def matrix_set_diag_v2(xp: Xp, input: Array, diagonal: Array, k: Array) -> Array
     host_memory=("k",),
 )
 def matrix_set_diag_v3(xp: Xp, input: Array, diagonal: Array, k: Array, *, align: str) -> Array:
-    """Matrices with some diagonals replaced."""
+    """Return matrices with some diagonals replaced."""
     return _set(xp, input, diagonal, *_bounds(k), align)
 
 
@@ -541,7 +541,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="rearranges",
 )
 def matrix_band_part(xp: Xp, input: Array, num_lower: Array, num_upper: Array) -> Array:
-    """Every matrix with zeros outside a band around the main diagonal; -1 keeps a whole side."""
+    """Return matrices with zeros outside a band around the main diagonal; -1 keeps a whole side."""
     if input.ndim < 2:
         raise errors.invalid_argument(
             f"input must be at least 2-dim, received shape: {shape_text(input.shape)}"
@@ -588,7 +588,7 @@ def _diag_shape(c: InferenceContext) -> TensorShape:
     "Diag", "diagonal: T -> output: T", _DIAG_TYPES, shape=_diag_shape, traits="rearranges"
 )
 def diag(xp: Xp, diagonal: Array) -> Array:
-    """A tensor of twice the rank with the given one as its diagonal."""
+    """Return a tensor of twice the rank with the given tensor as its diagonal."""
     if diagonal.ndim < 1:
         raise errors.invalid_argument("Input must be at least rank 1, got 0")
     size = diagonal.size
@@ -617,7 +617,7 @@ def _diag_part_shape(c: InferenceContext) -> TensorShape:
     "DiagPart", "input: T -> diagonal: T", _DIAG_TYPES, shape=_diag_part_shape, traits="rearranges"
 )
 def diag_part(xp: Xp, input: Array) -> Array:
-    """The diagonal of a tensor whose shape is twice the same."""
+    """Return the diagonal of a tensor whose shape consists of two equal halves."""
     if input.ndim % 2:
         raise errors.invalid_argument(
             "The rank of the tensor should be even and positive, got shape "
@@ -656,7 +656,7 @@ def matrix_diag(
     padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Matrices with given diagonals.
+    """Return matrices with given diagonals.
 
     Args:
       diagonal: one diagonal, or several packed into rows.
@@ -664,8 +664,8 @@ def matrix_diag(
       k: which diagonal, or the lowest and highest of several.
       num_rows: the number of rows; -1 is the least that fits.
       num_cols: the number of columns; -1 is the least that fits.
-      padding_value: what stands elsewhere.
-      align: on which side shorter diagonals are filled up.
+      padding_value: the value of all other elements.
+      align: the side of shorter diagonals that is padded.
     """
     found: Tensor = matrix_diag_v3(
         diagonal, k, num_rows, num_cols, _padding(diagonal, padding_value), align=align, name=name
@@ -680,7 +680,7 @@ def matrix_diag_part(
     padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Diagonals of matrices; arguments as in :func:`matrix_diag`."""
+    """Return diagonals of matrices; arguments as in :func:`matrix_diag`."""
     found: Tensor = matrix_diag_part_v3(
         input, k, _padding(input, padding_value), align=align, name=name
     )
@@ -694,6 +694,6 @@ def matrix_set_diag(
     k: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Matrices with diagonals replaced; arguments as in :func:`matrix_diag`."""
+    """Return matrices with diagonals replaced; arguments as in :func:`matrix_diag`."""
     found: Tensor = matrix_set_diag_v3(input, diagonal, k, align=align, name=name)
     return found

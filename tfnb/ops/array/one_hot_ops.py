@@ -43,7 +43,7 @@ def _one_hot_shape(c: InferenceContext) -> TensorShape:
         raise ValueError(f"depth must be non-negative, got: {int(depth)}")
     if dims is None:
         return UNKNOWN_SHAPE
-    # An axis beyond the rank is refused by the kernel.
+    # The kernel raises the error for an axis beyond the rank.
     place = len(dims) if axis == -1 else axis if axis <= len(dims) else 0
     return TensorShape([*dims[:place], None if depth is None else int(depth), *dims[place:]])
 
@@ -61,7 +61,7 @@ def _one_hot_shape(c: InferenceContext) -> TensorShape:
 def one_hot_op(
     xp: Xp, indices: Array, depth: Array, on_value: Array, off_value: Array, *, axis: int
 ) -> Array:
-    """``on_value`` at every index along a new axis and ``off_value`` elsewhere."""
+    """Return ``on_value`` at every index along a new axis and ``off_value`` elsewhere."""
     rank = indices.ndim
     if not (axis == -1 or 0 <= axis <= rank):
         raise errors.invalid_argument(
@@ -99,15 +99,15 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """``on_value`` at every index along a new axis and ``off_value`` elsewhere.
+    """Return ``on_value`` at every index along a new axis and ``off_value`` elsewhere.
 
     Args:
       indices: numbers; one that is not in ``[0, depth)`` gives ``off_value`` everywhere.
       depth: the size of the new axis.
       on_value: 1 by default.
       off_value: 0 by default.
-      axis: where the new axis stands; -1, the default, is last.
-      dtype: the type; that of the values, or float32.
+      axis: the position of the new axis; -1, the default, is last.
+      dtype: the type; by default that of the values, or float32.
       name: the name of the op.
 
     Raises:

@@ -96,7 +96,7 @@ def _pad(xp: Xp, input: Array, paddings: Array, value: Array) -> Array:
     traits="rearranges",
 )
 def pad_op(xp: Xp, input: Array, paddings: Array) -> Array:
-    """The tensor with zeros around it."""
+    """Return the tensor padded with zeros."""
     return _pad(xp, input, paddings, None)
 
 
@@ -110,7 +110,7 @@ def pad_op(xp: Xp, input: Array, paddings: Array) -> Array:
     traits="rearranges",
 )
 def pad_v2(xp: Xp, input: Array, paddings: Array, constant_values: Array) -> Array:
-    """The tensor with a constant around it."""
+    """Return the tensor padded with a constant."""
     if constant_values.ndim:
         raise errors.invalid_argument(
             f"constant_values must be a scalar. Found: {shape_text(constant_values.shape)}"
@@ -162,7 +162,7 @@ def _mirror_pairs(input: Array, paddings: Array, mode: str) -> Array:
     "MirrorPad", *_MIRROR, shape=_pad_shape, host_memory=("paddings",), traits="rearranges"
 )
 def mirror_pad(xp: Xp, input: Array, paddings: Array, *, mode: str) -> Array:
-    """The tensor with its own mirror image around it; SYMMETRIC repeats the border."""
+    """Return the tensor padded with its own mirror image; SYMMETRIC repeats the border."""
     pairs = _mirror_pairs(input, paddings, mode)
     out = input
     for axis, (before, after) in enumerate(pairs):
@@ -212,7 +212,7 @@ def _mirror_pad_grad_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def mirror_pad_grad(xp: Xp, input: Array, paddings: Array, *, mode: str) -> Array:
-    """Adds what lies in the mirror images to what they are images of."""
+    """Return the sum of each element's gradient and those of its mirror images."""
     pairs = _check_paddings(input, paddings, ",")
     skip = 1 if mode == "REFLECT" else 0
     out = input
@@ -254,17 +254,17 @@ def pad(
     name: str | None = None,
     constant_values: TensorLike = 0,
 ) -> Tensor:
-    """A tensor with something around it.
+    """Return a tensor with padding around it.
 
     Args:
       tensor: the tensor.
       paddings: a row (before, after) for every dimension.
       mode: CONSTANT, REFLECT or SYMMETRIC.
       name: the name of the op.
-      constant_values: what CONSTANT pads with.
+      constant_values: the value of the padding in the mode CONSTANT.
 
     Raises:
-      ValueError: another mode.
+      ValueError: the mode is none of these.
     """
     from tfnb.framework.constant_value import constant_value
 
@@ -288,7 +288,7 @@ def pad(
             f"Received `mode` = {upper}"
         )
     if not result.shape.is_fully_defined():
-        # Paddings of which some are known still say something about the shape.
+        # Partially known paddings still determine a part of the shape.
         known = constant_value(result.op.inputs[1], partial=True)
         dims = result.op.inputs[0].shape.dim_values
         if known is not None and dims is not None:

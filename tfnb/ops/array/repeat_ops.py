@@ -24,12 +24,12 @@ EXPORTS = {"tf": ["repeat"]}
 
 
 def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Tensor:
-    """Every element, or every slice along an axis, several times in a row.
+    """Return every element, or every slice along an axis, several times in a row.
 
     Args:
       input: the tensor; without an axis it is flattened.
-      repeats: how often, for all or for each.
-      axis: along which axis.
+      repeats: how often: one number, or one per element or slice.
+      axis: the axis of the slices.
       name: the name of the ops.
     """
     if axis is None:
@@ -39,7 +39,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
 
 
 def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None) -> Tensor:
-    """See :func:`repeat`."""
+    """Return every element or slice several times in a row, as :func:`repeat` does."""
     if not isinstance(axis, int):
         raise TypeError(f"Argument `axis` must be an int. Received `axis` = {axis}")
     with name_scope(name, "Repeat", [data, repeats]):
@@ -64,12 +64,12 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
 
 
 def _repeat_each(data: Tensor, repeats: Any, sizes: Any, axis: int) -> Tensor:
-    """Repeats as often as is needed most, and drops what is too much."""
+    """Repeat each element as often as the largest count says, then drop the surplus copies."""
     if repeats.shape.ndims == 1:
         repeats = broadcast_to(repeats, [sizes[axis]])
     each = repeats
     if each.shape.ndims != axis + 1:
-        # In every row as in the first one.
+        # The counts of the last axis apply to every row.
         each_sizes = shape_of(each, out_type=repeats.dtype)
         outer = sizes[: axis + 1 - rank_of(each)]
         each = broadcast_to(each, concat([outer, each_sizes], 0))
@@ -96,11 +96,11 @@ def _integers(value: Any, name: str) -> Tensor:
 
 
 def _with_axis(data: Any) -> Any:
-    """The tensor itself, or a vector instead of a scalar."""
+    """Return the tensor itself, or a vector of one element for a scalar."""
     if data.shape.ndims is not None:
         return stack([data]) if data.shape.ndims == 0 else data
     sizes, rank = shape_of(data), rank_of(data)
-    # As many dimensions as there are, or one.
+    # Keep the rank, or make it 1 for a scalar.
     return reshape(data, concat([[1], sizes], axis=0)[-rank:])
 
 

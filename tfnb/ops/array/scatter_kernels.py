@@ -1,12 +1,13 @@
-"""Writing rows into an array where several rows may go to one place.
+"""Writing rows into an array where several rows may have the same place.
 
-Repeated places are served in the order they are given, as a loop over the rows would do, so sums of
-floats come out the same.  Rows are ranked by how often their place came up before; each rank has
+Repeated places are served in the order they are given, as in a loop over the rows, so that sums of
+floats are equal to TensorFlow's.  Rows are ranked by how often their place came up before; each
+rank has
 every place once and is one NumPy operation.
 
-On a CPU places are sorted first, so that the rows of one place are a run, and the runs by length:
-then the rows of one rank go to a prefix of the accumulators, which are read from the array once and
-written back once.
+On a CPU places are sorted first, so that the rows of one place are a run, and the runs are sorted
+by length: then the rows of one rank go to a prefix of the accumulators, which are read from the
+array once and written back once.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ _COMBINE: Final = {
 
 
 def divide(xp: Xp, a: Array, b: Array) -> Array:
-    """Division that stays in the type: integers are cut towards zero, a zero divisor gives zero."""
+    """Divide within the type: integers are cut towards zero, and a zero divisor gives zero."""
     if a.dtype.kind in "iu":
         safe = xp.where(b == 0, 1, b).astype(a.dtype)
         quotient = a // safe
-        # Towards zero, where // rounds down.
+        # Round towards zero; ``//`` rounds down.
         quotient += ((a % safe != 0) & ((a < 0) != (safe < 0))).astype(a.dtype)
         return xp.where(b == 0, 0, quotient).astype(a.dtype)
     return xp.true_divide(a, b).astype(a.dtype)
 
 
 def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: str) -> None:
-    """Combines ``rows[i]`` into ``target[places[i]]``.
+    """Combine ``rows[i]`` into ``target[places[i]]``.
 
     Args:
       xp: numpy or cupy.
@@ -63,7 +64,7 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
         target[places] = rows
         return
     if operation == "sub" and target.dtype.kind == "b":
-        # Truth values have no minus; as numbers, what differs leaves something.
+        # Bools have no subtraction; as numbers, True remains where the two differ.
         operation = "xor"
     combine: Array = partial(divide, xp) if operation == "div" else getattr(xp, _COMBINE[operation])
     if count == 1:
@@ -96,7 +97,7 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
 
 def _scatter_runs(target: Array, places: Array, rows: Array, combine: np.ufunc) -> None:
     count = len(places)
-    # Sorted by place, then by position: numbers that differ are sorted faster than stably.
+    # Sort by place, then by position: sorting distinct numbers is faster than a stable sort.
     bits = count.bit_length()
     keys = (places.astype(np.int64) << bits) | np.arange(count)
     keys.sort()
@@ -116,15 +117,15 @@ def combine_runs(
     combine: np.ufunc,
     order: Array | None = None,
 ) -> None:
-    """Combines each run of rows, one row after the other, into one row of ``found``.
+    """Combine each run of rows, one row after the other, into one row of ``found``.
 
     Args:
-      found: a row per run, which the run's rows are combined into.
-      rows: the rows, of at least one dimension more than one.
+      found: one row per run, into which the rows of the run are combined.
+      rows: the rows; an array of at least two dimensions.
       begins: where each run begins.
-      lengths: how many rows it has.
+      lengths: the number of rows of each run.
       combine: an operation of two rows.
-      order: which row is at a position of the runs; None: the one at that position.
+      order: the row at each position of the runs; None if position and row are equal.
     """
     by_length = np.argsort(-lengths, kind="stable")
     begins, lengths = begins[by_length], lengths[by_length]
@@ -140,7 +141,7 @@ def combine_runs(
     if not len(rest):
         return
     totals = found.take(rest, axis=0)
-    # The runs that have a row of a rank are a prefix of all runs.
+    # The runs that have a row of a certain rank are a prefix of all runs.
     numbers = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
     for rank, number in enumerate(numbers.tolist()):
         chosen = begins[:number] + rank
@@ -156,7 +157,7 @@ def _starts(xp: Xp, first: Array, positions: Array) -> Array:
 
 
 def _last_of_each(xp: Xp, places: Array, rows: Array) -> tuple[Array, Array]:
-    """Only the last row of every place: on a GPU, who writes last is not decided."""
+    """Return only the last row of every place; on a GPU the order of writes is undefined."""
     _, index = xp.unique(places[::-1], return_index=True)
     chosen = len(places) - 1 - index
     return places[chosen], rows[chosen]

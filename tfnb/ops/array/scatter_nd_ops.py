@@ -1,4 +1,4 @@
-"""Placing by index: ScatterNd and the TensorScatter family."""
+"""Placing by index: ScatterNd and the TensorScatter ops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _scatter_nd_shape(c: InferenceContext) -> TensorShape:
 def scatter_nd_shape_of(
     c: InferenceContext, target: TensorShape, indices_at: int, updates_at: int
 ) -> TensorShape:
-    """Checks indices and updates against the shape they go into, and gives that shape."""
+    """Check indices and updates against the shape they are written into, and return that shape."""
     indices = c.with_rank_at_least(indices_at, 1).dim_values
     updates = c.inputs[updates_at].dim_values
     dims = target.dim_values
@@ -88,9 +88,9 @@ def _static(dims: TensorLike) -> str:
 
 
 def check_nd(dims: Array, indices: Array, updates: Array) -> None:
-    """Checks what scattering kernels get against the shape that it goes into.
+    """Check the arguments of scattering kernels against the shape they are written into.
 
-    A vector of indices counts as rows of one coordinate here, though shape functions take it for
+    A vector of indices counts here as rows of one coordinate, though shape functions take it as
     one row of coordinates.
     """
     for name, part in (("Indices", indices), ("Updates", updates)):
@@ -109,7 +109,7 @@ def check_nd(dims: Array, indices: Array, updates: Array) -> None:
 
 
 def _check_nd_as_one(dims: Array, indices: Array, updates: Array) -> None:
-    """Checks as `check_nd` does, and besides that a vector of indices fits as one row."""
+    """Check as `check_nd` does, and that a vector of indices fits as one row of coordinates."""
     check_nd(dims, indices, updates)
     if indices.ndim == 1:
         _check_nd_parts(dims, indices, updates, 0, indices.shape[0])
@@ -131,7 +131,7 @@ def _check_nd_parts(dims: Array, indices: Array, updates: Array, outer: int, dep
 def scatter_nd_into(
     xp: Xp, target: Array, indices: Array, updates: Array, operation: str, policy: str = ""
 ) -> None:
-    """Combines updates into an array that may be written to, at coordinates."""
+    """Combine updates into a writable array, at coordinates."""
     if indices.ndim == 1:
         indices = indices.reshape(-1, 1)
     depth = indices.shape[-1]
@@ -167,7 +167,7 @@ def scatter_nd_into(
 def scatter_nd_op(
     xp: Xp, indices: Array, updates: Array, shape: Array, *, bad_indices_policy: str
 ) -> Array:
-    """Zeros with updates added at coordinates."""
+    """Return zeros with updates added at coordinates."""
     if shape.ndim != 1:
         raise errors.invalid_argument("Shape must be a vector")
     sizes = shape.tolist()
@@ -200,7 +200,7 @@ def scatter_nd(
     bad_indices_policy: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Zeros of the given shape with updates added at coordinates."""
+    """Return zeros of the given shape with updates added at coordinates."""
     found: Tensor = scatter_nd_op(
         indices, updates, shape, bad_indices_policy=bad_indices_policy, name=name
     )
@@ -222,7 +222,7 @@ def _tensor_scatter_shape(c: InferenceContext) -> TensorShape:
 def scatter_nd_non_aliasing_add(
     xp: Xp, input: Array, indices: Array, updates: Array, *, bad_indices_policy: str
 ) -> Array:
-    """The input with updates added at coordinates."""
+    """Return the input with updates added at coordinates."""
     check_nd(input.shape, indices, updates)
     out = xp.array(input)
     scatter_nd_into(xp, out, indices, updates, "add", bad_indices_policy)
@@ -263,7 +263,7 @@ _TENSOR_SCATTER = (
 def tensor_scatter_update_op(
     xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
 ) -> Array:
-    """The tensor with updates put at coordinates."""
+    """Return the tensor with updates put at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "assign")
 
 
@@ -271,7 +271,7 @@ def tensor_scatter_update_op(
 def tensor_scatter_nd_add(
     xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
 ) -> Array:
-    """The tensor with updates added at coordinates."""
+    """Return the tensor with updates added at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "add")
 
 
@@ -279,7 +279,7 @@ def tensor_scatter_nd_add(
 def tensor_scatter_nd_sub(
     xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
 ) -> Array:
-    """The tensor with updates subtracted at coordinates."""
+    """Return the tensor with updates subtracted at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "sub")
 
 
@@ -287,7 +287,7 @@ def tensor_scatter_nd_sub(
 def tensor_scatter_nd_min(
     xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
 ) -> Array:
-    """The tensor with the smaller of it and the updates at coordinates."""
+    """Return the tensor with the smaller of it and the updates at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "min")
 
 
@@ -295,7 +295,7 @@ def tensor_scatter_nd_min(
 def tensor_scatter_nd_max(
     xp: Xp, tensor: Array, indices: Array, updates: Array, *, bad_indices_policy: str
 ) -> Array:
-    """The tensor with the greater of it and the updates at coordinates."""
+    """Return the tensor with the greater of it and the updates at coordinates."""
     return _tensor_scatter(xp, tensor, indices, updates, bad_indices_policy, "max")
 
 
@@ -326,7 +326,7 @@ def _tensor_scatter_extremum_gradient(op: Operation, grad: Tensor) -> Gradients:
     output = op.outputs[0]
     x_chosen = cast_ops.cast(provided.equal(x, output), grad.dtype)
     y_chosen = cast_ops.cast(provided.equal(y, gather_nd(output, indices)), grad.dtype)
-    # Where several are equal, each gets its share.
+    # Where several updates are equal, each gets its share.
     size = shape_of(x, out_type=indices.dtype)
     number = x_chosen + scatter_nd(indices, y_chosen, size)
     return (
@@ -343,6 +343,6 @@ tensor_scatter_nd_max.gradient(_tensor_scatter_extremum_gradient)
 def tensor_scatter_nd_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """A tensor with other values at coordinates."""
+    """Return a tensor with its values at coordinates replaced."""
     found: Tensor = tensor_scatter_update_op(tensor, indices, updates, name=name)
     return found

@@ -53,7 +53,7 @@ EXPORTS = {
     "manip": ["reshape"],
 }
 
-# How many dimensions shapes of TensorFlow have less than, and arrays of NumPy have at most.
+# Shapes of TensorFlow have fewer dimensions than the first, arrays of NumPy at most the second.
 _MOST_DIMENSIONS, _MOST_HERE = 254, 64
 
 # --------------------------------------------------------------------------------- what a shape is
@@ -77,7 +77,7 @@ def _shape_shape(c: InferenceContext) -> builtins.list[TensorShape]:
     traits="shape_query cannot_fail rearranges",
 )
 def shape_op(xp: Xp, input: Array, *, out_type: DType) -> Array:
-    """The sizes of a tensor's dimensions."""
+    """Return the sizes of a tensor's dimensions."""
     return _sizes(input, out_type)
 
 
@@ -101,7 +101,7 @@ def _sizes(value: Array, out_type: DType) -> Array:
     traits="rearranges",
 )
 def shape_n_op(xp: Xp, input: Array, *, out_type: DType) -> Outputs:
-    """The sizes of the dimensions of several tensors."""
+    """Return the sizes of the dimensions of several tensors."""
     return tuple([_sizes(value, out_type) for value in input])
 
 
@@ -115,7 +115,7 @@ def shape_n_op(xp: Xp, input: Array, *, out_type: DType) -> Outputs:
     traits="shape_query cannot_fail rearranges",
 )
 def size_op(xp: Xp, input: Array, *, out_type: DType) -> Array:
-    """The number of elements of a tensor."""
+    """Return the number of elements of a tensor."""
     count = math.prod(input.shape)
     if out_type is dtypes.int32 and count > 2**31 - 1:
         raise errors.invalid_argument(
@@ -133,7 +133,7 @@ def size_op(xp: Xp, input: Array, *, out_type: DType) -> Array:
     traits="shape_query cannot_fail rearranges",
 )
 def rank_op(xp: Xp, input: Array) -> Array:
-    """The number of dimensions of a tensor."""
+    """Return the number of dimensions of a tensor."""
     return np.int32(len(input.shape))
 
 
@@ -142,7 +142,7 @@ for _op in (shape_op, shape_n_op, size_op, rank_op):
 
 
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
-    """The shape of a tensor as a tensor; a constant where it is known while building.
+    """Return the shape of a tensor as a tensor; a constant where it is known while building.
 
     Args:
       input: a tensor or SparseTensor.
@@ -158,7 +158,7 @@ def shape_internal(
     optimize: bool = True,
     out_type: DTypeLike | None = None,
 ) -> Tensor:
-    """See :func:`shape`."""
+    """Return the shape as :func:`shape` does; ``optimize=False`` always adds a Shape op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     out_type = None if out_type is None else dtypes.as_dtype(out_type)
@@ -180,13 +180,13 @@ def shape_internal(
 def shape_n(
     input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None = None
 ) -> TensorResult:
-    """The shapes of several tensors."""
+    """Return the shapes of several tensors."""
     return shape_n_op(input, out_type=out_type, name=name)
 
 
 @dispatchable
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
-    """The number of elements of a tensor; a constant where it is known while building."""
+    """Return the number of elements of a tensor; a constant where it is known while building."""
     return size_internal(input, name, optimize=True, out_type=out_type or dtypes.int32)
 
 
@@ -196,7 +196,7 @@ def size_internal(
     optimize: bool = True,
     out_type: DTypeLike = dtypes.int32,
 ) -> Tensor:
-    """See :func:`size`; ``optimize=False`` always adds a Size op."""
+    """Return the number of elements as :func:`size`; ``optimize=False`` always adds a Size op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     out_type = dtypes.as_dtype(out_type)
@@ -220,12 +220,12 @@ def size_internal(
 
 @dispatchable
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
-    """The number of dimensions of a tensor; a constant where it is known while building."""
+    """Return the number of dimensions of a tensor; a constant where it is known while building."""
     return rank_internal(input, name, optimize=True)
 
 
 def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = True) -> Tensor:
-    """See :func:`rank`; ``optimize=False`` always adds a Rank op."""
+    """Return the rank, as :func:`rank` does; ``optimize=False`` always adds a Rank op."""
     from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 
     with name_scope(name, "Rank", [input]) as name:
@@ -243,7 +243,7 @@ def rank_internal(input: TensorLike, name: str | None = None, optimize: bool = T
 
 
 def reshape_shape(c: InferenceContext) -> TensorShape:
-    """The shape that the second input says, with what the first one's adds to it.
+    """Return the shape that the second input holds, completed by the shape of the first.
 
     Raises:
       ValueError: the elements do not fit into it.
@@ -297,7 +297,7 @@ def _with_dim(dims: TensorLike, index: int, dim: int | None) -> TensorShape:
     traits="launches rearranges",
 )
 def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
-    """The same elements in another shape; one size may be -1."""
+    """Return the same elements in another shape; one size may be -1."""
     if shape.ndim > 1:
         raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
     sizes = shape.tolist() if shape.ndim else [int(shape)]
@@ -317,7 +317,7 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
         else:
             known *= size
     if unknown >= 0:
-        # Where both have empty dimensions, the others decide.
+        # Where both shapes have empty dimensions, the other dimensions decide.
         total = math.prod([n for n in tensor.shape if n]) if has_zero else count
         if total % known and not (has_zero and 0 in tensor.shape):
             raise errors.invalid_argument(
@@ -336,10 +336,10 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
 
 
 def check_rank(rank: int) -> None:
-    """Refuses more dimensions than TensorFlow's shapes, or our arrays, can have.
+    """Refuse more dimensions than TensorFlow's shapes or NumPy's arrays can have.
 
     Raises:
-      InvalidArgumentError: there are.
+      InvalidArgumentError: the rank is too large.
     """
     if rank >= _MOST_DIMENSIONS:
         raise errors.invalid_argument(
@@ -362,7 +362,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
-    """The same elements in another shape.
+    """Return the same elements in another shape.
 
     Args:
       tensor: the elements, taken in row-major order.
@@ -401,7 +401,7 @@ def _expand_dims_shape(c: InferenceContext) -> TensorShape:
     traits="launches rearranges",
 )
 def expand_dims_op(xp: Xp, input: Array, dim: Array) -> Array:
-    """The tensor with a new dimension of size 1."""
+    """Return the tensor with a new dimension of size 1."""
     if dim.size != 1:
         raise errors.invalid_argument("'dim' must be a tensor with a single value")
     index, sizes = int(dim.reshape(-1)[0]), input.shape
@@ -427,7 +427,7 @@ def expand_dims(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Tensor:
-    """The tensor with a new dimension of size 1 at position ``axis`` (``dim`` is its old name)."""
+    """Return the tensor with a new dimension of size 1 at ``axis``, whose old name is ``dim``."""
     position = _renamed("axis", axis, "dim", dim)
     if position is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
@@ -475,7 +475,7 @@ def _squeeze_shape(c: InferenceContext) -> TensorShape:
     traits="launches rearranges",
 )
 def squeeze_op(xp: Xp, input: Array, *, squeeze_dims: list[int]) -> Array:
-    """The tensor without dimensions of size 1: the chosen ones, or all."""
+    """Return the tensor without dimensions of size 1: the chosen ones, or all."""
     sizes = input.shape
     if not squeeze_dims:
         return input.reshape([n for n in sizes if n != 1])
@@ -505,7 +505,7 @@ def squeeze(
     name: str | None = None,
     squeeze_dims: Any = None,
 ) -> Tensor:
-    """The tensor without dimensions of size 1.
+    """Return the tensor without dimensions of size 1.
 
     Args:
       input: the tensor.
@@ -526,7 +526,7 @@ def squeeze(
 
 
 def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
-    # TensorFlow's own shape function does not know a shape of unknown rank.
+    # TensorFlow's own shape function does not handle a shape of unknown rank.
     return merge_shapes(c.inputs[0], c.attr("shape"))
 
 
@@ -539,7 +539,7 @@ def _ensure_shape_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def ensure_shape_op(ctx: OpKernelContext, input: Array, *, shape: TensorShape) -> Array:
-    """The input, whose shape must be compatible with ``shape``."""
+    """Return the input, whose shape must be compatible with ``shape``."""
     if not shape.is_compatible_with(TensorShape(input.shape)):
         source = ctx.kernel.input_names[0] if ctx.kernel.input_names else "input"
         raise errors.invalid_argument(
@@ -555,7 +555,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """The tensor itself, with a shape that is checked now as far as known, and in every run."""
+    """Return the tensor itself; its shape is checked now as far as known, and in every run."""
     shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     found: Tensor = ensure_shape_op(x, shape=shape, name=name)
     return found
@@ -597,7 +597,7 @@ def _broadcast_sizes(xp: Xp, s0: Array, s1: Array) -> list[int]:
     traits="rearranges",
 )
 def broadcast_args(xp: Xp, s0: Array, s1: Array) -> Array:
-    """The shape that two shapes broadcast to."""
+    """Return the shape that two shapes broadcast to."""
     return np.array(_broadcast_sizes(xp, s0, s1), s0.dtype)
 
 
@@ -616,7 +616,7 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
-    """Along which axes the gradients of a broadcasting op are summed."""
+    """Return the axes over which the gradients of a broadcasting op are summed."""
     _broadcast_sizes(xp, s0, s1)
     x, y = s0.tolist(), s1.tolist()
     if x == y:
@@ -641,12 +641,12 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
     if len(dims) > len(out):
         raise ValueError(f"Shape must be at most rank {len(out)} but is rank {len(dims)}")
     if out.count(None) == len(out):
-        # Nothing is known but the rank; a dimension above 1 stays what it is.
+        # Only the rank is known; a dimension above 1 remains unchanged.
         head = [None] * (len(out) - len(dims))
         return TensorShape([*head, *[None if n in (0, 1) else n for n in dims]])
     for index in builtins.range(len(dims)):
         a, b = dims[-1 - index], out[-1 - index]
-        # What is empty is left to the kernel.
+        # The kernel checks empty dimensions.
         if a is not None and b is not None and a > 1 and a != b:
             raise ValueError(f"Dimensions must be equal, but are {a} and {b}")
     return target
@@ -662,7 +662,7 @@ def _broadcast_to_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def broadcast_to(xp: Xp, input: Array, shape: Array) -> Array:
-    """The input repeated along dimensions of size 1 and new leading ones."""
+    """Return the input repeated along dimensions of size 1 and new leading ones."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"shape must be a vector of {{int32,int64}}, got shape {shape_text(shape.shape)}"
@@ -702,7 +702,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
-    """The shape that two known shapes broadcast to.
+    """Return the shape that two known shapes broadcast to.
 
     Raises:
       ValueError: they cannot be broadcast together.
@@ -714,6 +714,6 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
 
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
-    """The shape that two shapes broadcast to, as a tensor."""
+    """Return the shape that two shapes broadcast to, as a tensor."""
     found: Tensor = broadcast_args(shape_x, shape_y)
     return found

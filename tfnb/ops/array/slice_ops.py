@@ -1,7 +1,8 @@
 """Parts of tensors: Slice, StridedSlice, and what ``tensor[...]`` builds.
 
-A strided slice is written sparsely (an ellipsis stands for many dimensions, a new axis for none)
-with bit masks saying what each entry is.  :func:`dense_slice` turns that into one (start, stop,
+A strided slice is written sparsely (an ellipsis stands for many dimensions, a new axis for none),
+with bit masks that define the kind of each entry.  :func:`dense_slice` turns that into one (start,
+stop,
 step) per dimension of the input and the final shape; the shape functions and the kernels share it.
 """
 
@@ -99,7 +100,7 @@ def _slice_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def slice_op(xp: Xp, input: Array, begin: Array, size: Array) -> Array:
-    """The part that starts at ``begin`` and has ``size`` elements along each dimension."""
+    """Return the part that starts at ``begin`` and has ``size`` elements along each dimension."""
     shape = input.shape
     rank = len(shape)
     if begin.shape != (rank,) or size.shape != (rank,):
@@ -112,7 +113,7 @@ def slice_op(xp: Xp, input: Array, begin: Array, size: Array) -> Array:
         if count == -1:
             count = whole - start
         if 0 <= start <= start + count <= whole:
-            pass  # nearly always
+            pass  # the most frequent case
         elif whole == 0:
             if start != 0 or count != 0:
                 raise errors.invalid_argument(
@@ -144,7 +145,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def slice(
     input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The part of a tensor of ``size`` elements from ``begin`` on; -1 takes the rest."""
+    """Return the part of a tensor with ``size`` elements from ``begin`` on; -1 takes the rest."""
     found: Tensor = slice_op(input_, begin, size, name=name)
     return found
 
@@ -154,12 +155,12 @@ def slice(
 
 @dataclass(slots=True)
 class DenseSlice:
-    """A strided slice with everything spelled out.
+    """A strided slice with one entry per dimension.
 
     Attributes:
       index: one slice per dimension of the input; a dimension that is dropped has length 1.
       processing_shape: the shape of ``input[index]``; None is unknown.
-      final_shape: that shape with new axes put in and dropped ones taken out.
+      final_shape: that shape with new axes inserted and dropped ones removed.
     """
 
     index: list[builtins.slice]
@@ -182,12 +183,12 @@ def dense_slice(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> DenseSlice:
-    """Spells a strided slice out for an input with the sizes ``dims`` (None where unknown).
+    """Expand a strided slice for an input with the sizes ``dims`` (None where unknown).
 
     Args:
       dims: the sizes of the input.
-      begin: one start per entry; None if they are not known yet.
-      end: one stop per entry; None if they are not known yet.
+      begin: one start per entry; None if unknown.
+      end: one stop per entry; None if unknown.
       strides: one step per entry.
       begin_mask: bit i: entry i starts at the beginning.
       end_mask: bit i: entry i goes to the end.
@@ -196,7 +197,7 @@ def dense_slice(
       shrink_axis_mask: bit i: entry i is an index, and its dimension is dropped.
 
     Raises:
-      ValueError: the slice does not fit, with TensorFlow's text.
+      ValueError: the slice does not fit; the text is TensorFlow's.
     """
     entries, rank = len(strides), len(dims)
     if ellipsis_mask and ellipsis_mask & (ellipsis_mask - 1):
@@ -361,7 +362,7 @@ def strided_slice_op(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """The part of a tensor that a Python index would take."""
+    """Return the part of a tensor that a Python index selects."""
     if (
         shrink_axis_mask == 1
         and not (begin_mask or end_mask or ellipsis_mask or new_axis_mask)
@@ -370,7 +371,7 @@ def strided_slice_op(
         and input.ndim
         and input.dtype != object
     ):
-        # x[i], by far the most frequent.
+        # x[i], by far the most frequent case.
         position, size = begin.item(), input.shape[0]
         if -size <= position < size and strides.item() > 0:
             return input[position]
@@ -423,7 +424,7 @@ def strided_slice_grad(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """Zeros of the given shape with ``dy`` where the strided slice would take from."""
+    """Return zeros of the given shape with ``dy`` at the elements that the strided slice takes."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"shape must be 1-D, got shape.shape = {shape_text(shape.shape)}"
@@ -456,7 +457,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def _assign_part(
     target: Array, begin: Array, end: Array, strides: Array, value: Array, masks: tuple[int, ...]
 ) -> None:
-    """Writes ``value`` into a part of ``target``, an array that may be written to."""
+    """Write ``value`` into a part of ``target``, a writable array."""
     found = _spell_out(target.shape, begin, end, strides, masks)
     final: Array = found.final_shape
     if 0 in final:
@@ -498,7 +499,7 @@ def strided_slice_assign(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """Writes a value into a part of a variable."""
+    """Write a value into a part of a variable."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     with ref.lock:
         _assign_part(ref.writable(), begin, end, strides, value, masks)
@@ -529,7 +530,7 @@ def resource_strided_slice_assign(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> None:
-    """Writes a value into a part of a resource variable."""
+    """Write a value into a part of a resource variable."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     variable = ctx.resource_manager.lookup(ref)
     with variable.lock:
@@ -559,7 +560,7 @@ def tensor_strided_slice_update(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> Array:
-    """The input with a value written into a part of it."""
+    """Return the input with a value written into a part of it."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     out = xp.array(input)
     _assign_part(out, begin, end, strides, value, masks)
@@ -584,7 +585,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def constant_zeros_like(value: Tensor) -> Tensor:
-    """Zeros like a tensor, for gradients."""
+    """Return zeros like a tensor, for gradients."""
     from tfnb.ops.array.constant_ops import zeros_like
 
     return zeros_like(value)
@@ -603,16 +604,16 @@ def strided_slice(
     var: VariableLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The part of a tensor from ``begin`` to ``end`` in steps of ``strides``.
+    """Return the part of a tensor from ``begin`` to ``end`` in steps of ``strides``.
 
     Args:
       input_: the tensor.
       begin: one start per dimension.
       end: one stop per dimension, not included.
-      strides: one step per dimension; 1 without them.
+      strides: one step per dimension; None means 1.
       begin_mask: bit i: dimension i starts at its beginning.
       end_mask: bit i: dimension i goes to its end.
-      ellipsis_mask: bit i: entry i stands for all dimensions not written.
+      ellipsis_mask: bit i: entry i stands for all dimensions without an entry.
       new_axis_mask: bit i: entry i is a new dimension of size 1.
       shrink_axis_mask: bit i: entry i is an index and its dimension is dropped.
       var: the variable that ``input_`` is the value of; the result can then be assigned to.
@@ -633,7 +634,7 @@ def strided_slice(
         parent = found.op.name if parent_name is None else parent_name
 
         def assign(value: TensorLike, name: str | None = None) -> Any:
-            """Writes a value into this part of the variable."""
+            """Write a value into this part of the variable."""
             name = name or f"{parent}_assign"
             return var._strided_slice_assign(begin, end, strides, value, name=name, **masks)
 
@@ -673,7 +674,7 @@ def _is_open(bound: Any) -> bool:
 
 
 def _number_like(bounds: tuple[Any, ...], number: int) -> TensorResult:
-    """A number, as a constant where one of the other bounds is a tensor."""
+    """Return a number, as a constant where one of the other bounds is a tensor."""
     for bound in bounds:
         if isinstance(bound, Tensor):
             return constant(number, dtype=bound.dtype)
@@ -683,7 +684,7 @@ def _number_like(bounds: tuple[Any, ...], number: int) -> TensorResult:
 def slice_helper(
     tensor: TensorLike, slice_spec: TensorLike, var: VariableLike | None = None
 ) -> Tensor:
-    """What ``tensor[slice_spec]`` builds.
+    """Return what ``tensor[slice_spec]`` builds.
 
     Args:
       tensor: the tensor that is indexed.

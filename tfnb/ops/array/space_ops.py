@@ -44,7 +44,7 @@ _BLOCK = (
 
 
 def _parts(shape: Array, data_format: str) -> tuple[Array, Array, Array, Array]:
-    """(batch, height, width, depth) of a shape."""
+    """Return (batch, height, width, depth) of a shape."""
     if data_format == "NHWC":
         return shape[0], shape[1], shape[2], shape[3]
     depth = shape[1]
@@ -183,7 +183,7 @@ def _space_to_depth(xp: Xp, input: Array, block: int, data_format: str) -> Array
     traits="rearranges",
 )
 def depth_to_space_op(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
-    """Depth rearranged into blocks of space."""
+    """Return depth rearranged into blocks of space."""
     _check_cpu_format("DepthToSpace", data_format)
     return _depth_to_space(xp, input, block_size, data_format)
 
@@ -201,7 +201,7 @@ def _(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
     traits="rearranges",
 )
 def space_to_depth_op(xp: Xp, input: Array, *, block_size: int, data_format: str) -> Array:
-    """Blocks of space rearranged into depth."""
+    """Return blocks of space rearranged into depth."""
     _check_cpu_format("SpaceToDepth", data_format)
     return _space_to_depth(xp, input, block_size, data_format)
 
@@ -230,7 +230,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def depth_to_space(
     input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Depth rearranged into blocks of space: (n, h, w, b*b*d) becomes (n, h*b, w*b, d)."""
+    """Return depth rearranged into blocks of space: (n, h, w, b*b*d) becomes (n, h*b, w*b, d)."""
     found: Tensor = depth_to_space_op(
         input, block_size=block_size, data_format=data_format, name=name
     )
@@ -243,7 +243,7 @@ def space_to_depth(
     name: str | None = None,
     data_format: str = "NHWC",
 ) -> Tensor:
-    """Blocks of space rearranged into depth: (n, h*b, w*b, d) becomes (n, h, w, b*b*d)."""
+    """Return blocks of space rearranged into depth: (n, h*b, w*b, d) becomes (n, h, w, b*b*d)."""
     found: Tensor = space_to_depth_op(
         input, block_size=block_size, data_format=data_format, name=name
     )
@@ -261,7 +261,7 @@ def _batch_space_shape(
     to_batch: bool,
     source: TensorShape | None = None,
 ) -> TensorShape:
-    """The shape of SpaceToBatch (``to_batch``) or BatchToSpace."""
+    """Return the shape of SpaceToBatch (``to_batch``) or BatchToSpace."""
     if block_length is None:
         return UNKNOWN_SHAPE
     c.with_rank_at_least(0, block_length + 1)
@@ -432,7 +432,7 @@ def _batch_to_space(xp: Any, input: Any, block: list[int], crops: Any) -> Any:
     traits="rearranges",
 )
 def space_to_batch_nd(xp: Xp, input: Array, block_shape: Array, paddings: Array) -> Array:
-    """Blocks of space rearranged into the batch, after padding with zeros."""
+    """Return blocks of space rearranged into the batch, after padding with zeros."""
     _check_nd(input, block_shape, paddings, "paddings")
     return _space_to_batch(xp, input, block_shape.tolist(), paddings.tolist())
 
@@ -448,7 +448,7 @@ def space_to_batch_nd(xp: Xp, input: Array, block_shape: Array, paddings: Array)
     traits="rearranges",
 )
 def batch_to_space_nd(xp: Xp, input: Array, block_shape: Array, crops: Array) -> Array:
-    """The batch rearranged into blocks of space, then cropped."""
+    """Return the batch rearranged into blocks of space, then cropped."""
     _check_nd(input, block_shape, crops, "crops")
     return _batch_to_space(xp, input, block_shape.tolist(), crops.tolist())
 
@@ -474,7 +474,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="rearranges",
 )
 def space_to_batch_op(xp: Xp, input: Array, paddings: Array, *, block_size: int) -> Array:
-    """SpaceToBatchND with a square block over two dimensions."""
+    """Return the blocks of SpaceToBatchND, with a square block over two dimensions."""
     if input.ndim != 4:
         raise errors.invalid_argument(f"Input rank should be: 4instead of: {input.ndim}")
     block = np.full(2, block_size)
@@ -493,7 +493,7 @@ def space_to_batch_op(xp: Xp, input: Array, paddings: Array, *, block_size: int)
     traits="rearranges",
 )
 def batch_to_space_op(xp: Xp, input: Array, crops: Array, *, block_size: int) -> Array:
-    """BatchToSpaceND with a square block over two dimensions."""
+    """Return the space of BatchToSpaceND, with a square block over two dimensions."""
     if input.ndim != 4:
         raise errors.invalid_argument(f"Input rank should be: 4instead of: {input.ndim}")
     block = np.full(2, block_size)
@@ -517,7 +517,7 @@ def _of_images(found: Tensor) -> Tensor:
 
 
 def _block(block: Any) -> Any:
-    """The sides of a block of which one number may be given."""
+    """Return the sides of a block that may be given as one number."""
     return np.array([block, block], np.int64) if np.isscalar(block) else block
 
 
@@ -528,7 +528,7 @@ def space_to_batch(
     name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:
-    """Blocks of space rearranged into the batch; see :func:`space_to_batch_nd`."""
+    """Return blocks of space rearranged into the batch; see :func:`space_to_batch_nd`."""
     found: Tensor = space_to_batch_nd(
         input,
         paddings=paddings,
@@ -545,7 +545,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:
-    """The batch rearranged into blocks of space; see :func:`batch_to_space_nd`."""
+    """Return the batch rearranged into blocks of space; see :func:`batch_to_space_nd`."""
     found: Tensor = batch_to_space_nd(
         input,
         crops=crops,
@@ -561,7 +561,7 @@ def required_space_to_batch_paddings(
     base_paddings: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[TensorResult, TensorResult]:
-    """The paddings that make a shape divisible by a block, and the crops that undo them."""
+    """Return paddings that make a shape divisible by a block, and the crops that undo them."""
     from tfnb.framework.constant_value import constant_value
     from tfnb.framework.scopes import name_scope
     from tfnb.ops.array import concat_ops, constant_ops

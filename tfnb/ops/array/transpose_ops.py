@@ -80,7 +80,7 @@ def _permutation(x: Array, perm: Array) -> list[int]:
             f"transpose expects a vector of size {size}. But input(1) is a vector of size "
             f"{perm.shape[0]}"
         )
-    # TensorFlow reads them as numbers of 32 bits.
+    # TensorFlow reads them as 32-bit numbers.
     wanted = perm if perm.itemsize == 4 else perm.astype(np.int32)
     axes = []
     for axis in wanted.tolist():
@@ -105,7 +105,7 @@ _TRANSPOSE = (
     "Transpose", *_TRANSPOSE, shape=_transpose_shape, host_memory=("perm",), traits="rearranges"
 )
 def transpose_op(xp: Xp, x: Array, perm: Array) -> Array:
-    """The tensor with its dimensions in another order."""
+    """Return the tensor with its dimensions in another order."""
     return x.transpose(_permutation(x, perm))
 
 
@@ -117,7 +117,7 @@ def transpose_op(xp: Xp, x: Array, perm: Array) -> Array:
     traits="rearranges",
 )
 def conjugate_transpose_op(xp: Xp, x: Array, perm: Array) -> Array:
-    """The complex conjugate with its dimensions in another order."""
+    """Return the complex conjugate of the tensor, with its dimensions in another order."""
     value = x.transpose(_permutation(x, perm))
     return xp.conj(value) if value.dtype.kind == "c" else value
 
@@ -138,7 +138,7 @@ def transpose(
     name: str | None = "transpose",
     conjugate: bool = False,
 ) -> Tensor:
-    """The tensor with its dimensions in another order.
+    """Return the tensor with its dimensions in another order.
 
     Args:
       a: the tensor.
@@ -168,10 +168,10 @@ def transpose(
 def matrix_transpose(
     a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """The tensor with its last two dimensions exchanged.
+    """Return the tensor with its last two dimensions exchanged.
 
     Raises:
-      ValueError: it has fewer than two dimensions.
+      ValueError: the tensor has fewer than two dimensions.
     """
     from tfnb.ops.array import concat_ops, shape_ops
 
@@ -204,7 +204,7 @@ def matrix_transpose(
     traits="rearranges",
 )
 def invert_permutation(xp: Xp, x: Array) -> Array:
-    """The permutation that undoes another: ``y[x[i]] = i``."""
+    """Return the inverse permutation: ``y[x[i]] = i``."""
     if x.ndim != 1:
         raise errors.invalid_argument("invert_permutation expects a 1D vector.")
     size = x.shape[0]
@@ -242,7 +242,7 @@ def _reverse_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def reverse_op(xp: Xp, tensor: Array, dims: Array) -> Array:
-    """The tensor with the order of elements reversed along the marked dimensions."""
+    """Return the tensor with the order of elements reversed along the marked dimensions."""
     if tensor.ndim == 0:
         return tensor
     if tensor.shape[0] == 0:
@@ -293,7 +293,7 @@ def _reverse_v2_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def reverse(xp: Xp, tensor: Array, axis: Array) -> Array:
-    """The tensor with the order of elements reversed along the given axes."""
+    """Return the tensor with the order of elements reversed along the given axes."""
     rank = tensor.ndim
     if tensor.size == 0 or rank == 0:
         return tensor
@@ -347,7 +347,7 @@ def _reverse_sequence_shape(c: InferenceContext) -> TensorShape:
 def reverse_sequence_op(
     xp: Xp, input: Array, seq_lengths: Array, *, seq_dim: int, batch_dim: int
 ) -> Array:
-    """The first ``seq_lengths[b]`` elements of every row b in reverse order."""
+    """Return every row b with its first ``seq_lengths[b]`` elements in reverse order."""
     if seq_lengths.ndim != 1:
         raise errors.invalid_argument(f"seq_lens input must be 1-dim, not {seq_lengths.ndim}")
     if batch_dim == seq_dim:
@@ -396,7 +396,7 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """Reverses the first ``seq_lengths[b]`` elements of every row b.
+    """Reverse the first ``seq_lengths[b]`` elements of every row b.
 
     Args:
       input: the tensor.
@@ -437,7 +437,7 @@ def _roll_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def roll(xp: Xp, input: Array, shift: Array, axis: Array) -> Array:
-    """The tensor with its elements moved on along some axes; those pushed out come in again."""
+    """Return the tensor rotated along axes: elements pushed out at one end enter at the other."""
     if input.ndim < 1:
         raise errors.invalid_argument("input must be 1-D or higher")
     if shift.ndim > 1:
@@ -453,7 +453,7 @@ def roll(xp: Xp, input: Array, shift: Array, axis: Array) -> Array:
             f"shift and axis must have the same size. Found: {shape_text(shift.shape)} vs "
             f"{shape_text(axis.shape)}"
         )
-    # Both are read as numbers of 32 bits.
+    # TensorFlow reads both as 32-bit numbers.
     steps, axes = (part.astype(np.int32).reshape(-1).tolist() for part in (shift, axis))
     for one in axes:
         if not -input.ndim <= one < input.ndim:

@@ -1,4 +1,4 @@
-"""Distinct elements: Unique and its kin, and the difference of lists."""
+"""Distinct elements: Unique and its variants, and the difference of lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXPORTS = {
 
 
 def _order_of_first(x: Array) -> tuple[Array, Array, Array]:
-    """(first positions, inverse, counts) of the distinct elements in order of appearance."""
+    """Return (first positions, inverse, counts) of the distinct elements in order of appearance."""
     if x.dtype == object:
         seen: dict[bytes, int] = {}
         inverse = np.empty(len(x), np.int64)
@@ -128,7 +128,7 @@ _INDEX = "out_idx: {int32, int64} = DT_INT32"
     traits="rearranges",
 )
 def unique(xp: Xp, x: Array, *, out_idx: DType) -> Outputs:
-    """The distinct elements in order of appearance, and for each element which one it is."""
+    """Return the distinct elements in order of appearance, and for each element its number."""
     return _unique(x, None, out_idx)[:2]
 
 
@@ -142,7 +142,7 @@ def unique(xp: Xp, x: Array, *, out_idx: DType) -> Outputs:
     devices=("CPU",),
 )
 def unique_v2(xp: Xp, x: Array, axis: Array, *, out_idx: DType) -> Outputs:
-    """The distinct slices along an axis in order of appearance."""
+    """Return the distinct slices along an axis in order of appearance."""
     return _unique(x, axis, out_idx)[:2]
 
 
@@ -156,7 +156,7 @@ def unique_v2(xp: Xp, x: Array, axis: Array, *, out_idx: DType) -> Outputs:
     traits="rearranges",
 )
 def unique_with_counts(xp: Xp, x: Array, *, out_idx: DType) -> Outputs:
-    """The distinct elements, which one each element is, and how often each occurs."""
+    """Return the distinct elements, the number of each element, and how often each occurs."""
     return _unique(x, None, out_idx)
 
 
@@ -170,19 +170,19 @@ def unique_with_counts(xp: Xp, x: Array, *, out_idx: DType) -> Outputs:
     devices=("CPU",),
 )
 def unique_with_counts_v2(xp: Xp, x: Array, axis: Array, *, out_idx: DType) -> Outputs:
-    """The distinct slices along an axis, and how often each occurs."""
+    """Return the distinct slices along an axis, and how often each occurs."""
     return _unique(x, axis, out_idx)
 
 
 def unique_v1(x: TensorLike, out_idx: Any = dtypes.int32, name: str | None = None) -> TensorResult:
-    """The distinct elements of a vector in order of appearance, and for each which one it is."""
+    """Return a vector's distinct elements in order of appearance, and each element's number."""
     return unique(x, out_idx=out_idx, name=name)
 
 
 def unique_with_counts_v1(
     x: TensorLike, out_idx: Any = dtypes.int32, name: str | None = None
 ) -> TensorResult:
-    """As ``tf.unique``, and how often each distinct element occurs."""
+    """Return the results of ``tf.unique``, and how often each distinct element occurs."""
     return unique_with_counts(x, out_idx=out_idx, name=name)
 
 
@@ -202,7 +202,7 @@ def _list_diff_shape(c: InferenceContext) -> list[TensorShape]:
     traits="rearranges",
 )
 def list_diff(xp: Xp, x: Array, y: Array, *, out_idx: DType) -> Outputs:
-    """The elements of a list that are not in another, and where they stood."""
+    """Return the elements of a list that are not in another, and their positions."""
     for name, value in (("x", x), ("y", y)):
         if value.ndim != 1:
             raise errors.invalid_argument(
@@ -222,5 +222,5 @@ def list_diff(xp: Xp, x: Array, y: Array, *, out_idx: DType) -> Outputs:
 def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: Any = dtypes.int32, name: str | None = None
 ) -> TensorResult:
-    """The elements of ``x`` that are not in ``y``, and where they stood."""
+    """Return the elements of ``x`` that are not in ``y``, and their positions."""
     return list_diff(x, y, out_idx=index_dtype, name=name)

@@ -48,7 +48,7 @@ def _where_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def where_op(xp: Xp, input: Array) -> Array:
-    """The coordinates of all elements that are not zero, row by row."""
+    """Return the coordinates of all elements that are not zero, in row-major order."""
     value = xp.asarray(input)
     if value.ndim == 0:
         raise errors.invalid_argument("WhereOp : Unhandled input dimensions: 0")
@@ -62,10 +62,10 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The coordinates where a condition holds, or elements of ``x`` there and of ``y`` elsewhere.
+    """Return the coordinates where a condition holds, or elements of ``x`` there, else of ``y``.
 
     Args:
-      condition: a tensor; what is not zero counts as true.
+      condition: a tensor; nonzero elements count as true.
       x: if given, ``y`` is too, of the same shape; ``condition`` may be a vector that chooses rows.
       y: see ``x``.
       name: the name of the op.
@@ -91,7 +91,7 @@ def where_v2(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """As :func:`where`, with broadcasting between the three."""
+    """Return the results of :func:`where`, with broadcasting of the three tensors."""
     found: Tensor
     if x is None and y is None:
         return where(condition, name=name)
@@ -108,7 +108,7 @@ def boolean_mask(
     name: str | None = "boolean_mask",
     axis: TensorLike | None = None,
 ) -> Tensor:
-    """The elements of a tensor where a mask is true.
+    """Return the elements of a tensor where a mask is true.
 
     Args:
       tensor: the tensor.

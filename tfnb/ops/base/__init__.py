@@ -1,1 +1,1 @@
-"""What every family of ops stands on: broadcasting, text of tensors, large arrays, waiting."""
+"""Foundations of all op families: broadcasting, text of tensors, large arrays, waiting."""

@@ -1,4 +1,4 @@
-"""What ops with broadcasting share: TensorFlow's error, and undoing the broadcast in gradients."""
+"""Foundations of broadcasting ops: TensorFlow's error message, and checks of shapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def shape_text(shape: Array) -> str:
-    """A shape as TensorFlow's run-time errors write it.
+    """Return a shape as TensorFlow's run-time errors write it.
 
     >>> shape_text((2, 3)), shape_text(())
     ('[2,3]', '[]')
@@ -21,16 +21,16 @@ def shape_text(shape: Array) -> str:
 
 
 def incompatible_shapes(*arrays: Array) -> InvalidArgumentError:
-    """The error for arrays that cannot be broadcast to one shape."""
+    """Return the error for arrays that cannot be broadcast to one shape."""
     texts = " vs. ".join(shape_text(array.shape) for array in arrays)
     return errors.invalid_argument(f"Incompatible shapes: {texts}")
 
 
 def require_same_shape(op_type: str, *arrays: Array) -> None:
-    """Checks that all arrays have the first one's shape.
+    """Check that all arrays have the same shape.
 
     Raises:
-      InvalidArgumentError: one has another.
+      InvalidArgumentError: the shapes differ.
     """
     for index, array in enumerate(arrays):
         if array.shape != arrays[0].shape:

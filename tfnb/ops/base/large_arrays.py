@@ -1,10 +1,9 @@
 """Faster replacements of NumPy operations for large arrays on a CPU.
 
 NumPy runs one operation after the other, each over the whole array, and some of its loops are not
-vectorized.  Here instead
+vectorized.  This module does better:
 
-* formulas run tile by tile, their intermediate results staying in cache (``tiled``), and the tiles
-  on several threads;
+* formulas run tile by tile, on several threads, and intermediate results stay in cache (``tiled``);
 * sums are matrix products with ones, which BLAS computes at the speed of memory (``sum_over``);
 * choices between two arrays are made with bits (``choose``): ``np.where`` is slow where its
   condition changes often;
@@ -33,13 +32,14 @@ if TYPE_CHECKING:
 # Elements of a tile: a few tiles of floats fit into the last-level cache, and NumPy's fixed cost
 # of an operation is negligible.
 TILE = 1 << 18
-# Elements from which an array is large.
+# An array with at least this many elements is large.
 LARGE = 1 << 13
-# Elements from which threads share the work of an expensive function.
+# Threads share the work of an expensive function from this number of elements on.
 LEAST_MAPPED = 2 * TILE
 # Longest run of numbers that is summed one after another in float32.
 _BLOCK = 1024
-# Rows up to this length are one matrix product; its error is that of a sum in a few dozen parts.
+# Rows up to this length are summed by one matrix product, whose rounding error is that of a sum of
+# a few dozen parts.
 _LONGEST_ROW = 1 << 16
 
 _takes_plain_ways = False
@@ -47,7 +47,7 @@ _takes_plain_ways = False
 
 @contextmanager
 def plain_ways() -> Iterator[None]:
-    """Disables the replacements in all threads until the end of the block."""
+    """Disable the replacements in all threads until the end of the block."""
     global _takes_plain_ways
     before, _takes_plain_ways = _takes_plain_ways, True
     try:
@@ -57,17 +57,17 @@ def plain_ways() -> Iterator[None]:
 
 
 def is_large(xp: Xp, x: Array, least: int = LARGE) -> bool:
-    """Whether `x` is a float32 or float64 array on a CPU with at least `least` elements."""
+    """Return whether `x` is a float32 or float64 array on a CPU with at least `least` elements."""
     return xp is np and x.size >= least and x.dtype.char in "fd" and not _takes_plain_ways
 
 
 def own(x: Array) -> Array:
-    """The `out=` argument for overwriting the intermediate result `x`; None for a scalar."""
+    """Return the `out=` argument for overwriting the intermediate result `x`; None for a scalar."""
     return x if x.ndim else None
 
 
 def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
-    """``formula(xp, *arrays)`` for an elementwise formula, tile by tile where that is faster.
+    """Compute an elementwise ``formula(xp, *arrays)``, tile by tile where that is faster.
 
     Args:
       xp: numpy or cupy.
@@ -95,12 +95,12 @@ def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
 
 
 def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> None:
-    """Calls ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads."""
+    """Call ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads."""
     shard(rows, (1 << 16) // max(row_size, 1) + 1, work)
 
 
 def mapped(xp: Xp, function: Callable[..., Array], x: Array) -> Array:
-    """``function(x)`` for an expensive ufunc; a large array is divided among threads."""
+    """Return ``function(x)`` for an expensive ufunc; a large array is divided among threads."""
     if not is_large(xp, x, LEAST_MAPPED) or num_threads() == 1 or not x.flags.c_contiguous:
         return function(x)
     out = np.empty_like(x)
@@ -110,27 +110,27 @@ def mapped(xp: Xp, function: Callable[..., Array], x: Array) -> Array:
 
 
 def at_least(xp: Xp, x: Array, lowest: Array) -> Array:
-    """The larger of each element and a number, NaN where the element is."""
+    """Return the larger of each element and a number; NaN elements stay NaN."""
     if is_large(xp, x):
         return x.clip(lowest, np.inf)
     return xp.maximum(x, lowest)
 
 
 def at_most(xp: Xp, x: Array, highest: Array) -> Array:
-    """The smaller of each element and a number, NaN where the element is."""
+    """Return the smaller of each element and a number; NaN elements stay NaN."""
     if is_large(xp, x):
         return x.clip(-np.inf, highest)
     return xp.minimum(x, highest)
 
 
 def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = None) -> Array:
-    """Elements of `x` where the condition holds, of `y` elsewhere; all three broadcast.
+    """Return elements of `x` where the condition holds and of `y` elsewhere; all three broadcast.
 
     Args:
       xp: numpy or cupy.
-      condition: of bools.
-      x: of any dtype.
-      y: of the dtype of `x`.
+      condition: an array of bools.
+      x: an array of any dtype.
+      y: an array of the dtype of `x`.
       out: the array for the result, if any; may be `x` or `y`.
     """
     dtype = x.dtype
@@ -164,12 +164,12 @@ def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = Non
 
 
 def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> Array:
-    """0 where the condition, of the shape of `x`, holds; elsewhere the element of `x`.
+    """Return `x` with zeros where the condition, an array of the same shape, holds.
 
     Args:
       xp: numpy or cupy.
-      condition: of bools.
-      x: of floats; may be written over.
+      condition: an array of bools.
+      x: an array of floats; may be overwritten.
       out: None or `x`, if the result must be written there.
     """
     if not is_large(xp, x) or not (condition.flags.c_contiguous and x.flags.c_contiguous):
@@ -194,11 +194,11 @@ def _ones(count: int, dtype: str) -> Array:
 
 
 def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -> Array:
-    """The sum over axes, given as non-negative numbers, in the dtype of `x`."""
+    """Return the sum over axes, given as non-negative numbers, in the dtype of `x`."""
     if not is_large(xp, x) or not x.flags.c_contiguous:
         return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
     values = x
-    after = 1  # the number of kept elements behind the group
+    after = 1  # number of kept elements after the group
     for is_summed, size in reversed(_groups(x.shape, axes)):
         if not is_summed:
             after *= size
@@ -207,12 +207,12 @@ def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -
         else:
             values = _sum_columns(values.reshape(-1, size, after))
     kept = [1 if i in axes else d for i, d in enumerate(x.shape) if keep_dims or i not in axes]
-    # A sum over all axes is a scalar, as NumPy's own.
+    # The sum over all axes is a scalar, as in NumPy.
     return values.reshape(kept) if kept else values.reshape(())[()]
 
 
 def _groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[bool, int]]:
-    """Merges neighbouring axes that are all summed or all kept."""
+    """Merge neighbouring axes that are all summed or all kept."""
     groups: list[tuple[bool, int]] = []
     for axis, size in enumerate(shape):
         if size == 1:
@@ -238,7 +238,7 @@ def _total(x: Array) -> Array:
 
 
 def _sum_columns(x: Array) -> Array:
-    """Sums over the middle one of three axes."""
+    """Return the sum over the middle one of three axes."""
     outer, length, after = x.shape
     char = x.dtype.char
     if length * after < 256:
@@ -255,7 +255,7 @@ def _sum_columns(x: Array) -> Array:
 
 
 def sum_of_squares(xp: Xp, x: Array) -> Array:
-    """The sum of the squares of all elements."""
+    """Return the sum of the squares of all elements."""
     flat = x.reshape(-1)
     if not is_large(xp, x):
         return (flat * flat).sum(dtype=x.dtype)

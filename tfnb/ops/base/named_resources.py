@@ -1,7 +1,7 @@
-"""Resources that a node makes and others reach by handle: of both kinds that TensorFlow has.
+"""Resources that one node creates and others find by handle, for both kinds of handles.
 
-A handle of the first kind is a reference to two strings, container and name; one of the second is a
-``ResourceHandle``.
+A handle of the first kind is a reference to two strings, container and name; a handle of the second
+kind is a ``ResourceHandle``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tfnb.core.shape_inference import InferenceContext
 
 _numbers = itertools.count()
-# Two steps may execute a node for the first time at once.
+# Two steps may execute a node for the first time at the same moment.
 _LOCK = threading.RLock()
 
 
@@ -36,15 +36,15 @@ def own_resource(
     make: Callable[[str], Array],
     check: Callable[[Array], None] = lambda _: None,
 ) -> ResourceHandle:
-    """A handle of the resource of this node; the first execution makes it, or finds a shared one.
+    """Return a handle of this node's resource; the first execution creates or finds it.
 
     Args:
-      ctx: of the kernel.
-      type_name: of the resource.
-      container: where it lives.
-      shared_name: under which several nodes mean one resource; "" for one of the node's own.
-      make: makes the resource, given its name.
-      check: raises an error if a resource that was found is not what the node wants.
+      ctx: the context of the kernel.
+      type_name: the type of the resource.
+      container: the container of the resource.
+      shared_name: the name by which several nodes share one resource; "" for a private one.
+      make: creates the resource, given its name.
+      check: raises an error if an existing resource has other properties than the node needs.
     """
     manager = ctx.resource_manager
 
@@ -67,14 +67,14 @@ def own_resource(
 
 
 def reference_to(handle: ResourceHandle) -> RefCell:
-    """A handle of the first kind: a reference to two texts."""
+    """Return a handle of the first kind: a reference to two strings."""
     cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
     cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
     return cell
 
 
 def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
-    """The same as a handle of the first kind."""
+    """Return a handle of either kind as one of the first kind."""
     of_handle, cell = ctx.kernel_state.get("cell", (None, None))
     if cell is None or of_handle is not handle:
         cell = reference_to(handle)
@@ -84,10 +84,10 @@ def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
 
 
 def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str) -> Array:
-    """What a handle of either kind means.
+    """Return the resource that a handle of either kind refers to.
 
     Raises:
-      NotFoundError: it does not exist, or not any more.
+      NotFoundError: it does not exist, or exists no more.
     """
     if isinstance(handle, RefCell):
         container, name = (part.decode() for part in handle.read().tolist())
@@ -96,5 +96,5 @@ def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str) -> Array
 
 
 def pair_shape(c: InferenceContext) -> TensorShape:
-    """The shape of a handle of the first kind."""
+    """Return the shape of a handle of the first kind."""
     return TensorShape([2])

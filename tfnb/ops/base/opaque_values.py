@@ -1,4 +1,4 @@
-"""Resources and variants among arrays: bare objects alone, an object array together."""
+"""Resources and variants as values: a single one is a bare object, several form an object array."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def is_opaque(value: Array) -> bool:
-    """Whether a value is a bare resource handle or variant, and no array."""
+    """Return whether a value is a bare resource handle or variant, not an array."""
     return not hasattr(value, "ndim")
 
 
 def array_of(values: Array) -> Array:
-    """A vector of bare objects or of strings."""
+    """Return a vector of bare objects or of strings."""
     out = np.empty(len(values), object)
     for index, value in enumerate(values):
         out[index] = value if is_opaque(value) else value[()]
@@ -24,7 +24,10 @@ def array_of(values: Array) -> Array:
 
 
 def as_scalar(value: Array) -> Array:
-    """An object array of rank 0 as the runtime keeps it: strings in the array, all else bare."""
+    """Return an object array of rank 0 in the runtime's form.
+
+    Strings remain in an array; all other objects become bare.
+    """
     if value.ndim == 0 and value.dtype == object:
         item = value[()]
         if not isinstance(item, bytes):

@@ -1,4 +1,4 @@
-"""Functions of upper rooms that ops call, mostly in their gradients.
+"""Functions of packages above ops that ops call, mostly in their gradients.
 
 ``tfnb.library.provides`` imports each when it is called for the first time.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tfnb.core.provided import Provided
 
-# Arithmetic and sequences, for the ops that arithmetic itself is built on.
+# Arithmetic and sequences, for the ops on which arithmetic itself is built.
 equal = Provided("equal")
 greater = Provided("greater")
 less = Provided("less")

@@ -1,4 +1,4 @@
-"""Arguments that had another name once: both names are taken, not both at a time."""
+"""Arguments that were renamed: both names are accepted, but not in one call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def renamed(new_name: str, new_value: TensorLike, old_name: str, old_value: TensorLike) -> Any:
-    """The value that was given under either name.
+    """Return the value that was given under either name.
 
     Raises:
-      ValueError: it was given under both.
+      ValueError: values are given under both names.
     """
     if new_value is None:
         return old_value

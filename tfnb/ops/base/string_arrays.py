@@ -1,4 +1,4 @@
-"""Arrays of byte strings: one function applied to every element."""
+"""Arrays of byte strings, and functions applied to each of their elements."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def strings(values: Sequence[bytes], shape: tuple[int, ...]) -> Array:
-    """Byte strings as an array of objects."""
+    """Return byte strings as an array of objects."""
     array = np.empty(len(values), object)
     array[:] = values
     return array.reshape(shape)
 
 
 def mapped(function: Callable[[Array], Array], array: Array, dtype: Attr = object) -> Array:
-    """The results of a function for every element, in the array's shape."""
+    """Return the results of a function for every element, in the array's shape."""
     found = np.empty(array.size, dtype)
     if host_memory.limit_of_thread() is None:
         found[:] = [function(value) for value in array.reshape(-1)]
@@ -36,39 +36,39 @@ def mapped(function: Callable[[Array], Array], array: Array, dtype: Attr = objec
 
 
 def check_joined(num_bytes: int, between: bytes, num_parts: int) -> None:
-    """Refuses joined strings that are too long, before they are made.
+    """Refuse joined strings that are too long, before they are built.
 
     Args:
-      num_bytes: of all parts.
-      between: what stands between two of them.
-      num_parts: how many there are.
+      num_bytes: the length of all parts together.
+      between: the separator.
+      num_parts: the number of parts.
 
     Raises:
-      ResourceExhaustedError: this step may have no such string.
+      ResourceExhaustedError: the string would exceed this step's limit.
     """
     host_memory.check_size(num_bytes + len(between) * num_parts)
 
 
 def num_bytes_of(array: Array) -> int:
-    """How many bytes the strings of an array have."""
+    """Return the number of bytes of an array's strings."""
     return sum(map(len, array.reshape(-1).tolist()))
 
 
 def text_of(value: bytes) -> str:
-    """Bytes as text; those that are no UTF-8 survive the way back."""
+    """Return bytes as text; bytes that are not UTF-8 survive the conversion back."""
     return value.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(text: str) -> bytes:
-    """Text as bytes again."""
+    """Return text as the bytes that :func:`text_of` got."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def as_text(value: Array) -> Array:
-    """A string attribute of a kernel, which is bytes where it is no UTF-8, as text."""
+    """Return a string attribute of a kernel as text; it is bytes where it is not UTF-8."""
     return text_of(value) if isinstance(value, bytes) else value
 
 
 def as_bytes(value: Array) -> Array:
-    """A string attribute of a kernel as bytes."""
+    """Return a string attribute of a kernel as bytes."""
     return value if isinstance(value, bytes) else bytes_of(value)

@@ -1,4 +1,4 @@
-"""Tensors as text, letter for letter as TensorFlow prints them in messages and in ``tf.print``."""
+"""Tensors as text, exactly as TensorFlow prints them in messages and in ``tf.print``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPES = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
 def number_text(value: Array) -> str:
-    """One number.
+    """Return one number as text.
 
     >>> number_text(np.float32(0.1)), number_text(np.float32(1 / 3)), number_text(np.float64(1e10))
     ('0.1', '0.333333343', '10000000000')
@@ -39,7 +39,7 @@ def number_text(value: Array) -> str:
 
 
 def escaped(text: bytes) -> str:
-    r"""Text with quotes, backslashes and control characters escaped as in C.
+    r"""Return text with quotes, backslashes and control characters escaped as in C.
 
     >>> escaped(b'a"b\n\x01')
     'a\\"b\\n\\001'
@@ -64,7 +64,7 @@ def _element_text(value: Array, *, quoted: bool = False) -> str:
 
 
 def _as_array(value: Array) -> Array:
-    """A tensor's value as an array on the host; a handle or a Python object as one element."""
+    """Return a tensor's value as an array on the host; a handle or Python object is one element."""
     if isinstance(value, ResourceHandle) or not hasattr(value, "dtype"):
         array = np.empty((), object)
         array[()] = value
@@ -73,14 +73,14 @@ def _as_array(value: Array) -> Array:
 
 
 def _is_opaque(flat: Array) -> bool:
-    """Whether elements are of a type whose tensors TensorFlow writes in one row."""
+    """Return whether TensorFlow prints tensors of this type in one row."""
     return flat.dtype.kind == "c" or (
         flat.dtype == object and flat.size > 0 and not isinstance(flat[0], bytes)
     )
 
 
 def summarize(value: Array, max_entries: int) -> str:
-    """The first elements of a tensor, as error messages show them.
+    """Return the first elements of a tensor, as error messages show them.
 
     >>> summarize(np.arange(6).reshape(2, 3), 4)
     '[0 1 2][3...]...'
@@ -93,7 +93,7 @@ def summarize(value: Array, max_entries: int) -> str:
     limit = array.size if max_entries < 0 else min(max_entries, array.size)
     flat = array.reshape(-1)
     if array.dtype == bool and not limit:
-        return ""  # as TensorFlow has it
+        return ""  # as in TensorFlow
     text = nested_text(
         [_element_text(one) for one in flat[:limit]], () if _is_opaque(flat) else array.shape
     )
@@ -101,7 +101,7 @@ def summarize(value: Array, max_entries: int) -> str:
 
 
 def format_tensor(value: Any, at_ends: int) -> str:
-    """A tensor as ``tf.print`` shows it: the first and the last elements of every dimension.
+    """Return a tensor as ``tf.print`` shows it: the first and last elements of each dimension.
 
     >>> format_tensor(np.arange(8), 2)
     '[0 1 ... 6 7]'
@@ -113,7 +113,7 @@ def format_tensor(value: Any, at_ends: int) -> str:
     array = _as_array(value)
     shown = array.size if at_ends < 0 else min(at_ends, array.size)
     if array.dtype == bool and not shown:
-        return ""  # as TensorFlow has it
+        return ""  # as in TensorFlow
     if array.ndim and _is_opaque(array.reshape(-1)):
         return f"[{summarize(array, at_ends)}]"
     if array.ndim == 0:

@@ -1,4 +1,4 @@
-"""What ops of lists ask of elements, and what is known of them while a graph is built."""
+"""Checks of the elements of lists, and their static shapes while a graph is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def shape_from(value: Array) -> TensorShape:
-    """The shape that an ``element_shape`` input means; a scalar -1 is an unknown one."""
+    """Return the shape of an ``element_shape`` input; a scalar -1 is the unknown shape."""
     if value.ndim == 0:
         if int(value) != -1:
             raise errors.invalid_argument(
@@ -31,7 +31,7 @@ def shape_from(value: Array) -> TensorShape:
 
 
 def check_dtype(one: TensorList, dtype: DType) -> None:
-    """Refuses a list of elements of another type."""
+    """Refuse a list whose elements have another dtype."""
     if one.dtype is not dtype:
         raise errors.invalid_argument(
             f"Invalid data types; op elements {type_word(dtype)} but list elements "
@@ -42,7 +42,7 @@ def check_dtype(one: TensorList, dtype: DType) -> None:
 def shape_of_elements(
     c: InferenceContext, index: int = 0, attr: str = "element_dtype"
 ) -> TensorShape:
-    """What is known of the elements of the list at an input."""
+    """Return the static shape of the elements of the list at an input."""
     data = c.input_handle_data(index)
     if not data:
         return UNKNOWN_SHAPE
@@ -57,10 +57,10 @@ def shape_of_elements(
 
 
 def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
-    """What an ``element_shape`` input says; a scalar says nothing.
+    """Return the static shape in an ``element_shape`` input; a scalar is the unknown shape.
 
     Raises:
-      ValueError: it has more than one dimension, or is a scalar that is known and not -1.
+      ValueError: it has more than one dimension, or is a known scalar other than -1.
     """
     if c.inputs[index].ndims == 0:
         value = c.constant_value(index)
@@ -75,18 +75,18 @@ def static_shape_input(c: InferenceContext, index: int) -> TensorShape:
 
 
 def list_of(c: InferenceContext, shape: TensorShape) -> TensorShape:
-    """A list of elements of a shape."""
+    """Return the static type of a list whose elements have this shape."""
     c.set_output_handle_data(0, [(c.attr("element_dtype"), shape)])
     return SCALAR_SHAPE
 
 
 def new_list_shape(c: InferenceContext) -> TensorShape:
-    """A list whose elements have the shape that the first input says."""
+    """Return the static type of a list whose elements have the shape in the first input."""
     return list_of(c, static_shape_input(c, 0))
 
 
 def same_list_shape(c: InferenceContext) -> TensorShape:
-    """A list like that of the first input."""
+    """Return the static type of a list like that of the first input."""
     data = c.input_handle_data(0)
     if data:
         c.set_output_handle_data(0, data)
@@ -94,7 +94,7 @@ def same_list_shape(c: InferenceContext) -> TensorShape:
 
 
 def check_rows(tensor: Array, shape: TensorShape) -> None:
-    """Refuses a tensor whose rows are no elements of a shape."""
+    """Refuse a tensor whose rows do not have the element shape."""
     if not shape.is_compatible_with(TensorShape(tensor.shape[1:])):
         raise errors.invalid_argument(
             f"Specified a list with shape {partial_text(shape)} from a tensor with shape "
@@ -103,7 +103,7 @@ def check_rows(tensor: Array, shape: TensorShape) -> None:
 
 
 def check_vector(tensor: Array) -> None:
-    """Refuses a tensor without rows."""
+    """Refuse a scalar, which has no rows."""
     if tensor.ndim < 1:
         raise errors.invalid_argument(
             f"Tensor must be at least a vector, but saw shape: {shape_text(tensor.shape)}"
@@ -111,7 +111,7 @@ def check_vector(tensor: Array) -> None:
 
 
 def rows_of(tensor: Array) -> tuple[Array, ...]:
-    """The rows of a tensor, each of them a tensor."""
+    """Return the rows of a tensor, each as a tensor."""
     if tensor.dtype == object and tensor.ndim == 1:
         return tuple([tensor[i : i + 1].reshape(()) for i in range(len(tensor))])
     return tuple(tensor)

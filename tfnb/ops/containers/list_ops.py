@@ -1,7 +1,7 @@
-"""Lists of tensors as values: TensorListReserve, TensorListSetItem and their kin.
+"""Lists of tensors as values: TensorListReserve, TensorListSetItem and others.
 
-A list is a variant: a value like any other.  No op changes one; each gives a new list that shares
-the elements.  An element that was reserved but never set is None and counts as zeros where its
+A list is a variant, an immutable value. Each op returns a new list that shares the elements.  An
+element that was reserved but never set is None and counts as zeros where its
 shape is known.
 """
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 def empty_tensor_list(
     xp: Xp, element_shape: Array, max_num_elements: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list without elements."""
+    """Return a list without elements."""
     if max_num_elements.ndim:
         raise errors.invalid_argument(
             "max_num_elements expected to be a scalar but got shape: "
@@ -85,7 +85,7 @@ def empty_tensor_list(
 def tensor_list_reserve(
     xp: Xp, element_shape: Array, num_elements: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list of elements that are not set yet."""
+    """Return a list of elements that are not set."""
     if num_elements.ndim:
         raise errors.invalid_argument(
             f"The num_elements to reserve must be a tensor size 1, but got {num_elements.size}"
@@ -119,7 +119,7 @@ def _from_tensor_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_from_tensor(
     xp: Xp, tensor: Array, element_shape: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list of the rows of a tensor."""
+    """Return a list of the rows of a tensor."""
     check_vector(tensor)
     shape = shape_from(element_shape)
     check_rows(tensor, shape)
@@ -154,7 +154,7 @@ def _(op: Operation, grad: TensorLike) -> Gradients:
     host_memory=("input_handle", "length"),
 )
 def tensor_list_length(xp: Xp, input_handle: Variant) -> Array:
-    """The number of elements."""
+    """Return the number of elements."""
     return np.int32(len(input_handle.elements))
 
 
@@ -175,7 +175,7 @@ def _element_shape_shape(c: InferenceContext) -> TensorShape:
     host_memory=("input_handle", "element_shape"),
 )
 def tensor_list_element_shape(xp: Xp, input_handle: Variant, *, shape_type: DType) -> Array:
-    """What is known of the elements' shapes, with -1 for unknown sizes."""
+    """Return the static shape of the elements, with -1 for unknown sizes."""
     dims = input_handle.element_shape.dim_values
     if dims is None:
         return shape_type.as_numpy_dtype(-1)
@@ -194,9 +194,9 @@ def _item_shape(c: InferenceContext) -> TensorShape:
 def _filled(
     xp: Xp, one: TensorList, element: Array, given_shape: Array, what: str, *, infers: bool
 ) -> Array:
-    """An element, or zeros for one that was never set.
+    """Return an element, or zeros for one that was never set.
 
-    ``infers``: whether its shape may be that of the others.
+    If ``infers``, the shape of the zeros may be derived from the other elements.
     """
     if element is not None and given_shape.ndim == 1:
         return element_here(xp, element)
@@ -225,7 +225,7 @@ def _filled(
 def tensor_list_get_item(
     xp: Xp, input_handle: Variant, index: Array, element_shape: Array, *, element_dtype: DType
 ) -> Array:
-    """One element."""
+    """Return one element."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     position = int(index)
@@ -256,7 +256,7 @@ def _set_item_shape(c: InferenceContext) -> TensorShape:
     data = c.input_handle_data(0)
     if not data:
         return list_of(c, UNKNOWN_SHAPE)
-    # Another dtype is an error of the step only.
+    # A different dtype is an error only when the step runs.
     merge_shapes(c.inputs[2], data[0][1])
     c.set_output_handle_data(0, data)
     return SCALAR_SHAPE
@@ -280,7 +280,7 @@ def tensor_list_set_item(
     element_dtype: DType,
     resize_if_index_out_of_bounds: bool,
 ) -> Variant:
-    """The list with one element replaced."""
+    """Return the list with one element replaced."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     position, elements = int(index), one.elements
@@ -334,7 +334,7 @@ def _push_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_push_back(
     xp: Xp, input_handle: Variant, tensor: Array, *, element_dtype: DType
 ) -> Variant:
-    """The list with one element more."""
+    """Return the list with one more element."""
     return _pushed(input_handle, tensor, element_dtype)
 
 
@@ -376,7 +376,7 @@ def _(op: Operation, grad: TensorLike) -> Gradients:
 def tensor_list_push_back_batch(
     xp: Xp, input_handles: Variant, tensor: Array, *, element_dtype: DType
 ) -> Variant:
-    """Pushes one row of a tensor to each of several lists."""
+    """Append one row of a tensor to each of several lists."""
     lists = np.asarray(input_handles, object)
     if lists.shape != tensor.shape[:1]:
         raise errors.invalid_argument(
@@ -408,7 +408,7 @@ def _pop_shape(c: InferenceContext) -> list[TensorShape]:
 def tensor_list_pop_back(
     xp: Xp, input_handle: Variant, element_shape: Array, *, element_dtype: DType
 ) -> Outputs:
-    """The list without its last element, and that element."""
+    """Return the list without its last element, and that element."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     if not one.elements:
@@ -447,7 +447,7 @@ def _(op: Operation, list_grad: Tensor | None, grad: TensorLike) -> Gradients:
     host_memory=("size",),
 )
 def tensor_list_resize(xp: Xp, input_handle: Variant, size: Array) -> Variant:
-    """The list cut, or filled up with elements that are not set."""
+    """Return the list shortened, or extended by elements that are not set."""
     one: TensorList = input_handle
     count = int(size)
     if count < 0:

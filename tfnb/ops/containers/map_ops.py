@@ -1,4 +1,4 @@
-"""Maps from tensors to tensors, held in one variant; no map ever changes, ops make new ones.
+"""Maps from tensors to tensors, each held in one variant; ops return new maps.
 
 Corresponds to TensorFlow's ``map_kernels.cc`` and ``tensor_map.h``.
 """
@@ -30,7 +30,7 @@ _VALUE = "value_dtype: type"
 
 
 class TensorMap:
-    """A map; ``entries`` has each key with its value under what makes keys equal."""
+    """An immutable map; ``entries`` holds (key, value) under the identity of the key."""
 
     __slots__ = ("entries",)
 
@@ -39,12 +39,12 @@ class TensorMap:
 
     @staticmethod
     def identity(key: Array) -> tuple[Array, ...]:
-        """What two keys share if they are equal: type, shape and elements."""
+        """Return the identity of a key, which is equal for equal keys: type, shape, elements."""
         array = np.asarray(key)
         return array.dtype.str, array.shape, tuple(array.reshape(-1).tolist())
 
     def zeros_like(self) -> Self:
-        """The same keys with zeros."""
+        """Return a map of the same keys whose values are zeros."""
         return type(self)(
             {
                 identity: (key, np.zeros(np.shape(value), np.asarray(value).dtype))
@@ -53,7 +53,7 @@ class TensorMap:
         )
 
     def __add__(self, other: Self) -> Self:
-        """The values of both, added up where both have one."""
+        """Return the entries of both maps; values of keys that both have are added."""
         entries = dict(self.entries)
         for identity, (key, value) in other.entries.items():
             known = entries.get(identity)
@@ -75,7 +75,7 @@ def _shown(key: Array) -> str:
 
 @register_op("EmptyTensorMap", "-> handle: variant", shape=lambda c: SCALAR_SHAPE, **_CPU)
 def empty_tensor_map(xp: Xp) -> Variant:
-    """A map without keys."""
+    """Return a map without keys."""
     return TensorMap({})
 
 
@@ -86,7 +86,7 @@ empty_tensor_map.not_differentiable()
     "TensorMapSize", "input_handle: variant -> size: int32", shape=lambda c: SCALAR_SHAPE, **_CPU
 )
 def tensor_map_size(xp: Xp, input_handle: Variant) -> Array:
-    """How many keys there are."""
+    """Return the number of keys."""
     return np.int32(len(_map_of(input_handle).entries))
 
 
@@ -101,7 +101,7 @@ def tensor_map_size(xp: Xp, input_handle: Variant) -> Array:
 def tensor_map_lookup(
     xp: Xp, input_handle: Variant, key: Array, *, value_dtype: dtypes.DType
 ) -> Array:
-    """The value of a key."""
+    """Return the value of a key."""
     found = _map_of(input_handle).entries.get(TensorMap.identity(key))
     if found is None:
         raise errors.invalid_argument(
@@ -124,7 +124,7 @@ def tensor_map_lookup(
     **_CPU,
 )
 def tensor_map_insert(xp: Xp, input_handle: Variant, key: Array, value: Array) -> Variant:
-    """The map with one key more, or another value for it."""
+    """Return the map with a key added, or with another value for it."""
     entries = dict(_map_of(input_handle).entries)
     entries[TensorMap.identity(key)] = (key, value)
     return TensorMap(entries)
@@ -139,7 +139,7 @@ def tensor_map_insert(xp: Xp, input_handle: Variant, key: Array, value: Array) -
     **_CPU,
 )
 def tensor_map_erase(xp: Xp, input_handle: Variant, key: Array) -> Variant:
-    """The map without a key."""
+    """Return the map without a key."""
     entries = dict(_map_of(input_handle).entries)
     if entries.pop(TensorMap.identity(key), None) is None:
         raise errors.invalid_argument(
@@ -156,7 +156,7 @@ def tensor_map_erase(xp: Xp, input_handle: Variant, key: Array) -> Variant:
     **_CPU,
 )
 def tensor_map_has_key(xp: Xp, input_handle: Variant, key: Array) -> Array:
-    """Whether there is a key."""
+    """Return whether the map has a key."""
     return np.bool_(TensorMap.identity(key) in _map_of(input_handle).entries)
 
 
@@ -168,7 +168,7 @@ def tensor_map_has_key(xp: Xp, input_handle: Variant, key: Array) -> Array:
     **_CPU,
 )
 def tensor_map_stack_keys(xp: Xp, input_handle: Variant, *, key_dtype: dtypes.DType) -> Array:
-    """All keys along a new first dimension."""
+    """Return all keys along a new first dimension."""
     keys = [np.asarray(key) for key, _ in _map_of(input_handle).entries.values()]
     if not keys:
         raise errors.invalid_argument("TensorMapStackKeys cannot be called on empty map.")

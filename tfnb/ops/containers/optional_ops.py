@@ -1,7 +1,7 @@
 """Values that may be missing: OptionalFromValue, OptionalNone and the ops that read them.
 
-An optional is a variant.  The gradient of a branch gets the forward branch's inner values as
-optionals: those of the branch that did not run are missing.
+An optional is a variant. The gradient of a branch receives the inner values of the forward branch
+as optionals; those of the branch that did not run have no value.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class OptionalVariant:
         return ()
 
     def zeros_like(self) -> OptionalVariant:
-        """Zeros of the same shapes; an optional without a value stays as it is."""
+        """Return an optional of zeros of the same shapes; without a value, itself."""
         if self.values is None:
             return self
         zeros = [
@@ -70,7 +70,7 @@ class OptionalVariant:
 
 def _zeros(value: Array, dtype: DType) -> Array:
     if dtype is dtypes.resource or dtype is dtypes.variant:
-        raise errors.unimplemented(f"There are no zeros like a {dtype.name} in an optional.")
+        raise errors.unimplemented(f"Cannot make zeros like a {dtype.name} in an optional.")
     if dtype is dtypes.string:
         out = np.empty(np.shape(value), object)
         out[...] = b""
@@ -80,7 +80,7 @@ def _zeros(value: Array, dtype: DType) -> Array:
 
 @register_op("OptionalNone", "-> optional: variant", shape=lambda c: SCALAR_SHAPE)
 def optional_none(xp: Xp) -> Variant:
-    """An optional without a value."""
+    """Return an optional without a value."""
     return OptionalVariant()
 
 
@@ -91,7 +91,7 @@ def optional_none(xp: Xp) -> Variant:
     shape=lambda c: SCALAR_SHAPE,
 )
 def optional_from_value(xp: Xp, components: list[Array], *, Toutput_types: list[DType]) -> Variant:
-    """An optional with the given tensors."""
+    """Return an optional with the given tensors."""
     return OptionalVariant(tuple(components), tuple(Toutput_types))
 
 
@@ -123,10 +123,10 @@ def _value_shapes(c: InferenceContext) -> list[TensorShape]:
 def optional_get_value(
     xp: Xp, optional: Variant, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Outputs:
-    """The tensors of an optional.
+    """Return the tensors of an optional.
 
     Raises:
-      InvalidArgumentError: it has no value, or tensors other than the node declares.
+      InvalidArgumentError: it has no value, or its tensors differ from what the node declares.
     """
     values = _optional(optional).values
     if values is None:
@@ -159,7 +159,7 @@ def _(op: Operation, *grads: Tensor) -> Gradients:
     "OptionalHasValue", "optional: variant -> has_value: bool", shape=lambda c: SCALAR_SHAPE
 )
 def optional_has_value(xp: Xp, optional: Variant) -> Array:
-    """Whether an optional has a value."""
+    """Return whether an optional has a value."""
     return np.bool_(_optional(optional).values is not None)
 
 

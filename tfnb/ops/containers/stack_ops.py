@@ -1,4 +1,4 @@
-"""Stacks that live for one step: what gradients of loops keep the forward values on."""
+"""Stacks that live for one step; gradients of loops keep the forward values in them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class StackResource:
     """One stack of one step.
 
     Attributes:
-      dtype: of its values.
+      dtype: the dtype of the values.
       push: puts a value on top; raises InvalidArgumentError where the stack is full or closed.
     """
 
-    shape = ()  # that of a handle, for the variable that holds the stack in a handle's place
+    shape = ()  # a handle's shape: a register may hold the stack instead
 
     def __init__(self, dtype: Attr, max_size: int) -> None:
         self.dtype = dtype
@@ -51,7 +51,7 @@ class StackResource:
         self._values.append(value)
 
     def pop(self) -> Array:
-        """Takes the value on top.
+        """Remove the value on top and return it.
 
         Raises:
           InvalidArgumentError: the stack is empty or closed.
@@ -68,7 +68,7 @@ class StackResource:
             raise errors.invalid_argument("Stack[] has already been closed.")
 
     def close(self) -> None:
-        """Forgets the values."""
+        """Drop the values."""
         self._is_closed = True
         self.push = lambda value: self._check_open()
         self._values.clear()
@@ -122,7 +122,7 @@ def _unknown(c: InferenceContext) -> TensorShape:
     host_memory=("max_size", "handle"),
 )
 def stack_v2(ctx: OpKernelContext, max_size: Array, *, elem_type: DType, stack_name: str) -> Handle:
-    """A new stack; a negative ``max_size`` means no limit."""
+    """Return a new stack; a negative ``max_size`` means no limit."""
     if getattr(max_size, "ndim", 0):
         raise errors.invalid_argument(
             f"Stack size must be a scalar, but had shape: {shape_text(max_size.shape)}"
@@ -140,7 +140,7 @@ def stack_v2(ctx: OpKernelContext, max_size: Array, *, elem_type: DType, stack_n
     host_memory=("handle",),
 )
 def stack_push_v2(ctx: OpKernelContext, handle: Handle, elem: Array, *, T: DType) -> Array:
-    """Puts ``elem`` on the stack and passes it on."""
+    """Put ``elem`` on the stack and pass it on."""
     return _push(ctx, handle, elem, T)
 
 
@@ -153,7 +153,7 @@ def stack_push_v2(ctx: OpKernelContext, handle: Handle, elem: Array, *, T: DType
     host_memory=("handle",),
 )
 def stack_pop_v2(ctx: OpKernelContext, handle: Handle) -> Array:
-    """Takes the value on top."""
+    """Remove the value on top and return it."""
     return _find(ctx, handle).pop()
 
 
@@ -165,11 +165,11 @@ def stack_pop_v2(ctx: OpKernelContext, handle: Handle) -> Array:
     host_memory=("handle",),
 )
 def stack_close_v2(ctx: OpKernelContext, handle: Handle) -> None:
-    """Forgets the stack's values before the step ends."""
+    """Drop the stack's values before the step ends."""
     _find(ctx, handle).close()
 
 
-# The first version names its stack by a reference to two strings, container and name.
+# The first version refers to its stack by two strings, container and name.
 
 
 def _handle_of(ref: Handle) -> ResourceHandle:
@@ -186,7 +186,7 @@ def _handle_of(ref: Handle) -> ResourceHandle:
     shape=_handle_shape,
 )
 def stack_op(ctx: OpKernelContext, *, elem_type: DType, stack_name: str) -> Array:
-    """A new stack without a limit."""
+    """Return a new stack without a limit."""
     return reference_to(_new(ctx, elem_type, -1, stack_name))
 
 
@@ -198,7 +198,7 @@ def stack_op(ctx: OpKernelContext, *, elem_type: DType, stack_name: str) -> Arra
     shape=_second_shape,
 )
 def stack_push(ctx: OpKernelContext, handle: RefCell, elem: Array, *, T: DType) -> Array:
-    """Puts ``elem`` on the stack and passes it on."""
+    """Put ``elem`` on the stack and pass it on."""
     return _push(ctx, _handle_of(handle), elem, T)
 
 
@@ -206,17 +206,17 @@ def stack_push(ctx: OpKernelContext, handle: RefCell, elem: Array, *, T: DType) 
     "StackPop", "handle: Ref(string) -> elem: elem_type", "elem_type: type", shape=_unknown
 )
 def stack_pop(ctx: OpKernelContext, handle: RefCell) -> Array:
-    """Takes the value on top."""
+    """Remove the value on top and return it."""
     return _find(ctx, _handle_of(handle)).pop()
 
 
 @register_op("StackClose", "handle: Ref(string) ->", shape=no_outputs)
 def stack_close(ctx: OpKernelContext, handle: RefCell) -> None:
-    """Forgets the stack's values before the step ends."""
+    """Drop the stack's values before the step ends."""
     _find(ctx, _handle_of(handle)).close()
 
 
-# In an emitted function.
+# Calls in an emitted function, where a register holds the stack.
 stack_v2.held(_TYPE)
 stack_close_v2.held(_TYPE)
 stack_push_v2.held(_TYPE, "{handle}.push({elem})", gives="elem")

@@ -1,4 +1,4 @@
-"""The array behind TensorArray ops: a list of tensors, written once each, that lives for one step.
+"""The array behind TensorArray ops: a list of tensors, each written once, that lives for one step.
 
 Corresponds to TensorFlow's ``tensor_array.h``.  An element is empty, written, or cleared (read once
 from an array with ``clear_after_read``).  Only written places take memory.  A gradient array sums
@@ -32,7 +32,7 @@ _ndarray = np.ndarray
 
 
 class Cleared(tuple[int, ...]):
-    """The mark of an element that was read once and cleared; holds its shape."""
+    """The mark of an element that was read once and cleared; it holds the element's shape."""
 
     __slots__ = ()
 
@@ -40,11 +40,11 @@ class Cleared(tuple[int, ...]):
 class TensorArrayResource:
     """One TensorArray of one step.
 
-    The kernels of a step that share something run in one thread; the locks here protect against
-    readers from outside of the step.
+    Kernels of a step that share a resource run in one thread; the locks here protect against
+    readers outside the step.
     """
 
-    shape = ()  # the shape of a handle, because a register may hold the array in its place
+    shape = ()  # a handle's shape: a register may hold the array instead
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class TensorArrayResource:
         self.split_size: int | None = None
         self.lock = threading.RLock()
         self._size = _checked_size(size)  # guarded by self.lock
-        # By place: the element, or Cleared.
+        # The element, or Cleared, of each place.
         self.values: dict[int, Array] = {}  # guarded by self.lock
         self.read_places: set[int] = set()  # guarded by self.lock; places read and not cleared
         self.shapes: dict[int, tuple[int, ...]] = {}  # shapes of a forward array's elements
@@ -89,7 +89,7 @@ class TensorArrayResource:
         return self._class is not None
 
     def close(self) -> None:
-        """Drops the elements."""
+        """Drop the elements."""
         with self.lock:
             self.is_closed = True
             self._forget_form()
@@ -99,17 +99,17 @@ class TensorArrayResource:
         self._class, self._is_mixed = None, True
 
     def check_open(self) -> None:
-        """Refuses a closed array."""
+        """Refuse a closed array."""
         if self.is_closed:
             raise errors.invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def size(self) -> int:
-        """The number of places of the array."""
+        """Return the number of places of the array."""
         self.check_open()
         return self._size
 
     def write(self, index: int, value: Array) -> None:
-        """Puts ``value`` at a place; a dynamic array grows up to it.
+        """Put ``value`` at a place; a dynamic array grows up to it.
 
         Raises:
           InvalidArgumentError: the place is out of range or written already, or the value has
@@ -129,7 +129,7 @@ class TensorArrayResource:
             self._write_checked(index, value)
 
     def write_rows(self, places: Sequence[int], rows: Array) -> None:
-        """Writes the rows of a tensor; rows before a refused one stay written."""
+        """Write the rows of a tensor; rows before a refused one remain written."""
         values, is_known = self.values, False
         is_plain = rows.__class__ is _ndarray and (rows.ndim > 1 or rows.dtype != object)
         for index, value in zip(places, rows, strict=True):
@@ -210,7 +210,7 @@ class TensorArrayResource:
             self.element_shape = shape
 
     def read(self, xp: Xp, index: int) -> Array:
-        """The element at a place; clears it if the array has ``clear_after_read``.
+        """Return the element at a place; clear it if the array has ``clear_after_read``.
 
         Raises:
           InvalidArgumentError: the place is out of range, was cleared, or is empty and of unknown
@@ -253,7 +253,7 @@ class TensorArrayResource:
             return value
 
     def read_all(self, xp: Xp, places: Sequence[int]) -> list[Array]:
-        """The elements at several places."""
+        """Return the elements at several places."""
         found = [self.values.get(index) for index in places]
         if self._class is None or {value.__class__ for value in found} != {self._class}:
             return [self.read(xp, index) for index in places]
@@ -282,12 +282,12 @@ class TensorArrayResource:
         if self.dtype.name == "string":
             raise errors.invalid_argument(
                 f"TensorArray {self.name}: Could not read from TensorArray index {index}: no "
-                "string was written there, and no string stands for zero."
+                "string was written there, and strings have no zero value."
             )
         return xp.zeros(shape, self.dtype.numpy_dtype)
 
     def gradient_for(self, source: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """The gradient array of this one; the same one for the same ``source``.
+        """Return the gradient array of this one; the same one for the same ``source``.
 
         Raises:
           InvalidArgumentError: this array is closed, or is a gradient array itself.
@@ -298,7 +298,7 @@ class TensorArrayResource:
         return found
 
     def gradient(self, name: str, prepended: tuple[int, ...] = ()) -> TensorArrayResource:
-        """A new array that gradients of this one's elements are written to.
+        """Return a new array that receives the gradients of this one's elements.
 
         Raises:
           InvalidArgumentError: this array is a gradient array itself; TensorFlow has no second
@@ -306,9 +306,9 @@ class TensorArrayResource:
         """
         if self.adds_up:
             raise errors.invalid_argument(
-                f"Wrong input container. {self.name} holds gradients, and has no array for those "
-                "of its own: what goes through a TensorArray is differentiated once, in tensor "
-                "lists (tf.enable_control_flow_v2()) as often as you like"
+                f"Wrong input container. {self.name} holds gradients, and a TensorArray can be "
+                "differentiated only once. Call tf.enable_control_flow_v2() first: tensor "
+                "lists can be differentiated repeatedly."
             )
         with self.lock:
             self.check_open()

@@ -45,7 +45,7 @@ _numbers = itertools.count()
 
 @dataclass(slots=True, frozen=True)
 class TensorArrayHandle(ResourceHandle):
-    """A handle that refers to its array, so that the step that made it needs no lookup."""
+    """A handle that refers to its array, so that the step that created it needs no lookup."""
 
     step: TensorLike = field(default=None, compare=False, repr=False)
     array: Any = field(default=None, compare=False, repr=False)  # a weak reference
@@ -232,7 +232,7 @@ def tensor_array_grad_v3(
 def tensor_array_grad_with_shape(
     ctx: OpKernelContext, handle: Handle, flow_in: Array, shape_to_prepend: Array, *, source: str
 ) -> tuple[Array, Array]:
-    """Like TensorArrayGradV3, with dimensions prepended to the elements' shapes."""
+    """Return the array of TensorArrayGradV3, with dimensions prepended to the elements' shapes."""
     prepended = tuple(int(size) for size in shape_to_prepend)
     return _make_gradient(ctx, handle, source, prepended), flow_in
 
@@ -323,7 +323,7 @@ def tensor_array_gather_v3(
                 f"TensorArray has inconsistent shapes.  Index 0 has shape: {shape_text(first)} but "
                 f"index {position} has shape: {shape_text(shape_of_one)}"
             )
-    # Faster than `stack`, which makes a view of each element.
+    # This is faster than `stack`, which makes a view of each element.
     if first and elements[0].size:
         return ctx.xp.concatenate(elements).reshape(-1, *first)
     if not first and ctx.xp is np and not dtype.numpy_dtype.hasobject:
@@ -334,7 +334,7 @@ def tensor_array_gather_v3(
 def _merged(array: TensorArrayResource, shape: TensorShape) -> TensorShape:
     if not array.element_shape.is_compatible_with(shape):
         raise errors.invalid_argument(
-            f"TensorArray {array.name}: the element shape {shape} asked for is not compatible "
+            f"TensorArray {array.name}: the requested element shape {shape} is not compatible "
             f"with the array's {array.element_shape}."
         )
     return merge_shapes(array.element_shape, shape)
@@ -394,7 +394,7 @@ def tensor_array_concat_v3(
     """Return all elements concatenated along their first dimension, and their lengths."""
     array = find_tensor_array(ctx, handle)
     _check_dtype(array, dtype)
-    # The gradient of a split has as many elements as the split, whatever was written after them.
+    # The gradient of a split has as many elements as the split, even if more were written later.
     split_size = array.split_size if array.adds_up else None
     size = array.size() if split_size is None else split_size
     if not size:

@@ -1,7 +1,7 @@
-"""The first two versions of the TensorArray ops, which graphs of old files hold.
+"""The first two versions of the TensorArray ops, which old graph files contain.
 
-Their handles are a reference to two strings, or two strings; an array is kept under the second.
-Kernels are those of the third version.
+Their handles are a reference to two strings, or two strings; the second string identifies the
+array. The kernels are those of the third version.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _strings(handle: ResourceHandle) -> Array:
 
 
 def _reference(handle: ResourceHandle) -> RefCell:
-    # Each execution makes an array of its own, so each has a cell of its own.
+    # Each execution creates an array of its own, and with it a cell of its own.
     cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
     cell.assign(_strings(handle))
     return cell
@@ -115,7 +115,7 @@ def _new(ctx: OpKernelContext, size: Array) -> ResourceHandle:
     stateful=True, shape=_pair_shape, devices=("CPU",), deprecated=(16, "Use TensorArrayV3"),
 )  # fmt: skip
 def tensor_array_v1(ctx: OpKernelContext, size: Array) -> Array:
-    """A new array of ``size`` empty places, behind a reference."""
+    """Return a new array of ``size`` empty places, as a reference."""
     return _reference(_new(ctx, size))
 
 
@@ -127,7 +127,7 @@ def tensor_array_v1(ctx: OpKernelContext, size: Array) -> Array:
     traits="keeps_state",
 )  # fmt: skip
 def tensor_array_v2(ctx: OpKernelContext, size: Array) -> Array:
-    """A new array of ``size`` empty places, behind two strings."""
+    """Return a new array of ``size`` empty places, as two strings."""
     return _strings(_new(ctx, size))
 
 
@@ -139,7 +139,7 @@ def tensor_array_v2(ctx: OpKernelContext, size: Array) -> Array:
 def tensor_array_grad_v1(
     ctx: OpKernelContext, handle: Array, flow_in: Array, *, source: str
 ) -> Array:
-    """The array for gradients of an array's elements, behind a reference."""
+    """Return the array for gradients of an array's elements, as a reference."""
     return _reference(_kernel(tensor_array_grad_v3)(ctx, handle, flow_in, source=source)[0])
 
 
@@ -152,7 +152,7 @@ def tensor_array_grad_v1(
 def tensor_array_grad_v2(
     ctx: OpKernelContext, handle: Array, flow_in: Array, *, source: str
 ) -> Array:
-    """The array for gradients of an array's elements, behind two strings."""
+    """Return the array for gradients of an array's elements, as two strings."""
     return _strings(_kernel(tensor_array_grad_v3)(ctx, handle, flow_in, source=source)[0])
 
 
@@ -169,7 +169,7 @@ def tensor_array_pack(
     dtype: DType,
     element_shape: TensorShape,
 ) -> Array:
-    """Stacks all elements along a new first dimension."""
+    """Stack all elements along a new first dimension."""
     indices = np.arange(find_tensor_array(ctx, handle).size(), dtype=np.int32)
     return _kernel(tensor_array_gather_v3)(
         ctx, handle, indices, flow_in, dtype=dtype, element_shape=element_shape
@@ -184,7 +184,7 @@ def tensor_array_pack(
 def tensor_array_unpack(
     ctx: OpKernelContext, handle: RefCell, value: Array, flow_in: Array
 ) -> Array:
-    """Writes the rows of a tensor to places 0, 1, ..."""
+    """Write the rows of a tensor to places 0, 1, ..."""
     indices = np.arange(len(value) if np.ndim(value) else 0, dtype=np.int32)
     return _kernel(tensor_array_scatter_v3)(ctx, handle, indices, value, flow_in)
 
@@ -338,7 +338,10 @@ def _link_gradients(
     concat: OpDefinition,
     split: OpDefinition,
 ) -> None:
-    """Reading is the gradient of writing, and the other way round, in an array beside the first."""
+    """Register the gradients of the ops: reading is the gradient of writing, and vice versa.
+
+    Gradients go to an array beside the forward array, which ``make`` creates.
+    """
 
     def array(op: Operation, flow: TensorLike, name: str) -> tuple[TensorResult, TensorResult]:
         handle = make(op.inputs[0], flow, source=gradient_source(name))
@@ -391,8 +394,8 @@ for _op in (
 ):  # fmt: skip
     _op.not_differentiable()
 
-# What several ops share stays with the thread that drives the step: handles that are strings do not
-# say that they are handles.
+# Ops that share an array run in the thread that drives the step; here this is declared, because the
+# handles are strings and do not show that they are handles.
 for _op in (
     tensor_array_v2, tensor_array_grad_v2, tensor_array_close_v2, tensor_array_concat_v2,
     tensor_array_gather_v2, tensor_array_read_v2, tensor_array_scatter_v2, tensor_array_size_v2,

@@ -40,7 +40,7 @@ class Stack(Sequence[Any]):
         self._count = count
 
     def pushed(self, item: Array) -> Stack:
-        """Return the elements and one more."""
+        """Return the elements followed by one more."""
         with self._lock:
             if len(self._items) == self._count:
                 self._items.append(item)
@@ -62,7 +62,7 @@ class Stack(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Array]: ...
     def __getitem__(self, index: int | slice) -> Array:
-        """An element, or a list of some."""
+        """Return an element, or a list of some."""
         if isinstance(index, slice):
             return self._items[: self._count][index]
         if not -self._count <= index < self._count:
@@ -97,7 +97,7 @@ class Places(Sequence[Any]):
         self._before: Array = None
 
     def replaced(self, index: int, item: Array) -> Places:
-        """The elements with one of them replaced."""
+        """Return the elements with one of them replaced."""
         with self._lock:
             items = self._own()
             if self._age > max(_LEAST_AGE, self._count):
@@ -145,7 +145,7 @@ class Places(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Array]: ...
     def __getitem__(self, index: int | slice) -> Array:
-        """An element, or a list of some."""
+        """Return an element, or a list of some."""
         if isinstance(index, slice):
             return list(self)[index]
         if not -self._count <= index < self._count:
@@ -167,7 +167,7 @@ class TensorList:
     Attributes:
       dtype: the elements' dtype.
       element_shape: the partial static shape of the elements.
-      elements: the tensors; None for one that was never set.
+      elements: the tensors; None for those that were never set.
       max_num_elements: maximum number of elements; -1 for no limit.
     """
 
@@ -183,11 +183,11 @@ class TensorList:
         return ()
 
     def with_elements(self, elements: Sequence[Array]) -> TensorList:
-        """The same list with other elements."""
+        """Return a list of the same type with other elements."""
         return TensorList(self.dtype, self.element_shape, elements, self.max_num_elements)
 
     def takes(self, shape: tuple[int, ...]) -> bool:
-        """Whether a tensor of this shape may be an element."""
+        """Return whether a tensor of this shape can be an element."""
         known = self.element_shape.dim_values
         return (
             known is None
@@ -196,7 +196,7 @@ class TensorList:
         )
 
     def zeros_like(self) -> TensorList:
-        """A list of zeros of the same form."""
+        """Return a list of zeros of the same dtypes and shapes."""
 
         def zeros(element: Array) -> Array:
             if element is None:
@@ -236,7 +236,7 @@ def _is_sparse(elements: Sequence[Array]) -> bool:
 
 
 def _added(all_elements: Sequence[Array], few: Array) -> Places:
-    """Return the sums of the elements of two lists, one of which has few."""
+    """Return the sums of the elements of two lists, the second of which has few set elements."""
     sums = as_places(all_elements)
     for index, one in few.set_ones().items():
         before = sums[index]

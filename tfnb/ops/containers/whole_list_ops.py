@@ -1,4 +1,4 @@
-"""Lists of tensors as whole tensors: stacked, gathered, scattered, joined and split."""
+"""Conversions between lists of tensors and whole tensors: stack, gather, scatter, concat, split."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _whole_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_stack(
     xp: Xp, input_handle: Variant, element_shape: Array, *, element_dtype: DType, num_elements: int
 ) -> Array:
-    """All elements as the rows of one tensor."""
+    """Return all elements as the rows of one tensor."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     count = len(one.elements)
@@ -138,13 +138,13 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_gather(
     xp: Xp, input_handle: Variant, indices: Array, element_shape: Array, *, element_dtype: DType
 ) -> Array:
-    """Chosen elements as the rows of one tensor."""
+    """Return chosen elements as the rows of one tensor."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     shape = merged_shapes(one.element_shape, shape_from(element_shape))
     numbers = indices.reshape(-1).tolist()
     dims = shape.dim_values or ()
-    # Of elements that hold nothing TensorFlow looks at none.
+    # TensorFlow checks no element if the elements are empty.
     nothing = 0 in dims and None not in dims
     for number in () if nothing else numbers:
         if not 0 <= number < len(one.elements):
@@ -215,7 +215,7 @@ def _scatter_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_scatter(
     xp: Xp, tensor: Array, indices: Array, element_shape: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list with the rows of a tensor at chosen places."""
+    """Return a list with the rows of a tensor at chosen places."""
     shape = shape_from(element_shape)
     return TensorList(element_dtype, shape, _scattered(tensor, indices, [], -1, shape))
 
@@ -238,7 +238,7 @@ def tensor_list_scatter_v2(
     *,
     element_dtype: DType,
 ) -> Variant:
-    """A list of a given length with the rows of a tensor at chosen places."""
+    """Return a list of a given length with the rows of a tensor at chosen places."""
     shape, count = shape_from(element_shape), int(num_elements)
     if count < -1:
         raise errors.invalid_argument(
@@ -258,11 +258,11 @@ def tensor_list_scatter_v2(
 def tensor_list_scatter_into_existing_list(
     xp: Xp, input_handle: Variant, tensor: Array, indices: Array, *, element_dtype: DType
 ) -> Variant:
-    """The list with the rows of a tensor at chosen places."""
+    """Return the list with the rows of a tensor at chosen places."""
     one: TensorList = input_handle
     check_dtype(one, element_dtype)
     elements = list(one.elements)
-    # The list's own element shape is not looked at.
+    # As in TensorFlow, the list's own element shape is not checked.
     return one.with_elements(_scattered(tensor, indices, elements, -1, UNKNOWN_SHAPE))
 
 
@@ -323,7 +323,7 @@ def _joined(xp: Xp, one: TensorList, given: TensorShape, leading: list[int]) -> 
             f"list. element_shape: {partial_text(shape)}"
         )
     sizes = {element.shape[0] for element in one.elements if element is not None}
-    # Elements that nothing was written to are as long as the others where those agree.
+    # Elements that were never set get the length of the others, if these agree.
     first = dims[0] if dims and dims[0] is not None else sizes.pop() if len(sizes) == 1 else None
     parts = []
     for index, element in enumerate(one.elements):
@@ -356,7 +356,7 @@ def _joined(xp: Xp, one: TensorList, given: TensorShape, leading: list[int]) -> 
 def tensor_list_concat(
     xp: Xp, input_handle: Variant, *, element_dtype: DType, element_shape: TensorShape
 ) -> Outputs:
-    """All elements joined along their first dimension, and their lengths."""
+    """Return all elements joined along their first dimension, and their lengths."""
     check_dtype(input_handle, element_dtype)
     return _joined(xp, input_handle, element_shape, [])
 
@@ -378,7 +378,7 @@ def tensor_list_concat_v2(
     *,
     element_dtype: DType,
 ) -> Outputs:
-    """All elements joined along their first dimension, and their lengths."""
+    """Return all elements joined along their first dimension, and their lengths."""
     check_dtype(input_handle, element_dtype)
     return _joined(xp, input_handle, shape_from(element_shape), leading_dims.tolist())
 
@@ -414,7 +414,7 @@ def _split_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_split(
     xp: Xp, tensor: Array, element_shape: Array, lengths: Array, *, element_dtype: DType
 ) -> Variant:
-    """A list of pieces of a tensor, cut along its first dimension."""
+    """Return a list of pieces of a tensor, cut along its first dimension."""
     check_vector(tensor)
     if lengths.ndim != 1:
         raise errors.invalid_argument(
@@ -480,7 +480,7 @@ def _concat_lists_shape(c: InferenceContext) -> TensorShape:
 def tensor_list_concat_lists(
     xp: Xp, input_a: Variant, input_b: Variant, *, element_dtype: DType
 ) -> Variant:
-    """One list after another, or pair by pair for arrays of lists."""
+    """Return the concatenation of two lists, or of the pairs in two arrays of lists."""
     if isinstance(input_a, TensorList):
         return _after(input_a, input_b, element_dtype)
     out = np.empty(input_a.shape, object)

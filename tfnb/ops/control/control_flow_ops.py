@@ -1,7 +1,8 @@
-"""The primitives of control: Switch, Merge, Enter, Exit, NextIteration, LoopCond and kin.
+"""The primitives of control flow: Switch, Merge, Enter, Exit, NextIteration, LoopCond and others.
 
-Their meaning (frames, iterations, dead tensors) is the executor's; the kernels here only move a
-value. ``DEAD`` stands for an output that carries no value: a Switch gives it on the side not taken.
+The executor implements their meaning (frames, iterations, dead tensors); the kernels here only move
+a value. ``DEAD`` stands for an output that carries no value: a Switch returns it for the side not
+taken.
 ``cond`` and ``while_loop`` are built from these in ``control_flow.py``.
 """
 
@@ -93,7 +94,7 @@ def _take_side(data: Array, pred: Array) -> tuple[Array, Array]:
     traits="lends not_constant",
 )
 def switch(xp: Xp, data: Array, pred: Array) -> tuple[Array, Array]:
-    """Sends ``data`` to the output that ``pred`` names; the other output is dead."""
+    """Send ``data`` to the output that ``pred`` selects; the other output is dead."""
     return _take_side(data, pred)
 
 
@@ -107,7 +108,7 @@ def switch(xp: Xp, data: Array, pred: Array) -> tuple[Array, Array]:
     traits="lends not_constant keeps_reference",
 )
 def ref_switch(xp: Xp, data: RefCell, pred: Array) -> tuple[Array, Array]:
-    """Sends a reference to the output that ``pred`` names; the other output is dead."""
+    """Send a reference to the output that ``pred`` selects; the other output is dead."""
     return _take_side(data, pred)
 
 
@@ -126,7 +127,7 @@ def _switch_n_shape(c: InferenceContext) -> list[TensorShape]:
     traits="lends",
 )
 def _switch_n(xp: Xp, data: Array, output_index: Array, *, num_outs: int) -> tuple[Array, ...]:
-    """Sends ``data`` to output ``output_index``; an index out of range means the last output."""
+    """Send ``data`` to output ``output_index``; an index out of range means the last output."""
     chosen = int(output_index)
     if not 0 <= chosen < num_outs:
         chosen = num_outs - 1
@@ -143,7 +144,7 @@ def _switch_n(xp: Xp, data: Array, output_index: Array, *, num_outs: int) -> tup
     traits="not_constant",
 )
 def merge(xp: Xp, inputs: list[Array]) -> tuple[Array, Array]:
-    """Passes on the first live input and its position; the executor gives only that one a value."""
+    """Pass on the first live input and its position; the executor sets only that input."""
     return _first_live(inputs)
 
 
@@ -157,7 +158,7 @@ def merge(xp: Xp, inputs: list[Array]) -> tuple[Array, Array]:
     traits="not_constant keeps_reference",
 )
 def ref_merge(xp: Xp, inputs: list[RefCell]) -> tuple[Array, Array]:
-    """Passes on the first live reference and its position."""
+    """Pass on the first live reference and its position."""
     return _first_live(inputs)
 
 
@@ -181,7 +182,7 @@ def _first_live(inputs: list[Array]) -> tuple[Array, Array]:
     traits="not_constant",
 )
 def enter(xp: Xp, data: Array) -> Array:
-    """Hands a value to iteration 0 of a child frame; a constant, to every iteration."""
+    """Pass a value to iteration 0 of a child frame; a constant, to every iteration."""
     return data
 
 
@@ -196,7 +197,7 @@ def enter(xp: Xp, data: Array) -> Array:
     traits="not_constant keeps_reference",
 )
 def ref_enter(xp: Xp, data: RefCell) -> Array:
-    """Hands a reference to a child frame."""
+    """Pass a reference to a child frame."""
     return data
 
 
@@ -204,7 +205,7 @@ def ref_enter(xp: Xp, data: RefCell) -> Array:
     "Exit", "data: T -> output: T", "T: type", shape=_identity_shape, traits="not_constant"
 )
 def exit(xp: Xp, data: Array) -> Array:
-    """Hands a value to the parent frame."""
+    """Pass a value to the parent frame."""
     return data
 
 
@@ -216,7 +217,7 @@ def exit(xp: Xp, data: Array) -> Array:
     traits="not_constant keeps_reference",
 )
 def ref_exit(xp: Xp, data: RefCell) -> Array:
-    """Hands a reference to the parent frame."""
+    """Pass a reference to the parent frame."""
     return data
 
 
@@ -224,7 +225,7 @@ def ref_exit(xp: Xp, data: RefCell) -> Array:
     "NextIteration", "data: T -> output: T", "T: type", shape=_identity_shape, traits="not_constant"
 )
 def next_iteration(xp: Xp, data: Array) -> Array:
-    """Hands a value to the next iteration of its frame."""
+    """Pass a value to the next iteration of its frame."""
     return data
 
 
@@ -236,7 +237,7 @@ def next_iteration(xp: Xp, data: Array) -> Array:
     traits="not_constant keeps_reference",
 )
 def ref_next_iteration(xp: Xp, data: RefCell) -> Array:
-    """Hands a reference to the next iteration of its frame."""
+    """Pass a reference to the next iteration of its frame."""
     return data
 
 
@@ -249,7 +250,7 @@ def ref_next_iteration(xp: Xp, data: RefCell) -> Array:
     traits="not_constant keeps_reference rearranges",
 )
 def ref_identity(xp: Xp, input: RefCell) -> Array:
-    """The same reference."""
+    """Return the input reference."""
     return input
 
 
@@ -269,7 +270,7 @@ def _ref_select_shape(c: InferenceContext) -> TensorShape:
     traits="keeps_reference",
 )
 def ref_select(xp: Xp, index: Array, inputs: list[RefCell]) -> Array:
-    """The reference at a position."""
+    """Return the reference at a position."""
     position = int(index)
     if not 0 <= position < len(inputs):
         raise errors.invalid_argument(
@@ -286,7 +287,7 @@ def ref_select(xp: Xp, index: Array, inputs: list[RefCell]) -> Array:
     traits="not_constant",
 )
 def loop_cond(xp: Xp, input: Array) -> Array:
-    """Passes on the loop's condition; names the pivot of its frame."""
+    """Pass on the loop's condition; this node is the pivot of its frame."""
     return input
 
 
@@ -295,22 +296,21 @@ loop_cond.not_differentiable()
 
 @register_op("ControlTrigger", "->", shape=no_outputs, traits="not_constant")
 def control_trigger(xp: Xp) -> None:
-    """Does nothing and is never dead."""
+    """Do nothing; this node is never dead."""
 
 
 @register_op("NoOp", "->", shape=no_outputs)
 def no_op(xp: Xp) -> None:
-    """Does nothing; a place to hang control edges on."""
+    """Do nothing; the node is an endpoint for control edges."""
 
 
 @register_op(
     "Abort", "->", "error_msg: string = ''", "exit_without_error: bool = false", shape=no_outputs
 )
 def abort(xp: Xp, *, error_msg: str, exit_without_error: bool) -> None:
-    """Ends the step with AbortedError.
+    """End the step with AbortedError.
 
-    TensorFlow ends the whole process here; a graph from a file may not take a notebook's kernel
-    down.
+    TensorFlow ends the whole process here; a graph from a file must not end a notebook's kernel.
     """
     if not exit_without_error:
         raise errors.aborted(f"Abort: {error_msg}" if error_msg else "Abort was called.")
@@ -332,7 +332,7 @@ for _op, _gradient in (
     (ref_exit, provided.exit_gradient),
     (enter, provided.enter_gradient),
     (ref_enter, provided.enter_gradient),
-    # The gradient's own NextIteration is made with its Merge, for the Switch.
+    # The gradient of Switch makes its own NextIteration, together with its Merge.
     (next_iteration, _unchanged_gradient),
     (ref_next_iteration, _unchanged_gradient),
     (ref_identity, _unchanged_gradient),

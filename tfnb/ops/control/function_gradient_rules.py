@@ -1,10 +1,10 @@
-"""What the gradient functions of :mod:`function_gradients` consist of, as text.
+"""The rules of the gradient functions of :mod:`function_gradients`, as text.
 
-A rule begins with ``Op ...: arguments -> results``. An argument is ``name`` or ``name:type``, the
-type ``T`` where none is given; ``name*N`` is a list as long as the attribute ``N`` says. Each line
-``name = Op(inputs; attrs)`` is a node; its attributes follow from its inputs but for those that
-stand there, ``$X`` being the attribute ``X`` of the op. ``name = 1.0`` is a constant: a float, an
-int32, ``2l`` an int64, ``[0]`` a vector.
+A rule begins with ``Op ...: arguments -> results``. An argument is ``name`` or ``name:type``; the
+default type is ``T``. ``name*N`` is a list whose length is the attribute ``N``. Each line
+``name = Op(inputs; attrs)`` is a node; its attributes follow from its inputs, except those that
+are written there; ``$X`` is the attribute ``X`` of the op. ``name = 1.0`` is a constant: a float;
+``2`` an int32, ``2l`` an int64, ``[0]`` a vector.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ LinSpace LogicalAnd LogicalNot LogicalOr NotEqual OnesLike RandomUniform Range R
 StatelessMultinomial StatelessRandomNormal StatelessRandomUniform StatelessTruncatedNormal
 StopGradient TruncateDiv ZerosLike
 """
-"""Ops through which nothing flows back; a gradient of any other that has no rule is an error."""
+"""Ops without a gradient; for other ops, a missing rule is an error."""
 
-# What goes back through an op of one argument.
+# Gradients of ops with one argument.
 UNARY = """
 Abs: x dy -> dx
   sign = Sign(x, ^dy)
@@ -176,7 +176,7 @@ LogSoftmax: x grad_logsoftmax -> grad_x
   grad_x = Sub(grad_logsoftmax, n1)
 """
 
-# How gx and gy come about where x and y are broadcast to each other.
+# Gradients gx and gy of ops with two arguments that are broadcast to each other.
 BINARY = """
 Add AddV2: x y dz -> gx gy
   gx = Identity(dz)
@@ -282,7 +282,7 @@ SUM_TO_SHAPE = """
   dy = Reshape(sum_gy, sy)
 """
 
-# Complex numbers, where the rule differs.
+# Rules for complex numbers, where they differ.
 COMPLEX = """
 Mul MulNoNan: x y dz -> gx gy
   cy = Conj(y, ^dz)
@@ -467,7 +467,7 @@ shape_grad begin_grad end_grad stride_grad dy_grad
 ellipsis_mask=$ellipsis_mask, new_axis_mask=$new_axis_mask, shrink_axis_mask=$shrink_axis_mask)
 """
 
-# What follows where matrices in batches are broadcast to each other.
+# Sums over broadcast batch dimensions of matrices.
 MATRIX_SUM_TO_SHAPE = """
   zero = [0]
   one = [1]

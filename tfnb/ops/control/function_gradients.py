@@ -1,11 +1,11 @@
-"""The gradients that SymbolicGradient knows of ops: for each a small function.
+"""The gradient functions of SymbolicGradient: a small function for each op.
 
 TensorFlow has two sets of gradients. ``tf.gradients`` calls those in Python, which build the graph
-(``gradient_registry``); the runtime differentiates functions by these here, of which there are
-fewer. :data:`RULES` says what such a function consists of, :func:`gradient_of_op` makes it for one
-set of attributes. Which ops have one, how the nodes are called and what they compute was taken
-from what TensorFlow runs (scripts/oracle/graphs/symbolic_gradients.py), with its refusals: there is
-no gradient of ``MatMul`` for complex numbers, none of ``Max`` with ``keep_dims``.
+(``gradient_registry``); the runtime differentiates functions with the ones here, which exist for
+fewer ops. :data:`RULES` defines these functions, and :func:`gradient_of_op` builds one for a set of
+attributes. The list of ops, the names of the nodes and the computations are those that TensorFlow
+runs (scripts/oracle/graphs/symbolic_gradients.py), and so are the refusals: there is no gradient of
+``MatMul`` for complex numbers, and none of ``Max`` with ``keep_dims``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Attr
 
 NO_GRADIENT = frozenset(texts.NO_GRADIENT.split())
-"""Ops through which nothing flows back; a gradient of any other that has no rule is an error."""
+"""Ops without a gradient; for other ops, a missing rule is an error."""
 
-# Of transposed matrices, by which of the two is: what dx and dy are products of, transposed how.
+# dx and dy as (a, b, transpose a, transpose b), by whether the op transposes x and y.
 _PRODUCTS = {
     (False, False): (("dz", "y", False, True), ("x", "dz", True, False)),
     (False, True): (("dz", "y", False, False), ("dz", "x", True, False)),
@@ -45,7 +45,7 @@ _TRANSPOSING = {
     "BatchMatMulV2": ("adj_x", "adj_y"),
 }
 
-# Ops that have a gradient only where indices are int32: the attribute, and what has none.
+# Ops that have a gradient only for int32 indices: the attribute, and the name in the error.
 _INDICES = {
     "BroadcastTo": ("Tidx", "BroadcastToGrad"),
     "ReverseV2": ("Tidx", "ReverseV2Grad"),
@@ -57,7 +57,7 @@ _INDICES = {
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One rule: its head's two sides, and its nodes as (name, what it is)."""
+    """One rule: the two sides of its head, and its nodes as (name, definition)."""
 
     args: tuple[str, ...]
     results: tuple[str, ...]
@@ -86,7 +86,7 @@ def _parse(text: str) -> Iterator[tuple[str, _Rule]]:
 
 
 def _summed(rule: _Rule) -> _Rule:
-    """The rule with gx and gy summed to the shapes of x and y."""
+    """Return the rule with gx and gy summed to the shapes of x and y."""
     (tail,) = _parse(f"-:->{texts.SUM_TO_SHAPE}")
     return _Rule(rule.args, ("dx", "dy"), rule.nodes + tail[1].nodes)
 
@@ -96,31 +96,31 @@ RULES: Mapping[str, _Rule] = {
     **{op: _summed(rule) for op, rule in _parse(texts.BINARY)},
     **dict(_parse(texts.OTHERS)),
 }
-"""The rule of each op, but for those for complex numbers and of products of matrices."""
+"""The rule of each op, except those for complex numbers and for matrix products."""
 
 _COMPLEX_RULES = {op: _summed(rule) for op, rule in _parse(texts.COMPLEX)}
 
 
 def has_gradient(op: str) -> bool:
-    """Whether SymbolicGradient knows a gradient of an op."""
+    """Return whether SymbolicGradient has a gradient of an op."""
     return op in RULES or op in _TRANSPOSING
 
 
 def gradient_of_op(op: str, attrs: Mapping[str, Attr]) -> graph_pb2.GraphDef:
-    """The function that computes the gradients of an op's inputs.
+    """Return the function that computes the gradients of an op's inputs.
 
     Args:
-      op: its name.
-      attrs: its attributes.
+      op: the name of the op.
+      attrs: the attributes of the op.
 
     Returns:
       A graph with an ``_Arg`` for each input of the op and each gradient of an output, and a
       ``_Retval`` for the gradient of each input.
 
     Raises:
-      NotFoundError: there is none, or an attribute is missing.
-      InvalidArgumentError: nothing flows back through the op, or not with such attributes.
-      UnimplementedError: there is none for complex numbers, or for indices that are int64.
+      NotFoundError: the op has no gradient, or an attribute is missing.
+      InvalidArgumentError: no gradient flows back through the op, or none with these attributes.
+      UnimplementedError: there is no gradient for complex numbers, or for int64 indices.
     """
     if op == "SymbolicGradient":
         raise errors.invalid_argument("Can't take gradient of SymbolicGradient")
@@ -167,10 +167,9 @@ _INPUT = re.compile(r"\[[^]]*\]|[^,\s][^,]*")
 
 
 class _Builder:
-    """Makes one graph.
+    """The builder of one graph.
 
-    State: ``tensors`` has the tensors that each name stands for, as GraphDefs spell them, with
-    their dtypes.
+    State: ``tensors`` maps each name to its tensors, spelled as in GraphDefs, with their dtypes.
     """
 
     def __init__(self, attrs: Mapping[str, Attr]) -> None:
@@ -179,7 +178,7 @@ class _Builder:
         self.tensors: dict[str, list[tuple[str, DType]]] = {}
 
     def build(self, rule: _Rule) -> graph_pb2.GraphDef:
-        """The graph of a rule."""
+        """Return the graph of a rule."""
         index = 0
         for arg in rule.args:
             index = self._add_arg(arg, index)
@@ -254,7 +253,10 @@ class _Builder:
         ]
 
     def _tensors_of(self, text: str) -> list[tuple[str, DType]]:
-        """What an input stands for; in brackets it is a list, of which a part may be one itself."""
+        """Return the tensors of an input.
+
+        An input in brackets is a list; a part of it may be a list itself.
+        """
         if text.startswith("["):
             parts = text[1:-1].split(", ")
             found = [self.tensors[part] for part in parts]
@@ -263,7 +265,7 @@ class _Builder:
         return [self.tensors[name][int(index or 0)]]
 
     def _infer(self, op: str, data: list[list[tuple[str, DType]]], attrs: dict[str, Attr]) -> None:
-        """Completes the attributes by what the inputs are, and by what the op's defaults are."""
+        """Complete the attributes from the inputs, and from the op's defaults."""
         op_def = op_registry.get(op).op_def
         for arg, tensors in zip(op_def.inputs, data, strict=True):
             if arg.type_attr:
@@ -275,7 +277,7 @@ class _Builder:
                 attrs.setdefault(attr.name, attr.default)
 
     def _add_slices(self, name: str) -> None:
-        """A slice for each tensor of a list, and what brings them together."""
+        """Add a Slice for each tensor of a list, and the Identity that names its result."""
         count, (_, dtype) = len(self.tensors["x"]), self.tensors["dy"][0]
         slices = []
         for number in range(count):

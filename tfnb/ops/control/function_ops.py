@@ -1,4 +1,4 @@
-"""How values enter and leave a graph that is run: _Arg and _Retval."""
+"""Arguments and results of a graph that runs: _Arg and _Retval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     traits="from_before unchecked_shape not_constant",
 )
 def _arg(ctx: OpKernelContext, *, index: int) -> Array:
-    """The argument of a function, or the feed of a step, at a position."""
+    """Return the argument of a function, or the feed of a step, at a position."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_Arg runs only inside a function or a step with feeds.")
@@ -40,7 +40,7 @@ def _arg(ctx: OpKernelContext, *, index: int) -> Array:
     "_Retval", "input: T ->", "T: type", "index: int >= 0", stateful=True, shape=no_outputs
 )
 def _retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
-    """Leaves the result of a function, or the fetch of a step, at a position."""
+    """Store a value as the result of a function, or the fetch of a step, at a position."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_Retval runs only inside a function or a step with fetches.")
@@ -57,7 +57,7 @@ def _retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
     traits="from_before unchecked_shape",
 )
 def _device_arg(ctx: OpKernelContext, *, index: int) -> Array:
-    """The argument at a position, in the device's own memory."""
+    """Return the argument at a position, in the device's own memory."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_DeviceArg runs only inside a function or a step with feeds.")
@@ -68,7 +68,7 @@ def _device_arg(ctx: OpKernelContext, *, index: int) -> Array:
     "_DeviceRetval", "input: T ->", "T: type", "index: int >= 0", stateful=True, shape=no_outputs
 )
 def _device_retval(ctx: OpKernelContext, input: Array, *, index: int) -> None:
-    """Leaves the result at a position, in the device's own memory."""
+    """Store a value as the result at a position, in the device's own memory."""
     frame = ctx.step.call_frame
     if frame is None:
         raise errors.internal("_DeviceRetval runs only inside a function or a step with fetches.")

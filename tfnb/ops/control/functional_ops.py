@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def _call_shape(c: InferenceContext) -> list[TensorShape]:
-    """The shapes that the node declares for the function's results, else unknown ones."""
+    """Return the shapes that the node declares for the function's results, or unknown shapes."""
     shapes = c.attrs.get("_output_shapes")
     if shapes and len(shapes) == c.num_outputs:
         return list(shapes)
@@ -47,10 +47,10 @@ def _call_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _declared_shapes(c: InferenceContext) -> list[TensorShape]:
-    """The shapes of the ``output_shapes`` attribute, or an empty list.
+    """Return the shapes of the ``output_shapes`` attribute, or an empty list.
 
     Raises:
-      ValueError: their number is not that of the outputs.
+      ValueError: there are more or fewer shapes than outputs.
     """
     shapes = list(c.attr("output_shapes"))
     if shapes and len(shapes) != c.num_outputs:
@@ -90,7 +90,10 @@ def _call(function: NameAttrList, args: Sequence[Array], config_proto: bytes | s
 
 
 def _as_bool(value: Array) -> bool:
-    """A scalar is true if it is not 0 or empty; another tensor, if it has elements."""
+    """Return the truth of a value.
+
+    A scalar is true if it is not 0 or empty; another tensor, if it has elements.
+    """
     if np.ndim(value):
         return bool(np.size(value))
     if value.dtype == object:
@@ -126,7 +129,7 @@ def _check_not_cancelled(ctx: OpKernelContext) -> None:
 def partitioned_call(
     ctx: OpKernelContext, args: list[Array], *, f: NameAttrList, config_proto: bytes | str
 ) -> Outputs:
-    """The results of f(args); its body may run on several devices."""
+    """Yield the results of f(args); its body may run on several devices."""
     return (yield from _call(f, args, config_proto))
 
 
@@ -145,7 +148,7 @@ def partitioned_call(
 def stateful_partitioned_call(
     ctx: OpKernelContext, args: list[Array], *, f: NameAttrList, config_proto: bytes | str
 ) -> Outputs:
-    """The results of f(args), where f has effects."""
+    """Yield the results of f(args), where f has side effects."""
     return (yield from _call(f, args, config_proto))
 
 
@@ -173,7 +176,7 @@ def if_(
     then_branch: NameAttrList,
     else_branch: NameAttrList,
 ) -> Outputs:
-    """then_branch(input) where cond holds, else else_branch(input)."""
+    """Return then_branch(input) where cond holds, else else_branch(input)."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
@@ -198,7 +201,7 @@ def stateless_if(
     then_branch: NameAttrList,
     else_branch: NameAttrList,
 ) -> Outputs:
-    """then_branch(input) where cond holds, else else_branch(input); neither has effects."""
+    """Return then_branch(input) where cond holds, else else_branch(input), without side effects."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
@@ -222,12 +225,12 @@ def _if(
     then_branch: NameAttrList,
     else_branch: NameAttrList,
 ) -> Outputs:
-    """The If of older graphs."""
+    """Compute the If of older graphs."""
     return (yield from _call(then_branch if _as_bool(cond) else else_branch, input))
 
 
 def _chosen(branches: list[NameAttrList], index: Array) -> NameAttrList:
-    """The branch with that number; the last one if the number is out of range."""
+    """Return the branch with that number; the last one if the number is out of range."""
     if np.ndim(index):
         raise errors.invalid_argument("branch_index must be scalar")
     number = int(index)
@@ -248,7 +251,7 @@ def _chosen(branches: list[NameAttrList], index: Array) -> NameAttrList:
 def case(
     ctx: OpKernelContext, branch_index: Array, input: list[Array], *, branches: list[NameAttrList]
 ) -> Outputs:
-    """branches[branch_index](input); the last branch if the index is out of range."""
+    """Return branches[branch_index](input); the last branch if the index is out of range."""
     return (yield from _call(_chosen(branches, branch_index), input))
 
 
@@ -266,7 +269,7 @@ def case(
 def stateless_case(
     ctx: OpKernelContext, branch_index: Array, input: list[Array], *, branches: list[NameAttrList]
 ) -> Outputs:
-    """branches[branch_index](input), where no branch has effects."""
+    """Return branches[branch_index](input), where no branch has side effects."""
     return (yield from _call(_chosen(branches, branch_index), input))
 
 
@@ -313,7 +316,7 @@ def _loop(
 def while_(
     ctx: OpKernelContext, input: list[Array], *, cond: NameAttrList, body: NameAttrList
 ) -> Outputs:
-    """Computes state = body(state) while cond(state) holds."""
+    """Compute state = body(state) while cond(state) holds."""
     return (yield from _loop(ctx, input, cond, body))
 
 
@@ -331,7 +334,7 @@ def while_(
 def stateless_while(
     ctx: OpKernelContext, input: list[Array], *, cond: NameAttrList, body: NameAttrList
 ) -> Outputs:
-    """Computes state = body(state) while cond(state) holds; neither has effects."""
+    """Compute state = body(state) while cond(state) holds; neither has side effects."""
     return (yield from _loop(ctx, input, cond, body))
 
 
@@ -351,7 +354,7 @@ for _repeats in (while_, stateless_while):
 def _while(
     ctx: OpKernelContext, input: list[Array], *, cond: NameAttrList, body: NameAttrList
 ) -> Outputs:
-    """The While of older graphs."""
+    """Compute the While of older graphs."""
     return (yield from _loop(ctx, input, cond, body))
 
 
@@ -372,7 +375,7 @@ def for_(
     *,
     body: NameAttrList,
 ) -> Outputs:
-    """Computes state = body(i, state) for each i in range(start, limit, delta)."""
+    """Compute state = body(i, state) for each i in range(start, limit, delta)."""
     for name, bound in (("start", start), ("limit", limit), ("delta", delta)):
         if np.size(bound) != 1:
             raise errors.invalid_argument(f"{name} must be a scalar")
@@ -427,7 +430,7 @@ def map_defun(
     output_shapes: list[TensorShape],
     f: NameAttrList,
 ) -> Outputs:
-    """The results of a function for each row of the arguments, stacked."""
+    """Yield the results of a function for each row of the arguments, stacked."""
     if any(not np.ndim(argument) for argument in arguments):
         raise errors.invalid_argument("All inputs must have at least rank 1.")
     if len({argument.shape[0] for argument in arguments}) > 1:
@@ -459,7 +462,7 @@ def map_defun(
 
 
 def _stacked(xp: Xp, values: Sequence[Array]) -> Array:
-    """Stacks the results of all calls."""
+    """Stack the results of all calls."""
     if any(np.shape(value) != np.shape(values[0]) for value in values):
         raise errors.invalid_argument("The results of the calls have different shapes.")
     return array_of(values) if is_opaque(values[0]) else xp.stack(values)
@@ -470,7 +473,7 @@ def _stacked(xp: Xp, values: Sequence[Array]) -> Array:
 
 @register_op("ToBool", "input: T -> output: bool", "T: type", shape=_scalar_result)
 def to_bool(xp: Xp, input: Array) -> Array:
-    """Whether a scalar is not 0 or empty, or another tensor has elements."""
+    """Return whether a scalar is not 0 or empty, or another tensor has elements."""
     return np.bool_(_as_bool(input))
 
 
@@ -483,7 +486,7 @@ def to_bool(xp: Xp, input: Array) -> Array:
     traits="unchecked_shape",
 )
 def fake_param(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Array:
-    """A placeholder value for the missing result of a branch; no node uses it."""
+    """Return a placeholder value for the missing result of a branch; no node uses it."""
     dims = [size or 0 for size in (shape.dim_values or ())]
     state = ctx.kernel_state
     if "value" not in state:
@@ -504,7 +507,7 @@ def fake_param(ctx: OpKernelContext, *, dtype: DType, shape: TensorShape) -> Arr
     host_memory=("index",),
 )
 def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Array:
-    """The index of this device's type in a list; the list's length if it is not listed."""
+    """Return the index of this device's type in a list; the list's length if it is not listed."""
     kind = ctx.device.device_type
     return np.int32(device_names.index(kind) if kind in device_names else len(device_names))
 
@@ -520,7 +523,7 @@ def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Array:
 def symbolic_gradient(
     ctx: OpKernelContext, input: list[Array], *, f: NameAttrList, Tin: list[DType]
 ) -> Outputs:
-    """The gradients of a function's arguments, given these and the gradients of its results."""
+    """Yield the gradients of a function's arguments, given the gradients of its results."""
     from tfnb.ops.control.symbolic_gradient import compute  # imports all modules that build graphs
 
     return (yield from compute(ctx, input, f, Tin))

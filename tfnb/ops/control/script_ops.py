@@ -1,7 +1,7 @@
 """Python functions as ops: ``tf.py_func``.
 
-A graph holds only a token; the function itself is known to the process that built the op.  So a
-GraphDef from a file can name a token, but brings no code: without the function the op fails.
+A graph holds only a token; the function itself is known to the process that built the op.  A
+GraphDef from a file can contain a token, but no code: without the function the op fails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EXPORTS = {"tf": ["py_func", "numpy_function"]}
 
 _lock = threading.Lock()
 _tokens = itertools.count()
-# Token -> function, for as long as a graph that calls it lives; guarded by _lock.
+# Token -> function, kept as long as a graph that calls it exists; guarded by _lock.
 _functions: WeakRegistry[_Registered] = WeakRegistry()
 
 
@@ -53,7 +53,7 @@ class _Registered:
 
 
 def _call(token: str | bytes, inputs: Sequence[Array], types: Sequence[Array]) -> tuple[Array, ...]:
-    if isinstance(token, bytes):  # that is no text
+    if isinstance(token, bytes):  # not UTF-8
         raise errors.internal(
             "Failed to create python tuple. Please make sure `token` is a well-formed UTF-8 string."
         )
@@ -61,12 +61,12 @@ def _call(token: str | bytes, inputs: Sequence[Array], types: Sequence[Array]) -
     if registered is None:
         raise errors.invalid_argument(
             f"ValueError: Could not find callback with key={token} in the registry. The Python "
-            "function of this op lives in the process that built the graph. A graph from a file "
-            "brings none; feed this op's outputs instead."
+            "function of this op exists only in the process that built the graph; a graph from a "
+            "file does not contain it. Feed this op's outputs instead."
         )
     effects.check("python")
     try:
-        # What the user's own function does to files is the user's own doing.
+        # The user's own function may have any effect: it is not checked.
         with effects.watched_by(None):
             found = registered.function(*[_argument(value) for value in inputs])
     except Exception as error:
@@ -77,7 +77,7 @@ def _call(token: str | bytes, inputs: Sequence[Array], types: Sequence[Array]) -
 
 
 def _argument(value: Array) -> Array:
-    """A tensor as the function sees it: an array it may write to, bytes for a scalar string."""
+    """Return a tensor as an argument: a writable array, or bytes for a scalar string."""
     array = np.asarray(value)
     if array.dtype == object and array.ndim == 0:
         return array[()]
@@ -85,11 +85,11 @@ def _argument(value: Array) -> Array:
 
 
 def _results(token: str, found: Any, types: Sequence[Any]) -> tuple[Any, ...]:
-    """The values of a function as arrays of these types; as in TensorFlow, none is cast.
+    """Return the values of a function as arrays of these types; as in TensorFlow, none is cast.
 
     Raises:
-      InvalidArgumentError: another number of values, or a value of another type.
-      InternalError: a value that no tensor holds.
+      InvalidArgumentError: the number of values or the type of one is wrong.
+      InternalError: a value cannot be held by a tensor.
     """
     if found is None:
         values: Sequence[Any] = ()
@@ -132,7 +132,7 @@ def _type_name(array: Array) -> str:
 
 
 def dtypes_word(dtype: Attr) -> str:
-    """A dtype as TensorFlow's runtime writes it: float, double, int32."""
+    """Return a dtype as TensorFlow's runtime writes it: float, double, int32."""
     return {"float32": "float", "float64": "double"}.get(dtype.name, str(dtype.name))
 
 
@@ -164,7 +164,7 @@ def _as_op_error(error: Exception) -> errors.OpError:
     traits="unchecked_shape",
 )
 def py_func_op(xp: Xp, input: list[Array], *, token: str, Tout: list[DType]) -> tuple[Array, ...]:
-    """Calls the Python function behind ``token`` on the inputs, once per step."""
+    """Call the Python function behind ``token`` on the inputs, once per step."""
     return _call(token, input, Tout)
 
 
@@ -182,7 +182,7 @@ def py_func_op(xp: Xp, input: list[Array], *, token: str, Tout: list[DType]) -> 
 def py_func_stateless(
     xp: Xp, input: list[Array], *, token: str, Tout: list[DType]
 ) -> tuple[Array, ...]:
-    """Like PyFunc, for functions that give the same for the same."""
+    """Call a stateless function as PyFunc does; equal inputs must give equal results."""
     return _call(token, input, Tout)
 
 
@@ -206,7 +206,7 @@ py_func_stateless.not_differentiable()
 def eager_py_func_op(
     xp: Xp, input: list[Array], *, token: str, Tout: list[DType]
 ) -> tuple[Array, ...]:
-    """Like PyFunc, for functions of tensors that have values; see client/eager_function.py."""
+    """Call a function of tensors that have values; see client/eager_function.py."""
     return _call(token, input, Tout)
 
 
@@ -229,7 +229,7 @@ def _(op: Operation, *grads: Tensor) -> Gradients:
 
 
 def check_callable(func: Any) -> None:
-    """Refuses what is no function.
+    """Refuse an object that is not a function.
 
     Raises:
       ValueError: it cannot be called.
@@ -241,10 +241,10 @@ def check_callable(func: Any) -> None:
 
 
 def decorator_of(function: Callable[..., Nested], Tout: Any, **options: Any) -> Any:
-    """What makes of a Python function one that adds a node for its arguments.
+    """Return a decorator that turns a Python function into one that adds a node for its arguments.
 
     Raises:
-      TypeError: it is not said what the function gives.
+      TypeError: ``Tout`` is missing.
     """
     if Tout is None:
         raise TypeError(
@@ -263,7 +263,7 @@ def decorator_of(function: Callable[..., Nested], Tout: Any, **options: Any) -> 
 
 
 def types_of(Tout: Any) -> tuple[list[DType], bool]:
-    """What a function's op gives, and whether as a list."""
+    """Return the dtypes of the function's results, and whether they form a list."""
     is_list = isinstance(Tout, list | tuple)
     return [dtypes.as_dtype(one) for one in (Tout if is_list else [Tout])], is_list
 
@@ -275,14 +275,16 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function as an op.
+    """Wrap a Python function as an op.
 
     Args:
-      func: gets NumPy arrays, one for each of ``inp``; returns one array, a list of them, or None.
-      inp: tensors, or what can become one.
+      func: receives NumPy arrays, one for each of ``inp``; returns one array, a list of them, or
+        None.
+      inp: tensors, or values that can be converted to tensors.
       Tout: a dtype, or a list of dtypes, of what ``func`` returns.
-      stateful: whether every call counts; a stateless function's calls may be joined or left out.
-      name: of the op.
+      stateful: whether every call has to happen; calls of a stateless function may be merged or
+        omitted.
+      name: the name of the op.
 
     Returns:
       A tensor, or a list of them where ``Tout`` is a list; where it is empty, the op itself if it
@@ -295,7 +297,7 @@ def py_func(
     types, is_list = types_of(Tout)
     found = call_node(py_func_op if stateful else py_func_stateless, func, inp, types, name)
     if not types and not stateful:
-        return []  # nothing can ask for what has neither outputs nor effects
+        return []  # without outputs and effects the node is useless
     return found if is_list or not types else found[0]
 
 
@@ -307,12 +309,15 @@ def call_node(
     name: str | None,
     backward: Callable[..., Any] | None = None,
 ) -> Any:
-    """A node that calls ``func``, kept alive by the graph: its outputs, or the node without any."""
+    """Return a node that calls ``func``: its outputs, or the node if it has none.
+
+    The graph keeps ``func`` alive.
+    """
     registered = _Registered(func, backward)
     with _lock:
         _functions.add(registered, registered.token)
     graph: Any = get_default_graph()
-    # The body of a function goes when it is written; the graph that calls it stays.
+    # A function's body is discarded once it is written; the graph that calls it remains.
     while graph.building_function:
         graph = graph.outer_graph
     kept: list[_Registered] = graph.__dict__.setdefault("_python_functions", [])
@@ -330,7 +335,7 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Wraps a Python function as an op; the same as :func:`py_func`, or a decorator for it."""
+    """Wrap a Python function as :func:`py_func` does; without ``func``, return a decorator."""
     if Tout is None or func is None:
         return decorator_of(py_func, Tout, stateful=stateful, name=name)
     return py_func(func, inp or [], Tout, stateful, name)

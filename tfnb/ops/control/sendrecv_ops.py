@@ -1,4 +1,4 @@
-"""Send and Recv: how a tensor crosses from one partition to another."""
+"""Send and Recv: the transfer of tensors between partitions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _recv_tensor(ctx: OpKernelContext, done: type_of_done, *, to_device: bool) -
 
 @register_op("_Send", "tensor: T ->", *_SEND_ATTRS, stateful=True, shape=no_outputs)
 def _send(ctx: OpKernelContext, tensor: Array) -> None:
-    """Leaves a tensor, or the news that it is dead, for the Recv of the same key."""
+    """Send a tensor, or the information that it is dead, to the Recv of the same key."""
     _send_tensor(ctx, tensor)
 
 
@@ -73,7 +73,7 @@ def _send(ctx: OpKernelContext, tensor: Array) -> None:
     traits="unchecked_shape not_constant",
 )
 def _recv(ctx: OpKernelContext, done: type_of_done) -> None:
-    """Takes the tensor that the Send of the same key leaves; waits without holding a thread."""
+    """Receive the tensor that the Send of the same key stores; wait without holding a thread."""
     _recv_tensor(ctx, done, to_device=True)
 
 
@@ -82,7 +82,7 @@ def _recv(ctx: OpKernelContext, done: type_of_done) -> None:
     host_memory=("tensor",),
 )  # fmt: skip
 def _host_send(ctx: OpKernelContext, tensor: Array) -> None:
-    """Send of a tensor that lives in host memory."""
+    """Send a tensor that is in host memory."""
     _send_tensor(ctx, tensor)
 
 
@@ -95,5 +95,5 @@ def _host_send(ctx: OpKernelContext, tensor: Array) -> None:
     traits="unchecked_shape not_constant",
 )
 def _host_recv(ctx: OpKernelContext, done: type_of_done) -> None:
-    """Recv of a tensor that stays in host memory."""
+    """Receive a tensor that stays in host memory."""
     _recv_tensor(ctx, done, to_device=False)

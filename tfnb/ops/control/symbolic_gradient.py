@@ -1,9 +1,9 @@
 """SymbolicGradient: the gradient of a function of the graph's library, or of an op, in one node.
 
 Its inputs are the function's arguments and the gradients of its results; its outputs are the
-gradients of the arguments.  A function that was given a gradient function calls that.  For any
-other the body is continued backwards by a SymbolicGradient of each of its ops, for which
-:mod:`function_gradients` has small functions.  It is made when the node runs first.
+gradients of the arguments.  If the function has a gradient function, the op calls that one. For any
+other function, the body is extended backwards by a SymbolicGradient of each of its ops, for which
+:mod:`function_gradients` has small functions. This graph is built when the node runs first.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def compute(
     ctx: OpKernelContext, inputs: Sequence[Array], f: NameAttrList, types: Sequence[DType]
 ) -> Generator[FunctionCall, list[Array], tuple[Array, ...]]:
-    """Runs the gradient of ``f``, a function or an op; the kernel of SymbolicGradient.
+    """Run the gradient of ``f``, a function or an op; the kernel of SymbolicGradient.
 
     Raises:
-      InvalidArgumentError: the gradient takes other ``types`` than the inputs have.
+      InvalidArgumentError: ``types`` do not match the gradient's arguments.
     """
     library = ctx.function_library
     declared = library.gradient_function(f.name)
@@ -54,7 +54,7 @@ def compute(
 
 
 def _checked(graph_def: graph_pb2.GraphDef, types: Sequence[DType]) -> graph_pb2.GraphDef:
-    """Checks the dtypes of a gradient's arguments, up to the shorter of the two lists."""
+    """Check the dtypes of a gradient's arguments, up to the shorter of the two lists."""
     for node, given in zip(_by_index(graph_def, "_Arg"), types, strict=False):
         wanted = decode_attr(node.attr["T"])
         if wanted != given.base_dtype:
@@ -66,7 +66,7 @@ def _checked(graph_def: graph_pb2.GraphDef, types: Sequence[DType]) -> graph_pb2
 
 
 def _gradient(library: Array, f: NameAttrList) -> graph_pb2.GraphDef:
-    """The graph that computes the gradient of a function or an op."""
+    """Return the graph that computes the gradient of a function or an op."""
     if not library.has_function(f.name):
         return gradient_of_op(f.name, f.attrs)
     body: graph_pb2.GraphDef = library.body_graph_def(f.name, f.attrs)
@@ -76,9 +76,9 @@ def _gradient(library: Array, f: NameAttrList) -> graph_pb2.GraphDef:
 
 
 def _expand_gradients(library: Array, body: graph_pb2.GraphDef) -> None:
-    """Writes the gradients that a body takes itself out, down to plain ops.
+    """Replace the SymbolicGradients of a body by the graphs they run, down to plain ops.
 
-    Nothing is known of the derivative of a SymbolicGradient, but of the graph that it runs.
+    A SymbolicGradient has no derivative of its own, but the graph that it runs has one.
     """
     renamed: dict[str, str] = {}
     while any(node.op == "SymbolicGradient" for node in body.node):
@@ -106,7 +106,7 @@ def _expand_gradients(library: Array, body: graph_pb2.GraphDef) -> None:
 def _inline(
     body: graph_pb2.GraphDef, node: graph_pb2.NodeDef, inner: graph_pb2.GraphDef
 ) -> dict[str, str]:
-    """Puts a graph in the place of a node; gives what now is what the node's outputs were."""
+    """Replace a node by a graph; return the new names of the node's outputs."""
     data = [text for text in node.input if text[:1] != "^"]
     controls = [text for text in node.input if text[:1] == "^"]
     own = {
@@ -137,7 +137,7 @@ def _inline(
 
 
 def _within(text: str, names: dict[str, str]) -> str:
-    """An input of an inlined graph, as it is spelled where the graph is put."""
+    """Return an input of an inlined graph, spelled as in the graph around it."""
     if text[:1] == "^":
         return f"^{names[text[1:]].split(':')[0].lstrip('^')}"
     name, _, index = text.partition(":")
@@ -154,21 +154,21 @@ def _resolved(text: str, renamed: dict[str, str]) -> str:
 def gradient_graph(
     body: graph_pb2.GraphDef, signature: Callable[[str], OpDef]
 ) -> graph_pb2.GraphDef:
-    """A graph that computes the gradient of a function.
+    """Return a graph that computes the gradient of a function.
 
     Args:
       body: the function, with an ``_Arg`` for each argument and a ``_Retval`` for each result.
-      signature: gives what an op or a function of the body takes and gives.
+      signature: returns the signature of an op or a function of the body.
 
     Returns:
-      The same graph with a further ``_Arg`` for the gradient of each result, and a ``_Retval`` for
-      that of each argument instead of those for the results.
+      The graph with an additional ``_Arg`` for the gradient of each result; its ``_Retval`` nodes
+      are the gradients of the arguments instead of the results.
     """
     return _Differentiation(body, signature).run()
 
 
 class _Differentiation:
-    """Goes through a body from its results to its arguments, as TensorFlow's gradients.cc does.
+    """A traversal of a body from its results to its arguments, as in TensorFlow's gradients.cc.
 
     The gradients of a node's inputs are the results of its op's SymbolicGradient, called with the
     node's inputs and the summed gradients of its outputs. Tensors are (node, output).
@@ -196,7 +196,7 @@ class _Differentiation:
         self.number = 0
 
     def run(self) -> graph_pb2.GraphDef:
-        """The graph with its gradient."""
+        """Return the graph with its gradient."""
         results = [self.inputs[node.name][0] for node in self.returned]
         self._look_back(results)
         for index, (node, result) in enumerate(zip(self.returned, results, strict=True)):
@@ -214,7 +214,7 @@ class _Differentiation:
         return self.graph_def
 
     def _look_back(self, results: Sequence[type_of_tensor]) -> None:
-        """Finds what the results depend on, and how much will come back to each node."""
+        """Find the nodes that the results depend on, and count the gradients each will receive."""
         queue = deque(dict.fromkeys(name for name, _ in results))
         self.pending = dict.fromkeys(queue, 0)
         for name, _ in results:
@@ -230,7 +230,7 @@ class _Differentiation:
                 self.pending[source] += 1
 
     def _give(self, grad: type_of_tensor | None, tensor: type_of_tensor) -> None:
-        """Brings a gradient back to a tensor; None if nothing came."""
+        """Add a gradient to those of a tensor; None if no gradient flows back on this edge."""
         found = self.got.get(tensor)
         if found is None:
             return
@@ -263,7 +263,7 @@ class _Differentiation:
             self._give((name, position), tensor)
 
     def _sum(self, tensor: type_of_tensor) -> type_of_tensor:
-        """The sum of what has come back to a tensor."""
+        """Return the sum of the gradients of a tensor."""
         grads = self.got.get(tensor, [])
         name, output = tensor
         dtype = self.types[name][1][output]
@@ -280,7 +280,7 @@ class _Differentiation:
     def _add(
         self, op: str, inputs: Sequence[type_of_tensor], label: str = "Func", **attrs: Any
     ) -> type_of_tensor:
-        """A node named as TensorFlow names what it makes itself; gives its first output."""
+        """Add a node, named as TensorFlow names its own nodes; return its first output."""
         name = f"{label}/_{self.number}"
         self.number += 1
         while name in self.nodes:
@@ -303,7 +303,7 @@ class _Differentiation:
 def _types(
     node: graph_pb2.NodeDef, signature: Callable[[str], OpDef]
 ) -> tuple[list[Array], list[Array]]:
-    """The enums of the dtypes of a node's inputs and outputs."""
+    """Return the dtype enums of a node's inputs and outputs."""
     op_def, attrs = signature(node.op), decode_attrs(node.attr)
     return (
         [dtype.base_dtype.as_datatype_enum for dtype in op_def.input_types(attrs)],
@@ -312,7 +312,7 @@ def _types(
 
 
 def _gradient_type(dtype: Attr) -> Array:
-    """The dtype of a gradient; what goes back to a variable is float, whatever it holds."""
+    """Return the dtype of a gradient; that of a variable is float, whatever its dtype."""
     return types_pb2.DT_FLOAT if dtype == types_pb2.DT_RESOURCE else dtype
 
 

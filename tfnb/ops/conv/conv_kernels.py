@@ -1,12 +1,12 @@
-"""How convolutions are computed: patches of the image, as rows of a matrix, times the filter.
+"""Kernels of convolutions: patches of the image, as rows of a matrix, times the filter.
 
 All functions take channels last and any number of spatial dimensions. Patches are a strided view
 that is copied into one buffer reused from image to image, so that the matrix product finds its
 operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
 float16 and bfloat16 are computed in float32.
 
-Beside that stand faster ways: ``winograd.py``; and gradients with respect to the input as
-convolutions of what comes back with the filter turned round (``_turned``).  Images are divided
+Two methods are faster: ``winograd.py``; and gradients with respect to the input as convolutions of
+the output's gradient with the rotated filter (``_turned``).  Images are divided
 among threads.
 """
 
@@ -34,12 +34,15 @@ _BUFFER_BYTES = 1 << 21
 
 
 def widened(x: Array) -> Array:
-    """What sums are kept in: float32 for the two-byte floats."""
+    """Return an array in the dtype of sums: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
 def _patches_view(xp: Xp, padded: Array, windows: Sequence[Window]) -> Array:
-    """[batch, outputs..., filter..., channels]: what every window position sees, without a copy."""
+    """Return a view of the patch at every window position.
+
+    Its axes are [batch, outputs..., filter..., channels].
+    """
     strides = padded.strides
     spatial = strides[1:-1]
     shape = (
@@ -64,10 +67,10 @@ def _is_pointwise(windows: Sequence[Window]) -> bool:
 
 
 class _Patches:
-    """The patches of images as rows of matrices, a few images, or rows of images, at a time.
+    """The patches of images as rows of matrices, for a few images, or rows of images, at a time.
 
     Attributes:
-      blocks: (what it is of the images, first row, row after the last) of each matrix.
+      blocks: (the part of the images, first row, row after the last) of each matrix.
     """
 
     def __init__(self, xp: Xp, x: Array, windows: Sequence[Window]) -> None:
@@ -75,7 +78,7 @@ class _Patches:
         channels = x.shape[-1]
         self._depth = math.prod(w.filter for w in windows) * channels
         self._is_pointwise = _is_pointwise(windows)
-        # Rows that are very short are copied as columns.
+        # Very short rows are copied as columns.
         self._by_columns = (
             is_large(xp, x) and len(windows) == 2 and windows[-1].filter * channels <= _SHORT_ROW
         )
@@ -103,7 +106,7 @@ class _Patches:
         return blocks
 
     def matrices(self, begin: int, end: int) -> Iterator[tuple[slice, Array]]:
-        """(its rows among those of all, matrix) of some blocks; the buffer is reused."""
+        """Return (the rows' range among all rows, matrix) of some blocks; the buffer is reused."""
         blocks = self.blocks[begin:end]
         most = max((last - first for _, first, last in blocks), default=0)
         buffer = None
@@ -129,7 +132,7 @@ _SHORT_ROW = 8
 
 
 def _in_pieces(xp: Xp, patches: _Patches, work: Callable[[int, int], object]) -> None:
-    """Calls ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
+    """Call ``work(begin, end)`` for ranges of blocks, on several threads on a CPU."""
     if xp is np:
         shard(len(patches.blocks), 1, work)
     else:
@@ -142,7 +145,7 @@ def _group_slices(channels: int, groups: int) -> list[slice]:
 
 
 def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
-    """The convolution: [batch, outputs..., out channels]."""
+    """Return the convolution: [batch, outputs..., out channels]."""
     dtype = x.dtype
     x, kernel = widened(x), widened(kernel)
     out_channels = kernel.shape[-1]
@@ -184,7 +187,7 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
 def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
-    """The gradient of a convolution with respect to its filter."""
+    """Return the gradient of a convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     check_fits(xp, filter_shape, x.dtype, is_given=True)
@@ -212,7 +215,7 @@ _PARTS = 8
 
 
 def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
-    """The transposed patches times rows, added up."""
+    """Return the sum of the products of transposed patches and rows."""
     blocks = len(patches.blocks)
     count = min(blocks, _PARTS if xp is np else 1)
     parts: list[Array] = [None] * count
@@ -240,10 +243,10 @@ def backprop_input(
     out_backprop: Array,
     windows: Sequence[Window],
 ) -> Array:
-    """The gradient of a convolution with respect to its input.
+    """Return the gradient of a convolution with respect to its input.
 
-    Every window position spreads its gradient times the filter over the cells it saw; that product
-    is made for all positions at once, then added up one filter element after the other.
+    Every window position distributes its gradient times the filter over the cells it covers; that
+    product is computed for all positions at once, then added one filter element after the other.
     """
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
@@ -264,16 +267,16 @@ def backprop_input(
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
 
 
-# With fewer channels of the input, the products of the turned filter are too narrow.
+# With fewer channels of the input, the products of the rotated filter are too narrow.
 _LEAST_TURNED = 8
 
 
 def _turned(
     xp: Xp, kernel: Array, out_backprop: Array, windows: Sequence[Window], channels: int
 ) -> tuple[Array, list[Window]] | None:
-    """The filter, and its windows, whose convolution of what comes back is the gradient.
+    """Return the filter, and its windows, for the input's gradient as one convolution.
 
-    None where spreading is the better way: with longer steps, as it takes several convolutions.
+    None where distributing the products is faster: strides above 1 take several convolutions.
     """
     if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != channels:
         return None
@@ -284,27 +287,27 @@ def _turned(
 
 
 class Phase(NamedTuple):
-    """The cells of the input at one distance from the steps of the windows, in every dimension.
+    """The cells of the input at one distance from the window positions, in every dimension.
 
-    They meet every so manieth element of the filter: the gradient of these cells is the
-    convolution, in steps of one, of what comes back with those elements in reverse order.
+    These cells meet every n-th element of the filter, n being the stride. Their gradient is the
+    convolution, with stride 1, of the output's gradient with those elements in reverse order.
     """
 
     cells: tuple[slice, ...]  # of the padded input
     taps: tuple[slice, ...]
     windows: list[Window]
-    is_whole: bool  # it is all there is, and already without the padding
+    is_whole: bool  # it is the only phase, without the padding
 
 
 def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
-    """The phases of all cells; None where windows leave cells out or spread over them."""
+    """Return the phases of all cells; None if windows skip cells or have stride and dilation."""
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
         return None
     return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
 
 
 def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
-    # Steps of one: the padding need not be computed.
+    # With stride 1 the gradient of the padding need not be computed.
     is_whole = all(
         w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows
     )
@@ -317,7 +320,7 @@ def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
         if is_whole:
             output, before, after = w.size, before - w.pad_before, w.reach - 1 - w.pad_after
         cells.append(slice(offset, None, w.stride))
-        # Backwards: from the last of them to the first.
+        # In reverse order: from the last of these elements to the first.
         taps.append(slice(offset + (number - 1) * w.stride, None, -w.stride))
         mirrored.append(Window(w.output, number, 1, w.dilation, output, before, after))
     return Phase(tuple(cells), tuple(taps), mirrored, is_whole)

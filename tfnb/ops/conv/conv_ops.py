@@ -1,7 +1,7 @@
 """Convolutions in two and three dimensions, depthwise ones, and their gradients: the ops.
 
-The computing is in ``conv_kernels.py`` and ``depthwise_kernels.py``, the functions that users call
-in ``convolution.py``.
+The computation is in ``conv_kernels.py`` and ``depthwise_kernels.py``; the functions that users
+call are in ``convolution.py``.
 Corresponds to TensorFlow's ``conv_ops*.cc``, ``conv_grad_*_ops*.cc`` and ``depthwise_conv_*.cc``.
 """
 
@@ -104,7 +104,7 @@ def _conv_shape(c: InferenceContext, rank: int) -> TensorShape:
 
 
 def _sizes_shape(c: InferenceContext, index: int, rank: int) -> TensorShape:
-    """The output's shape where an input holds it."""
+    """Return the output's shape where an input contains it."""
     return require_rank(c.constant_value_as_shape(index), rank)
 
 
@@ -119,7 +119,7 @@ def _windows(
     padding: str,
     explicit: Sequence[int],
 ) -> list[Window]:
-    """The windows of the spatial dimensions, channels last."""
+    """Return the windows of the spatial dimensions, channels last."""
     rank = len(x_shape)
     pairs = explicit_pairs(explicit, rank)
     return [
@@ -144,7 +144,7 @@ def _check_conv(
     data_format: str,
     rank: int,
 ) -> None:
-    """TensorFlow's refusals."""
+    """Raise the errors of TensorFlow for invalid arguments."""
     if not channels_last(data_format) and rank == 5:
         raise errors.invalid_argument(
             f"CPU implementation of {op_name} currently only supports the NHWC tensor format."
@@ -224,7 +224,7 @@ _CONV2D_ATTRS = (
 
 
 def conv2d_attrs(op: Operation) -> dict[str, Any]:
-    """The attrs that a convolution shares with its gradients."""
+    """Return the attrs that a convolution shares with its gradients."""
     return {
         name: op.get_attr(name)
         for name in (
@@ -253,7 +253,7 @@ def conv2d_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The sum over a sliding window of input times filter, per pair of channels."""
+    """Return the sum over a sliding window of input times filter, per pair of channels."""
     _check_conv("Conv2D", x.shape, kernel.shape, strides, dilations, data_format, 4)
     _check_depth(x.shape, kernel.shape)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
@@ -296,9 +296,9 @@ def conv2d_backprop_input_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv2D with respect to its input."""
+    """Return the gradient of Conv2D with respect to its input."""
     if input_sizes.ndim == 1 and input_sizes.shape[0] == 2:
-        # Height and width only: batch and channels follow from the other inputs.
+        # Only height and width are read: batch and channels follow from the other inputs.
         shape = (out_backprop.shape[0], *input_sizes.tolist(), kernel.shape[2])
     else:
         shape = _sizes(input_sizes, 4, "Conv2DBackpropInput: input_sizes input")
@@ -364,7 +364,7 @@ def conv2d_backprop_filter_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv2D with respect to its filter."""
+    """Return the gradient of Conv2D with respect to its filter."""
     shape = _sizes(filter_sizes, 4, "Conv2DBackpropFilter: filter_sizes input")
     _check_conv("Conv2DBackpropFilter", x.shape, shape, strides, dilations, data_format, 4)
     _check_depth(x.shape, shape, is_gradient=True)
@@ -480,7 +480,7 @@ def depthwise_conv2d_native_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """Every channel convolved with filters of its own."""
+    """Return every channel convolved with its own filters."""
     _check_depthwise(
         "DepthwiseConv2dNative", x.shape, kernel.shape, strides, dilations, data_format
     )
@@ -522,7 +522,7 @@ def depthwise_conv2d_native_backprop_input_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of DepthwiseConv2dNative with respect to its input."""
+    """Return the gradient of DepthwiseConv2dNative with respect to its input."""
     name = "DepthwiseConv2dNativeBackpropInput"
     shape = _sizes(input_sizes, 4, f"{name}: input_sizes")
     _check_depthwise(name, shape, kernel.shape, strides, dilations, data_format)
@@ -565,7 +565,7 @@ def depthwise_conv2d_native_backprop_filter_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of DepthwiseConv2dNative with respect to its filter."""
+    """Return the gradient of DepthwiseConv2dNative with respect to its filter."""
     name = "DepthwiseConv2dNativeBackpropFilter"
     shape = _sizes(filter_sizes, 4, f"{name}: filter_sizes")
     _check_depthwise(name, x.shape, shape, strides, dilations, data_format)
@@ -617,7 +617,7 @@ def conv3d_op(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The convolution of volumes."""
+    """Return the convolution of volumes."""
     _check_conv("Conv3D", x.shape, kernel.shape, strides, dilations, data_format, 5)
     _check_depth(x.shape, kernel.shape)
     _check_filter(kernel.shape)
@@ -666,7 +666,7 @@ def conv3d_backprop_input_v2(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv3D with respect to its input."""
+    """Return the gradient of Conv3D with respect to its input."""
     shape = _sizes(input_sizes, 5, "Conv3DBackpropInputOp: input_sizes")
     _check_conv("Conv3DBackpropInput", shape, kernel.shape, strides, dilations, data_format, 5)
     _check_depth(shape, kernel.shape, is_gradient=True)
@@ -706,7 +706,7 @@ def conv3d_backprop_filter_v2(
     data_format: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv3D with respect to its filter."""
+    """Return the gradient of Conv3D with respect to its filter."""
     shape = _sizes(filter_sizes, 5, "Conv3DBackpropFilterOp: filter_sizes")
     _check_conv("Conv3DBackpropFilter", x.shape, shape, strides, dilations, data_format, 5)
     _check_depth(x.shape, shape, is_gradient=True)

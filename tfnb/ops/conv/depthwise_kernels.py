@@ -1,6 +1,7 @@
 """Kernels of depthwise convolutions: each channel has its own filters, channels last.
 
-The plain way multiplies, for each element of the filter, all cells it meets, and sums up.  On large
+The general method multiplies each element of the filter by all cells that it meets, and adds the
+products.  On large
 images of a CPU, ``np.einsum`` multiplies and adds whole rows of width * channels in one pass over a
 strided view of the patches; for strides above 1, the cells that one element of the filter meets are
 first copied side by side.  A channel multiplier repeats the channels.  float16 and bfloat16 are
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _suits(xp: Xp, x: Array, windows: Sequence[Window]) -> bool:
-    """Whether computing whole rows at once is faster."""
+    """Return whether computing whole rows at once is faster."""
     return len(windows) == 2 and is_large(xp, x) and windows[1].output > 0
 
 
@@ -67,7 +68,7 @@ class _Rows:
 
     Attributes:
       views: [batch, rows, filter height, filter columns, width * channels], one or several.
-      columns: per view, the columns of the filter that it has.
+      columns: per view, the columns of the filter that it contains.
       width: width of the outputs.
     """
 
@@ -92,12 +93,12 @@ class _Rows:
             self.views.append(np.lib.stride_tricks.as_strided(source, shape, strides))
 
 
-# Number of multiplications worth a thread.
+# Minimum number of multiplications per thread.
 _LEAST_PRODUCTS = 1 << 19
 
 
 def _forward_rows(x: Array, taps: Array, windows: Sequence[Window]) -> Array:
-    """Forward, for a multiplier of 1: taps is [filter height, filter width, channels]."""
+    """Compute `forward` for a multiplier of 1: taps is [filter height, filter width, channels]."""
     height, channels = windows[0].output, x.shape[-1]
     products = taps.shape[0] * taps.shape[1] * windows[1].output * channels
     least = _LEAST_PRODUCTS // products + 1
@@ -108,7 +109,7 @@ def _forward_rows(x: Array, taps: Array, windows: Sequence[Window]) -> Array:
     weights = [np.tile(taps[:, columns], (1, 1, rows.width)) for columns in rows.columns]
 
     def work(first: int, last: int) -> None:
-        # A unit is a row of an image.
+        # A work unit is a row of an image.
         for image in range(first // height, -(-last // height)):
             begin, end = max(first - image * height, 0), min(last - image * height, height)
             target = out[image, begin:end]
@@ -127,7 +128,7 @@ _LONG_VECTOR = 64
 
 
 def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: int) -> Array:
-    """The same for strides above 1, position by position, all its channels at once."""
+    """Compute `forward` for strides above 1, position by position, all channels at once."""
     down, across = windows
     padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
     n, row, column, item = padded.strides
@@ -144,7 +145,7 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
     out = np.empty((*shape[:3], shape[-1]), x.dtype)
 
     def work(first: int, last: int) -> None:
-        # A unit is a row of an image.
+        # A work unit is a row of an image.
         for image in range(first // down.output, -(-last // down.output)):
             top = image * down.output
             some = slice(max(first - top, 0), min(last - top, down.output))
@@ -157,7 +158,7 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
 def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
-    """The gradient of a depthwise convolution with respect to its filter."""
+    """Return the gradient of a depthwise convolution with respect to its filter."""
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     channels, multiplier = filter_shape[-2:]
@@ -185,7 +186,7 @@ _PARTS = 8
 
 
 def _backprop_filter_rows(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array:
-    """The gradient [filter height, filter width, channels], for a multiplier of 1."""
+    """Return the gradient [filter height, filter width, channels], for a multiplier of 1."""
     rows = _Rows(x, windows)
     down, across = windows
     channels = x.shape[-1]
@@ -211,7 +212,7 @@ def backprop_input(
     out_backprop: Array,
     windows: Sequence[Window],
 ) -> Array:
-    """The gradient of a depthwise convolution with respect to its input."""
+    """Return the gradient of a depthwise convolution with respect to its input."""
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
     channels, multiplier = kernel.shape[-2:]

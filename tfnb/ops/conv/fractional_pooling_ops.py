@@ -1,6 +1,7 @@
-"""Pooling over cells whose sizes are drawn at random, for ratios that are no integers.
+"""Pooling over cells of random sizes, for ratios that are not integers.
 
-Graham, "Fractional Max-Pooling" (2014). Corresponds to TensorFlow's ``fractional_pool_common.cc``
+See Graham, "Fractional Max-Pooling" (2014). Corresponds to TensorFlow's
+``fractional_pool_common.cc``
 and its kernels; the same seeds give the same cells.
 """
 
@@ -60,7 +61,7 @@ def _pool_shape(c: InferenceContext) -> list[TensorShape]:
             raise ValueError(f"pooling_ratio cannot be smaller than 1, got: {ratio:g}")
         known = None if dims is None else dims[axis]
         sizes.append(None if known is None else _output_size(known, ratio))
-    # TensorFlow promises one boundary less than there are.
+    # The number of boundaries stays unknown: TensorFlow's static number is one too small.
     return [TensorShape(sizes), TensorShape([None]), TensorShape([None])]
 
 
@@ -68,7 +69,7 @@ def _pool_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _pseudo_random_sizes(size: int, count: int, generator: GuardedPhilox) -> list[int]:
-    """Sizes of cells that lie at ceil(ratio * (i + u)) for one random u."""
+    """Return sizes of cells whose borders are ceil(ratio * (i + u)) for one random u."""
     ratio, least = size / count, size // count
     # The first and the last cell must not become too large or too small.
     greatest = min((least + 2) / ratio - 1, (size + 1 - least) / ratio - (count - 1))
@@ -79,7 +80,7 @@ def _pseudo_random_sizes(size: int, count: int, generator: GuardedPhilox) -> lis
 
 
 def _random_sizes(size: int, count: int, generator: GuardedPhilox) -> list[int]:
-    """Sizes of cells, the larger ones at random places."""
+    """Return sizes of cells, the larger ones at random positions."""
     sizes = [size // count + (i < size % count) for i in range(count)]
     numbers = SimplePhilox(generator.reserve_blocks(-(-count // 4)))
     for index in range(count - 1):
@@ -89,7 +90,7 @@ def _random_sizes(size: int, count: int, generator: GuardedPhilox) -> list[int]:
 
 
 def _boundaries(size: int, count: int, generator: GuardedPhilox, pseudo_random: bool) -> Array:
-    """Where the cells of an axis begin, and the end."""
+    """Return the start of each cell of an axis, and the end of the last."""
     draw = _pseudo_random_sizes if pseudo_random else _random_sizes
     return np.concatenate([[0], np.cumsum(draw(size, count, generator))]).astype(np.int64)
 
@@ -103,7 +104,7 @@ def _cells(
     seed: int,
     seed2: int,
 ) -> tuple[Array, Array]:
-    """The boundaries of rows and columns; a deterministic kernel draws them once."""
+    """Return the boundaries of rows and columns; a deterministic kernel draws them once."""
     if len(pooling_ratio) != 4:
         raise errors.invalid_argument("pooling_ratio field must specify 4 dimensions")
     for ratio in pooling_ratio:
@@ -136,7 +137,7 @@ def _cells(
 
 
 def _spans(boundaries: Array, size: int, overlapping: bool) -> list[slice]:
-    """The cells of an axis; overlapping ones share their borders."""
+    """Return the cells of an axis; overlapping ones share their borders."""
     borders = boundaries.tolist()
     return [slice(start, min(end + overlapping, size)) for start, end in pairwise(borders)]
 
@@ -183,7 +184,7 @@ def fractional_max_pool_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """The largest of each cell, and where the cells begin."""
+    """Return the largest element of each cell, and the boundaries of the cells."""
     rows, columns = _cells(ctx, value, pooling_ratio, pseudo_random, deterministic, seed, seed2)
     found = _pooled(value, rows, columns, overlapping, lambda cell: cell.max(axis=(1, 2)))
     return found, rows, columns
@@ -244,7 +245,7 @@ def fractional_max_pool_grad(
     *,
     overlapping: bool,
 ) -> Array:
-    """The gradient of each cell goes to its largest element, the first of equals."""
+    """Return the gradient: that of each cell goes to its first largest element."""
     if orig_input.ndim != 4:
         raise errors.invalid_argument("orig_input must be 4-dimensional")
     if rows.size * columns.size > orig_input.size:
@@ -292,7 +293,7 @@ def fractional_avg_pool_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """The mean of each cell, and where the cells begin."""
+    """Return the mean of each cell, and the boundaries of the cells."""
     rows, columns = _cells(ctx, value, pooling_ratio, pseudo_random, deterministic, seed, seed2)
     return _pooled(value, rows, columns, overlapping, _mean), rows, columns
 
@@ -325,7 +326,7 @@ def _avg_grad_shape(c: InferenceContext) -> TensorShape:
 def fractional_avg_pool_grad(
     xp: Xp, shape: Array, out_backprop: Array, rows: Array, columns: Array, *, overlapping: bool
 ) -> Array:
-    """The gradient of each cell in equal parts for its elements."""
+    """Return the gradient: each cell's is distributed in equal parts over its elements."""
     if shape.ndim != 1 or shape.size != 4:
         raise errors.invalid_argument(
             "original input tensor shape must be 1-dimensional and 4 elements"
@@ -358,17 +359,17 @@ def fractional_max_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> TensorResult:
-    """The largest elements of cells of random sizes.
+    """Return the largest elements of cells of random sizes.
 
     Args:
       value: images, NHWC.
       pooling_ratio: four numbers >= 1, the first and the last of them 1.
       pseudo_random: whether one random number places all cells.
       overlapping: whether neighbouring cells share their borders.
-      deterministic: whether every run takes the same cells.
-      seed: one of the seeds; both 0 for other cells each time.
-      seed2: the other seed.
-      name: A name for the operation.
+      deterministic: whether every run uses the same cells.
+      seed: the first seed; if both are 0, the cells are different each time.
+      seed2: the second seed.
+      name: the name of the op.
 
     Returns:
       (output, row_pooling_sequence, col_pooling_sequence).
@@ -395,7 +396,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> TensorResult:
-    """The means of cells of random sizes; arguments as for :func:`fractional_max_pool`."""
+    """Return the means of cells of random sizes; arguments as for :func:`fractional_max_pool`."""
     return fractional_avg_pool_op(
         value,
         pooling_ratio,

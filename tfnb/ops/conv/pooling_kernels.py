@@ -49,7 +49,7 @@ def _least(dtype: np.dtype[Any]) -> Array:
 
 
 def max_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
-    """Return the maximum of every window; in images no less than the lowest finite number."""
+    """Return the maximum of every window; for images at least the lowest finite number."""
     least = _least(x.dtype)
     if _suits(xp, x, windows):
         return _reduced(np.maximum, x, windows, least)
@@ -71,7 +71,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def _suits(xp: Xp, x: Array, windows: Sequence[Window]) -> bool:
-    """Whether reducing images in blocks, without their padding, is faster."""
+    """Return whether reducing images in blocks, without their padding, is faster."""
     return (
         is_large(xp, x)
         and len(windows) == 2
@@ -158,7 +158,7 @@ def winners(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     place: Array = None
     real: Array = None
     if padded is not x and (x == lowest(x.dtype)).any():
-        # Padding holds the same value as these cells, and must not win over them.
+        # Padding has the same value as these cells, but must not win over them.
         real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
     won: Array = None
     by_bits = is_large(xp, x) and real is None and _number_of_cells(windows) < 128
@@ -173,7 +173,8 @@ def winners(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
             candidate = np.ascontiguousarray(candidate)
             better = candidate > best
             choose(np, better, candidate, best, out=best)
-            # Numbers grow from one candidate to the next, so a later winner replaces the place.
+            # The numbers increase from candidate to candidate, so a later winner replaces an
+            # earlier one.
             np.maximum(place, better.view(np.int8) * np.int8(number), out=place)
             continue
         better = candidate > best
@@ -233,7 +234,7 @@ def spread_to_equals(
 def take_from_equals(
     xp: Xp, x: Array, output: Array, values: Array, windows: Sequence[Window]
 ) -> Array:
-    """Return, per output, the value at its window's first cell equal to it, or zero."""
+    """Return, per output, the value at its window's first cell that equals the output, or zero."""
     padded, found = pad_spatial(xp, x, windows, 1, 0), pad_spatial(xp, values, windows, 1, 0)
     real = pad_spatial(xp, xp.ones((1, *x.shape[1:-1], 1), bool), windows, 1, 0)
     out = xp.zeros(output.shape, values.dtype)

@@ -1,6 +1,6 @@
 """Max and average pooling in two and three dimensions, and their gradients: the ops.
 
-The computing is in ``pooling_kernels.py``, the functions that users call in ``pooling.py``.
+The computation is in ``pooling_kernels.py``; the functions that users call are in ``pooling.py``.
 Corresponds to TensorFlow's ``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``pooling_ops_3d.cc``.
 """
 
@@ -68,7 +68,7 @@ def _pool_shape(
     if what in ("AvgPool", "Pool3D"):
         axes = spatial_axes(data_format, rank)
     for axis in axes:
-        size = None if ksize[axis] == -1 else ksize[axis]  # to TensorFlow it is unknown
+        size = None if ksize[axis] == -1 else ksize[axis]  # TensorFlow reads it as unknown
         out[axis] = output_dim(dims[axis], size, strides[axis], 1, padding, pairs[axis])
     return TensorShape(out)
 
@@ -157,7 +157,8 @@ def _windows(
     pairs = explicit_pairs(explicit, rank)
     for axis, pair in enumerate(pairs if padding == "EXPLICIT" else ()):
         if max(pair) >= ksize[axis] and any(pair):
-            # Channels have no padding: one of the last dimension is of columns.
+            # Channels have no padding: if the last dimension has some, the format is NCHW, and axis
+            # 2 holds rows.
             is_rows = axis == 1 or (axis == 2 and any(pairs[-1]))
             sides = ("Top", "Bottom") if is_rows else ("Left", "Right")
             side, size = next(one for one in zip(sides, pair) if one[1] >= ksize[axis])
@@ -211,7 +212,8 @@ def _max_pool_grad(
     if min(ksize) < 1:
         return xp.zeros_like(x)
     if rank == 5 and xp is np:
-        # In volumes TensorFlow's CPU kernel looks for what is equal, and gives to all of it.
+        # For volumes, TensorFlow's CPU kernel gives the gradient to all elements equal to the
+        # maximum.
         return kernels.spread_to_equals(xp, x, output, grad, windows)
     return kernels.max_pool_grad(xp, x, grad, windows)
 
@@ -288,7 +290,7 @@ def max_pool_op(
     explicit_paddings: list[int],
     data_format: str,
 ) -> Array:
-    """The largest element of every window."""
+    """Return the largest element of every window."""
     return _max_pool(xp, x, ksize, strides, padding, explicit_paddings, data_format)
 
 
@@ -313,7 +315,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def max_pool_v2_op(
     xp: Xp, x: Array, ksize: Array, strides: Array, *, padding: str, data_format: str
 ) -> Array:
-    """The largest element of every window, whose size is an input."""
+    """Return the largest element of every window, whose size is an input."""
     return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, (), data_format)
 
 
@@ -346,7 +348,7 @@ def max_pool_grad(
     explicit_paddings: list[int],
     data_format: str,
 ) -> Array:
-    """The gradient of MaxPool: to the first of the largest elements."""
+    """Return the gradient of MaxPool, which goes to the first of the largest elements."""
     return _max_pool_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings, data_format
     )
@@ -383,7 +385,7 @@ def max_pool_grad_v2(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of MaxPoolV2."""
+    """Return the gradient of MaxPoolV2."""
     return _max_pool_grad(
         xp,
         orig_input,
@@ -425,7 +427,10 @@ def max_pool_grad_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The second derivative of MaxPool: per window, the value where the largest element stood."""
+    """Return the second derivative of MaxPool.
+
+    For each window it is the value at the position of the largest element.
+    """
     return _max_pool_grad_grad(
         xp,
         orig_input,
@@ -466,7 +471,7 @@ def max_pool_grad_grad_v2(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The second derivative of MaxPoolV2."""
+    """Return the second derivative of MaxPoolV2."""
     return _max_pool_grad_grad(
         xp,
         orig_input,
@@ -502,7 +507,7 @@ def max_pool_with_argmax_op(
     include_batch_in_index: bool,
     Targmax: DType,
 ) -> Outputs:
-    """The largest element of every window, and where it stands in the flattened image."""
+    """Return the largest element of every window, and its position in the flattened image."""
     _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
     check_depth_window(x.shape, ksize, strides)
     if ksize[3] != 1:
@@ -577,7 +582,7 @@ def max_pool_grad_with_argmax(
     padding: str,
     include_batch_in_index: bool,
 ) -> Array:
-    """The gradient of MaxPoolWithArgmax."""
+    """Return the gradient of MaxPoolWithArgmax."""
     expected = argmax.shape
     if x.ndim == 4:
         _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPoolingGradWithArgmax")
@@ -612,7 +617,7 @@ def max_pool_grad_grad_with_argmax(
     padding: str,
     include_batch_in_index: bool,
 ) -> Array:
-    """The second derivative of MaxPoolWithArgmax."""
+    """Return the second derivative of MaxPoolWithArgmax."""
     _check_argmax(x, grad, argmax, x.shape)
     positions = _flat_argmax(xp, argmax, x.shape, include_batch_in_index)
     return grad.reshape(-1)[positions].reshape(argmax.shape)
@@ -638,7 +643,7 @@ def _avg_pool(
 
 
 def _check_mean_depth(ksize: Sequence[int], strides: Sequence[int]) -> None:
-    # As in TensorFlow, the stride of an image's channels says nothing.
+    # As in TensorFlow, the stride over an image's channels has no effect.
     if len(ksize) == 4 and ksize[-1] != 1:
         raise errors.unimplemented("Non-spatial pooling is not yet supported. Volunteers? :)")
     if len(ksize) == 5 and (ksize[-1] != 1 or strides[-1] != 1):
@@ -683,7 +688,7 @@ def _avg_pool_grad(
     if not grad.size or 0 in sizes or min(ksize) < 1:
         return xp.zeros(sizes, grad.dtype)
     if counts != tuple(w.output for w in windows):
-        # TensorFlow shares out as many gradients as there are, beyond the last cell nothing.
+        # TensorFlow distributes all given gradients; parts beyond the last cell are dropped.
         windows = [
             _with_positions(window(sizes[i], ksize[i], strides[i], 1, padding), n)
             for i, n in enumerate(counts, 1)
@@ -715,7 +720,7 @@ def _shape_from_first(rank: int) -> Any:
 def avg_pool_op(
     xp: Xp, value: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Array:
-    """The mean of every window; padding does not count."""
+    """Return the mean of every window without its padding."""
     return _avg_pool(xp, value, ksize, strides, padding, data_format)
 
 
@@ -749,7 +754,7 @@ def avg_pool_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of AvgPool."""
+    """Return the gradient of AvgPool."""
     return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
 
 
@@ -783,7 +788,7 @@ _POOL5_NAMES = ("ksize", "strides", "padding", "data_format")
 def avg_pool3d_op(
     xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Array:
-    """The mean of every window of a volume."""
+    """Return the mean of every window of a volume."""
     return _avg_pool(xp, x, ksize, strides, padding, data_format)
 
 
@@ -810,7 +815,7 @@ def avg_pool3d_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of AvgPool3D."""
+    """Return the gradient of AvgPool3D."""
     return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
 
 
@@ -830,7 +835,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def max_pool3d_op(
     xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Array:
-    """The largest element of every window of a volume."""
+    """Return the largest element of every window of a volume."""
     if channels_last(data_format) and (ksize[-1] != 1 or strides[-1] != 1):
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
     return _max_pool(xp, x, ksize, strides, padding, (), data_format)
@@ -860,7 +865,7 @@ def max_pool3d_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The gradient of MaxPool3D."""
+    """Return the gradient of MaxPool3D."""
     return _max_pool_grad(
         xp, orig_input, orig_output, grad, ksize, strides, padding, (), data_format
     )
@@ -891,7 +896,7 @@ def max_pool3d_grad_grad(
     padding: str,
     data_format: str,
 ) -> Array:
-    """The second derivative of MaxPool3D."""
+    """Return the second derivative of MaxPool3D."""
     named = {"tensor_in": orig_input, "tensor_out": orig_output, "out_grad_backprop": grad}
     for name, array in named.items():
         if not array.size:

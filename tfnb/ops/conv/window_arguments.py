@@ -1,4 +1,4 @@
-"""The arguments that convolutions and pools share: numbers per dimension, and paddings."""
+"""Arguments that convolutions and pools share: numbers per dimension, and paddings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 def spread_over_dims(
     value: TensorLike, num_spatial: int, channel_index: int, name: str
 ) -> list[Any]:
-    """A number, or one per spatial dimension, as one per dimension of the input.
+    """Return a number, or one per spatial dimension, as one per dimension of the input.
 
     Raises:
-      ValueError: there are neither 1, nor as many as spatial dimensions, nor as many as dimensions.
+      ValueError: the count is not 1, the number of spatial dimensions, or the number of dimensions.
     """
     if value is None:
         return [1] * (num_spatial + 2)
@@ -32,7 +32,7 @@ def spread_over_dims(
 
 
 def convert_padding(padding: PaddingLike, expected_length: int = 4) -> tuple[Any, list[int]]:
-    """(the padding attr, explicit paddings) from a word or a list of pairs.
+    """Convert a padding word or list of pairs to (the padding attr, explicit paddings).
 
     Raises:
       ValueError: the list has another form.

@@ -3,7 +3,7 @@
 A window of some size moves over a spatial dimension in steps of ``stride``; ``dilation`` spreads
 its elements. Padding is ``VALID`` (none), ``SAME`` (so that there are ceil(size / stride)
 positions, the odd cell at the end) or ``EXPLICIT``. Spatial dimensions are those between batch and
-channels; ``data_format`` says where the channels are.
+channels; ``data_format`` defines the position of the channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class Window:
-    """One spatial dimension: how many positions a window has there and what padding it needs."""
+    """One spatial dimension: the number of window positions and the padding that they need."""
 
     size: int
     filter: int
@@ -40,12 +40,12 @@ class Window:
         return self.size + self.pad_before + self.pad_after
 
     def trimmed(self) -> Window:
-        """The same window without the elements that meet nothing but padding at all positions."""
+        """Return the window without elements that meet only padding at all positions."""
         first = max(0, self.pad_before - (self.output - 1) * self.stride)
         last = max(0, self.filter - self.pad_before - self.size)
         if not (first or last) or not self.output or self.dilation != 1:
             return self
-        if first + last >= self.filter:  # there is nothing but padding
+        if first + last >= self.filter:  # the window meets only padding
             before = (self.output - 1) * self.stride + 1
             return replace(self, filter=1, pad_before=before, pad_after=0)
         return replace(
@@ -57,20 +57,20 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """The cells from a window's first element to its last, both included."""
+        """The number of cells from a window's first element to its last, both included."""
         return (self.filter - 1) * self.dilation + 1
 
     def slice_at(self, index: int) -> slice:
-        """The padded cells that element ``index`` of the window meets at all its positions."""
+        """Return the padded cells that element ``index`` of the window meets at all positions."""
         start = index * self.dilation
         if not self.output:
             return slice(0, 0)
         return slice(start, start + (self.output - 1) * self.stride + 1, self.stride)
 
     def cells_at(self, index: int) -> tuple[slice, slice]:
-        """The positions at which element ``index`` of the window meets no padding, and its cells.
+        """Return the positions at which an element of the window meets no padding, and its cells.
 
-        The cells are those without the padding.
+        The cells are those of the input without the padding.
         """
         offset = index * self.dilation - self.pad_before
         first = max(0, -(offset // self.stride))
@@ -90,7 +90,7 @@ def window(
     padding: str,
     explicit: tuple[int, int] = (0, 0),
 ) -> Window:
-    """The geometry of one dimension.
+    """Return the geometry of one dimension.
 
     Raises:
       InvalidArgumentError: the stride is not positive, or the window does not fit.
@@ -126,7 +126,7 @@ def output_dim(
     padding: str,
     explicit: tuple[int, int] = (0, 0),
 ) -> int | None:
-    """What a shape function knows of the number of positions.
+    """Return the static number of positions, for shape functions.
 
     Raises:
       ValueError: the window does not fit.
@@ -151,10 +151,10 @@ def output_dim(
 
 
 def check_depth_window(shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int]) -> None:
-    """Refuses windows over channels that overlap, leave channels over, or have rows or columns.
+    """Refuse windows over channels that overlap, leave channels over, or have rows or columns.
 
     Args:
-      shape: of the images, channels last.
+      shape: the shape of the images, channels last.
       ksize: the sizes of the window; where it has one channel, the stride of channels is ignored.
       strides: the strides of the window.
 
@@ -179,24 +179,24 @@ def check_depth_window(shape: Sequence[int], ksize: Sequence[int], strides: Sequ
 
 
 def channels_last(data_format: str) -> bool:
-    """Whether the channels are the last dimension."""
+    """Return whether the channels are the last dimension."""
     return not data_format.startswith("NC")
 
 
 def spatial_axes(data_format: str, rank: int) -> range:
-    """The positions of the spatial dimensions."""
+    """Return the positions of the spatial dimensions."""
     return range(1, rank - 1) if channels_last(data_format) else range(2, rank)
 
 
 def channel_axis(data_format: str, rank: int) -> int:
-    """The position of the channels."""
+    """Return the position of the channels."""
     return rank - 1 if channels_last(data_format) else 1
 
 
 def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]:
-    """A flat list of explicit paddings as (before, after) per dimension.
+    """Convert a flat list of explicit paddings to (before, after) per dimension.
 
-    Zeros for an empty list.
+    An empty list gives zeros.
     """
     if not c_or_list:
         return [(0, 0)] * rank
@@ -204,7 +204,7 @@ def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]
 
 
 def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: str) -> None:
-    """Checks the attr explicit_paddings as TensorFlow does.
+    """Check the attr explicit_paddings as TensorFlow does.
 
     Raises:
       ValueError: it is missing, superfluous, of the wrong length, negative, or pads batch or
@@ -233,10 +233,10 @@ def check_explicit(c: InferenceContext, rank: int, padding: str, data_format: st
 def centred(
     xp: Xp, x: Array, windows: Sequence[Window], padding: str
 ) -> tuple[Array, Sequence[Window]]:
-    """Volumes as TensorFlow's CPU kernels place windows in them that leave cells out.
+    """Return volumes and windows, cut to begin where windows of TensorFlow's CPU kernel begin.
 
-    Where steps are longer than windows, SAME can need fewer cells than there are.  In images the
-    first window begins at the first cell; in volumes, on a CPU, half of what is left over lies
+    If strides are longer than windows, SAME can need fewer cells than there are.  In images the
+    first window begins at the first cell; in volumes, on a CPU, half of the remaining cells lie
     before it.
 
     Args:
@@ -259,7 +259,7 @@ def centred(
 def pad_spatial(
     xp: Xp, x: Array, windows: Sequence[Window], first_axis: int, value: Array
 ) -> Array:
-    """`x` with every spatial dimension padded; `x` itself where nothing is needed."""
+    """Return `x` with every spatial dimension padded; `x` itself if no padding is needed."""
     if not any(w.pad_before or w.pad_after for w in windows):
         return x
     shape = list(x.shape)
@@ -273,7 +273,7 @@ def pad_spatial(
 
 
 def unpad_spatial(x: Array, windows: Sequence[Window], first_axis: int) -> Array:
-    """The inner part of a padded array, as a view."""
+    """Return the inner part of a padded array, as a view."""
     inner: list[slice] = [slice(None)] * x.ndim
     for offset, w in enumerate(windows):
         inner[first_axis + offset] = slice(w.pad_before, w.pad_before + w.size)

@@ -1,22 +1,22 @@
-"""Convolutions with small filters that move in steps of one, by Winograd's minimal filtering.
+"""Convolutions with small filters and stride 1, by Winograd's minimal filtering.
 
 A tile of 6 by 6 inputs gives m by m outputs of a filter of r by r elements, m + r = 7, with 36
-products where the definition takes m**2 r**2: 144 for 3 by 3, 100 for 5 by 5.  Tiles, filters and
+products where the definition needs m**2 r**2: 144 for 3 by 3, 100 for 5 by 5.  Tiles, filters and
 results are transformed (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015);
-in between stand 36 matrix products over the channels::
+between these steps there are 36 matrix products over the channels::
 
     inputs   V = B^T d B     [36, tiles, channels]
     filter   U = G g G^T     [36, channels, out channels]
     outputs  Y = A^T (V U) A [m * m, tiles, out channels]
 
-The gradient with respect to the filter is the same backwards: G^T (V^T (A y A^T)) G.
+The gradient with respect to the filter reverses these steps: G^T (V^T (A y A^T)) G.
 
 Each transformation is itself a product along one side and then along the other; the matrices
 come from interpolating at five points and infinity.  The points 0, 5/8, -5/8, 3/2, -3/2 make the
-rounding error two to three times that of the definition; those of 8 by 8 inputs, which save more
-products of 5 by 5 filters, eight times, beyond what answers may differ from TensorFlow's.  What is
-no finite number would spread over a whole tile: the functions here then say so, and the convolution
-is computed as defined.
+rounding error two to three times that of the definition; the points of 8 by 8 inputs, which save
+more products of 5 by 5 filters, make it eight times as large, which exceeds the allowed difference
+from TensorFlow. An infinity or NaN would spread over a whole tile: the functions here report it,
+and the convolution is computed by its definition.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _REACH = 6  # inputs of a tile along one side
 _NUM_POINTS = _REACH * _REACH
 _POINTS = (0.0, 0.625, -0.625, 1.5, -1.5)
 
-# Fewer channels or outputs do not pay for the transformations, nor do tiles beyond the image.
+# With fewer channels or outputs, or more tiles beyond the image, the transformations do not pay
+# off.
 _LEAST_CHANNELS = 32
 _LEAST_OUTPUTS = 1024
 _MOST_WASTE = 1.35
@@ -52,7 +53,7 @@ _MOST_WASTE = 1.35
 # products are slow.
 _BLOCK_BYTES = 1 << 18
 _LEAST_TILES = 32
-# The same for gradients of filters, where the products of each block are added up.
+# Like _BLOCK_BYTES, for gradients of filters, where the products of each block are added.
 _SUMMED_BYTES = 1 << 20
 _LEAST_SUMMED = 128
 # Maximum parts of a sum over all tiles, independent of the number of threads.
@@ -60,7 +61,7 @@ _PARTS = 8
 
 
 def suits(xp: Xp, x: Array, filter_shape: Sequence[int], windows: Sequence[Window]) -> bool:
-    """Returns whether Winograd's algorithm is the faster way."""
+    """Return whether Winograd's algorithm is faster."""
     if len(windows) != 2 or not is_large(xp, x) or x.dtype != np.float32:
         return False
     if any(w.stride != 1 or w.dilation != 1 or not 2 <= w.filter <= 5 for w in windows):
@@ -76,7 +77,7 @@ def suits(xp: Xp, x: Array, filter_shape: Sequence[int], windows: Sequence[Windo
 
 
 def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
-    """Writes the convolution into `out`; False if there is a number in it that is not finite."""
+    """Write the convolution into `out`; return False if a number in it is not finite."""
     tiles = _Tiles(x, windows, _BLOCK_BYTES, _LEAST_TILES)
     sizes, channels, out_channels = tiles.sizes, x.shape[-1], kernel.shape[-1]
     sides = [_matrices(w.filter, x.dtype.char) for w in windows]
@@ -100,7 +101,7 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
 
 
 def backprop_filter(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array:
-    """The gradient with respect to the filter; None if a number in it is not finite."""
+    """Return the gradient with respect to the filter; None if a number in it is not finite."""
     tiles = _Tiles(x, windows, _SUMMED_BYTES, _LEAST_SUMMED)
     (down, across), (height, width) = tiles.counts, tiles.sizes
     filters = tuple(w.filter for w in windows)
@@ -142,7 +143,7 @@ class _Matrices(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _matrices(size: int, dtype: str) -> _Matrices:
-    """Those for filters of `size` elements."""
+    """Return the transformations for filters of `size` elements."""
     outputs = 7 - size
     of_inputs, of_filter = np.zeros((_REACH, _REACH)), np.zeros((_REACH, size))
     of_outputs = np.zeros((outputs, _REACH))
@@ -157,14 +158,14 @@ def _matrices(size: int, dtype: str) -> _Matrices:
 
 
 class _Scratch:
-    """Memory that the blocks of a thread share: what they use in turns stays in its cache."""
+    """Memory that the blocks of a thread reuse in turn, so that it stays in the cache."""
 
     def __init__(self, dtype: Attr) -> None:
         self._dtype = dtype
         self._flat: dict[str, Attr] = {}
 
     def array(self, name: str, *shape: int) -> Array:
-        """Returns the named array in the given shape; its contents are undefined."""
+        """Return the named array in the given shape; its contents are undefined."""
         size, flat = math.prod(shape), self._flat.get(name)
         if flat is None or flat.size < size:
             flat = self._flat[name] = np.empty(size, self._dtype)
@@ -172,9 +173,10 @@ class _Scratch:
 
 
 def _transform(sides: Sequence[Array], x: Array, scratch: _Scratch) -> Array:
-    """A matrix along the first axis of three, another along the second; ``x`` may be its "whole".
+    """Multiply by one matrix along the first axis of three and by another along the second.
 
-    In several products: BLAS is twice as quick with matrices this flat if they are short, too.
+    ``x`` may be the scratch array "whole". Several products are computed: BLAS is twice as fast
+    with matrices this flat if they are also short.
     """
     first, second = sides
     _, columns, size = x.shape
@@ -190,7 +192,7 @@ class _Tiles:
     Attributes:
       sizes: the outputs of a tile along each side.
       counts: the tiles of an image along each side.
-      blocks: the (first, last) images that are worked on at once.
+      blocks: the (first, last) images that are processed at once.
     """
 
     def __init__(
@@ -221,7 +223,7 @@ class _Tiles:
     def transformed(
         self, first: int, last: int, sides: Sequence[Array], scratch: _Scratch
     ) -> Array:
-        """The tiles of some images, transformed: [36, tiles, channels]."""
+        """Return the tiles of some images, transformed: [36, tiles, channels]."""
         channels = self._view.shape[-1]
         seen = scratch.array("whole", _REACH, _REACH, last - first, *self._view.shape[3:])
         for number, image in enumerate(self._view[first:last]):
@@ -231,7 +233,7 @@ class _Tiles:
 
 
 def _grown(x: Array, size: tuple[int, int], before: tuple[int, int]) -> Array:
-    """The images in the midst of zeros, or cut, so that they have that size."""
+    """Return the images cut or surrounded by zeros, so that they have that size."""
     if x.shape[1:3] == size:
         return np.ascontiguousarray(x)
     (height, width), (top, left) = size, before
@@ -242,7 +244,7 @@ def _grown(x: Array, size: tuple[int, int], before: tuple[int, int]) -> Array:
 
 
 def _place(tiles: Array, out: Array) -> None:
-    """Puts [images, down, m, across, m, channels] into images, cutting what is beyond them."""
+    """Copy [images, down, m, across, m, channels] into images, without cells beyond them."""
     count, down, height, across, width, channels = tiles.shape
     if (down * height, across * width) == out.shape[1:3]:
         out.reshape(tiles.shape)[...] = tiles

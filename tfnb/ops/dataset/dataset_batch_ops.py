@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class BatchIterator(DatasetIterator):
-    """Joins ``size`` consecutive elements with a function."""
+    """The iterator that joins ``size`` consecutive elements with a function."""
 
     def __init__(
         self,
@@ -59,7 +59,8 @@ class BatchIterator(DatasetIterator):
     ) -> None:
         self._inner: DatasetIterator | None = inner
         self._size, self._drops, self._join = size, drop_remainder, join
-        # TensorFlow fuses map and batch: an element that fails, fails the whole batch.
+        # TensorFlow fuses map and batch: an element whose computation fails makes the whole batch
+        # fail.
         self._is_of_map = join is batched and isinstance(inner, MapIterator)
         self._kept: list[Element | errors.OpError] = []  # elements of an interrupted batch
 
@@ -139,7 +140,7 @@ def batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Batches of ``batch_size`` elements; the last one may be smaller."""
+    """Return batches of ``batch_size`` elements; the last one may be smaller."""
     source = as_dataset(input_dataset)
     return _batches(source, _size_of(batch_size), False, output_types, output_shapes)
 
@@ -158,7 +159,7 @@ def batch_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Batches of ``batch_size`` elements; a smaller last one may be dropped."""
+    """Return batches of ``batch_size`` elements; a smaller last one may be dropped."""
     source, size = as_dataset(input_dataset), _size_of(batch_size)
     return _batches(source, size, _drops(drop_remainder), output_types, output_shapes)
 
@@ -180,7 +181,7 @@ def parallel_batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same as BatchDatasetV2; batches are computed in order."""
+    """Return batches as BatchDatasetV2 does; they are computed in order."""
     scalar_of(num_parallel_calls, "num_parallel_calls")
     source, size = as_dataset(input_dataset), _size_of(batch_size)
     return _batches(source, size, _drops(drop_remainder), output_types, output_shapes)
@@ -192,7 +193,7 @@ def parallel_batch_dataset(
 def _padded(
     elements: Sequence[Element], shapes: Sequence[tuple[int, ...]], values: Sequence[Array]
 ) -> Element:
-    """Joins elements, each padded to a shape; -1 stands for the largest size among them."""
+    """Join elements, each padded to a shape; -1 stands for the largest size among them."""
     components = []
     for number, parts in enumerate(zip(*elements)):
         wanted = shapes[number]
@@ -220,7 +221,7 @@ def _padded(
 
 
 def sizes_of(vector: Array) -> tuple[int, ...]:
-    """The sizes of a shape, -1 where unknown."""
+    """Return the sizes of a shape, -1 where unknown."""
     sizes = tuple(vector.tolist())
     for size in sizes:
         if size < -1:
@@ -278,7 +279,7 @@ def padded_batch_dataset(
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Batches of ``batch_size`` elements, padded to a common shape."""
+    """Return batches of ``batch_size`` elements, padded to a common shape."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values, False,
         Toutput_types, output_shapes,
@@ -302,7 +303,7 @@ def padded_batch_dataset_v2(
     Toutput_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same as PaddedBatchDataset; a smaller last batch may be dropped."""
+    """Return batches as PaddedBatchDataset does; a smaller last batch may be dropped."""
     return _padded_batches(
         as_dataset(input_dataset), _size_of(batch_size), padded_shapes, padding_values,
         _drops(drop_remainder), Toutput_types, output_shapes,
@@ -356,7 +357,7 @@ def _map_and_batch(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Variant:
-    """Batches of f(element)."""
+    """Return batches of f(element)."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     size, drops = scalar_int(batch_size, "batch_size"), _drops(drop_remainder)
     if size <= 0:
@@ -404,7 +405,7 @@ class _WindowIterator(DatasetIterator):
     def _element(
         self, ctx: OpKernelContext
     ) -> Generator[Array, Array, Element | errors.OpError | None]:
-        """Return the next element, or its error, which fails the windows that contain it."""
+        """Return the next element, or its error, which makes the windows that contain it fail."""
         assert self._inner is not None
         found: Element | errors.OpError | None
         try:
@@ -419,7 +420,7 @@ class _WindowIterator(DatasetIterator):
         return found
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next window: a dataset for each component."""
+        """Yield the next window: a dataset for each component."""
         buffer = self._buffer
         while self._inner is not None and len(buffer) < self._span:
             element = yield from self._element(ctx)
@@ -470,7 +471,7 @@ def window_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Elements in windows, each a dataset for every component.
+    """Return windows of elements; each window has a dataset for every component.
 
     Raises:
       InvalidArgumentError: size, shift or stride is not positive.
@@ -501,7 +502,7 @@ def window_dataset(
 def window_op(
     xp: Xp, inputs: list[Array], *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """A dataset of the given elements, component by component."""
+    """Return a dataset of the given elements, component by component."""
     width = len(output_types)
     rows = [tuple(inputs[start : start + width]) for start in range(0, len(inputs), width)]
     return DatasetBase(
@@ -550,7 +551,7 @@ class _UnbatchIterator(DatasetIterator):
 def _unbatch(
     xp: Xp, input_dataset: Variant, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """The rows of every element."""
+    """Return the rows of every element."""
     source = as_dataset(input_dataset)
     count = source.cardinality
     if count > 0:

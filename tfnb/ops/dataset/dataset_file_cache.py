@@ -36,7 +36,7 @@ def cached_in_file(
       source: the dataset.
       prefix: the prefix of the files.
       scope: the scope of the iterator.
-      guard: the guard of the node that made the dataset; files are opened with it.
+      guard: the guard of the node that created the dataset; files are opened with it.
     """
     with effects.watched_by(guard):
         if bundle_exists(prefix):
@@ -69,13 +69,13 @@ class _ReadingIterator(ImmediateIterator):
                 raise errors.invalid_argument(
                     f"Data type mismatch at component {component}: expected {dtype.name} but the "
                     f"cache {self._reader.prefix!r} has {value.dtype}. It was written by another "
-                    "pipeline: delete its files, or give another name."
+                    "pipeline: delete its files, or use another name."
                 )
         return element
 
 
 class _WritingIterator(DatasetIterator):
-    """Iterates over the source and writes its elements; at the end the file gets its name."""
+    """The iterator that writes the elements of the source; at the end it renames the file."""
 
     def __init__(
         self,
@@ -93,8 +93,8 @@ class _WritingIterator(DatasetIterator):
         self._error: errors.OpError | None = None
         if dtypes.variant in source.types or dtypes.resource in source.types:
             raise errors.unimplemented(
-                f"Only tensors can be kept in a file ({prefix!r}): leave the file name of cache() "
-                "out to keep these elements in memory."
+                f"Only tensors can be kept in a file ({prefix!r}): call cache() without a file "
+                "name to keep these elements in memory."
             )
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
@@ -124,7 +124,7 @@ class _WritingIterator(DatasetIterator):
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Remove the file if writing fails; OutOfRange is reported as an error, not as the end."""
+        """Remove the file if writing fails; report OutOfRange as an error, not as the end."""
         try:
             yield
         except errors.OpError as error:

@@ -1,4 +1,4 @@
-"""Datasets of what is in files: lines, records, pieces of one size."""
+"""Datasets of the contents of files: lines, records, pieces of a fixed size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMPRESSIONS = ("", "ZLIB", "GZIP")
 
 
 class _FilesIterator(ImmediateIterator):
-    """The records of one file after the other; a file that is damaged ends at the damage."""
+    """The records of several files in turn; a damaged file ends at the damage."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class _FilesIterator(ImmediateIterator):
         self._records: Iterator[bytes] | None = None
 
     def take(self, ctx: OpKernelContext) -> Element | None:
-        """The next record."""
+        """Return the next record."""
         while True:
             if self._records is None:
                 if self._next >= len(self._names):
@@ -62,14 +62,14 @@ class _FilesIterator(ImmediateIterator):
 
 
 def names_of(filenames: Array) -> list[bytes]:
-    """The names in a scalar or vector."""
+    """Return the names in a scalar or vector."""
     if np.ndim(filenames) > 1:
         raise errors.invalid_argument("`filenames` must be a scalar or a vector.")
     return [bytes(name) for name in np.asarray(filenames).reshape(-1)]
 
 
 def compression_of(compression_type: Array) -> str:
-    """The compression, which must be one of those there are."""
+    """Return the compression; raise an error if it is unknown."""
     if np.ndim(compression_type):
         raise errors.invalid_argument("compression_type must be a scalar")
     kind: str = np.asarray(compression_type).item().decode()
@@ -79,7 +79,7 @@ def compression_of(compression_type: Array) -> str:
 
 
 def contents_of(name: str, compression: str) -> bytes:
-    """What is in a file, without its compression."""
+    """Return the decompressed contents of a file."""
     data = file_system.read_file(name)
     return inflated(data, compression) if compression and data else data
 
@@ -106,7 +106,7 @@ _FILES = "filenames: string, compression_type: string, buffer_size: int64"
 def text_line_dataset(
     xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array
 ) -> Variant:
-    """The lines of files, without their ends."""
+    """Return the lines of files, without line ends."""
     compression = compression_of(compression_type)
     _check_buffer(buffer_size)
 
@@ -121,7 +121,7 @@ def text_line_dataset(
 
 def _tf_record_dataset(filenames: Array, compression_type: Array, offsets: Array) -> DatasetBase:
     kind: bytes = np.asarray(scalar_of(compression_type, "compression_type")).item()
-    # Readers of records take what they do not know for none.
+    # TFRecord readers treat an unknown compression as none.
     compression = kind.decode() if kind in (b"ZLIB", b"GZIP") else ""
     starts = [int(start) for start in np.asarray(offsets).reshape(-1)]
     if not np.ndim(offsets) or (starts and len(starts) != len(names_of(filenames))):
@@ -142,7 +142,7 @@ def _tf_record_dataset(filenames: Array, compression_type: Array, offsets: Array
 def tf_record_dataset(
     xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array
 ) -> Variant:
-    """The records of TFRecord files."""
+    """Return the records of TFRecord files."""
     _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, ())
 
@@ -154,7 +154,7 @@ def tf_record_dataset(
 def tf_record_dataset_v2(
     xp: Xp, filenames: Array, compression_type: Array, buffer_size: Array, byte_offsets: Array
 ) -> Variant:
-    """The records of TFRecord files, each from some place on."""
+    """Return the records of TFRecord files, each file from a given offset on."""
     _check_buffer(buffer_size, -1, "no buffering")  # -1: TensorFlow chooses
     return _tf_record_dataset(filenames, compression_type, byte_offsets)
 
@@ -209,7 +209,7 @@ def fixed_length_record_dataset(
     footer_bytes: Array,
     buffer_size: Array,
 ) -> Variant:
-    """Pieces of one size of files."""
+    """Return the fixed-size records of files."""
     _check_buffer(buffer_size)
     return _fixed_length(filenames, header_bytes, record_bytes, footer_bytes, "")
 
@@ -227,7 +227,7 @@ def fixed_length_record_dataset_v2(
     buffer_size: Array,
     compression_type: Array,
 ) -> Variant:
-    """Pieces of one size of files, which may be compressed."""
+    """Return the fixed-size records of files, which may be compressed."""
     _check_buffer(buffer_size)
     compression = compression_of(compression_type)
     return _fixed_length(filenames, header_bytes, record_bytes, footer_bytes, compression)

@@ -1,9 +1,9 @@
-"""A number that says which pipeline a dataset is: equal for equal pipelines, in every process.
+"""The fingerprint of a dataset: a number that is equal for equal pipelines, in every process.
 
-A dataset is a description: functions that make iterators, and what these functions have captured
-(other datasets, arrays, functions of the graph). All of that goes into the number, functions of the
-graph with their bodies, not their names. As in TensorFlow, seeds of shuffling do not. The number
-itself is not TensorFlow's, which hashes nodes.
+A dataset consists of functions that make iterators, and the values that these functions have
+captured (other datasets, arrays, functions of the graph). The fingerprint depends on all of them;
+functions of the graph count by their bodies, not their names. As in TensorFlow, seeds of shuffling
+do not count. The number itself differs from TensorFlow's, which hashes nodes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _TEXTS: Final = (bool, int, float, complex, str, bytes, type(None), DType, Tenso
 
 
 def fingerprint(ctx: OpKernelContext, dataset: DatasetBase) -> int:
-    """The fingerprint of a dataset, 64 bits.
+    """Return the fingerprint of a dataset, a number of 64 bits.
 
     Args:
-      ctx: of a kernel, whose library has the functions that the dataset calls.
-      dataset: which one.
+      ctx: the context of a kernel, whose library has the functions that the dataset calls.
+      dataset: the dataset.
     """
     return _Fingerprint(ctx.function_library).of(dataset)
 
@@ -67,7 +67,7 @@ class _Fingerprint:
             self._text("again", self._seen[id(value)])
         else:
             self._seen[id(value)] = len(self._seen)
-            self._kept.append(value)  # so that its id stays its own
+            self._kept.append(value)  # so that its id is not reused
             self._add_parts(value)
 
     def _add_parts(self, value: Array) -> None:
@@ -100,7 +100,8 @@ class _Fingerprint:
         elif isinstance(value, types.MethodType):
             self._all([value.__func__, value.__self__])
         else:
-            # Caches, generators and the like change; what they are is all that is said of them.
+            # The state of caches, generators and similar objects changes, so only their type
+            # counts.
             self._text("object", type(value).__module__, type(value).__qualname__)
             if isinstance(value, CapturedFunction) or dataclasses.is_dataclass(value):
                 self._named(sorted(_attributes(value)))
@@ -115,7 +116,10 @@ class _Fingerprint:
             self._add(value)
 
     def _function(self, function: NameAttrList) -> None:
-        """The body; what numbers the name of a function ends in depends on how many there were."""
+        """Add the body of a function.
+
+        Its name does not count: the number at its end depends on how many functions were created.
+        """
         body = self._library.body_graph_def(function.name, function.attrs)
         self._text("body", len(body.node))
         for node in body.node:
@@ -139,5 +143,5 @@ def _attributes(value: Array) -> list[tuple[str, Array]]:
     shape=lambda c: [SCALAR_SHAPE], devices=("CPU",),
 )  # fmt: skip
 def dataset_fingerprint(ctx: OpKernelContext, input_dataset: Variant) -> Array:
-    """A number that is equal for equal pipelines."""
+    """Return a number that is equal for equal pipelines."""
     return np.uint64(fingerprint(ctx, as_dataset(input_dataset)))

@@ -1,4 +1,4 @@
-"""Datasets that call functions of the graph: map, filter, flat_map, interleave, scan and so on."""
+"""Datasets that call functions of the graph: map, filter, flat_map, interleave, scan and others."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FUNCTION = ("f: func", "Targuments: list(type) >= 0", *OUTPUTS)
 
 
 class MapIterator(EachIterator):
-    """Yields the results of a function for each element."""
+    """The iterator of the results of a function for each element."""
 
     def __init__(
         self, inner: DatasetIterator, function: BoundFunction, preserve_cardinality: bool
@@ -71,7 +71,7 @@ class MapIterator(EachIterator):
 
 
 def _end_with(error: errors.OutOfRangeError, preserve_cardinality: bool) -> None:
-    """Handle a function's OutOfRangeError, which ends the sequence if that is allowed."""
+    """Convert a function's OutOfRangeError to the end of the sequence, or to another error."""
     if preserve_cardinality:
         raise errors.invalid_argument(
             f"Function invocation produced OutOfRangeError: {error.message}"
@@ -91,7 +91,7 @@ def _map(
         output_types,
         output_shapes,
         lambda scope: MapIterator(source.make(scope), function.bound(scope), preserve_cardinality),
-        # A function may end the sequence.
+        # Without ``preserve_cardinality``, f may end the sequence.
         source.cardinality if preserve_cardinality else UNKNOWN,
     )
 
@@ -111,7 +111,7 @@ def map_dataset(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Variant:
-    """f of every element."""
+    """Return f of every element."""
     return _map(
         input_dataset, other_arguments, f, output_types, output_shapes, preserve_cardinality
     )
@@ -128,7 +128,7 @@ def _parallel_map(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Variant:
-    """f of every element, in order.
+    """Return f of every element, in order.
 
     Raises:
       InvalidArgumentError: the number of calls is 0 or below -1.
@@ -184,7 +184,7 @@ def _filtering(ends: bool) -> Array:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Variant:
-        """The elements for which a predicate holds, or those before the first where it fails."""
+        """Return the elements for which a predicate holds, or those before the first failure."""
         source, function = as_dataset(input_dataset), CapturedFunction(predicate, other_arguments)
         return DatasetBase(
             output_types,
@@ -225,7 +225,7 @@ def parallel_filter_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements for which a predicate holds, in order."""
+    """Return the elements for which a predicate holds, in order."""
     check_parallel_calls(num_parallel_calls)
     return _filtering(ends=False)(
         xp,
@@ -241,7 +241,7 @@ def parallel_filter_dataset(
 
 
 class _InterleaveIterator(DatasetIterator):
-    """Interleaves datasets returned by a function, taking a block of each in turn."""
+    """The iterator that interleaves a function's datasets, taking a block of each in turn."""
 
     def __init__(
         self,
@@ -258,7 +258,7 @@ class _InterleaveIterator(DatasetIterator):
         self._is_input_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element of the dataset whose turn it is."""
+        """Yield the next element of the dataset whose turn it is."""
         places = self._open
         while not self._is_input_over or any(places):
             current = places[self._cycle]
@@ -322,7 +322,7 @@ def flat_map_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of the datasets that f returns, one dataset after the other."""
+    """Return the elements of the datasets that f returns, one dataset after the other."""
     return _interleaved(input_dataset, other_arguments, f, output_types, output_shapes)
 
 
@@ -369,7 +369,7 @@ def _interleaving(*names: str) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Variant:
-        """The elements of the datasets that f returns, interleaved."""
+        """Return the elements of the datasets that f returns, interleaved."""
         cycle = scalar_int(cycle_length, "cycle_length")
         block = scalar_int(block_length, "block_length")
         given = {name: scalar_int(v, name) for name, v in zip(names, settings, strict=True)}
@@ -465,7 +465,7 @@ def _scan(
     output_shapes: list[TensorShape],
     preserve_cardinality: bool = False,
 ) -> Variant:
-    """The outputs of f, called on each element with a state that it updates."""
+    """Return the outputs of f for each element and a state that f updates."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     state = [owned(value) for value in initial_state]
     return DatasetBase(
@@ -497,7 +497,7 @@ experimental_scan_dataset = register_op(
 
 
 class _GroupIterator(DatasetIterator):
-    """Collects elements by key; a function maps each full group, as a dataset, to a dataset."""
+    """The iterator of groups: a function maps each full group, as a dataset, to a dataset."""
 
     def __init__(
         self,
@@ -564,7 +564,7 @@ def _int_of(results: Sequence[Array], text: str) -> int:
 
 
 def window_of(elements: Sequence[Element], like: DatasetBase) -> DatasetBase:
-    """Elements as a dataset of their own."""
+    """Return elements as a new dataset."""
     kept = list(elements)
     return DatasetBase(
         like.types,
@@ -587,7 +587,7 @@ def _group_by_window(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Groups elements by key; each full group is replaced by the result of reduce_func."""
+    """Return elements grouped by key; reduce_func maps each full group to its results."""
     source = as_dataset(input_dataset)
     functions = (
         CapturedFunction(key_func, key_func_other_arguments),
@@ -637,7 +637,7 @@ def reduce_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """The state after f has gone through all elements."""
+    """Yield the state after f has processed all elements."""
     scope = IteratorScope(is_lasting=False)
     iterator = as_dataset(input_dataset).make(scope)
     function = CapturedFunction(f, other_arguments).bound(scope)
@@ -663,10 +663,10 @@ def dataset_to_single_element(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """The only element of a dataset.
+    """Yield the only element of a dataset.
 
     Raises:
-      InvalidArgumentError: there is none, or more than one.
+      InvalidArgumentError: the dataset has no element, or more than one.
     """
     iterator = as_dataset(dataset).make(IteratorScope(is_lasting=False))
     element = yield from iterator.get_next(ctx)
@@ -679,8 +679,8 @@ def dataset_to_single_element(
 
 
 def _cardinality(xp: Xp, input_dataset: Variant) -> Array:
-    """The number of elements; -1 if infinite, -2 if unknown."""
-    # Products of counts overflow, as TensorFlow's do.
+    """Return the number of elements; -1 if infinite, -2 if unknown."""
+    # Products of counts overflow as in TensorFlow.
     count = as_dataset(input_dataset).cardinality
     return np.int64((count + (1 << 63)) % (1 << 64) - (1 << 63))
 

@@ -1,13 +1,14 @@
 """Datasets and iterators at run time, and the elements that pass through them.
 
-A dataset is a variant: a description that makes iterators.  An iterator's ``get_next`` is a
+A dataset is a variant: a description from which iterators are made.  An iterator's ``get_next`` is
+a
 generator like a kernel that calls functions: it yields the calls of map, filter and similar ones,
 and returns the next element, a tuple of tensors, or None at the end.  The functions of a pipeline
 therefore run in the step and thread that request an element, in order: TensorFlow computes some
 elements ahead (prefetch, parallel map); here they are computed on request, with the same values.
 
 An iterator keeps its position in fields, not in a suspended generator: an error or an interrupt
-ends one ``get_next``, and the following one continues behind it.  After an interrupt
+ends one ``get_next``, and the following call continues after it.  After an interrupt
 (:data:`INTERRUPTS`), map and batch restart with the elements they had taken.
 """
 
@@ -52,7 +53,7 @@ class IteratorScope:
     iterator over the same dataset has its own sequence.
 
     Attributes:
-      state_handle: identifies these kernels in the runtime; "" for shared ones.
+      state_handle: the identifier of these kernels in the runtime; "" for shared ones.
     """
 
     __slots__ = ("_attrs", "state_handle")
@@ -83,7 +84,7 @@ class DatasetIterator:
     """A position in a dataset."""
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """Return the next element, or None at the end; yields calls of functions."""
+        """Return the next element, or None at the end; yield calls of functions."""
         raise NotImplementedError
 
 
@@ -101,7 +102,7 @@ class ImmediateIterator(DatasetIterator):
 
 
 class EachIterator(DatasetIterator):
-    """Transforms each element of another dataset.
+    """The iterator that transforms each element of another dataset.
 
     After an interrupt it transforms the interrupted element again.
     """
@@ -135,7 +136,7 @@ class DatasetBase:
     Attributes:
       types: dtypes of an element's components.
       shapes: shapes of an element's components.
-      make: makes an iterator at the beginning.
+      make: returns a new iterator, which starts at the first element.
       cardinality: the number of elements, INFINITE or UNKNOWN.
     """
 
@@ -159,7 +160,7 @@ def as_dataset(value: Array) -> DatasetBase:
     if isinstance(value, DatasetBase):
         return value
     raise errors.invalid_argument(
-        "Tensor must be a Dataset object. The given variant is no dataset, but a "
+        "Tensor must be a Dataset object. The given variant is not a dataset, but a "
         f"{type(value).__name__}."
     )
 
@@ -272,7 +273,7 @@ def tensor_of(item: Array) -> Array:
 
 
 def slice_of(value: Array, index: int) -> Array:
-    """A tensor's slice along its first dimension."""
+    """Return a tensor's slice along its first dimension."""
     return tensor_of(value[index])
 
 
@@ -293,7 +294,7 @@ def stack(values: Sequence[Array]) -> Array:
 
 
 def batched(elements: Sequence[Element]) -> Element:
-    """Batch elements, component by component.
+    """Return batch elements, component by component.
 
     Raises:
       InvalidArgumentError: shapes differ.

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class _ParseIterator(EachIterator):
-    """The columns of batch after batch of messages."""
+    """The iterator of the columns of batches of messages."""
 
     def __init__(self, inner: DatasetIterator, parse: Callable[[Element], Element]) -> None:
         super().__init__(inner)
         self._parse = parse
 
     def make(self, element: Element) -> type_of_next:
-        """The columns of an element's messages."""
+        """Yield the columns of an element's messages."""
         yield from ()
         return self._parse(element)
 
@@ -55,7 +55,9 @@ def _parse_dataset(
     ragged_value_types: Sequence[DType] = (),
     ragged_split_types: Sequence[DType] = (),
 ) -> Variant:
-    """The features of each element's messages, by key: tensors, sparse and ragged variants.
+    """Return the features of each element's messages, by key.
+
+    They are tensors, and sparse and ragged variants.
 
     Raises:
       InvalidArgumentError: the number of calls is 0 or below -1, or defaults do not fit.
@@ -69,7 +71,7 @@ def _parse_dataset(
                 f"{len(given)} vs. {len(dense_keys)}"
             )
     if any(kind is not dtypes.string for kind in source.types):
-        raise errors.invalid_argument("ParseExampleDataset takes elements of strings only.")
+        raise errors.invalid_argument("ParseExampleDataset accepts only elements of strings.")
     make_dense(dense_keys, Tdense, dense_shapes, dense_defaults)
     keys = [np.array(one, object) for one in (sparse_keys, dense_keys, ragged_keys)]
     num_sparse, num_dense, num_ragged = map(len, keys)

@@ -1,4 +1,4 @@
-"""Datasets that cut batches anew, batch into sparse tensors, slide windows, or reduce by key."""
+"""Datasets that rebatch, batch into sparse tensors, slide windows, or reduce by key."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _IN = "input_dataset: variant"
 
 
 def _both(name: str, signature: str, *attrs: str, **options: Any) -> Callable[[Any], OpDefinition]:
-    """Registers an op under its name and under the older one, which begins with Experimental."""
+    """Register an op under its name and its older name, which begins with Experimental."""
 
     def register(kernel: Any) -> OpDefinition:
         options.setdefault("shape", scalar_handle)
@@ -65,7 +65,7 @@ def _both(name: str, signature: str, *attrs: str, **options: Any) -> Callable[[A
 
 
 class _RebatchIterator(DatasetIterator):
-    """Joins batches, and cuts what comes into pieces of the sizes in turn."""
+    """The iterator that joins batches and cuts them into pieces whose sizes alternate."""
 
     def __init__(self, inner: DatasetIterator, sizes: Sequence[int], drops: bool) -> None:
         self._inner: DatasetIterator | None = inner
@@ -124,7 +124,7 @@ def rebatch_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Batches joined and cut to the sizes, in turn.
+    """Return batches joined and cut again into the given sizes, in turn.
 
     Raises:
       InvalidArgumentError: there are no sizes, or one is negative.
@@ -144,7 +144,7 @@ def rebatch_dataset_v2(
 
 
 class _SplitIterator(DatasetIterator):
-    """Splits each batch into ``parts`` of one size; the last may be smaller or empty."""
+    """The iterator that splits batches into equal ``parts``; the last may be smaller or empty."""
 
     def __init__(self, inner: DatasetIterator, parts: int) -> None:
         self._inner, self._parts = inner, parts
@@ -181,7 +181,7 @@ def rebatch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Each batch in as many parts as there are replicas."""
+    """Return each batch split into as many parts as there are replicas."""
     source, parts = as_dataset(input_dataset), scalar_int(num_replicas, "num_replicas")
     if parts <= 0:
         raise errors.invalid_argument("num_replicas must be greater than zero.")
@@ -242,7 +242,7 @@ def dense_to_sparse_batch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Joins ``batch_size`` tensors into one sparse tensor; -1 in the shape: the largest size."""
+    """Return sparse tensors of ``batch_size`` tensors each; -1 in the shape is the largest size."""
     source, size = as_dataset(input_dataset), scalar_int(batch_size, "batch_size")
     if size <= 0:
         raise errors.invalid_argument("Batch size must be greater than zero.")
@@ -255,7 +255,7 @@ def dense_to_sparse_batch_dataset(
     wanted = sizes_of(row_shape)
     count = source.cardinality
     return DatasetBase(
-        [dtypes.variant],  # whatever the node says
+        [dtypes.variant],  # regardless of the node's attributes
         output_shapes,
         lambda scope: BatchIterator(
             source.make(scope), size, False, lambda elements: _as_sparse(elements, wanted)
@@ -316,7 +316,7 @@ def sliding_window_dataset(
     output_shapes: list[TensorShape],
     drop_remainder: bool = True,
 ) -> Variant:
-    """Makes windows, one per ``window_shift`` elements, of every ``window_stride``-th element."""
+    """Return windows, one per ``window_shift`` elements, of every ``window_stride``-th element."""
     source = as_dataset(input_dataset)
     size = scalar_int(window_size, "window_size")
     shift = scalar_int(window_shift, "window_shift")
@@ -340,7 +340,7 @@ def sliding_window_dataset(
 
 
 class _ReducingIterator(DatasetIterator):
-    """Goes through all of the input, then gives what became of each key's state, by rising keys."""
+    """The iterator that reads all input, then returns each key's final state, by rising keys."""
 
     def __init__(
         self, scope: IteratorScope, source: DatasetBase, functions: Sequence[CapturedFunction]
@@ -392,7 +392,7 @@ def group_by_reducer_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """For each key what is left of its elements."""
+    """Return the final state of each key."""
     source = as_dataset(input_dataset)
     functions = [
         CapturedFunction(function, given)
@@ -438,7 +438,7 @@ def sampling_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """A random part of the elements."""
+    """Return a random sample of the elements."""
     source, share = as_dataset(input_dataset), np.float32(scalar_of(rate, "rate"))
     seeds = scalar_int(seed, "seed"), scalar_int(seed2, "seed2")
     if seeds == (0, 0):
@@ -465,11 +465,11 @@ def sampling_dataset(
 def list_dataset(
     xp: Xp, tensors: list[Array], *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """The given elements, component by component."""
+    """Return the given elements, component by component."""
     width = len(output_types)
     if len(tensors) % width:
         raise errors.invalid_argument(
-            f"{len(tensors)} tensors are no whole elements of {width} components"
+            f"{len(tensors)} tensors do not form whole elements of {width} components"
         )
     kept = [owned(value) for value in tensors]
     rows = [tuple(kept[start : start + width]) for start in range(0, len(kept), width)]
@@ -496,7 +496,7 @@ def get_element_at_index(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """Returns the element at ``index``.
+    """Return the element at ``index``.
 
     Raises:
       OutOfRangeError: the dataset has fewer elements.

@@ -1,4 +1,4 @@
-"""Datasets that select elements of others: repeat, take, skip, shard, zip and so on."""
+"""Datasets that select elements of others: repeat, take, skip, shard, zip and others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _numbers = itertools.count()
 
 
 def check_parallel_calls(value: Array) -> None:
-    """Refuses a number of parallel calls below 1, except -1, which lets the runtime choose.
+    """Refuse a number of parallel calls below 1, except -1, which lets the runtime choose.
 
     Raises:
       InvalidArgumentError: it is 0 or below -1, or not a scalar.
@@ -88,7 +88,7 @@ def repeat_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Repeats the elements ``count`` times; endlessly if the count is negative."""
+    """Return the elements repeated ``count`` times, endlessly if the count is negative."""
     source, times = as_dataset(input_dataset), scalar_int(count, "count")
     size = source.cardinality
     if times < 0:
@@ -107,7 +107,7 @@ class _TakeIterator(DatasetIterator):
         self._inner, self._left = inner, count
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """Return the next element; after the last one, the source is not advanced any more."""
+        """Return the next element; after the last one, the source no longer advances."""
         if not self._left:
             return None
         element = yield from self._inner.get_next(ctx)
@@ -130,12 +130,12 @@ def take_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """At most the first ``count`` elements; all if the count is negative."""
+    """Return at most the first ``count`` elements; all if the count is negative."""
     source, most = as_dataset(input_dataset), scalar_int(count, "count")
     size = source.cardinality
     if most == INFINITE or size == UNKNOWN:
         total = size
-    else:  # only the cardinality takes a count below -1 as a number
+    else:  # only the cardinality reads a count below -1 as a number
         total = most if size == INFINITE else min(size, most)
     return DatasetBase(
         output_types, output_shapes, lambda scope: _TakeIterator(source.make(scope), most), total
@@ -175,7 +175,7 @@ def skip_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """All except the first ``count`` elements; none if the count is negative."""
+    """Return all except the first ``count`` elements; none if the count is negative."""
     source, first = as_dataset(input_dataset), scalar_int(count, "count")
     if first < 0:
         return DatasetBase(output_types, output_shapes, lambda scope: _EmptyIterator(), 0)
@@ -227,7 +227,7 @@ def shard_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Every ``num_shards``-th element, starting with element ``index``.
+    """Return every ``num_shards``-th element, starting with element ``index``.
 
     Raises:
       InvalidArgumentError: the index is not that of a shard.
@@ -266,7 +266,7 @@ class _ZipIterator(DatasetIterator):
         self._parts: list[Element | errors.OpError] = []  # elements of an interrupted call
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """Return the next elements of all, joined; ends with the shortest dataset.
+        """Return the next elements of all datasets, joined; end with the shortest dataset.
 
         If one fails, the others still advance, so that they stay aligned.
         """
@@ -301,7 +301,7 @@ def zip_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Elements of several datasets side by side."""
+    """Return tuples of the elements of several datasets."""
     sources = [as_dataset(value) for value in input_datasets]
     sizes = [source.cardinality for source in sources]
     if UNKNOWN in sizes:
@@ -346,7 +346,7 @@ def concatenate_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of one dataset, then those of another.
+    """Return the elements of one dataset, then those of another.
 
     Raises:
       InvalidArgumentError: the types of elements differ.
@@ -409,7 +409,7 @@ def _directed(
     output_shapes: list[TensorShape],
     stop_on_empty_dataset: bool = False,
 ) -> Variant:
-    """Elements of several datasets, in the order given by another dataset."""
+    """Return elements of several datasets, in the order given by another dataset."""
     selector = as_dataset(selector_input_dataset)
     sources = [as_dataset(value) for value in data_input_datasets]
     if list(selector.types) != [dtypes.int64] or selector.shapes[0].rank not in (0, None):
@@ -457,7 +457,7 @@ class MemoryCache:
 
 
 class _CachingIterator(DatasetIterator):
-    """Iterates over the source and keeps its elements; its end completes the cache."""
+    """The iterator that keeps the elements of the source; its end completes the cache."""
 
     def __init__(self, inner: DatasetIterator, cache: MemoryCache) -> None:
         self._inner, self._cache = inner, cache
@@ -516,7 +516,7 @@ def cache_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of a dataset, which is iterated over once."""
+    """Return the elements of a dataset, which is read only once."""
     source, cache = as_dataset(input_dataset), MemoryCache()
     make = _cached(source, filename, lambda scope: cache)
     return DatasetBase(output_types, output_shapes, make, source.cardinality)
@@ -537,7 +537,7 @@ def cache_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of a dataset, kept in a cache that several datasets may share."""
+    """Return the elements of a dataset, kept in a cache that several datasets may share."""
     source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
     make = _cached(source, filename, lambda scope: kept)
     return DatasetBase(output_types, output_shapes, make, source.cardinality)
@@ -554,7 +554,7 @@ class Deleter:
     shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
 def anonymous_memory_cache(ctx: OpKernelContext) -> Outputs:
-    """A new empty cache with a unique name."""
+    """Return a new empty cache with a unique name."""
     name = f"AnonymousMemoryCache{next(_numbers)}"
     ctx.resource_manager.create("", "MemoryCache", name, MemoryCache())
     return ctx.resource_manager.make_handle(name, "MemoryCache"), Deleter()
@@ -565,7 +565,7 @@ def anonymous_memory_cache(ctx: OpKernelContext) -> Outputs:
     devices=("CPU",),
 )  # fmt: skip
 def dummy_memory_cache(ctx: OpKernelContext) -> Handle:
-    """The cache of the node, for graphs without a cache resource."""
+    """Return the cache of the node, for graphs without a cache resource."""
     name = f"{ctx.node_name}_cache"
     ctx.resource_manager.lookup_or_create("", "MemoryCache", name, MemoryCache)
     return ctx.resource_manager.make_handle(name, "MemoryCache")
@@ -576,7 +576,7 @@ def dummy_memory_cache(ctx: OpKernelContext) -> Handle:
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
 def delete_memory_cache(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
-    """Deletes a cache."""
+    """Delete a cache."""
     ctx.resource_manager.delete(handle)
 
 
@@ -588,7 +588,7 @@ class _IgnoreErrorsIterator(DatasetIterator):
         self._inner = inner
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """Return the next element whose computation does not fail."""
+        """Return the next element whose computation succeeds."""
         while True:
             try:
                 return (yield from self._inner.get_next(ctx))
@@ -603,7 +603,7 @@ def _ignore_errors(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements without those whose computation fails."""
+    """Return the elements without those whose computation fails."""
     source = as_dataset(input_dataset)
     size = INFINITE if source.cardinality == INFINITE else UNKNOWN
     return DatasetBase(
@@ -627,7 +627,7 @@ class _UniqueIterator(DatasetIterator):
         self._seen: set[Array] = set()
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """Return the next element that did not occur before."""
+        """Return the next element that has not occurred before."""
         while True:
             element = yield from self._inner.get_next(ctx)
             if element is None:
@@ -650,7 +650,7 @@ def _unique(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The first occurrence of each distinct element."""
+    """Return the first occurrence of each distinct element."""
     source = as_dataset(input_dataset)
     text = "UniqueDataset only supports inputs with a single"
     if len(source.types) != 1:
@@ -709,7 +709,7 @@ def assert_cardinality_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same elements; fails if their number is not ``cardinality``."""
+    """Return the same elements; raise an error if their number is not ``cardinality``."""
     source, count = as_dataset(input_dataset), scalar_int(cardinality, "cardinality")
     return DatasetBase(
         output_types,
@@ -726,7 +726,7 @@ def _same(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same elements: nothing is computed ahead or in parallel."""
+    """Return the elements of the input: nothing is computed ahead or in parallel."""
     source = as_dataset(input_dataset)
     return DatasetBase(source.types, source.shapes, source.make, source.cardinality)
 
@@ -744,7 +744,7 @@ def prefetch_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same elements; they are computed on request.
+    """Return the elements of the input; they are computed on request.
 
     Raises:
       InvalidArgumentError: the buffer size is negative, and not -1.
@@ -798,7 +798,7 @@ def _setting(name: str) -> Any:
         output_types: list[DType],
         output_shapes: list[TensorShape],
     ) -> Variant:
-        """The same elements; the setting has no effect here."""
+        """Return the elements of the input; the setting has no effect here."""
         for value in values:
             if scalar_of(value, name).dtype == np.int64 and value < 0:
                 raise errors.invalid_argument(f"`{name}` must be >= 0")
@@ -807,7 +807,7 @@ def _setting(name: str) -> Any:
     return kernel
 
 
-# Performance settings, and statistics that are not gathered here.  Each op has an older name.
+# Performance settings, and statistics that are not collected here. Each op has an older name.
 for _name, _input, _type in (
     ("MaxIntraOpParallelismDataset", "max_intra_op_parallelism", "int64"),
     ("PrivateThreadPoolDataset", "num_threads", "int64"),

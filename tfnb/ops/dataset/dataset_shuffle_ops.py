@@ -1,7 +1,7 @@
-"""Datasets in a random order, TensorFlow's for the same seeds.
+"""Datasets in a random order, which equals TensorFlow's for equal seeds.
 
-A buffer of elements is kept full; each next element is taken from a random place in the part of it
-that belongs to the oldest epoch, and the first element of that part takes its place.
+A buffer of elements is kept full. Each next element is taken from a random place in the part that
+belongs to the oldest epoch; the first element of that part moves to its place.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _GENERATOR = "SeedGenerator"
 
 
 class SeedGenerator:
-    """Gives every iterator of a shuffled dataset its two seeds.
+    """A generator that gives every iterator of a shuffled dataset its two seeds.
 
     Args:
-      seed: the first seed; both 0 for a random order.
-      seed2: the second one.
-      reshuffles: whether each iterator gets new ones.
+      seed: the first seed; if both are 0, the order is random.
+      seed2: the second seed.
+      reshuffles: whether each iterator gets new seeds.
     """
 
     def __init__(self, seed: int, seed2: int, reshuffles: bool) -> None:
@@ -62,7 +62,7 @@ class SeedGenerator:
         self._words = RandomWords(seed, seed2) if reshuffles else None
 
     def seeds(self) -> tuple[int, int]:
-        """The seeds of the next iterator."""
+        """Return the seeds of the next iterator."""
         if self._words is None:
             return self._seeds
         return self._words.take(), self._words.take()
@@ -95,7 +95,7 @@ class _ShuffleIterator(DatasetIterator):
         self._has_any = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """A random one of the elements in the buffer."""
+        """Yield a random element of the buffer."""
         yield from self._fill(ctx)
         if not self._num_elements:
             return None
@@ -114,7 +114,7 @@ class _ShuffleIterator(DatasetIterator):
         return element
 
     def _fill(self, ctx: OpKernelContext) -> Array:
-        """Takes elements of the source until the buffer is full or there are no more."""
+        """Take elements of the source until the buffer is full or the source ends."""
         while self._wants_more():
             if self._inner is None:
                 self._inner = self._source.make(self._scope)
@@ -127,7 +127,7 @@ class _ShuffleIterator(DatasetIterator):
             if element is None:
                 self._inner = None
                 if not self._has_any and self._count < 0:
-                    self._count = self._epoch  # an endless repetition of nothing ends
+                    self._count = self._epoch  # an endless repetition of an empty dataset ends
             else:
                 self._put(element)
             go_on_or_end(ctx)
@@ -160,7 +160,7 @@ def _shuffled(
     count: int = 1,
 ) -> DatasetBase:
     size = scalar_int(buffer_size, "buffer_size")
-    if size == UNKNOWN:  # as large as it takes
+    if size == UNKNOWN:  # large enough for all elements
         size = source.cardinality if source.cardinality > 0 else 1 << 62
     if size <= 0:
         raise errors.invalid_argument(
@@ -209,7 +209,7 @@ def shuffle_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The elements of a dataset in a random order."""
+    """Return the elements of a dataset in a random order."""
     generator = SeedGenerator(*_seeds_of(seed, seed2), reshuffle_each_iteration)
     source = as_dataset(input_dataset)
     return _shuffled(source, buffer_size, generator, output_types, output_shapes)
@@ -228,7 +228,7 @@ def shuffle_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same, with seeds of a generator that others may share."""
+    """Return a dataset's elements in a random order, by seeds of a generator that can be shared."""
     generator = ctx.resource_manager.lookup(seed_generator)
     source = as_dataset(input_dataset)
     return _shuffled(source, buffer_size, generator, output_types, output_shapes)
@@ -237,7 +237,7 @@ def shuffle_dataset_v2(
 def _generator(
     ctx: OpKernelContext, handle: Handle, seeds: tuple[int, int], reshuffles: bool
 ) -> SeedGenerator:
-    """The generator behind a handle; one of its own where the handle means none."""
+    """Return the generator of a handle; a new one if the handle has none."""
     found = ctx.resource_manager.find(handle.container, _GENERATOR, handle.name)
     return found if isinstance(found, SeedGenerator) else SeedGenerator(*seeds, reshuffles)
 
@@ -259,7 +259,7 @@ def shuffle_dataset_v3(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same, with seeds and a place to keep the generator."""
+    """Return a dataset's elements in a random order; a resource keeps the generator."""
     seeds = _seeds_of(seed, seed2)
     generator = _generator(ctx, seed_generator, seeds, reshuffle_each_iteration)
     source = as_dataset(input_dataset)
@@ -283,7 +283,7 @@ def shuffle_and_repeat_dataset(
     output_shapes: list[TensorShape],
     reshuffle_each_iteration: bool = True,
 ) -> Variant:
-    """The elements of a dataset several times, in a random order within each time."""
+    """Return the elements of a dataset several times, in a random order each time."""
     generator = SeedGenerator(*_seeds_of(seed, seed2), reshuffle_each_iteration)
     times = _times_of(count)
     source = as_dataset(input_dataset)
@@ -308,7 +308,7 @@ def shuffle_and_repeat_dataset_v2(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The same, with a place to keep the generator."""
+    """Return the elements of ShuffleAndRepeatDataset; a resource keeps the generator."""
     seeds, times = _seeds_of(seed, seed2), _times_of(count)
     generator = _generator(ctx, seed_generator, seeds, reshuffle_each_iteration)
     source = as_dataset(input_dataset)
@@ -332,7 +332,7 @@ def _make_generator(ctx: OpKernelContext, generator: SeedGenerator) -> Outputs:
 def anonymous_seed_generator(
     ctx: OpKernelContext, seed: Array, seed2: Array, reshuffle: Array
 ) -> Outputs:
-    """A generator of its own."""
+    """Return a new generator with a unique name."""
     reshuffles = bool(scalar_of(reshuffle, "reshuffle"))
     return _make_generator(ctx, SeedGenerator(*_seeds_of(seed, seed2), reshuffles))
 
@@ -343,7 +343,7 @@ def anonymous_seed_generator(
     stateful=True, shape=lambda c: [scalar_handle(c)] * 2, devices=("CPU",),
 )  # fmt: skip
 def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Array, seed2: Array) -> Outputs:
-    """A generator of its own, which gives every iterator new seeds."""
+    """Return a new generator with a unique name, which gives every iterator new seeds."""
     return _make_generator(ctx, SeedGenerator(*_seeds_of(seed, seed2), True))
 
 
@@ -352,12 +352,12 @@ def anonymous_random_seed_generator(ctx: OpKernelContext, seed: Array, seed2: Ar
     devices=("CPU",),
 )  # fmt: skip
 def dummy_seed_generator(ctx: OpKernelContext) -> Handle:
-    """A handle behind which there is no generator: each dataset makes its own."""
+    """Return a handle without a generator: each dataset makes its own."""
     return ctx.resource_manager.make_handle(ctx.node_name, _GENERATOR)
 
 
 def _delete(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
-    """Forgets a generator."""
+    """Delete a generator."""
     ctx.resource_manager.delete(handle)
 
 

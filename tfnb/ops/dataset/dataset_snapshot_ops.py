@@ -53,7 +53,7 @@ def _path_of(path: Array) -> str:
 
 
 class _SavingIterator(EachIterator):
-    """Iterates over a dataset and writes its elements; the end marks the run as complete."""
+    """The iterator that writes a dataset's elements; its end marks the run as complete."""
 
     def __init__(
         self,
@@ -117,8 +117,8 @@ def _shard_index(results: Sequence[Array]) -> int:
 def _check_savable(types: Sequence[DType], op: str) -> None:
     if dtypes.variant in types or dtypes.resource in types:
         raise errors.unimplemented(
-            f"{op} writes tensors of numbers and text. Sparse and ragged elements, datasets and "
-            "resources are none: map them to their parts first."
+            f"{op} writes only tensors of numbers and strings. Map sparse and ragged elements, "
+            "datasets and resources to tensors first."
         )
 
 
@@ -227,7 +227,7 @@ class _ListIterator(ImmediateIterator):
 
 
 class _LoadingIterator(DatasetIterator):
-    """Iterates over the dataset that a function makes of a run's shards, given as datasets."""
+    """The iterator over the dataset that a function makes of a run's shards, given as datasets."""
 
     def __init__(
         self,
@@ -294,7 +294,7 @@ def load_dataset(
     reader_func: NameAttrList,
     compression: str = "",
 ) -> Variant:
-    """Return the elements of a saved dataset, in the order that ``reader_func`` gives its shards.
+    """Return a saved dataset's elements, in the order into which ``reader_func`` puts its shards.
 
     Raises:
       NotFoundError: the folder has no complete saved dataset.

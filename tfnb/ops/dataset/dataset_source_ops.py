@@ -41,17 +41,17 @@ METADATA = "metadata: string = ''"
 
 
 def scalar_handle(c: InferenceContext) -> TensorShape:
-    """A dataset is a scalar."""
+    """Return the shape of a dataset's handle, a scalar."""
     return SCALAR_SHAPE
 
 
 def components_of_dataset(c: InferenceContext) -> list[TensorShape]:
-    """What the node says of the elements of its first input, which is a scalar."""
+    """Return the elements' shapes from the node's attributes; the first input is a scalar."""
     c.with_rank(0, 0)
     return list(c.attr("output_shapes"))
 
 
-# The least and largest rank of inputs that may be no scalars.
+# The least and largest rank of inputs that need not be scalars.
 _RANKS = {
     **dict.fromkeys(("filenames", "patterns", "byte_offsets", "record_defaults"), (0, 1)),
     **dict.fromkeys(("row_shape", "select_cols", "exclude_cols", "transformations"), (1, 1)),
@@ -59,7 +59,10 @@ _RANKS = {
 
 
 def handle_of_scalars(c: InferenceContext) -> TensorShape:
-    """A dataset of numbers and words, which are scalars; names of files and columns are not."""
+    """Return the shape of a dataset whose inputs are scalars.
+
+    Names of files and numbers of columns may be vectors.
+    """
     positions = c.op_def.input_ranges(c.attrs)
     for arg in c.op_def.inputs:
         is_free = arg.type is dtypes.variant or arg.is_list
@@ -78,21 +81,21 @@ _UNCHECKED = ("compression_type", "FixedLengthRecordDatasetV2")
 
 
 class RowsIterator(ImmediateIterator):
-    """One element after the other, by number."""
+    """The iterator of elements that are computed from their number."""
 
     def __init__(self, count: int, row: Array) -> None:
         """Start at number 0.
 
         Args:
-          count: how many elements there are.
-          row: gives the element of a number.
+          count: the number of elements.
+          row: returns the element with a given number.
         """
         self._count = count
         self._row = row
         self._next = 0
 
     def take(self, ctx: OpKernelContext) -> Element | None:
-        """The next row."""
+        """Return the next row."""
         index = self._next
         if index >= self._count:
             return None
@@ -109,7 +112,7 @@ class RowsIterator(ImmediateIterator):
 def tensor_dataset(
     xp: Xp, components: list[Array], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """A dataset of one element."""
+    """Return a dataset of one element."""
     element = tuple([owned(value) for value in components])
     return DatasetBase(
         Toutput_types, output_shapes, lambda scope: RowsIterator(1, lambda _: element), 1
@@ -125,7 +128,7 @@ def tensor_dataset(
 def tensor_slice_dataset(
     xp: Xp, components: list[Array], *, Toutput_types: list[DType], output_shapes: list[TensorShape]
 ) -> Variant:
-    """The slices of tensors along their first dimension.
+    """Return the slices of tensors along their first dimension.
 
     Raises:
       InvalidArgumentError: a tensor is a scalar, or the first dimensions differ.
@@ -151,7 +154,7 @@ def tensor_slice_dataset(
 def sparse_tensor_slice_dataset(
     xp: Xp, indices: Array, values: Array, dense_shape: Array, *, Tvalues: DType
 ) -> Variant:
-    """The slices of a sparse tensor: indices, values and shape of each.
+    """Return the slices of a sparse tensor: indices, values and shape of each.
 
     Raises:
       InvalidArgumentError: the three do not fit together, or indices are not in order.
@@ -212,7 +215,7 @@ def range_dataset(
     xp: Xp, start: Array, stop: Array, step: Array, *,
     output_types: list[DType], output_shapes: list[TensorShape],
 ) -> Variant:  # fmt: skip
-    """The numbers from start to stop, which is left out, in steps.
+    """Return the numbers from start to stop, without stop, in steps.
 
     Raises:
       InvalidArgumentError: the step is 0.
@@ -232,7 +235,7 @@ def range_dataset(
         number = np.int64(first + index * stride)
         return (number if kind is np.int64 else number.astype(kind),)
 
-    # The largest number stands for no end; what cannot be counted is taken for nothing.
+    # The largest number means infinite; a count that does not fit is reported as 0.
     size = INFINITE if last == _LARGEST else count if count <= _LARGEST else 0
     return DatasetBase(output_types, output_shapes, lambda scope: RowsIterator(count, row), size)
 
@@ -252,9 +255,9 @@ class RandomWords:
         self._num_blocks = 1
 
     def take(self) -> int:
-        """The next word."""
+        """Return the next word."""
         if not self._left:
-            # Few are made at first, as many ask for no more than two.
+            # The first batch is small, because many generators are read at most twice.
             count, self._num_blocks = self._num_blocks, 64
             blocks = self._generator.reserve_blocks(count).blocks(np, count)
             self._left = blocks.ravel()[::-1].tolist()
@@ -277,7 +280,7 @@ def _random_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """Random numbers of 32 bits, without end."""
+    """Return random numbers of 32 bits, endlessly."""
     seeds = scalar_int(seed, "seed"), scalar_int(seed2, "seed2")
     if seeds == (0, 0):
         words = RandomWords(0, 0)
@@ -300,7 +303,7 @@ experimental_random_dataset = register_op(
 
 
 class _GeneratorIterator(DatasetIterator):
-    """What the three functions of a generator give: begin, go on, end."""
+    """The iterator over the results of a generator's three functions: init, next, finalize."""
 
     def __init__(self, scope: IteratorScope, functions: Sequence[CapturedFunction]) -> None:
         self._begin, self._go_on, self._end = (one.bound(scope) for one in functions)
@@ -308,7 +311,7 @@ class _GeneratorIterator(DatasetIterator):
         self._is_over = False
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element; the end is an OutOfRangeError of the function."""
+        """Yield the next element; the end is an OutOfRangeError of the function."""
         if self._is_over:
             return None
         if self._state is None:
@@ -343,7 +346,7 @@ def generator_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """What next_func gives, until it says OutOfRange."""
+    """Return the results of next_func until it raises OutOfRange."""
     functions = (
         CapturedFunction(init_func, init_func_other_args),
         CapturedFunction(next_func, next_func_other_args),

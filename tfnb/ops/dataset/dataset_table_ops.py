@@ -1,4 +1,4 @@
-"""Datasets of rows of CSV files and databases, and datasets that go into files and tables."""
+"""Datasets of rows of CSV files and databases, and ops that write datasets to files and tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def _lines(data: bytes, use_quotes: bool) -> Iterator[bytes]:
-    """The records of a file: lines, but for line ends within quotes."""
+    """Yield the records of a file: its lines; line ends within quotes do not end a record."""
     start = 0
     while start < len(data):
         end = start
@@ -154,10 +154,10 @@ def _csv_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The rows of CSV files, a component for each column.
+    """Return the rows of CSV files, a component for each column.
 
     Raises:
-      InvalidArgumentError: an argument makes no sense, or a row is not as declared.
+      InvalidArgumentError: an argument is invalid, or a row does not match the declaration.
     """
     names, compression = names_of(filenames), compression_of(compression_type)
     if scalar_int(buffer_size, "buffer_size") <= 0:
@@ -227,7 +227,7 @@ class _SqlIterator(ImmediateIterator):
     ) -> None:
         self._source, self._query, self._types, self._guard = source, query, types, guard
         self._rows: Array = None
-        self._step: Array = None  # the step that asks for a row now
+        self._step: Array = None  # the step that reads a row now
 
     def take(self, ctx: OpKernelContext) -> Element | None:
         from tfnb.core.files.database_file import end_queries_when
@@ -260,7 +260,7 @@ class _SqlIterator(ImmediateIterator):
 
 
 def _must_end(iterator: _SqlIterator | None) -> bool:
-    """Whether the step that waits for a row was asked to end."""
+    """Return whether the step that waits for a row is to end."""
     step = None if iterator is None else iterator._step
     return getattr(step, "stop", None) is not None
 
@@ -286,10 +286,10 @@ def _sql_dataset(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The rows that a query of a SQLite database gives.
+    """Return the rows of a query's result in a SQLite database.
 
     Raises:
-      InvalidArgumentError: the driver is another one, or the query fails.
+      InvalidArgumentError: the driver is not SQLite, or the query fails.
     """
     if _text(driver_name) != b"sqlite":
         raise errors.invalid_argument(
@@ -318,7 +318,7 @@ experimental_sql_dataset = register_op(
 
 
 def _matching_files(xp: Xp, patterns: Array) -> Variant:
-    """The names of the files that match the patterns, sorted."""
+    """Return the names of the files that match the patterns, sorted."""
     wanted = [
         bytes(pattern).decode("utf-8", "surrogateescape")
         for pattern in np.asarray(patterns).reshape(-1)
@@ -354,7 +354,7 @@ for _name in ("MatchingFilesDataset", "ExperimentalMatchingFilesDataset"):
 def _to_record_file(
     ctx: OpKernelContext, input_dataset: Variant, filename: Array, compression_type: Array
 ) -> Outputs:
-    """Writes the elements, which are strings, as the records of a file."""
+    """Write the elements, which are strings, as the records of a file."""
     source = as_dataset(input_dataset)
     if len(source.types) != 1 or source.types[0] is not dtypes.string:
         raise errors.invalid_argument(
@@ -388,10 +388,10 @@ experimental_dataset_to_tf_record = register_op(
 def initialize_table_from_dataset(
     ctx: OpKernelContext, table_handle: Handle, dataset: Variant
 ) -> Outputs:
-    """Fills a table with a dataset's pairs of keys and values; one that is filled stays as it is.
+    """Fill a table with a dataset's pairs of keys and values; a filled table does not change.
 
     Raises:
-      InvalidArgumentError: the elements are no such pairs.
+      InvalidArgumentError: the elements are not pairs of keys and values.
     """
     table, source = initializable_table(ctx, table_handle), as_dataset(dataset)
     if len(source.types) != 2:

@@ -1,4 +1,4 @@
-"""Iterators: resources that stand at a place in a dataset, and what takes elements from them."""
+"""Iterators: resources that hold a position in a dataset, and the ops that read them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from tfnb.ops.dataset.dataset_iterators import type_of_next
 
 _TYPE = "IteratorResource"
-_PATIENCE_S = 0.05  # between two looks at whether the step was asked to end
+_PATIENCE_S = 0.05  # between two checks whether the step is to end
 _numbers = itertools.count()
 
 
 class IteratorResource:
-    """A place in a dataset; one element is taken at a time.
+    """A position in a dataset; one element is taken at a time.
 
     State: ``_iterator`` and the ``_scope`` of its functions, None until a dataset is set; both are
     guarded by ``_turn``, which is held while an element is taken.
@@ -64,10 +64,10 @@ class IteratorResource:
         return self._iterator is not None
 
     def set_dataset(self, ctx: OpKernelContext, dataset: DatasetBase) -> None:
-        """Goes to the beginning of a dataset.
+        """Move to the beginning of a dataset.
 
         Raises:
-          InvalidArgumentError: its elements are not what the iterator gives.
+          InvalidArgumentError: its elements do not match the iterator's types and shapes.
         """
         check_signature(dataset.types, dataset.shapes, self.types, self.shapes)
         scope = IteratorScope()
@@ -81,10 +81,10 @@ class IteratorResource:
             ctx.function_library.release(old.state_handle)
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
-        """The next element, or None at the end.
+        """Yield the next element, or None at the end.
 
         Raises:
-          FailedPreconditionError: no dataset was set yet.
+          FailedPreconditionError: no dataset has been set.
         """
         self._take_turn(ctx)
         try:
@@ -99,17 +99,17 @@ class IteratorResource:
             self._end_turn()
 
     def _take_turn(self, ctx: OpKernelContext) -> None:
-        """Waits until no other step takes an element.
+        """Wait until no other step takes an element.
 
         Raises:
-          FailedPreconditionError: a function of the pipeline asks the pipeline itself.
-          OpError: the step was asked to end.
+          FailedPreconditionError: a function of the pipeline reads the pipeline itself.
+          OpError: the step is to end.
         """
         if not self._turn.acquire(blocking=False):
             if self._holder == threading.get_ident():
                 raise errors.failed_precondition(
-                    "A function of this iterator's pipeline asks the iterator for an element: it "
-                    "would wait for itself."
+                    "A function of this iterator's pipeline reads the iterator: it would wait for "
+                    "itself. Use another iterator in the function."
                 )
             while not self._turn.acquire(timeout=_PATIENCE_S):
                 go_on_or_end(ctx)
@@ -134,7 +134,7 @@ def _iterator(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Handle:
-    """An iterator of the node; nodes with one shared name mean one."""
+    """Return an iterator of the node; nodes with the same shared name share one."""
 
     def check(found: IteratorResource) -> None:
         check_signature(found.types, found.shapes, output_types, output_shapes)
@@ -168,7 +168,7 @@ def _anonymous(
 def _new_iterator(
     ctx: OpKernelContext, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Handle:
-    """A new iterator with every execution."""
+    """Return a new iterator in every execution."""
     return _anonymous(ctx, output_types, output_shapes)
 
 
@@ -189,7 +189,7 @@ anonymous_iterator_v3 = register_op(
 def anonymous_iterator_v2(
     ctx: OpKernelContext, *, output_types: list[DType], output_shapes: list[TensorShape]
 ) -> Outputs:
-    """A new iterator with every execution, and the right to delete it."""
+    """Return a new iterator in every execution, and the deleter for it."""
     return _anonymous(ctx, output_types, output_shapes), Deleter()
 
 
@@ -198,7 +198,7 @@ def anonymous_iterator_v2(
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
 def delete_iterator(ctx: OpKernelContext, handle: Handle, deleter: Variant) -> None:
-    """Forgets an iterator."""
+    """Delete an iterator."""
     ctx.resource_manager.delete(handle)
 
 
@@ -216,7 +216,7 @@ def one_shot_iterator(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """An iterator that the first execution sets to the dataset that a function gives."""
+    """Yield an iterator, which the first execution sets to the dataset that a function returns."""
     handle = own_resource(
         ctx,
         _TYPE,
@@ -239,7 +239,7 @@ def one_shot_iterator(
     shape=lambda c: [], devices=("CPU",),
 )  # fmt: skip
 def make_iterator(ctx: OpKernelContext, dataset: Variant, iterator: Handle) -> None:
-    """Sets an iterator to the beginning of a dataset."""
+    """Set an iterator to the beginning of a dataset."""
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     found.set_dataset(ctx, as_dataset(dataset))
 
@@ -265,10 +265,10 @@ def _get_next(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Outputs:
-    """The next element.
+    """Yield the next element.
 
     Raises:
-      OutOfRangeError: there are no more.
+      OutOfRangeError: there are no more elements.
       FailedPreconditionError: the iterator was not initialized.
     """
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
@@ -301,7 +301,7 @@ def iterator_get_next_as_optional(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Variant:
-    """The next element as an optional; without a value at the end."""
+    """Yield the next element as an optional; at the end one without a value."""
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     element = yield from found.get_next(ctx)
     if element is None:
@@ -318,7 +318,10 @@ def iterator_get_next_as_optional(
     stateful=True, shape=scalar_handle, devices=("CPU",),
 )  # fmt: skip
 def iterator_to_string_handle(ctx: OpKernelContext, resource_handle: Handle) -> Array:
-    """A handle as text, a serialized ResourceHandleProto, to be fed where an iterator is chosen."""
+    """Return a handle as a string, a serialized ResourceHandleProto.
+
+    It can be fed to select an iterator.
+    """
     ctx.resource_manager.lookup(resource_handle)
     message = tensor_pb2.ResourceHandleProto(
         device=resource_handle.device,
@@ -336,11 +339,11 @@ def _from_string_handle(
     output_types: list[DType],
     output_shapes: list[TensorShape],
 ) -> Handle:
-    """The handle that a text stands for.
+    """Return the handle in a string.
 
     Raises:
-      InvalidArgumentError: the text is none, or the iterator gives other elements.
-      NotFoundError: there is no such iterator in this session.
+      InvalidArgumentError: the string is invalid, or the iterator's elements have other types.
+      NotFoundError: this session has no iterator of that name.
     """
     if np.ndim(string_handle):
         raise errors.invalid_argument("string_handle must be a scalar")

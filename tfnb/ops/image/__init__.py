@@ -1,1 +1,1 @@
-"""Pictures: coding, resizing, cropping, colours, boxes."""
+"""Images: coding, resizing, cropping, colours, boxes."""

@@ -1,4 +1,4 @@
-"""Boxes on images: which of many overlapping ones to keep, drawing them.
+"""Boxes on images: selection among overlapping boxes, and drawing.
 
 Corresponds to TensorFlow's ``non_max_suppression_op.cc`` and ``draw_bounding_box_op.cc``.
 """
@@ -60,7 +60,7 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
 
 
 def _smaller(x: Array, y: Array) -> Array:
-    """The smaller one; the first, where one of them is no number."""
+    """Return the smaller number; the first if one of them is NaN."""
     return np.where(y < x, y, x)
 
 
@@ -69,7 +69,7 @@ def _larger(x: Array, y: Array) -> Array:
 
 
 class _Boxes:
-    """Boxes with their areas, for overlaps of one with several."""
+    """Boxes with their areas, for overlaps of one box with several."""
 
     def __init__(self, corners: Array) -> None:
         corners = corners.astype(np.float32, copy=False)
@@ -79,7 +79,7 @@ class _Boxes:
         self.area = sides[:, 0] * sides[:, 1]
 
     def overlap(self, one: int, others: Array) -> Array:
-        """Intersection over union."""
+        """Return intersection over union."""
         low = _larger(self.low[one], self.low[others])
         high = _smaller(self.high[one], self.high[others])
         sides = _larger(high - low, np.float32(0))
@@ -101,15 +101,15 @@ def _select(
     score_threshold: float,
     sigma: float = 0.0,
 ) -> tuple[list[int], list[float]]:
-    """Indices of the kept boxes in the order of their scores, and these.
+    """Return indices of the kept boxes in the order of their scores, and these scores.
 
-    A box that overlaps a kept one too much is dropped; with a sigma, others lose some score.  All
-    of it is lost to an overlap that is no number.
+    A box that overlaps a kept one too much is dropped; with a sigma, other boxes get a lower score,
+    which is 0 for an overlap that is NaN.
     """
     scale = np.float32(-0.5 / sigma) if sigma > 0 else np.float32(0)
     most = np.float32(np.inf if sigma > 0 else iou_threshold)
     plain = scores.astype(np.float32).tolist()
-    # (falling score, index, how many kept boxes it was compared with)
+    # (falling score, index, number of kept boxes it was compared with)
     queue = [(-s, i, 0) for i, s in enumerate(plain) if s > score_threshold]
     heapq.heapify(queue)
     kept: list[int] = []
@@ -119,9 +119,9 @@ def _select(
         original = score = np.float32(-negative)
         is_dropped = False
         if seen < len(kept):
-            # The latest first: boxes with similar scores tend to overlap.
+            # The latest first: boxes with similar scores often overlap.
             overlaps = overlap_of(index, np.array(kept[seen:], np.int64))[::-1]
-            if sigma <= 0:  # others change nothing
+            if sigma <= 0:  # the other overlaps change no score
                 overlaps = overlaps[~((overlaps <= most) & (overlaps > -np.inf))]
             for overlap in overlaps:
                 is_dropped = bool(overlap > most)
@@ -176,7 +176,7 @@ _LOWEST = float(np.finfo(np.float32).min)
 def non_max_suppression_op(
     xp: Xp, boxes: Array, scores: Array, max_output_size: Array, *, iou_threshold: float
 ) -> Array:
-    """Indices of boxes in the order of their scores, without those that overlap a better one."""
+    """Return the best boxes by score, without those that overlap a better one."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(_Boxes(boxes).overlap, scores, limit, iou_threshold, _LOWEST)
     return np.array(kept, np.int32)
@@ -197,7 +197,7 @@ non_max_suppression_op.not_differentiable()
 def non_max_suppression_v2(
     xp: Xp, boxes: Array, scores: Array, max_output_size: Array, iou_threshold: Array
 ) -> Array:
-    """The same with the threshold as an input."""
+    """Return the boxes of NonMaxSuppression; the threshold is an input."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(_Boxes(boxes).overlap, scores, limit, float(iou_threshold), _LOWEST)
     return np.array(kept, np.int32)
@@ -223,7 +223,7 @@ def non_max_suppression_v3(
     iou_threshold: Array,
     score_threshold: Array,
 ) -> Array:
-    """The same without boxes of low scores."""
+    """Return the boxes of NonMaxSuppressionV2 without boxes of low scores."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
         _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
@@ -258,7 +258,7 @@ def non_max_suppression_v4(
     *,
     pad_to_max_output_size: bool,
 ) -> Outputs:
-    """The same, filled up with zeros if asked, and how many are valid."""
+    """Return the boxes of NonMaxSuppressionV3, padded with zeros on request, and their number."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
         _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
@@ -287,7 +287,7 @@ def non_max_suppression_v5(
     *,
     pad_to_max_output_size: bool,
 ) -> Outputs:
-    """The same with scores, which fall the more a box overlaps better ones if sigma is not 0."""
+    """Return the boxes of NonMaxSuppressionV3 and their scores, which sigma lowers by overlap."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     sigma = float(soft_nms_sigma)
     if not sigma >= 0:
@@ -322,7 +322,7 @@ def non_max_suppression_with_overlaps(
     overlap_threshold: Array,
     score_threshold: Array,
 ) -> Array:
-    """The same where a matrix says how much boxes overlap."""
+    """Return the boxes of NonMaxSuppressionV3; a matrix holds the overlaps of boxes."""
     if max_output_size.ndim:
         raise errors.invalid_argument(
             f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
@@ -422,7 +422,7 @@ def combined_non_max_suppression_op(
     pad_per_class: bool,
     clip_boxes: bool,
 ) -> Outputs:
-    """Keeps the best boxes of each class of each image, then the best of all classes."""
+    """Keep the best boxes of each class of each image, then the best of all classes."""
     if boxes.ndim != 4:
         raise errors.invalid_argument(f"boxes must be 4-D{shape_text(boxes.shape)}")
     if scores.ndim != 3:
@@ -456,7 +456,7 @@ def combined_non_max_suppression_op(
         for label in range(classes):
             corners = boxes[image, :, label if boxes.shape[2] > 1 else 0]
             kept, kept_scores = _select(
-                # Here what is no number drops nothing.
+                # Here an overlap that is NaN drops no box.
                 partial(_finite_overlap, _Boxes(corners)),
                 scores[image, :, label],
                 min(per_class, len(corners)),
@@ -491,7 +491,7 @@ def _drawn_shape(c: InferenceContext) -> TensorShape:
 
 
 def _default_colors(images: Array) -> Array:
-    """Ten colours; a grey image has one, which is white."""
+    """Return ten colours; for grey images only one, which is white."""
     return [[1.0]] if images.shape[-1:] == (1,) else _COLORS
 
 
@@ -511,7 +511,7 @@ def _draw(images: Array, boxes: Array, colors: Array) -> Array:
         )
     height, width = images.shape[1:3]
     result = images.copy()
-    # As TensorFlow does: in the boxes' precision; what is no number is the least integer.
+    # As in TensorFlow, computed in the boxes' precision; NaN becomes the least integer.
     corners = boxes * np.array([height - 1, width - 1] * 2, boxes.dtype)
     corners = np.where(np.abs(corners) < 2.0**63, corners, -(2.0**63)).astype(np.int64)
     for canvas, group in zip(result, corners.tolist(), strict=True):
@@ -522,7 +522,7 @@ def _draw(images: Array, boxes: Array, colors: Array) -> Array:
             if first_row >= height or last_row < 0 or first_column >= width or last_column < 0:
                 continue
             if not height or not width:
-                raise errors.invalid_argument("an image without pixels has no room for a box")
+                raise errors.invalid_argument("cannot draw a box into an image without pixels")
             rows = slice(max(first_row, 0), min(last_row, height - 1) + 1)
             columns = slice(max(first_column, 0), min(last_column, width - 1) + 1)
             if first_row >= 0:
@@ -544,7 +544,7 @@ def _draw(images: Array, boxes: Array, colors: Array) -> Array:
     **_CPU,
 )
 def draw_bounding_boxes_op(xp: Xp, images: Array, boxes: Array) -> Array:
-    """The images with the edges of boxes in ten colours."""
+    """Return the images with the edges of boxes in ten colours."""
     return _draw(images, boxes, _default_colors(images))
 
 
@@ -559,7 +559,7 @@ draw_bounding_boxes_op.not_differentiable()
     **_CPU,
 )
 def draw_bounding_boxes_v2(xp: Xp, images: Array, boxes: Array, colors: Array) -> Array:
-    """The images with the edges of boxes in given colours; ten colours if there are none."""
+    """Return the images with the edges of boxes in given colours; ten colours if none are given."""
     if colors.ndim != 2:
         raise errors.invalid_argument(f"colors must be a 2-D matrix{shape_text(colors.shape)}")
     if colors.shape[0] and images.ndim == 4 and colors.shape[1] < images.shape[3]:

@@ -1,6 +1,6 @@
 """Image files: PNG, JPEG, GIF and BMP to pixels and back, through Pillow (imported on first use).
 
-BMP is read here, as TensorFlow reads it: without palette, and of exactly the size that it tells.
+BMP is read here as in TensorFlow: without a palette, and with exactly the size in its header.
 
 The decoding ops take any of the formats, whatever their names say, as in TensorFlow
 (``decode_image_op.cc``). PNG is written, and PNG of 16 bits read, by ``png_files.py``, which needs
@@ -136,7 +136,7 @@ def _broken(form: str, size: int, why: object) -> errors.OpError:
 
 
 def _opened(data: bytes, form: str) -> Array:
-    """The file's header read by Pillow, its size checked."""
+    """Return the file's header, read by Pillow, after a check of the size."""
     image_module = _pillow()
     try:
         image = image_module.open(io.BytesIO(data), formats=[form])
@@ -152,7 +152,7 @@ _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
 
 def _pixels(image: Array, channels: int, form: str, size: int) -> Array:
-    """A (height, width, channels) array of bytes; 0 channels: as many as the file has."""
+    """Return a (height, width, channels) array of bytes; 0 channels mean those of the file."""
     if channels == 0:
         channels = {"1": 1, "L": 1, "I;16": 1, "I": 1, "LA": 2, "RGBA": 4, "PA": 4}.get(
             image.mode, 4 if "transparency" in image.info else 3
@@ -172,7 +172,7 @@ def _pixels(image: Array, channels: int, form: str, size: int) -> Array:
 
 
 def _jpeg(data: bytes, channels: int, ratio: int = 1, recover: bool = False) -> Array:
-    # With an end put to it, a file that stops early gives the rows that it has.
+    # With an end marker appended, a truncated file yields the rows that it has.
     image = _opened(data + b"\xff\xd9" if recover else data, "JPEG")
     if channels not in (0, 1, 3):
         raise errors.invalid_argument(f"channels must be 0, 1, or 3 for JPEG, got {channels}")
@@ -192,7 +192,7 @@ def _png(data: bytes, channels: int, dtype: Attr) -> Array:
     is_opaque = image.mode not in ("LA", "RGBA") and "transparency" not in image.info
     pixels = _pixels(image, channels, "PNG", len(data))
     if is_opaque and pixels.shape[2] in (2, 4) and png_files.is_gray(data):
-        # Opaque is the largest number of as many bits as the file has.
+        # Opaque is the largest number that fits in the file's bit depth.
         pixels[..., -1] = (1 << min(png_files.bit_depth(data), 8)) - 1
     return pixels.astype(np.uint16) * np.uint16(257) if dtype == np.uint16 else pixels
 
@@ -250,7 +250,7 @@ def _bmp(data: bytes, channels: int) -> Array:
 def _decoded(
     name: str, contents: Array, channels: int, ratio: int = 1, recover: bool = False
 ) -> Array:
-    """The pixels of a file that the op of one format got; GIFs must have one frame."""
+    """Return the pixels of a file given to the op of one format; a GIF must have one frame."""
     data = _text(contents)
     form = _format_of(data)
     if name == "DecodeBmp" and form != "BMP":
@@ -293,7 +293,7 @@ def _decoded(
     **_CPU,
 )
 def decode_png_op(xp: Xp, contents: Array, *, channels: int, dtype: DType) -> Array:
-    """The pixels of a PNG file."""
+    """Return the pixels of a PNG file."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     data = _text(contents)
@@ -310,8 +310,8 @@ def decode_png_op(xp: Xp, contents: Array, *, channels: int, dtype: DType) -> Ar
 def decode_jpeg_op(
     xp: Xp, contents: Array, *, channels: int, ratio: int, try_recover_truncated: bool
 ) -> Array:
-    """The pixels of a JPEG file, perhaps made smaller by 2, 4 or 8."""
-    if channels not in (0, 1, 3, 4):  # the file may be one of another kind
+    """Return the pixels of a JPEG file, on request reduced by a factor of 2, 4 or 8."""
+    if channels not in (0, 1, 3, 4):  # the file may have another format
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     if ratio not in (1, 2, 4, 8):
         raise errors.invalid_argument(f"ratio must be 1, 2, 4, or 8, got {ratio}")
@@ -328,7 +328,7 @@ def decode_jpeg_op(
 def decode_and_crop_jpeg_op(
     xp: Xp, contents: Array, crop_window: Array, *, channels: int, ratio: int
 ) -> Array:
-    """A part of the pixels of a JPEG file: y, x, height, width."""
+    """Return a part of the pixels of a JPEG file: y, x, height, width."""
     if crop_window.shape != (4,):
         raise errors.invalid_argument("crop_window must be a vector of four")
     data = _text(contents)
@@ -352,7 +352,7 @@ def decode_and_crop_jpeg_op(
     "DecodeBmp", "contents: string -> image: uint8", "channels: int = 0", shape=_image_shape, **_CPU
 )
 def decode_bmp_op(xp: Xp, contents: Array, *, channels: int) -> Array:
-    """The pixels of a BMP file."""
+    """Return the pixels of a BMP file."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     return _decoded("DecodeBmp", contents, channels)
@@ -360,7 +360,7 @@ def decode_bmp_op(xp: Xp, contents: Array, *, channels: int) -> Array:
 
 @register_op("DecodeGif", "contents: string -> image: uint8", shape=_gif_shape, **_CPU)
 def decode_gif_op(xp: Xp, contents: Array) -> Array:
-    """The frames of a GIF file (or of another file, which has one)."""
+    """Return the frames of a GIF file (or of another file, which has one)."""
     data = _text(contents)
     if _format_of(data) == "GIF":
         return _gif(data)
@@ -379,7 +379,7 @@ def decode_gif_op(xp: Xp, contents: Array) -> Array:
 def decode_image_op(
     xp: Xp, contents: Array, *, channels: int, dtype: DType, expand_animations: bool
 ) -> Array:
-    """The pixels of a file of any of the formats; of a GIF, all frames if asked."""
+    """Return the pixels of a file of any of the formats; for a GIF, of all frames on request."""
     if channels not in (0, 1, 3, 4):
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
     data = _text(contents)
@@ -414,7 +414,7 @@ def _jpeg_shape_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def extract_jpeg_shape_op(xp: Xp, contents: Array, *, output_type: DType) -> Array:
-    """Height, width and channels of a JPEG file, whose pixels are not decoded."""
+    """Return height, width and channels of a JPEG file without decoding its pixels."""
     data = _text(contents)
     try:
         image = _opened(data, "JPEG")
@@ -447,7 +447,7 @@ def _scalar_from_image(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def encode_png_op(xp: Xp, image: Array, *, compression: int) -> Array:
-    """A PNG file of pixels, or one of each image of a batch."""
+    """Return a PNG file of pixels, or one for each image of a batch."""
     if image.ndim < 3:
         raise errors.invalid_argument(f"images must be at least rank 3{shape_text(image.shape)}")
     if image.shape[-1] not in (1, 2, 3, 4):
@@ -526,7 +526,7 @@ def encode_jpeg_op(
     y_density: int,
     xmp_metadata: str,
 ) -> Array:
-    """A JPEG file of pixels."""
+    """Return a JPEG file of pixels."""
     if not 0 <= quality <= 100:
         raise errors.invalid_argument(f"quality must be in [0,100], got {quality}")
     mode = _jpeg_mode(image, format)
@@ -550,7 +550,7 @@ def encode_jpeg_op(
     **_CPU,
 )
 def encode_jpeg_variable_quality(xp: Xp, images: Array, quality: Array) -> Array:
-    """A JPEG file of pixels, of a quality that is an input."""
+    """Return a JPEG file of pixels; the quality is an input."""
     if quality.ndim:
         raise errors.invalid_argument(f"quality must be scalar: {shape_text(quality.shape)}")
     if not 0 <= int(quality) <= 100:
@@ -566,14 +566,14 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> TensorResult:
-    """The pixels of a JPEG, PNG, GIF or BMP file.
+    """Return the pixels of a JPEG, PNG, GIF or BMP file.
 
     Args:
       contents: the file, a string scalar.
       channels: 1, 3 or 4; 0 for as many as the file has.
       dtype: uint8, uint16 or float32 (then in [0, 1]).
-      name: A name for the operation.
-      expand_animations: give all frames of a GIF, which makes the rank unknown.
+      name: the name of the op.
+      expand_animations: whether to return all frames of a GIF, which makes the rank unknown.
     """
     with name_scope(name, "decode_image"):
         return decode_image_op(
@@ -585,7 +585,7 @@ def decode_image(
 
 
 def is_jpeg(contents: TensorLike, name: str | None = None) -> TensorResult:
-    """Whether bytes begin as a JPEG file does."""
+    """Return whether bytes begin as a JPEG file does."""
     from tfnb.ops.math.math_ops import equal
     from tfnb.ops.strings.string_ops import substr
 

@@ -1,7 +1,7 @@
 """Colours of images: RGB and HSV, hue, saturation, contrast.
 
-Corresponds to TensorFlow's ``colorspace_op.h`` and ``adjust_*_op.cc``. Computed in float32 at
-least.
+Corresponds to TensorFlow's ``colorspace_op.h`` and ``adjust_*_op.cc``. The computation is in
+float32 or a wider type.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _wide(x: Array) -> Array:
 
 
 def _to_hsv(xp: Xp, rgb: Array) -> tuple[Array, Array, Array]:
-    """Hue in [0, 1), saturation and value."""
+    """Return hue in [0, 1), saturation and value."""
     red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     value = rgb.max(axis=-1)
     spread = value - rgb.min(axis=-1)
@@ -70,7 +70,7 @@ def _to_hsv(xp: Xp, rgb: Array) -> tuple[Array, Array, Array]:
 
 
 def _hue_parts(xp: Xp, sixths: Array) -> Array:
-    """How much red, green and blue a full hue has, given in sixths of the circle."""
+    """Return the parts of red, green and blue in a pure hue, given in sixths of the circle."""
     red = xp.abs(sixths - 3) - 1
     green = 2 - xp.abs(sixths - 2)
     blue = 2 - xp.abs(sixths - 4)
@@ -87,14 +87,14 @@ def _check_channels(name: str, images: Array, *, is_color: bool = False) -> None
 
 @register_op("RGBToHSV", "images: T -> output: T", _PIXELS, shape=_color_shape)
 def rgb_to_hsv(xp: Xp, images: Array) -> Array:
-    """Hue, saturation and value of pixels given as red, green and blue in [0, 1]."""
+    """Return hue, saturation and value of pixels given as red, green and blue in [0, 1]."""
     _check_channels("input", images, is_color=True)
     return xp.stack(_to_hsv(xp, _wide(images)), axis=-1).astype(images.dtype, copy=False)
 
 
 @register_op("HSVToRGB", "images: T -> output: T", _PIXELS, shape=_color_shape)
 def hsv_to_rgb(xp: Xp, images: Array) -> Array:
-    """Red, green and blue of pixels given as hue, saturation and value in [0, 1]."""
+    """Return red, green and blue of pixels given as hue, saturation and value in [0, 1]."""
     _check_channels("input", images, is_color=True)
     wide = _wide(images)
     saturation, value = wide[..., 1:2], wide[..., 2:3]
@@ -103,13 +103,13 @@ def hsv_to_rgb(xp: Xp, images: Array) -> Array:
     return result.astype(images.dtype, copy=False)
 
 
-# Hue is a difference of two channels, which of them depends on the largest one.
+# Hue is a difference of two channels; the largest channel determines which two.
 _DIFFERENCES = [[0, 1, -1], [-1, 0, 1], [1, -1, 0]]
 
 
 @rgb_to_hsv.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    # Of equal channels the first counts as the largest, the last as the smallest.
+    # If channels are equal, the first counts as the largest, the last as the smallest.
     rgb, dtype = op.inputs[0], op.inputs[0].dtype
     largest = array_ops.one_hot(argmax(rgb, -1), 3, dtype=dtype)
     smallest = array_ops.one_hot(2 - argmin_last(rgb), 3, dtype=dtype)
@@ -121,14 +121,14 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     hue = div_no_nan(signs, spread)
     hue -= div_no_nan(6 * difference, spread * spread) * (largest - smallest)
     saturation = div_no_nan(largest * low, high * high) - div_no_nan(smallest, high)
-    # TensorFlow leaves out what is not positive.
+    # As in TensorFlow, values that are not positive get no gradient.
     hue *= cast(high > 0, dtype)
     saturation *= cast(rgb > 0, dtype)
     return hue * grad[..., 0:1] + saturation * grad[..., 1:2] + largest * grad[..., 2:3]
 
 
 def argmin_last(x: TensorLike) -> TensorResult:
-    """How far from the end the last smallest entry of the last axis is."""
+    """Return the distance of the last smallest entry of the last axis from its end."""
     return argmin(array_ops.reverse(x, [-1]), -1)
 
 
@@ -152,7 +152,7 @@ def _check_adjusted(images: Array, factor: Array, name: str) -> None:
     host_memory=("contrast_factor",),
 )
 def adjust_contrast_v2(xp: Xp, images: Array, contrast_factor: Array) -> Array:
-    """(x - mean) * factor + mean, with the mean of each channel of each image."""
+    """Return (x - mean) * factor + mean, with the mean of each channel of each image."""
     _check_adjusted(images, contrast_factor, "contrast_factor")
     if images.size == 0:
         return images
@@ -169,7 +169,7 @@ def adjust_contrast_v2(xp: Xp, images: Array, contrast_factor: Array) -> Array:
     host_memory=("delta",),
 )
 def adjust_hue_op(xp: Xp, images: Array, delta: Array) -> Array:
-    """Turns the hue by `delta` of the circle."""
+    """Turn the hue by `delta` of the circle."""
     _check_adjusted(images, delta, "delta")
     _check_channels("input", images)
     wide = _wide(images)
@@ -189,7 +189,7 @@ def adjust_hue_op(xp: Xp, images: Array, delta: Array) -> Array:
     host_memory=("scale",),
 )
 def adjust_saturation_op(xp: Xp, images: Array, scale: Array) -> Array:
-    """Multiplies the saturation, which stays in [0, 1]."""
+    """Multiply the saturation by a factor; the result stays in [0, 1]."""
     _check_adjusted(images, scale, "scale")
     _check_channels("input", images)
     hue, saturation, value = _to_hsv(xp, _wide(images))

@@ -1,4 +1,4 @@
-"""Crops of images at boxes, resized to one size, and what the boxes and images get of gradients.
+"""Crops of images at boxes, resized to one size, and their gradients for images and boxes.
 
 A box is y1, x1, y2, x2 in parts of the image's height and width; 1 is the last pixel. Corresponds
 to TensorFlow's ``crop_and_resize_op.cc``.
@@ -56,7 +56,7 @@ def _grad_image_shape(c: InferenceContext) -> TensorShape:
 
 @dataclass(slots=True)
 class _Places:
-    """Where the pixels of all crops lie along one axis: arrays of (boxes, crop size)."""
+    """The positions of the pixels of all crops along one axis: arrays of (boxes, crop size)."""
 
     lower: TensorLike
     upper: TensorLike
@@ -120,7 +120,7 @@ def _inside(y: _Places, x: _Places) -> Array:
 def _corners(
     image: Array, box_ind: Array, y: _Places, x: _Places
 ) -> tuple[Array, Array, Array, Array]:
-    """The four pixels around each place, as float32."""
+    """Return the four pixels around each place, as float32."""
     which = box_ind[:, None, None]
 
     def pick(rows: Array, columns: Array) -> Array:
@@ -153,7 +153,7 @@ def crop_and_resize_op(
     method: str,
     extrapolation_value: float,
 ) -> Array:
-    """The parts of images in boxes, all resized to `crop_size`."""
+    """Return the parts of images in boxes, all resized to `crop_size`."""
     if image.ndim != 4:
         raise errors.invalid_argument(f"input image must be 4-D{shape_text(image.shape)}")
     batch, height, width, channels = image.shape
@@ -194,7 +194,7 @@ def crop_and_resize_op(
 def crop_and_resize_grad_image(
     xp: Xp, grads: Array, boxes: Array, box_ind: Array, image_size: Array, *, T: DType, method: str
 ) -> Array:
-    """What the images get of the gradients of their crops."""
+    """Return the gradients of images from those of their crops."""
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
     if image_size.ndim != 1 or image_size.shape[0] != 4:
@@ -239,7 +239,7 @@ def crop_and_resize_grad_image(
 def crop_and_resize_grad_boxes(
     xp: Xp, grads: Array, image: Array, boxes: Array, box_ind: Array
 ) -> Array:
-    """What the corners of the boxes get of the gradients of their crops."""
+    """Return the gradients of the boxes' corners from those of the crops."""
     if grads.ndim != 4:
         raise errors.invalid_argument("grads image must be 4-D")
     if image.ndim != 4:
@@ -268,7 +268,7 @@ def crop_and_resize_grad_boxes(
 
 
 def _shares(crop: int, length: int) -> tuple[Array, Array]:
-    """How much each place along an axis moves with the box's first and last edge."""
+    """Return the share of a box's first and last edge in each position along an axis."""
     far = np.float32(length - 1)
     if crop <= 1:
         return np.full(crop, 0.5 * far, np.float32), np.full(crop, 0.5 * far, np.float32)

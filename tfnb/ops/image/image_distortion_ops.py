@@ -270,7 +270,7 @@ def sample_distorted_bounding_box_v2(
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
 ) -> Outputs:
-    """SampleDistortedBoundingBox with ``min_object_covered`` as a tensor."""
+    """Return a crop as SampleDistortedBoundingBox; ``min_object_covered`` is a tensor."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     return _distorted(
         generator_of(ctx, seed, seed2).reserve_blocks(max_attempts),
@@ -306,7 +306,7 @@ def stateless_sample_distorted_bounding_box(
     max_attempts: int,
     use_image_if_no_bounding_boxes: bool,
 ) -> Outputs:
-    """SampleDistortedBoundingBox as a function of its seed."""
+    """Return a crop as SampleDistortedBoundingBox, as a function of the seed."""
     _check_box_attrs(aspect_ratio_range, area_range, max_attempts)
     if seed.shape != (2,):
         raise errors.invalid_argument(f"seed must have shape [2], not {shape_text(seed.shape)}")
@@ -338,20 +338,20 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """A random crop that shows enough of one of the objects in an image.
+    """Return a random crop that shows enough of one of the objects in an image.
 
     Args:
       image_size: (height, width, channels).
       bounding_boxes: boxes of objects, (1, number, 4): top, left, bottom, right between 0 and 1.
-      seed: one of the seeds; both 0 for other crops each time.
-      seed2: the other seed.
+      seed: the first seed; if both are 0, the crops are different each time.
+      seed2: the second seed.
       min_object_covered: the minimum fraction of an object inside the crop.
       aspect_ratio_range: the ratio of width to height; 0.75 to 1.33 by default.
       area_range: the crop's fraction of the image area; 0.05 to 1 by default.
       max_attempts: number of attempts before the whole image is used; 100 by default.
       use_image_if_no_bounding_boxes: whether to use the whole image, instead of an error, if there
         are no boxes.
-      name: A name for the operation.
+      name: the name of the op.
 
     Returns:
       (begin, size, bboxes): arguments for tf.slice, and the crop as a box.
@@ -531,7 +531,7 @@ def extract_glimpse(
       centered: whether (0, 0) is the center of the image, not its upper left corner.
       normalized: whether 1 is the image's size (half of it where `centered`), not a pixel.
       uniform_noise: whether pixels outside of the image get uniform instead of normal noise.
-      name: A name for the operation.
+      name: the name of the op.
     """
     return extract_glimpse_op(
         input,

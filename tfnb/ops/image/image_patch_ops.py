@@ -45,7 +45,7 @@ _PADDING = "padding: {'SAME', 'VALID'}"
 def _positions(
     size: int | None, filter_size: int | None, stride: int, rate: int, padding: str
 ) -> int | None:
-    """What a shape function knows of the number of positions; none may fit."""
+    """Return the static number of positions; it can be 0."""
     if size is None or filter_size is None:
         return None
     try:
@@ -62,11 +62,11 @@ def _patches_shape(c: InferenceContext) -> TensorShape:
     for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
         if len(values) != rank:
             raise ValueError(f"{name} attribute must contain {rank} values, but got: {len(values)}")
-    # TensorFlow says so of volumes, too, where a side is not known.
+    # TensorFlow returns this rank for volumes, too, if a side is unknown.
     sizes: list[int | None] = [None] * 2
     if dims is None:
         return TensorShape([None, *sizes, None])
-    # Windows of no size, and unknown sizes, are the kernel's business, as in TensorFlow.
+    # As in TensorFlow, the kernel checks empty windows and unknown sizes.
     if None not in dims[1:-1]:
         sizes = [None] * (rank - 2)
         if min(*ksizes, *rates) > 0:
@@ -142,7 +142,7 @@ def extract_image_patches_op(
     rates: list[int],
     padding: str,
 ) -> Array:
-    """Every window of the images, laid out along the channels."""
+    """Return every window of the images, with its pixels along the channels."""
     return _patches(xp, images, _windows(images.shape, ksizes, strides, rates, padding))
 
 
@@ -158,18 +158,18 @@ def extract_image_patches_op(
 def extract_volume_patches(
     xp: Xp, volumes: Array, *, ksizes: list[int], strides: list[int], padding: str
 ) -> Array:
-    """Every window of volumes, laid out along the channels."""
+    """Return every window of volumes, with its cells along the channels."""
     return _patches(xp, volumes, _windows(volumes.shape, ksizes, strides, [1] * 5, padding))
 
 
 def _spread_back(op: Operation, grad: Tensor, extract: Callable[..., TensorResult]) -> TensorResult:
-    """Adds each patch's gradient to the pixels it was made of."""
+    """Add each patch's gradient to the pixels from which it was extracted."""
     image = op.inputs[0]
     shape = array_ops.shape(image, out_type=dtypes.int64)
     space, channels = shape[1:-1], shape[-1:]
     pixels = reduce_prod(space)
     one = array_ops.constant([1], dtypes.int64)
-    # A picture of the pixels' own numbers says where each value of a patch comes from; 0: padding.
+    # An image of pixel numbers shows the source of each value of a patch; 0 is padding.
     numbers = array_ops.reshape(range_(pixels) + 1, array_ops.concat([one, space, one], 0))
     sources = array_ops.reshape(extract(numbers), [-1])
     count = array_ops.shape(sources, out_type=dtypes.int64)
@@ -192,7 +192,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     attrs = {name: op.get_attr(name) for name in ("ksizes", "strides", "rates", "padding")}
     _, patch_rows, patch_columns, _ = attrs["ksizes"]
     pixels = rows * columns
-    # A picture of the pixels' own numbers says where each value of a patch comes from; 0: padding.
+    # An image of pixel numbers shows the source of each value of a patch; 0 is padding.
     numbers = array_ops.reshape(range_(1, pixels + 1, dtype=dtypes.float32), (1, rows, columns, 1))
     sources = cast(extract_image_patches_op(numbers, **attrs), dtypes.int64)
     parts = array_ops.reshape(
@@ -263,9 +263,9 @@ def _dilation_windows(
 
 
 def _candidates(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Iterator[Array]:
-    """For each place of the window: its number, the positions it has inside the image, the sums.
+    """Yield for each element of the window: its number, its positions in the image, the sums.
 
-    The array of sums is used again for the next place.
+    The array of sums is reused for the next element.
     """
     rows, columns = windows
     room = xp.empty((x.shape[0], rows.output, columns.output, x.shape[3]), x.dtype)
@@ -278,7 +278,7 @@ def _candidates(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Itera
 
 
 def _largest(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Array:
-    """The largest sum of pixel and filter in each window; the lowest number where there is none."""
+    """Return the largest sum of pixel and filter in each window, or the lowest number."""
     best = xp.full((x.shape[0], *(w.output for w in windows), x.shape[3]), _lowest(x), x.dtype)
     # NaN is never the largest.
     larger = xp.maximum if np.issubdtype(x.dtype, np.integer) else xp.fmax
@@ -288,9 +288,9 @@ def _largest(xp: Xp, x: Array, kernel: Array, windows: list[Window]) -> Array:
 
 
 def _largest_places(x: Array, kernel: Array, windows: list[Window]) -> Array:
-    """The number of the first place of each window that has the largest sum, 0 without one."""
+    """Return the number of the first element of each window with the largest sum, or 0."""
     best = _largest(np, x, kernel, windows)
-    # Few bits a number make the passes fast; the highest number stands for "not here".
+    # Narrow integers make the passes fast; the largest number means "not here".
     narrow = np.uint8 if windows[0].filter * windows[1].filter < 255 else np.uint64
     places = np.full(best.shape, np.iinfo(narrow).max, narrow)
     for number, here, sums in _candidates(np, x, kernel, windows):
@@ -312,7 +312,7 @@ def _lowest(x: Array) -> Array:
 def dilation2d_op(
     xp: Xp, x: Array, kernel: Array, *, strides: list[int], rates: list[int], padding: str
 ) -> Array:
-    """The largest sum of pixel and filter in every window, per channel."""
+    """Return the largest sum of pixel and filter in every window, per channel."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     return _largest(xp, x, kernel, windows)
 
@@ -337,14 +337,14 @@ def dilation2d_backprop_input(
     rates: list[int],
     padding: str,
 ) -> Array:
-    """The gradient goes to the pixel that was the largest."""
+    """Return the gradient, which goes to the pixel with the largest sum."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     row, column = np.divmod(_winners(x, kernel, grad, windows), windows[1].filter)
     batch, height, width, depth = (
         np.arange(size).reshape([-1 if axis == a else 1 for a in range(4)])
         for axis, size in enumerate(grad.shape)
     )
-    # Before the image's first pixel the window begins at one that is inside.
+    # Before the image's first pixel, the window begins at the first one inside.
     y = np.maximum(
         height * windows[0].stride + row * windows[0].dilation - windows[0].pad_before, 0
     )
@@ -372,14 +372,14 @@ def dilation2d_backprop_filter(
     rates: list[int],
     padding: str,
 ) -> Array:
-    """The gradient goes to the place of the filter that made the largest sum."""
+    """Return the gradient, which goes to the filter element with the largest sum."""
     windows = _dilation_windows(x, kernel, strides, rates, padding)
     place = _winners(x, kernel, grad, windows) * x.shape[3] + np.arange(x.shape[3])
     return _added_up(kernel, place, grad)
 
 
 def _added_up(like: Array, place: Array, grad: Array) -> Array:
-    """A tensor like another with each gradient added at a flat place of it."""
+    """Return a tensor like another with each gradient added at its flat position."""
     total = np.zeros(like.shape, like.dtype)
     if total.size:
         np.add.at(total.reshape(-1), place.reshape(-1), grad.reshape(-1))
@@ -390,8 +390,8 @@ def _winners(x: Array, kernel: Array, grad: Array, windows: list[Window]) -> Arr
     expected = (x.shape[0], windows[0].output, windows[1].output, x.shape[3])
     if grad.shape != expected:
         raise errors.invalid_argument(
-            f"out_backprop has shape {shape_text(grad.shape)}, where {shape_text(expected)} is the "
-            "output's"
+            f"out_backprop has shape {shape_text(grad.shape)}, but the output has "
+            f"{shape_text(expected)}"
         )
     return _largest_places(x, kernel, windows)
 
@@ -416,15 +416,15 @@ def dilation2d(
     filters: TensorLike | None = None,
     dilations: IntsLike | None = None,
 ) -> TensorResult:
-    """The largest sum of pixel and filter in every window, per channel.
+    """Return the largest sum of pixel and filter in every window, per channel.
 
     Args:
       input: images, NHWC.
-      filter: what is added, of shape (rows, columns, channels); `filters` is its newer name.
+      filter: the numbers to add, of shape (rows, columns, channels); `filters` is its newer name.
       strides: the window's steps, one per axis.
       rates: the steps within the window, one per axis; `dilations` is its newer name.
       padding: "SAME" or "VALID".
-      name: A name for the operation.
+      name: the name of the op.
       filters: see `filter`.
       dilations: see `rates`.
     """
@@ -446,15 +446,15 @@ def erosion2d(
     padding: str,
     name: str | None = None,
 ) -> TensorResult:
-    """The smallest difference of pixel and mirrored kernel in every window, per channel.
+    """Return the smallest difference of pixel and mirrored kernel in every window, per channel.
 
     Args:
       value: images, NHWC.
-      kernel: what is subtracted, of shape (rows, columns, channels).
+      kernel: the numbers to subtract, of shape (rows, columns, channels).
       strides: the window's steps, one per axis.
       rates: the steps within the window, one per axis.
       padding: "SAME" or "VALID".
-      name: A name for the operation.
+      name: the name of the op.
     """
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
         negated = neg(value)

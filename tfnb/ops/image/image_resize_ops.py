@@ -85,7 +85,7 @@ def checked_size(images: Array, size: Array) -> tuple[int, int]:
     """Return the requested height and width.
 
     Raises:
-      InvalidArgumentError: there are no images, or they cannot have that size.
+      InvalidArgumentError: there are no images, or the size is invalid.
     """
     if images.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(images.shape)}")
@@ -175,7 +175,7 @@ class Weights:
 
 
 def _from_taps(source: int, taps: list[tuple[Array, Array]]) -> Weights:
-    """Build weights from (sources, parts) pairs, each with one entry per result pixel."""
+    """Return weights of (sources, parts) pairs, each with one entry per result pixel."""
     target = len(taps[0][0])
     sources, parts = (np.concatenate(both) for both in zip(*taps, strict=True))
     return Weights(np.tile(np.arange(target), len(taps)), sources, parts, (target, source))
@@ -202,7 +202,7 @@ def weighted(rows: Weights, columns: Weights, images: Array, turned: bool = Fals
 def resize_bilinear_op(
     xp: Xp, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """Images of another size; a pixel is interpolated from the four around its position."""
+    """Return resized images; each pixel is interpolated from the four around its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
     values = images.astype(np.float32, copy=False)
@@ -215,7 +215,7 @@ def resize_bilinear_op(
     across, down = np.repeat(x, channels), y[:, None]
 
     def work(begin: int, end: int) -> None:
-        # First between the columns of the existing rows, then between rows.
+        # First interpolate between the columns of the existing rows, then between rows.
         for image, target in zip(values[begin:end], out[begin:end], strict=True):
             rows = _between(image.take(left, 1), image.take(right, 1), across)
             np.add(*_step(rows.take(top, 0), rows.take(bottom, 0), down), out=target)
@@ -225,7 +225,7 @@ def resize_bilinear_op(
     return out.reshape(len(images), height, width, channels)
 
 
-# Number of result elements worth a thread.
+# Minimum number of result elements per thread.
 _LEAST_PIXELS = 1 << 16
 
 
@@ -237,7 +237,7 @@ def _between(first: Array, second: Array, fraction: Array) -> Array:
 
 
 def _step(first: Array, second: Array, fraction: Array) -> tuple[Array, Array]:
-    """Return ``first`` and ``(second - first) * fraction``; overwrites ``second``."""
+    """Return ``first`` and ``(second - first) * fraction``; overwrite ``second``."""
     second -= first
     second *= fraction
     return first, second
@@ -268,7 +268,7 @@ def _check_grads(grads: Array, original: Array) -> None:
 def resize_bilinear_grad(
     xp: Xp, grads: Array, original_image: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """The gradient of the original images from those of the resized ones."""
+    """Return the gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
@@ -340,7 +340,7 @@ def _cubic_weights(source: int, target: int, align: bool, half: bool) -> Weights
 def resize_bicubic_op(
     xp: Xp, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """Images of another size; a pixel is interpolated from the sixteen around its position."""
+    """Return resized images; each pixel is interpolated from the sixteen around its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
     rows = _cubic_weights(images.shape[1], height, align_corners, half_pixel_centers)
@@ -360,7 +360,7 @@ def resize_bicubic_op(
 def resize_bicubic_grad(
     xp: Xp, grads: Array, original_image: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """The gradient of the original images from those of the resized ones."""
+    """Return the gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
     rows, columns = (
@@ -407,7 +407,7 @@ def rounded(place: Array) -> NDArray[np.int64]:
 def resize_nearest_neighbor_op(
     xp: Xp, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """Images of another size; a pixel is the one nearest to its position."""
+    """Return resized images; each pixel is the one nearest to its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
     rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
@@ -427,7 +427,7 @@ def resize_nearest_neighbor_op(
 def resize_nearest_neighbor_grad(
     xp: Xp, grads: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Array:
-    """Sums the gradients of all copies of a pixel."""
+    """Return the sum of the gradients of all copies of a pixel."""
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")
     height, width = checked_pair(size, "shape_t")
@@ -498,7 +498,7 @@ def _area_sums(images: Array, axis: int, rows: Array, indices: Array, parts: Arr
     **_CPU,
 )
 def resize_area_op(xp: Xp, images: Array, size: Array, *, align_corners: bool) -> Array:
-    """Images of another size; a pixel is the mean of the area it covers."""
+    """Return resized images; each pixel is the mean of the area that it covers."""
     height, width = checked_size(images, size)
     tall, *rows = _area_parts(images.shape[1], height, align_corners)
     wide, *columns = _area_parts(images.shape[2], width, align_corners)
@@ -516,7 +516,7 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> TensorResult:
-    """Images of another size: each pixel is interpolated from four."""
+    """Return resized images; each pixel is interpolated from four."""
     return resize_bilinear_op(images, size, align_corners, half_pixel_centers, name=name)
 
 
@@ -527,7 +527,7 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> TensorResult:
-    """Images of another size: each pixel is interpolated from sixteen."""
+    """Return resized images; each pixel is interpolated from sixteen."""
     return resize_bicubic_op(images, size, align_corners, half_pixel_centers, name=name)
 
 
@@ -538,5 +538,5 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> TensorResult:
-    """Images of another size: each pixel is the one nearest to its position."""
+    """Return resized images; each pixel is the one nearest to its position."""
     return resize_nearest_neighbor_op(images, size, align_corners, half_pixel_centers, name=name)

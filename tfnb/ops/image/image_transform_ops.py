@@ -139,7 +139,7 @@ def _transformed(
 
 
 def _read(image: Array, y: Array, x: Array, fill: Array) -> Array:
-    """The pixels at whole places; the fill value outside."""
+    """Return the pixels at integer positions; outside the image, the fill value."""
     inside = (y >= 0) & (y < image.shape[0]) & (x >= 0) & (x < image.shape[1])
     if not image.size:
         return np.broadcast_to(fill, (*y.shape, image.shape[-1]))
@@ -148,7 +148,7 @@ def _read(image: Array, y: Array, x: Array, fill: Array) -> Array:
 
 
 def _between(image: Array, y: Array, x: Array, fill: Array) -> Array:
-    """Each pixel of the four around its place, in single precision."""
+    """Return each pixel interpolated from the four around its position, in single precision."""
     top, left = np.floor(y), np.floor(x)
     bottom, right = top + np.float32(1), left + np.float32(1)
 
@@ -189,7 +189,7 @@ def image_projective_transform_v2(
     interpolation: str,
     fill_mode: str,
 ) -> Array:
-    """Images seen through transforms; what lies outside is 0, or as the fill mode says."""
+    """Return transformed images; pixels outside are 0, or follow the fill mode."""
     modes = _checked(interpolation, fill_mode)
     return _transformed(images, transforms, output_shape, 0.0, *modes)
 
@@ -212,7 +212,7 @@ def image_projective_transform_v3(
     interpolation: str,
     fill_mode: str,
 ) -> Array:
-    """The same with another value for what lies outside."""
+    """Return transformed images; the value of pixels outside is an input."""
     modes = _checked(interpolation, fill_mode)
     if fill_value.ndim:
         raise errors.invalid_argument(
@@ -222,7 +222,7 @@ def image_projective_transform_v3(
 
 
 def _inverted(op: Operation) -> dict[str, Any]:
-    """The arguments of the transform back."""
+    """Return the arguments of the inverse transform."""
     images, transforms = op.inputs[0], op.inputs[1]
     flat = array_ops.reshape(transforms, [-1, 8])
     ones = array_ops.ones([array_ops.shape(flat)[0], 1])

@@ -1,4 +1,4 @@
-"""Ops on images and volumes that only old graphs hold.
+"""Ops on images and volumes that only old graphs contain.
 
 Corresponds to the first versions in TensorFlow's ``adjust_contrast_op.cc``, ``random_crop_op.cc``
 and ``conv_grad_ops_3d.cc``.
@@ -42,7 +42,10 @@ def _contrast_shape(c: InferenceContext) -> TensorShape:
 def adjust_contrast(
     xp: Xp, images: Array, contrast_factor: Array, min_value: Array, max_value: Array
 ) -> Array:
-    """(x - mean) * factor + mean within bounds, with the mean of each channel of each image."""
+    """Return (x - mean) * factor + mean within bounds.
+
+    The mean is that of each channel of each image.
+    """
     if images.ndim < 3:
         raise errors.invalid_argument(
             f"input must be at least 3-D, got shape{shape_text(images.shape)}"
@@ -76,7 +79,7 @@ def _crop_shape(c: InferenceContext) -> TensorShape:
 def random_crop_op(
     ctx: OpKernelContext, image: Array, size: Array, *, seed: int, seed2: int
 ) -> Array:
-    """A part of an image at a random place: [height, width, channels] to [*size, channels]."""
+    """Return a random part of an image: [height, width, channels] to [*size, channels]."""
     if image.ndim != 3:
         raise errors.invalid_argument(f"image must be 3-dimensional{shape_text(image.shape)}")
     if size.shape != (2,):
@@ -91,7 +94,7 @@ def random_crop_op(
             f"{shape_text(image.shape)}"
         )
     words = iter(generator_of(ctx, seed, seed2).reserve_blocks(1).block())
-    # The width draws first.
+    # The width is drawn first.
     left, top = (int(next(words)) % (room + 1) if room else 0 for room in spare[::-1])
     return image[top : top + height, left : left + width]
 
@@ -106,7 +109,7 @@ _VOLUMES = (
 
 
 def _volume(index: int) -> dict[str, Any]:
-    """What both have in common; the result has the shape of this input."""
+    """Return the registration options of both ops; the result has the shape of input ``index``."""
 
     def shape(c: InferenceContext) -> TensorShape:
         return merge_shapes(c.with_rank(index, 5), TensorShape([None] * 5))
@@ -131,7 +134,7 @@ def conv3d_backprop_input(
     padding: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv3D by its input, of which the shape counts."""
+    """Return the gradient of Conv3D by its input; only the shape of that input is used."""
     sizes = np.array(x.shape, np.int32)
     attrs: dict[str, Attr] = {"strides": strides, "padding": padding, "dilations": dilations}
     return _backprop(conv3d_backprop_input_v2, xp, sizes, kernel, out_backprop, **attrs)
@@ -148,7 +151,7 @@ def conv3d_backprop_filter(
     padding: str,
     dilations: list[int],
 ) -> Array:
-    """The gradient of Conv3D by its filter, of which the shape counts."""
+    """Return the gradient of Conv3D by its filter; only the shape of that filter is used."""
     sizes = np.array(kernel.shape, np.int32)
     attrs: dict[str, Attr] = {"strides": strides, "padding": padding, "dilations": dilations}
     return _backprop(conv3d_backprop_filter_v2, xp, x, sizes, out_backprop, **attrs)

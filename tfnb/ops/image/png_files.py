@@ -1,7 +1,7 @@
-"""PNG files written, and read where a pixel has 16 bits per channel, which Pillow cannot in colour.
+"""PNG files: a writer, and a reader of 16 bits per channel, which Pillow cannot read in colour.
 
 The format: a signature, then chunks of length, name, data and CRC. The pixels are rows of bytes,
-each behind the number of the filter that was applied to it, compressed by zlib.
+each after the number of the filter that was applied to it, compressed by zlib.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 _CHANNELS = {0: 1, 4: 2, 2: 3, 6: 4}
 
 
-# What libpng puts into one chunk of pixels, and up to where it makes the window of zlib smaller.
+# Bytes that libpng puts into one chunk of pixels, and up to which it reduces the window of zlib.
 _PIECE = 8192
 _SMALL = 16384
 
 
 def write(pixels: Array, compression: int = -1) -> bytes:
-    """The file of a (height, width, channels) array of uint8 or uint16, as libpng writes it."""
+    """Return a PNG file of (height, width, channels) uint8 or uint16 pixels, as by libpng."""
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
     rows = np.ascontiguousarray(pixels.astype(f">u{bits // 8}")).view(np.uint8)
@@ -46,7 +46,7 @@ def write(pixels: Array, compression: int = -1) -> bytes:
 
 
 def _filtered(rows: Array, step: int) -> bytes:
-    """Rows behind their filters: of the five the one with the smallest differences."""
+    """Return filtered rows: each by the one of five filters that has the smallest differences."""
     height, length = rows.shape
     padded = np.zeros((height + 1, length + step), np.int16)
     padded[1:, step:] = rows
@@ -73,7 +73,7 @@ def _compressed(data: bytes, level: int) -> bytes:
     packed = bytearray(stream.compress(data) + stream.flush())
     window = packed[0] >> 4
     if size <= _SMALL and size <= 1 << (window + 7):
-        # The header names the smallest window that holds everything.
+        # The header contains the smallest window that holds all data.
         window -= 1
         while window > 0 and size <= 1 << (window + 7):
             window -= 1
@@ -88,35 +88,35 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 
 def bit_depth(data: bytes) -> int:
-    """Bits per channel, from the header."""
+    """Return the bits per channel, from the header."""
     if len(data) < 29 or data[12:16] != b"IHDR":
         raise errors.invalid_argument("Invalid PNG header, data size " + str(len(data)))
     return data[24]
 
 
 def is_gray(data: bytes) -> bool:
-    """Whether pixels have no colour (and no alpha), from the header."""
+    """Return whether pixels have no colour (and no alpha), from the header."""
     return data[25] == 0
 
 
 def gray(rgb: Array) -> Array:
-    """Luminance of pixels (height, width, 3) in the weights TensorFlow gives libpng."""
+    """Return the luminance of (height, width, 3) pixels in the weights TensorFlow gives libpng."""
     red, green, blue = (rgb[..., c].astype(np.uint32) for c in range(3))
-    # libpng computes with 15 bits, and cuts off the rest.
+    # libpng computes with 15 bits and truncates the rest.
     total = (9798 * red + 19235 * green + 3735 * blue) >> 15
     return total.astype(rgb.dtype)
 
 
 def read_16_bits(data: bytes, channels: int) -> Array:
-    """The pixels as uint16 (height, width, channels); 0 channels: as many as the file has.
+    """Return the pixels as uint16 (height, width, channels); 0 channels: as many as the file has.
 
     Raises:
       InvalidArgumentError: the file is broken, or ends early.
-      UnimplementedError: it is interlaced.
+      UnimplementedError: the file is interlaced.
     """
     width, height, _, color, _, _, interlaced = struct.unpack(">IIBBBBB", data[16:29])
     if interlaced:
-        raise errors.unimplemented("Interlaced PNG files of 16 bits are not read")
+        raise errors.unimplemented("Interlaced PNG files of 16 bits are not supported")
     own = _CHANNELS.get(color)
     if own is None:
         raise errors.invalid_argument(f"Invalid PNG color type {color} for 16 bits")
@@ -134,7 +134,7 @@ def read_16_bits(data: bytes, channels: int) -> Array:
 
 
 def check_is_whole(data: bytes) -> None:
-    """Checks that no piece of the pixels is cut off, which Pillow bears with.
+    """Check that no part of the pixels is missing, because Pillow accepts truncated files.
 
     Raises:
       InvalidArgumentError: the file ends early.
@@ -160,7 +160,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _unfiltered(rows: Array, step: int) -> Array:
-    """The rows without their filters; `step` bytes are a pixel."""
+    """Return the rows without their filters; a pixel has `step` bytes."""
     height, length = rows.shape[0], rows.shape[1] - 1
     result = np.zeros((height + 1, length), np.uint8)
     for index, row in enumerate(rows):
@@ -180,7 +180,10 @@ def _unfiltered(rows: Array, step: int) -> Array:
 
 
 def _predicted(line: Array, above: Array, step: int, kind: int) -> Array:
-    """A row that was stored as differences from a mean (3) or from the likeliest neighbour (4)."""
+    """Return a row restored from differences.
+
+    They are differences from a mean (3) or from the most similar neighbour (4).
+    """
     done = bytearray(step)
     up = bytes(step) + above.tobytes()
     for place, value in enumerate(line.tobytes()):

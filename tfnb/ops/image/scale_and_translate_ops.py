@@ -1,7 +1,7 @@
-"""Images scaled and moved, every pixel a weighted mean of those around its place.
+"""Images scaled and translated: each pixel is a weighted mean of those around its position.
 
-The weights come from a kernel function of the distance, which widens when an image is made smaller
-and `antialias` is set. Corresponds to TensorFlow's ``scale_and_translate_op.cc`` and
+The weights are a kernel function of the distance; it becomes wider if the image is reduced and
+`antialias` is set. Corresponds to TensorFlow's ``scale_and_translate_op.cc`` and
 ``sampling_kernels.h``.
 """
 
@@ -87,9 +87,9 @@ _KERNELS: dict[str, tuple[float, Callable[[Floats], Any]]] = {
 def _weights(
     kernel_type: str, out_size: int, in_size: int, scale: Array, translate: Array, antialias: bool
 ) -> _Table:
-    """How much of each source pixel (columns) is in each pixel of the result (rows).
+    """Return the weights of the source pixels (columns) in the pixels of the result (rows).
 
-    And where the span of each begins, and how long all are.
+    The start of each row's span and the length of all spans are returned, too.
     """
     radius, weight = _KERNELS[kernel_type]
     inverse = np.float32(1.0 / np.float64(scale))
@@ -101,7 +101,7 @@ def _weights(
     starts = np.zeros(out_size, np.int64)
     for x in range(out_size):
         place = np.float32(np.float32(x + 0.5) * inverse + moved)
-        # What lies outside of the source image stays black.
+        # Pixels outside the source image stay black.
         if not 0 <= place <= in_size:
             continue
         first = int(np.ceil(place - reach - np.float32(0.5)))
@@ -118,7 +118,7 @@ def _weights(
 
 
 def _of_gradients(table: Floats) -> _Table:
-    """What the pixels of the source have of the gradients."""
+    """Return the weights of the result's gradients in the source's pixels."""
     used = table.T != 0
     first = used.argmax(axis=1)
     last = used.shape[1] - 1 - used[:, ::-1].argmax(axis=1)
@@ -126,11 +126,11 @@ def _of_gradients(table: Floats) -> _Table:
 
 
 def _summed(xp: Xp, how: str, table: _Table, images: Array, axis: int) -> Array:
-    """The weighted sums along an axis of images."""
+    """Return the weighted sums of images along an axis."""
     weights, starts, span = table
     if xp is not np or np.isfinite(images).all():
         return xp.einsum(how, xp.asarray(weights), images)
-    # Zeros within a span make NaN of what is not finite, those beyond do not.
+    # Within a span, zero weights turn infinities into NaN; outside it they do not.
     moved = np.moveaxis(images, axis, -1)
     found = np.zeros((*moved.shape[:-1], len(weights)), np.float32)
     for x, start in enumerate(starts.tolist()):
@@ -142,7 +142,7 @@ def _summed(xp: Xp, how: str, table: _Table, images: Array, axis: int) -> Array:
 def _check(images: Array, scale: Array, translation: Array, kernel_type: str) -> None:
     if kernel_type not in _KERNELS:
         raise errors.invalid_argument(
-            f"Unrecognized kernel type: {kernel_type}; there are {', '.join(_KERNELS)}"
+            f"Unrecognized kernel type: {kernel_type}; supported types: {', '.join(_KERNELS)}"
         )
     if images.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(images.shape)}")
@@ -211,7 +211,7 @@ def scale_and_translate(
     kernel_type: str,
     antialias: bool,
 ) -> Array:
-    """Images of `size` that show the originals scaled and then moved."""
+    """Return images of `size` that show the originals scaled and then translated."""
     _check(images, scale, translation, kernel_type)
     if size.shape != (2,):
         raise errors.invalid_argument(
@@ -259,7 +259,7 @@ def scale_and_translate_grad(
     kernel_type: str,
     antialias: bool,
 ) -> Array:
-    """The gradient of ScaleAndTranslate by the images."""
+    """Return the gradient of ScaleAndTranslate by the images."""
     _check(original_image, scale, translation, kernel_type)
     if grads.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(grads.shape)}")

@@ -1,4 +1,4 @@
-"""Matrices of a checkpoint for a model with another vocabulary: their rows and columns rearranged.
+"""Matrices of a checkpoint for a model with another vocabulary: rows and columns reordered.
 
 Corresponds to TensorFlow's ``generate_vocab_remapping_op.cc`` and ``load_and_remap_matrix_op.cc``.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _vocabulary(name: str, *, by_line: bool, size: int = -1) -> HashTable:
-    """A table from line numbers to lines, or from lines to their numbers."""
+    """Return a table from line numbers to lines, or from lines to their numbers."""
     types = (dtypes.string, dtypes.int64) if by_line else (dtypes.int64, dtypes.string)
     table = HashTable(name, *types)
     entries = entries_of_text(
@@ -68,7 +68,7 @@ def generate_vocab_remapping(
     num_new_vocab: int,
     old_vocab_size: int,
 ) -> Outputs:
-    """For each word of a part of the new vocabulary its line in the old one, or -1."""
+    """Return the old line, or -1, of each word of a part of the new vocabulary."""
     new = _vocabulary(scalar_text(new_vocab_file), by_line=False)
     if new.size() < new_vocab_offset + num_new_vocab:
         raise errors.invalid_argument(
@@ -92,7 +92,7 @@ def _matrix_shape(c: InferenceContext) -> TensorShape:
 
 
 def _check_old_ids(remapping: Array) -> None:
-    """Refuses an old row or column that would be used twice."""
+    """Refuse an old row or column that would be used twice."""
     places: dict[int, int] = {}
     for place, old in enumerate(remapping.tolist()):
         if old < 0:
@@ -129,7 +129,10 @@ def load_and_remap_matrix(
     num_rows: int,
     num_cols: int,
 ) -> Array:
-    """A matrix whose rows and columns are those of a checkpoint, or new ones with given values."""
+    """Return a matrix with the rows and columns of a checkpoint.
+
+    New rows and columns have given values.
+    """
     if row_remapping.ndim != 1 or row_remapping.size != num_rows:
         raise errors.invalid_argument(
             f"Size of row_remapping is {row_remapping.size} instead of being equal to "
@@ -163,7 +166,8 @@ def load_and_remap_matrix(
         )
     if columns.size and int(columns.max()) >= shape[1]:
         raise errors.invalid_argument(
-            f"col_remapping asks for {int(columns.max())} of a tensor of shape {shape_text(shape)}"
+            f"col_remapping has column {int(columns.max())}, but the tensor has shape "
+            f"{shape_text(shape)}"
         )
     is_old = (row_remapping >= 0)[:, None] & (columns >= 0)[None, :]
     missing = int((~is_old).sum())

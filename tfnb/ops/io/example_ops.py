@@ -35,7 +35,7 @@ def _check_dense_shapes(shapes: Sequence[TensorShape]) -> None:
 
 
 def _batch_shapes(c: InferenceContext, batch: tuple[int | None, ...] | None) -> list[TensorShape]:
-    """Shapes of sparse and dense outputs, for the shape of the serialized input."""
+    """Return the shapes of sparse and dense outputs for the shape of the serialized input."""
     names = {attr.name for attr in c.op_def.attrs}
     num_sparse = c.attr("Nsparse") if "Nsparse" in names else c.attr("num_sparse")
     shapes = c.attr("dense_shapes")
@@ -83,7 +83,7 @@ def _parse(
     dense: Sequence[Dense],
     ragged: Sequence[Ragged],
 ) -> tuple[list[list[Array]], list[list[Array]], list[list[Array]]]:
-    """For each sparse, dense and ragged column the values of every example."""
+    """Return the values of every example for each sparse, dense and ragged column."""
     free: list[Sparse | Ragged] = [*sparse, *ragged]
     free_rows: list[list[Array]] = [[] for _ in free]
     dense_rows: list[list[Array]] = [[] for _ in dense]
@@ -100,7 +100,7 @@ def _parse(
 
 
 def _columns(parts: Sequence[tuple[Array, ...]], count: int) -> list[Array]:
-    """Tuples per column as one list: all first members, then all second ones."""
+    """Return tuples per column as one list: all first members, then all second members."""
     return [part[position] for position in range(count) for part in parts]
 
 
@@ -110,7 +110,7 @@ def _batches(
     dense_rows: Sequence[list[Array]],
     dense: Sequence[Dense],
 ) -> tuple[list[Array], list[Array]]:
-    """The sparse columns, and the dense ones."""
+    """Return the outputs of a batch: its sparse columns, then its dense columns."""
     parts = [
         parsing.sparse_batch(rows, column.dtype)
         for rows, column in zip(sparse_rows, sparse, strict=True)
@@ -154,7 +154,7 @@ def parse_example_op(
     Tdense: list[DType],
     dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of Examples as columns."""
+    """Return a batch of Examples as columns."""
     if serialized.ndim != 1:
         raise errors.invalid_argument(
             f"Expected serialized to be a vector, got shape: {shape_text(serialized.shape)}"
@@ -198,7 +198,7 @@ def parse_example_v2_op(
     ragged_split_types: list[DType],
     dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of Examples, or a single one, as columns."""
+    """Return a batch of Examples, or a single one, as columns."""
     if serialized.ndim > 1:
         raise errors.invalid_argument(
             "Expected serialized to be a scalar or vector, got shape: "
@@ -242,7 +242,7 @@ def parse_example_v2_op(
 
 
 def _element(vector: Array) -> Array:
-    """The only element of a vector, as a tensor without dimensions."""
+    """Return the only element of a vector, as a tensor without dimensions."""
     return vector.reshape(())
 
 
@@ -271,7 +271,7 @@ def parse_single_example_op(
     Tdense: list[DType],
     dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """One Example as columns."""
+    """Return one Example as columns."""
     if serialized.ndim:
         raise errors.invalid_argument(
             f"Expected serialized to be a scalar, got shape: {shape_text(serialized.shape)}"

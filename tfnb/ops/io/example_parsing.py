@@ -1,7 +1,7 @@
-"""Reads Example messages into columns: the work behind ParseExample and its kin.
+"""Conversion of Example messages to columns, the base of ParseExample and related ops.
 
 A column is dense (a fixed number of values per example, or runs padded to the longest), sparse, or
-ragged. :class:`FeatureSource` says which example is read, for error messages.
+ragged. :class:`FeatureSource` identifies the example for error messages.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _WORDS = {dtypes.string: "bytes", dtypes.float32: "float", dtypes.int64: "int64"
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """A column of as many values per example as its shape has elements.
+    """A column with as many values per example as its shape has elements.
 
     Attributes:
       key: the name of the feature.
       dtype: the type of its values.
       dims: its shape; a first dimension of None stands for runs of any length.
-      default: the value where the feature is missing; empty if it must be there. For runs, the
-        one element that they are padded with.
+      default: the value where the feature is missing; empty if it is required. For runs, the one
+        element that pads them.
     """
 
     key: str
@@ -82,19 +82,19 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True)
 class FeatureSource:
-    """Which example an error is about; without a name only the feature is mentioned."""
+    """The example of an error message; without a name, messages mention only the feature."""
 
     index: int
     name: str | None
 
     def of_key(self, key: str) -> str:
-        """The beginning of a sentence about a feature."""
+        """Return the first words of an error message about a feature."""
         if self.name is None:
             return f"Key: {key}.  "
         return f"Name: {self.name}, Key: {key}, Index: {self.index}.  "
 
     def missing(self, key: str, dtype: DType) -> errors.InvalidArgumentError:
-        """The error for a feature that is not there."""
+        """Return the error for a missing feature."""
         name = "" if self.name is None else f"Name: {self.name}, "
         return errors.invalid_argument(
             f"{name}Feature: {key} (data type: {type_word(dtype)}) is required but could not be "
@@ -103,13 +103,13 @@ class FeatureSource:
 
 
 def text_of_key(key: Array) -> str:
-    """The name of a feature from an input tensor or an attribute."""
+    """Return the name of a feature from an input tensor or an attribute."""
     value = key.item() if hasattr(key, "item") else key
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def array_of(values: Array, dtype: DType) -> Array:
-    """Values as a vector of a type."""
+    """Return values as a vector of a dtype."""
     if dtype is dtypes.string:
         return strings(list(values), (len(values),))
     return np.array(values, dtype.as_numpy_dtype)
@@ -121,7 +121,7 @@ def make_dense(
     shapes: Sequence[TensorShape],
     defaults: Sequence[Array],
 ) -> list[Dense]:
-    """The dense columns of an op, whose defaults are checked.
+    """Return the dense columns of an op, after a check of their defaults.
 
     Raises:
       InvalidArgumentError: a default does not have its column's shape.
@@ -150,10 +150,10 @@ def make_dense(
 
 
 def parse_features(data: bytes) -> Mapping[str, Attr]:
-    """The features of a serialized Example by name.
+    """Return the features of a serialized Example by name.
 
     Raises:
-      InvalidArgumentError: the bytes are no Example.
+      InvalidArgumentError: the bytes are not an Example.
     """
     example = example_pb2.Example()
     try:
@@ -164,13 +164,13 @@ def parse_features(data: bytes) -> Mapping[str, Attr]:
 
 
 def bad_example(data: bytes) -> errors.InvalidArgumentError:
-    """The error for bytes that are no Example."""
+    """Return the error for bytes that are not an Example."""
     shown = data.decode("utf-8", "backslashreplace")
     return errors.invalid_argument(f"Could not parse example input, value: '{shown}'")
 
 
 def values_of(feature: Array) -> tuple[DType | None, Array]:
-    """The type and the values of a feature; no type if it has no kind."""
+    """Return the type and the values of a feature; no type if it has no kind."""
     kind = None if feature is None else feature.WhichOneof("kind")
     if kind is None:
         return None, ()
@@ -178,7 +178,7 @@ def values_of(feature: Array) -> tuple[DType | None, Array]:
 
 
 def read_dense(feature: Any, column: Dense, source: FeatureSource) -> Any:
-    """One example's values of a dense column.
+    """Return one example's values of a dense column.
 
     Raises:
       InvalidArgumentError: the feature is missing, of another type, or of another length.
@@ -211,7 +211,7 @@ def read_dense(feature: Any, column: Dense, source: FeatureSource) -> Any:
 
 
 def read_free(feature: Any, column: Sparse | Ragged, source: FeatureSource) -> Any:
-    """One example's values of a sparse or ragged column.
+    """Return one example's values of a sparse or ragged column.
 
     Raises:
       InvalidArgumentError: the feature is of another type.
@@ -228,12 +228,12 @@ def read_free(feature: Any, column: Sparse | Ragged, source: FeatureSource) -> A
 
 
 def joined(rows: Sequence[Array], dtype: DType) -> Array:
-    """Rows of values one after the other."""
+    """Return rows of values, concatenated."""
     return np.concatenate(rows) if rows else array_of((), dtype)
 
 
 def dense_batch(rows: Sequence[Array], column: Dense) -> Array:
-    """A dense column of a batch."""
+    """Return a dense column of a batch."""
     if not column.is_run:
         flat = joined(rows, column.dtype)
         return flat.reshape(len(rows), *[size or 0 for size in column.dims])
@@ -248,7 +248,7 @@ def dense_batch(rows: Sequence[Array], column: Dense) -> Array:
 
 
 def sparse_batch(rows: Sequence[Array], dtype: DType) -> tuple[Array, Array, Array]:
-    """A sparse column of a batch: indices, values and shape."""
+    """Return a sparse column of a batch: indices, values and shape."""
     lengths = [len(row) for row in rows]
     indices = np.empty((sum(lengths), 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
@@ -258,12 +258,12 @@ def sparse_batch(rows: Sequence[Array], dtype: DType) -> tuple[Array, Array, Arr
 
 
 def positions(lengths: Sequence[int]) -> Array:
-    """0, 1, ... for each length, one after the other."""
+    """Return 0, 1, ... for each length, concatenated."""
     if not lengths:
         return np.empty(0, np.int64)
     return np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
 
 
 def splits_of(lengths: Sequence[int], dtype: DType) -> Array:
-    """Where rows of these lengths begin, and the end of the last."""
+    """Return the start of each row, and the end of the last, from the rows' lengths."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(dtype.as_numpy_dtype)

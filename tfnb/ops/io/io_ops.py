@@ -1,6 +1,6 @@
 """Files: checkpoints of the second format, sharded names, whole files.
 
-The format itself is :mod:`tfnb.core.files.tensor_bundle`.
+The format is implemented in :mod:`tfnb.core.files.tensor_bundle`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ EXPORTS = {
 
 
 def scalar_text(value: Array) -> str:
-    """A scalar string tensor as text.
+    """Return a scalar string tensor as text.
 
     Raises:
-      InvalidArgumentError: the tensor is no scalar.
+      InvalidArgumentError: the tensor is not a scalar.
     """
     found = np.asarray(value, dtype=object)
     if found.ndim:
@@ -120,7 +120,7 @@ def save_v2(
     *,
     dtypes: list[DType],
 ) -> None:
-    """Writes tensors, or slices of larger ones, to one checkpoint."""
+    """Write tensors, or slices of larger ones, to one checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(tensors))
     writer = BundleWriter(scalar_text(prefix))
@@ -132,8 +132,8 @@ def save_v2(
             shape, where, part = parse_shape_and_slice(spec)
             if tuple(np.shape(value)) != part:
                 raise errors.invalid_argument(
-                    f"Slice specification of '{name}' asks for a shape of {shape_text(part)}, but "
-                    f"the tensor's is {shape_text(np.shape(value))}: {spec}"
+                    f"Slice specification of '{name}' requires the shape {shape_text(part)}, but "
+                    f"the tensor has {shape_text(np.shape(value))}: {spec}"
                 )
             writer.add_slice(name, shape, where, value, dtype)
         writer.finish()
@@ -161,10 +161,10 @@ def restore_v2(
     *,
     dtypes: list[DType],
 ) -> tuple[Array, ...]:
-    """Reads tensors, or slices of them, from a checkpoint."""
+    """Read tensors, or slices of them, from a checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(dtypes))
-    # The op reads the first format, too, so that old checkpoints serve new graphs.
+    # The op also reads the first format, so that new graphs can use old checkpoints.
     with CheckpointReader(scalar_text(prefix)) as reader:
         return tuple(
             _restore_one(reader, name, spec, dtype)
@@ -199,7 +199,7 @@ def merge_v2_checkpoints(
     delete_old_dirs: bool,
     allow_missing_files: bool,
 ) -> None:
-    """Makes one checkpoint of several; the data files move, the tables are merged."""
+    """Merge several checkpoints into one: move the data files, merge the tables."""
     prefixes, merged = (
         _texts(checkpoint_prefixes, "checkpoint_prefixes"),
         scalar_text(destination_prefix),
@@ -211,7 +211,7 @@ def merge_v2_checkpoints(
         file_system.remove_if_exists(index_path(prefix), prefix)
         folder = os.path.dirname(prefix)
         if delete_old_dirs and folder != os.path.dirname(merged):
-            # The folder of several shards goes with the first of them; others may be using it.
+            # Several shards may share the folder: it is removed once it is empty.
             file_system.remove_empty_directory(folder, prefix)
 
 
@@ -238,7 +238,7 @@ def _scalar_number(name: str, value: Array) -> int:
     devices=("CPU",),
 )
 def sharded_filename(xp: Xp, basename: Array, shard: Array, num_shards: Array) -> Array:
-    """basename-SSSSS-of-NNNNN."""
+    """Return a name of the form basename-SSSSS-of-NNNNN."""
     number, count = _scalar_number("shard", shard), _scalar_number("num_shards", num_shards)
     return _string(f"{scalar_text(basename)}-{number:05d}-of-{count:05d}")
 
@@ -250,7 +250,7 @@ def sharded_filename(xp: Xp, basename: Array, shard: Array, num_shards: Array) -
     devices=("CPU",),
 )
 def sharded_filespec(xp: Xp, basename: Array, num_shards: Array) -> Array:
-    """basename-?????-of-NNNNN."""
+    """Return a pattern of the form basename-?????-of-NNNNN."""
     count = _scalar_number("num_shards", num_shards)
     return _string(f"{scalar_text(basename)}-?????-of-{count:05d}")
 
@@ -274,7 +274,7 @@ def _write_shape(c: InferenceContext) -> list[TensorShape]:
     traits="loads",
 )
 def read_file(xp: Xp, filename: Array) -> Array:
-    """The bytes of a file."""
+    """Return the bytes of a file."""
     return np.array(file_system.read_file(scalar_text(filename)), dtype=object)
 
 
@@ -288,7 +288,7 @@ def read_file(xp: Xp, filename: Array) -> Array:
     effects="write filename",
 )
 def write_file(ctx: OpKernelContext, filename: Array, contents: Array) -> None:
-    """Writes a file; makes its folder where there is none."""
+    """Write a file; create its folder if necessary."""
     data = bytes(np.asarray(contents, dtype=object)[()])
     file_system.write_file(scalar_text(filename), data, makes_folder=True)
 
@@ -302,7 +302,7 @@ def write_file(ctx: OpKernelContext, filename: Array, contents: Array) -> None:
     effects="read pattern",
 )
 def matching_files(xp: Xp, pattern: Array) -> Array:
-    """The files that match one or several patterns, sorted."""
+    """Return the files that match one or several patterns, sorted."""
     patterns = np.asarray(pattern, dtype=object).reshape(-1)
     found: set[str] = set()
     for text in patterns.tolist():

@@ -1,6 +1,6 @@
-"""Checkpoints of the first format, as graphs of the first years write and read them.
+"""Checkpoints of the first format, which the oldest graphs write and read.
 
-The format itself is :mod:`tfnb.core.files.checkpoint_v1`.
+The format is implemented in :mod:`tfnb.core.files.checkpoint_v1`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _save(
 def save(
     ctx: OpKernelContext, filename: Array, tensor_names: Array, data: list[Array], *, T: list[DType]
 ) -> None:
-    """Writes tensors to one file."""
+    """Write tensors to one file."""
     _save(filename, tensor_names, None, data, T)
 
 
@@ -125,7 +125,7 @@ def save_slices(
     *,
     T: list[DType],
 ) -> None:
-    """Writes tensors, or slices of larger ones, to one file."""
+    """Write tensors, or slices of larger ones, to one file."""
     _save(filename, tensor_names, shapes_and_slices, data, T)
 
 
@@ -133,7 +133,10 @@ def save_slices(
 
 
 def _reader(ctx: OpKernelContext, pattern: str) -> TensorSliceReader:
-    """The reader of a checkpoint, shared by a step's nodes: old graphs have one for each tensor."""
+    """Return the reader of a checkpoint, shared by a step's nodes.
+
+    Old graphs have a node for each tensor.
+    """
     versions = [file_system.version_of(path) for path in file_system.matching_files(pattern)]
     reader: TensorSliceReader = ctx.step_container.lookup_or_create(
         "", "CheckpointReader", f"{pattern} {versions}", lambda: TensorSliceReader(pattern)
@@ -170,7 +173,7 @@ def _restore(
     traits="unseen_state checkpoint loads",
 )  # fmt: skip
 def restore(ctx: OpKernelContext, file_pattern: Array, tensor_name: Array, *, dt: DType) -> Array:
-    """Reads a tensor from the files that match."""
+    """Read a tensor from the files that match."""
     return _restore(ctx, file_pattern, tensor_name, "", dt)
 
 
@@ -190,7 +193,7 @@ def restore_slice(
     *,
     dt: DType,
 ) -> Array:
-    """Reads a tensor, or a slice of it, from the files that match."""
+    """Read a tensor, or a slice of it, from the files that match."""
     return _restore(ctx, file_pattern, tensor_name, _text(shape_and_slice, "shape_and_slice"), dt)
 
 

@@ -1,6 +1,6 @@
 """Assertions and printing: Assert, Print, PrintV2; ``tf.Print`` and ``tf.print``.
 
-Kernels print to Python's ``sys.stderr`` or ``sys.stdout``, so that a notebook shows the output
+The kernels print to Python's ``sys.stderr`` or ``sys.stdout``, so that a notebook shows the output
 below its cell.
 """
 
@@ -104,7 +104,7 @@ def print_op(
     first_n: int,
     summarize: int,
 ) -> Array:
-    """Return the input; print the data, in the first ``first_n`` runs."""
+    """Return the input; print the data in the first ``first_n`` runs."""
     if first_n >= 0:
         count = ctx.kernel_state.get("count", 0)
         if count >= first_n:
@@ -242,7 +242,7 @@ def _stream_name(stream: Any) -> str:
         return "stdout"
     if stream is sys.stderr:
         return "stderr"
-    # The name of a function of a logging module, or a level.
+    # The name of a logging module's function, or a level.
     word = getattr(stream, "__name__", None)
     if isinstance(stream, int):
         word = {v: k for k, v in _LOG_LEVELS.items()}.get(stream, "")

@@ -1,4 +1,4 @@
-"""From bytes to tensors: raw numbers, compressed data, CSV lines, serialized tensors."""
+"""Conversion of bytes to tensors: raw numbers, compressed data, CSV lines, serialized tensors."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def _raw_shape(c: InferenceContext) -> TensorShape:
 
 
 def _swapped(data: Array, dtype: DType, little_endian: bool) -> Array:
-    """Numbers whose bytes were read in this machine's order, in the order they were written."""
+    """Return numbers, read in this machine's byte order, in the byte order of the data."""
     if little_endian or dtype.size == 1:
         return data
     if dtype.is_complex:
-        # Each part is swapped by itself.
+        # Real and imaginary part are swapped separately.
         parts = data.view(np.float32 if dtype.size == 8 else np.float64)
         return parts.byteswap().view(data.dtype)
-    if data.dtype.kind == "V":  # bfloat16 and kin
+    if data.dtype.kind == "V":  # bfloat16 and similar types
         return data.view(f"u{dtype.size}").byteswap().view(data.dtype)
     return data.byteswap()
 
@@ -70,7 +70,7 @@ def _swapped(data: Array, dtype: DType, little_endian: bool) -> Array:
     devices=("CPU",),
 )
 def decode_raw_op(xp: Xp, bytes: Array, *, out_type: DType, little_endian: bool) -> Array:
-    """The numbers that the bytes of each string are; all strings have the same length."""
+    """Return the numbers in the bytes of each string; all strings have the same length."""
     values = bytes.reshape(-1).tolist()
     target = np.dtype(out_type.as_numpy_dtype)
     if not values:
@@ -125,7 +125,7 @@ def _padded_shape(c: InferenceContext) -> TensorShape:
 def decode_padded_raw(
     xp: Xp, input_bytes: Array, fixed_length: Array, *, out_type: DType, little_endian: bool
 ) -> Array:
-    """The numbers that the first bytes of each string are, followed by zeros where it is short."""
+    """Return the numbers in the first bytes of each string, followed by zeros if it is short."""
     if fixed_length.ndim:
         raise errors.invalid_argument(
             f"k must be scalar, got shape {shape_text(fixed_length.shape)}"
@@ -143,7 +143,7 @@ def decode_padded_raw(
     width = min(length, max(map(len, texts.tolist()), default=0))
     out = np.zeros((*input_bytes.shape, length // target.itemsize), target)
     if width:
-        # Strings are padded to the longest one; what lies beyond is zero without being written.
+        # Strings are padded to the longest one; bytes after it are already zero.
         rows = out.reshape(texts.size, -1).view(np.uint8)
         rows[:, :width] = texts.astype(f"S{width}").view(np.uint8).reshape(-1, width)
     return _swapped(out, out_type, little_endian)
@@ -159,10 +159,10 @@ def decode_raw(
     name: str | None = None,
     bytes: Any = None,
 ) -> TensorResult:
-    """The numbers that the bytes of each string are.
+    """Return the numbers in the bytes of each string.
 
     Raises:
-      ValueError: there is no type, or the strings were given under both names.
+      ValueError: the type is missing, or the strings were given under both names.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")
@@ -180,7 +180,7 @@ def decode_raw(
     devices=("CPU",),
 )
 def decode_compressed(xp: Xp, bytes: Array, *, compression_type: str) -> Array:
-    """What compressed strings contain."""
+    """Return the contents of compressed strings."""
     if compression_type in ("", "NONE"):
         return bytes
     window = WINDOW_BITS.get(compression_type)
@@ -196,7 +196,7 @@ def decode_compressed(xp: Xp, bytes: Array, *, compression_type: str) -> Array:
     def inflate(value: Array) -> Array:
         nonlocal left
         try:
-            # What is cut off at the end is not missed.
+            # As in TensorFlow, a truncated stream is no error.
             if value:
                 value, left = inflated_stream(zlib.decompressobj(window), value, left)
             return value
@@ -222,7 +222,7 @@ def _csv_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 class CsvReader:
-    """Cuts lines into fields, as RFC 4180 says."""
+    """The parser of lines into fields, as RFC 4180 defines them."""
 
     def __init__(self, delimiter: str, use_quotes: bool, columns: list[int]) -> None:
         self._delimiter = as_bytes(delimiter)[0]
@@ -230,10 +230,10 @@ class CsvReader:
         self._columns = columns
 
     def fields(self, line: bytes) -> list[bytes]:
-        """The wanted fields of a line.
+        """Return the requested fields of a line.
 
         Raises:
-          InvalidArgumentError: quotes or line ends stand where they must not.
+          InvalidArgumentError: quotes or line ends are in a wrong place.
         """
         found: list[bytes] = []
         position = column = 0
@@ -287,7 +287,7 @@ class CsvReader:
 
 
 def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Array:
-    """A field as a value of a dtype."""
+    """Return a field as a value of a dtype."""
     value: Array
     if dtype is dtypes.string:
         return field
@@ -327,7 +327,7 @@ def decode_csv_op(
     na_value: str,
     select_cols: list[int],
 ) -> Outputs:
-    """The fields of lines, column by column; an empty field has its column's default."""
+    """Return the fields of lines by column; an empty field has its column's default."""
     if len(as_bytes(field_delim)) != 1:
         raise errors.invalid_argument("field_delim should be only 1 char")
     for index, default in enumerate(record_defaults):
@@ -373,10 +373,10 @@ def decode_csv(
     na_value: str = "",
     select_cols: list[int] | None = None,
 ) -> TensorResult:
-    """The fields of lines, as one tensor per column.
+    """Return the fields of lines, as one tensor per column.
 
     Raises:
-      ValueError: the selected columns are not increasing, negative, or as many as the defaults.
+      ValueError: the selected columns are negative, not increasing, or not as many as the defaults.
     """
     if select_cols is not None:
         if any(a >= b for a, b in pairwise(select_cols)):
@@ -407,7 +407,7 @@ def decode_csv(
     devices=("CPU",),
 )
 def serialize_tensor(xp: Xp, tensor: Array, *, T: DType) -> Array:
-    """A tensor as a serialized TensorProto."""
+    """Return a tensor as a serialized TensorProto."""
     proto = tensor_util.encode_tensor_content(np.asarray(tensor), T)
     return strings([proto.SerializeToString()], ())
 
@@ -423,7 +423,7 @@ serialize_tensor.not_differentiable()
     devices=("CPU",),
 )
 def parse_tensor(xp: Xp, serialized: Array, *, out_type: DType) -> Array:
-    """The tensor that a serialized TensorProto is."""
+    """Return the tensor in a serialized TensorProto."""
     if serialized.ndim:
         raise errors.invalid_argument(
             f"Expected `serialized` to be a scalar, got shape: {shape_text(serialized.shape)}"
@@ -474,7 +474,7 @@ def _unpacked(feature: Array) -> bytes:
     devices=("CPU",),
 )
 def decode_json_example(xp: Xp, json_examples: Array) -> Array:
-    """Examples written as JSON, as serialized Example messages."""
+    """Return Examples written as JSON as serialized messages."""
     from google.protobuf import json_format
 
     def decode(text: bytes) -> bytes:
@@ -483,7 +483,7 @@ def decode_json_example(xp: Xp, json_examples: Array) -> Array:
             json_format.Parse(text, example)
         except (json_format.ParseError, UnicodeDecodeError) as error:
             raise errors.invalid_argument(f"Error while parsing JSON: {error}") from None
-        # As TensorFlow writes it: features in the order of the text, each number with its tag.
+        # As in TensorFlow, features are in the order of the text, and each number has its own tag.
         given = json.loads(text).get("features")
         if given is None:
             return b""

@@ -59,7 +59,7 @@ def _reader(
                 f"Reader '{shared_name}' is a {reader.kind} but a {wanted.kind} was requested."
             )
 
-    # Readers put their node's name into error messages.
+    # Readers write their node's name into error messages.
     return own_resource(ctx, _TYPE, container, shared_name, lambda _: make(ctx.node_name), check)
 
 
@@ -73,7 +73,7 @@ _NAMES = ("container: string = ''", "shared_name: string = ''")
 def text_line_reader_v2(
     ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
 ) -> Handle:
-    """A reader of lines."""
+    """Return a reader of lines."""
     return _reader(
         ctx, container, shared_name, lambda name: TextLineReader(name, skip_header_lines)
     )
@@ -86,7 +86,7 @@ def text_line_reader_v2(
 def tf_record_reader_v2(
     ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
 ) -> Handle:
-    """A reader of TFRecord files."""
+    """Return a reader of TFRecord files."""
     return _reader(ctx, container, shared_name, lambda name: TFRecordReader(name, compression_type))
 
 
@@ -96,7 +96,7 @@ def tf_record_reader_v2(
     traits="loads",
 )  # fmt: skip
 def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
-    """A reader of whole files."""
+    """Return a reader of whole files."""
     return _reader(ctx, container, shared_name, WholeFileReader)
 
 
@@ -105,7 +105,7 @@ def whole_file_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: s
     devices=("CPU",),
 )  # fmt: skip
 def identity_reader_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
-    """A reader that returns the names themselves."""
+    """Return a reader that returns the names themselves."""
     return _reader(ctx, container, shared_name, IdentityReader)
 
 
@@ -125,7 +125,7 @@ def fixed_length_record_reader_v2(
     shared_name: str,
     encoding: str,
 ) -> Handle:
-    """A reader of records of a fixed size."""
+    """Return a reader of records of a fixed size."""
     return _reader(
         ctx,
         container,
@@ -171,7 +171,7 @@ def _strings(texts: list[bytes]) -> Array:
 def reader_read_v2(
     ctx: OpKernelContext, done: type_of_done, reader_handle: Array, queue_handle: Array
 ) -> None:
-    """Reads the next record; waits while the queue has no names."""
+    """Read the next record; wait while the queue has no names."""
 
     def finish(answer: Array) -> None:
         if isinstance(answer, BaseException):
@@ -198,7 +198,7 @@ def reader_read_up_to_v2(
     queue_handle: Array,
     num_records: Array,
 ) -> None:
-    """Reads up to ``num_records`` records, all of one file."""
+    """Read up to ``num_records`` records, all of one file."""
 
     def finish(answer: Array) -> None:
         if isinstance(answer, BaseException):
@@ -221,7 +221,7 @@ def reader_read_up_to_v2(
     stateful=True, shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Array) -> Array:
-    """The number of records read."""
+    """Return the number of records read."""
     return np.int64(_find(ctx, reader_handle).num_records_produced())
 
 
@@ -230,7 +230,7 @@ def reader_num_records_produced_v2(ctx: OpKernelContext, reader_handle: Array) -
     stateful=True, shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Array) -> Array:
-    """The number of names that are completed."""
+    """Return the number of names that are completed."""
     return np.int64(_find(ctx, reader_handle).num_work_units_completed())
 
 
@@ -238,7 +238,7 @@ def reader_num_work_units_completed_v2(ctx: OpKernelContext, reader_handle: Arra
     "ReaderResetV2", "reader_handle: resource ->", stateful=True, shape=_scalars, devices=("CPU",)
 )
 def reader_reset_v2(ctx: OpKernelContext, reader_handle: Array) -> None:
-    """Resets a reader to its initial state."""
+    """Reset a reader to its initial state."""
     _find(ctx, reader_handle).reset()
 
 
@@ -247,7 +247,7 @@ def reader_reset_v2(ctx: OpKernelContext, reader_handle: Array) -> None:
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Array) -> Array:
-    """Serializes the state of a reader."""
+    """Serialize the state of a reader."""
     return _string(_find(ctx, reader_handle).serialize_state())
 
 
@@ -256,7 +256,7 @@ def reader_serialize_state_v2(ctx: OpKernelContext, reader_handle: Array) -> Arr
     shape=_scalars, devices=("CPU",),
 )  # fmt: skip
 def reader_restore_state_v2(ctx: OpKernelContext, reader_handle: Array, state: Array) -> None:
-    """Restores the state of a reader."""
+    """Restore the state of a reader."""
     _find(ctx, reader_handle).restore_state(bytes(np.asarray(state, dtype=object)[()]))
 
 
@@ -281,7 +281,7 @@ def _first_vectors(c: InferenceContext) -> list[TensorShape]:
 def text_line_reader(
     ctx: OpKernelContext, *, skip_header_lines: int, container: str, shared_name: str
 ) -> Array:
-    """A reader of lines."""
+    """Return a reader of lines."""
 
     def make(name: str) -> Reader:
         return TextLineReader(name, skip_header_lines)
@@ -296,7 +296,7 @@ def text_line_reader(
 def tf_record_reader(
     ctx: OpKernelContext, *, container: str, shared_name: str, compression_type: str
 ) -> Array:
-    """A reader of TFRecord files."""
+    """Return a reader of TFRecord files."""
 
     def make(name: str) -> Reader:
         return TFRecordReader(name, compression_type)
@@ -310,7 +310,7 @@ def tf_record_reader(
     traits="loads",
 )  # fmt: skip
 def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Array:
-    """A reader of whole files."""
+    """Return a reader of whole files."""
     return as_reference(ctx, _reader(ctx, container, shared_name, WholeFileReader))
 
 
@@ -319,7 +319,7 @@ def whole_file_reader(ctx: OpKernelContext, *, container: str, shared_name: str)
     shape=pair_shape, devices=("CPU",), deprecated=(26, "Use IdentityReaderV2"),
 )  # fmt: skip
 def identity_reader(ctx: OpKernelContext, *, container: str, shared_name: str) -> Array:
-    """A reader that returns the names themselves."""
+    """Return a reader that returns the names themselves."""
     return as_reference(ctx, _reader(ctx, container, shared_name, IdentityReader))
 
 
@@ -338,7 +338,7 @@ def fixed_length_record_reader(
     container: str,
     shared_name: str,
 ) -> Array:
-    """A reader of records of a fixed size."""
+    """Return a reader of records of a fixed size."""
 
     def make(name: str) -> Reader:
         sizes = (header_bytes, record_bytes, footer_bytes, hop_bytes)

@@ -1,4 +1,4 @@
-"""Readers: read records from files whose names come from a queue, behind handles of reader ops.
+"""Readers, behind handles of reader ops: they read records from files named in a queue.
 
 A reader works on one name at a time. Its ``_open`` makes an iterator of (key, value) pairs for a
 name; :class:`Reader` serves one request after the other, and dequeues a name when it has none. No
@@ -51,7 +51,7 @@ class _Request:
         self.manager = manager
         self.guard = effects.current_guard()  # of the requesting node, in any thread
         self.answer: Array = None  # the queue's answer; guarded by the reader's lock
-        self.has_left = False  # whether the requesting thread has returned; guarded too
+        self.has_left = False  # whether the requesting thread has returned; guarded as well
 
 
 class Reader:
@@ -94,7 +94,7 @@ class Reader:
         done: Callable[[Array], None],
         manager: CancellationManager,
     ) -> None:
-        """Give ``done`` a list of records or an exception; waits for the queue's names."""
+        """Pass ``done`` a list of records or an exception; wait for the queue's names."""
         with self._lock:
             self._requests.append(_Request(limit, queue, done, manager))
         self._serve()
@@ -166,7 +166,7 @@ class Reader:
     # -- serving
 
     def _serve(self) -> None:
-        """Serve requests until there is none or one waits for a name."""
+        """Serve requests until there is none, or one waits for a name."""
         while True:
             with self._lock:
                 if self._busy or not self._requests:
@@ -177,7 +177,7 @@ class Reader:
                 return
 
     def _advance(self, request: _Request) -> bool:
-        """Return whether the request has ended; else the thread that brings a name continues it."""
+        """Return whether the request has ended; if not, the thread that adds a name goes on."""
         while True:
             try:
                 outcome: Array = self._take_records(request)
@@ -304,7 +304,7 @@ def _path(work: bytes) -> str:
 
 
 class IdentityReader(Reader):
-    """Returns the names themselves as records."""
+    """The reader of the names themselves as records."""
 
     kind = "IdentityReader"
     keeps_state = True
@@ -314,13 +314,13 @@ class IdentityReader(Reader):
 
 
 class WholeFileReader(Reader):
-    """Returns each file as one record."""
+    """The reader of each file as one record."""
 
     kind = "WholeFileReader"
     keeps_state = True
 
     def _open(self, work: bytes) -> type_of_records:
-        # The file is read when the record is taken: a missing one stays the current name.
+        # The file is read when the record is taken: if it is missing, it stays the current name.
         return ((work, file_system.read_file(_path(name))) for name in (work,))
 
     def _after_error(self, error: errors.OpError) -> type_of_records:
@@ -328,7 +328,7 @@ class WholeFileReader(Reader):
 
 
 class TextLineReader(Reader):
-    """Returns lines, without their line ends."""
+    """The reader of lines, without line ends."""
 
     kind = "TextLineReader"
 
@@ -358,7 +358,7 @@ class TextLineReader(Reader):
 
 
 class FixedLengthRecordReader(Reader):
-    """Returns records of fixed size, one every ``hop_bytes``."""
+    """The reader of records of a fixed size, one every ``hop_bytes``."""
 
     kind = "FixedLengthRecordReader"
 
@@ -405,7 +405,7 @@ class FixedLengthRecordReader(Reader):
 
 
 class TFRecordReader(Reader):
-    """Returns the records of TFRecord files: length, checksum, bytes, checksum."""
+    """The reader of TFRecord files: length, checksum, bytes, checksum."""
 
     kind = "TFRecordReader"
 

@@ -1,8 +1,8 @@
-"""RecordInput: records of many files in a random order, without end.
+"""RecordInput: records of many files in a random order, endlessly.
 
-Each epoch takes the files in another order, fills a buffer with their records, and gives any of the
-buffer's until it is empty. TensorFlow reads in threads of its own, so that its order is another
-one each time; here it is fixed by the seed. Corresponds to ``record_yielder.cc``.
+Each epoch reads the files in another order, fills a buffer with their records, and returns random
+records of the buffer until it is empty. TensorFlow reads in its own threads, so that its order
+changes from run to run; here the seed determines it. Corresponds to ``record_yielder.cc``.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class RecordYielder:
-    """Gives records; thread safe.
+    """A thread-safe source of records.
 
     Args:
-      file_pattern: which files.
-      seed: of the order.
-      buffer_size: how many records are mixed.
-      shift_ratio: by which part of all files each epoch begins later.
+      file_pattern: the pattern of the files' names.
+      seed: the seed of the order.
+      buffer_size: the number of records in the buffer.
+      shift_ratio: the fraction of the files by which each epoch begins later.
       compression_type: "", "ZLIB" or "GZIP".
     """
 
@@ -55,17 +55,18 @@ class RecordYielder:
         self._records = self._all()  # guarded by self._lock
 
     def take(self, count: int) -> list[bytes]:
-        """The next records.
+        """Return the next records.
 
         Raises:
-          NotFoundError: there is no file, or none with a record.
+          NotFoundError: no file exists, or no file has a record.
           DataLossError: a file is damaged.
         """
         with self._lock:
             try:
                 return [next(self._records) for _ in range(count)]
             except BaseException:
-                # An iterator that raised, also for an interrupt, is over; the next begins anew.
+                # An iterator that raised an exception, even an interrupt, is exhausted, so a new
+                # one is made.
                 self._records = self._all()
                 raise
 
@@ -101,7 +102,7 @@ class RecordYielder:
 
 
 def _any_of(buffer: list[bytes], numbers: random.Random) -> bytes:
-    """Takes a record out."""
+    """Remove a random record and return it."""
     place = numbers.randrange(len(buffer))
     buffer[place], buffer[-1] = buffer[-1], buffer[place]
     return buffer.pop()
@@ -127,7 +128,7 @@ def record_input(
     batch_size: int,
     compression_type: str,
 ) -> Array:
-    """The next ``batch_size`` records of the files."""
+    """Return the next ``batch_size`` records of the files."""
     yielder: RecordYielder | None = ctx.kernel_state.get("yielder")
     if yielder is None:
         if compression_type not in ("", "ZLIB", "GZIP"):
@@ -139,7 +140,7 @@ def record_input(
             file_shuffle_shift_ratio,
             compression_type,
         )
-        # Of two steps that come first at once one is the first.
+        # Two first steps may run at the same time: the first yielder is kept.
         yielder = ctx.kernel_state.setdefault("yielder", yielder)
     found = np.empty(batch_size, dtype=object)
     found[:] = yielder.take(batch_size)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def _shapes(
     c: InferenceContext, batch: tuple[int | None, ...] | None, *, lengths: bool, ragged: bool
 ) -> list[TensorShape]:
-    """Shapes of all outputs for the shape of the serialized input."""
+    """Return the shapes of all outputs for the shape of the serialized input."""
     rank = None if batch is None else len(batch)
 
     def sparse(count: int, extra: int) -> list[TensorShape]:
@@ -83,10 +83,10 @@ def _parse_single_shape(c: InferenceContext) -> list[TensorShape]:
 
 @dataclass(slots=True)
 class _Columns:
-    """What is wanted of context and feature lists.
+    """The requested columns of the context or the feature lists.
 
     Attributes:
-      may_miss: the dense feature lists that count as empty where they are missing.
+      may_miss: the dense feature lists that may be missing and then count as empty.
     """
 
     context_sparse: list[Sparse] = field(default_factory=list)
@@ -100,7 +100,7 @@ class _Columns:
 
 @dataclass(slots=True)
 class _Rows:
-    """For each column what every example has; for feature lists a list of steps per example."""
+    """The values of each column per example; for feature lists, a list of steps per example."""
 
     context_free: list[list[Any]]
     context_dense: list[list[Any]]
@@ -124,7 +124,7 @@ def _list_columns(
 
 
 def _read(examples: Sequence[bytes], names: Sequence[str], columns: _Columns) -> _Rows:
-    """Reads all examples.
+    """Read all examples.
 
     Raises:
       InvalidArgumentError: a message cannot be read, or a feature is missing or does not fit.
@@ -162,7 +162,7 @@ def _read(examples: Sequence[bytes], names: Sequence[str], columns: _Columns) ->
 
 
 def _check_empty_batch(columns: _Columns) -> None:
-    """Required features are missed even where there is no example."""
+    """Raise an error for required features even if there is no example."""
     for column in columns.context_dense:
         if not column.default.size and column.stride:
             raise errors.invalid_argument(
@@ -172,7 +172,7 @@ def _check_empty_batch(columns: _Columns) -> None:
 
 
 def _typed(feature: Array, dtype: DType, what: str, name: str) -> Array:
-    """The values of a feature; none if it has no kind."""
+    """Return the values of a feature; no values if it has no kind."""
     found, values = parsing.values_of(feature)
     if found is not None and found is not dtype:
         raise errors.invalid_argument(
@@ -237,7 +237,7 @@ def _free_steps(feature_list: Array, column: Sparse | Ragged, name: str) -> list
 
 
 def _dense_lists(examples: list[list[Array]], column: Dense) -> tuple[Array, Array]:
-    """A dense feature list of a batch, shorter ones padded, and how long each was."""
+    """Return a dense feature list of a batch, padded to the longest, and the lengths."""
     lengths = np.array([len(steps) for steps in examples], np.int64)
     longest = int(lengths.max(initial=0))
     filler: Array = b"" if column.default.dtype == object else 0
@@ -250,7 +250,10 @@ def _dense_lists(examples: list[list[Array]], column: Dense) -> tuple[Array, Arr
 
 
 def _sparse_lists(examples: list[list[Array]], dtype: DType) -> tuple[Array, Array, Array]:
-    """A sparse feature list of a batch: indices of example, step and value; values; shape."""
+    """Return a sparse feature list of a batch.
+
+    It consists of indices of example and step, values, and a shape.
+    """
     steps = [values for example in examples for values in example]
     lengths = [len(values) for values in steps]
     owners = np.repeat(np.arange(len(examples)), [len(example) for example in examples])
@@ -268,7 +271,7 @@ def _sparse_lists(examples: list[list[Array]], dtype: DType) -> tuple[Array, Arr
 
 
 def _alone(part: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-    """A sparse column of a single example, without the batch's index."""
+    """Return a sparse column of a single example, without the index of the batch."""
     indices, values, shape = part
     return indices[:, 1:], values, shape[1:]
 
@@ -280,7 +283,7 @@ def _transposed(parts: Sequence[tuple[Array, ...]], count: int) -> list[Array]:
 def _results(
     rows: _Rows, columns: _Columns, *, is_scalar: bool, lengths: bool, ragged: bool
 ) -> tuple[Array, ...]:
-    """All outputs in the op's order."""
+    """Return all outputs in the op's order."""
     num_context, num_list = len(columns.context_sparse), len(columns.list_sparse)
     context = [
         parsing.sparse_batch(found, column.dtype)
@@ -314,7 +317,7 @@ def _results(
 
 
 def _splits(lengths: list[int], column: Ragged, is_scalar: bool) -> Array:
-    """Row splits of a batch; a single example has none, and a zero stands for them."""
+    """Return row splits of a batch; for a single example, which has none, a zero."""
     if is_scalar:
         return np.zeros((), column.split_dtype.as_numpy_dtype)
     return parsing.splits_of(lengths, column.split_dtype)
@@ -408,7 +411,7 @@ def parse_sequence_example_op(
     feature_list_sparse_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of SequenceExamples, or one, as columns."""
+    """Return a batch of SequenceExamples, or one, as columns."""
     _check_rank(serialized)
     columns = _Columns(
         context_sparse=_sparse_columns(context_sparse_keys, context_sparse_types),
@@ -485,7 +488,7 @@ def parse_sequence_example_v2_op(
     feature_list_ragged_split_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """A batch of SequenceExamples, or one, as dense, sparse and ragged columns."""
+    """Return a batch of SequenceExamples, or one, as dense, sparse and ragged columns."""
     _check_rank(serialized)
     context_sparse_keys, context_dense_keys, context_ragged_keys = (
         _keys("context", "sparse", context_sparse_keys, context_sparse_types),
@@ -531,7 +534,7 @@ def parse_sequence_example_v2_op(
 
 
 def _keys(part: str, kind: str, keys: Array, types: Sequence[DType]) -> Array:
-    """The names of features as a vector, as many as there are types."""
+    """Return the names of features as a vector with as many elements as there are types."""
     if keys.size != len(types):
         raise errors.invalid_argument(
             f"Expected len({part}_{kind}_keys) to match the {len(types)} types, got: {keys.size}"
@@ -592,7 +595,7 @@ def parse_single_sequence_example_op(
     feature_list_sparse_types: list[DType],
     feature_list_dense_shapes: list[TensorShape],
 ) -> Outputs:
-    """One SequenceExample as columns."""
+    """Return one SequenceExample as columns."""
     if serialized.ndim:
         raise errors.invalid_argument(
             f"Expected serialized to be a scalar, got shape: {shape_text(serialized.shape)}"

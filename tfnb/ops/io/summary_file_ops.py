@@ -1,4 +1,4 @@
-"""Ops that write summaries to event files themselves, at the step given by a tensor.
+"""Ops that write summaries to event files, at the step given by a tensor.
 
 A writer buffers at most ``max_queue`` events, for at most ``flush_millis``; it opens its file with
 the first event. Corresponds to TensorFlow's ``summary_kernels.cc``.
@@ -133,7 +133,7 @@ def _scalar(value: Array, name: str) -> Array:
     stateful=True, devices=("CPU",), shape=lambda c: SCALAR_SHAPE,
 )  # fmt: skip
 def summary_writer(ctx: OpKernelContext, *, shared_name: str, container: str) -> ResourceHandle:
-    """A writer of event files."""
+    """Return a writer of event files."""
     return own_resource(ctx, _TYPE, container, shared_name, lambda _: SummaryWriter())
 
 
@@ -186,7 +186,7 @@ def _merged(message: Array, data: bytes, what: str) -> None:
     try:
         message.MergeFromString(data)
     except DecodeError:
-        raise errors.data_loss(f"Bad {what}: these bytes are no such message") from None
+        raise errors.data_loss(f"Bad {what}: the bytes are not a valid message") from None
 
 
 @register_op(
@@ -203,7 +203,7 @@ def write_summary(
     *,
     T: DType,
 ) -> None:
-    """Writes a tensor as it is."""
+    """Write a tensor unchanged."""
     if T.name == "string":
         summary = summary_pb2.Summary()
         value = summary.value.add(tag=_text(_scalar(tag, "tag")))
@@ -219,7 +219,7 @@ def write_summary(
 def write_raw_proto_summary(
     ctx: OpKernelContext, writer: Handle, step: Array, tensor: Array
 ) -> None:
-    """Writes serialized Summary messages, merged into one."""
+    """Write serialized Summary messages, merged into one."""
     summary = summary_pb2.Summary()
     for data in np.asarray(tensor).reshape(-1).tolist():
         _merged(summary, data, "summary")
@@ -232,7 +232,7 @@ def write_raw_proto_summary(
 def write_scalar_summary(
     ctx: OpKernelContext, writer: Handle, step: Array, tag: Array, value: Array
 ) -> None:
-    """Writes a scalar."""
+    """Write a scalar."""
     summary = summary_pb2.Summary()
     number = float(np.float32(_scalar(value, "value")))
     summary.value.add(tag=_text(_scalar(tag, "tag")), simple_value=number)
@@ -246,7 +246,7 @@ def write_scalar_summary(
 def write_histogram_summary(
     ctx: OpKernelContext, writer: Handle, step: Array, tag: Array, values: Array
 ) -> None:
-    """Writes a histogram of a tensor's numbers."""
+    """Write a histogram of a tensor's numbers."""
     _write(ctx, writer, step, histogram_summary.kernels["CPU"](ctx, tag, values))
 
 
@@ -264,7 +264,7 @@ def write_image_summary(
     *,
     max_images: int,
 ) -> None:
-    """Writes images."""
+    """Write images."""
     kernel = image_summary.kernels["CPU"]
     found = kernel(ctx, tag, tensor, max_images=max_images, bad_color=bad_color)
     _write(ctx, writer, step, found)
@@ -284,21 +284,21 @@ def write_audio_summary(
     *,
     max_outputs: int,
 ) -> None:
-    """Writes audio clips."""
+    """Write audio clips."""
     kernel = audio_summary_v2.kernels["CPU"]
     _write(ctx, writer, step, kernel(np, tag, tensor, sample_rate, max_outputs=max_outputs))
 
 
 @register_op("WriteGraphSummary", f"{_IN}, tensor: string ->", **_WRITE)
 def write_graph_summary(ctx: OpKernelContext, writer: Handle, step: Array, tensor: Array) -> None:
-    """Writes a serialized GraphDef."""
+    """Write a serialized GraphDef."""
     event = event_pb2.Event(step=int(step), graph_def=np.asarray(tensor).item())
     _writer(ctx, writer).write(event)
 
 
 @register_op("ImportEvent", "writer: resource, event: string ->", **_WRITE)
 def import_event(ctx: OpKernelContext, writer: Handle, event: Array) -> None:
-    """Writes a serialized event."""
+    """Write a serialized event."""
     message = event_pb2.Event()
     _merged(message, np.asarray(_scalar(event, "event")).item(), "event")
     _writer(ctx, writer).write(message)

@@ -1,7 +1,7 @@
-"""Summaries: ops whose result is a serialized Summary message, and ``tf.summary`` that builds them.
+"""Summaries: ops that return a serialized Summary message, and ``tf.summary``, which adds them.
 
-A summary's tag is the name of its node, so that names are unique. Pictures are stored as PNG,
-sounds as WAV with 16 bits.
+A summary's tag is the name of its node, so that names are unique. Images are stored as PNG, audio
+as WAV with 16 bits.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _only_tag(tag: Array, word: str = "tags must be scalar") -> str:
     devices=("CPU",),
 )
 def scalar_summary(xp: Xp, tags: Array, values: Array) -> Array:
-    """One number per tag."""
+    """Return a summary of one number per tag."""
     if tags.shape != values.shape:
         first = f" (tag '{_tag_text(tags.reshape(-1)[0])}')" if tags.size == 1 else ""
         raise errors.invalid_argument(
@@ -93,7 +93,7 @@ scalar_summary.not_differentiable()
 
 
 def _bucket_limits() -> Any:
-    """Limits that grow by a tenth from 1e-12 to 1e20, on both sides of 0."""
+    """Return limits that grow by a tenth from 1e-12 to 1e20, on both sides of 0."""
     positive = []
     limit = 1.0e-12
     while limit < 1.0e20:
@@ -107,14 +107,14 @@ _BUCKET_LIMITS = _bucket_limits()
 
 
 def histogram_proto(values: Array) -> summary_pb2.HistogramProto:
-    """How many of the numbers lie in which range; runs of empty ranges become one."""
+    """Return the counts of numbers per range; consecutive empty ranges are merged."""
     numbers = np.asarray(values, np.float64).reshape(-1)
     largest = sys.float_info.max
     histogram = summary_pb2.HistogramProto(
         min=float(numbers.min(initial=largest)),
         max=float(numbers.max(initial=-largest)),
         num=float(len(numbers)),
-        # 0.0 before the numbers: the sum of zeros is never -0.0.
+        # 0.0 is added first, so that the sum of zeros is never -0.0.
         sum=float(np.cumsum(numbers)[-1]) + 0.0 if len(numbers) else 0.0,
         sum_squares=float(np.cumsum(numbers * numbers)[-1]) if len(numbers) else 0.0,
     )
@@ -122,7 +122,8 @@ def histogram_proto(values: Array) -> summary_pb2.HistogramProto:
     places = np.minimum(places, len(_BUCKET_LIMITS) - 1)
     counts = np.bincount(places, minlength=len(_BUCKET_LIMITS))
     filled = counts > 0
-    # Of a run of empty ranges the last one is kept, and only before another or at the very end.
+    # Of several empty ranges in a row only the last is kept, and only before another range or at
+    # the end.
     kept = filled.copy()
     kept[:-1] |= ~filled[:-1] & filled[1:]
     kept[-1] = True
@@ -139,7 +140,7 @@ def histogram_proto(values: Array) -> summary_pb2.HistogramProto:
     devices=("CPU",),
 )
 def histogram_summary(ctx: OpKernelContext, tag: Array, values: Array) -> Array:
-    """How the numbers of a tensor are distributed."""
+    """Return a summary of the distribution of a tensor's numbers."""
     if tag.ndim:
         raise errors.invalid_argument("tags must be scalar")
     numbers = values.astype(np.float64)
@@ -171,7 +172,7 @@ def _image_shape(c: InferenceContext) -> TensorShape:
 def image_summary(
     ctx: OpKernelContext, tag: Array, tensor: Array, *, max_images: int, bad_color: Array
 ) -> Array:
-    """Pictures of shape [batch, height, width, channels]; floating-point ones are scaled to fit."""
+    """Return a summary of [batch, height, width, channels] images; floats are scaled."""
     if tag.ndim:
         raise errors.invalid_argument("Tags must be a scalar")
     if tensor.ndim != 4 or tensor.shape[3] not in (1, 3, 4):
@@ -210,7 +211,7 @@ _DARK = 1e-6
 
 
 def _normalized(image: Array, bad_color: Array) -> Array:
-    """Floating-point pixels as bytes: negative ones around 128, others from 0 up to 255."""
+    """Return floating-point pixels as bytes: with negative ones, around 128, else from 0 to 255."""
     values = image.astype(np.float32)
     good = np.isfinite(values).all(axis=2)
     finite = values[good]
@@ -255,13 +256,14 @@ def _audio_summary(tag: Array, tensor: Array, sample_rate: float, max_outputs: i
 
 
 def wav_of(frames: Array, sample_rate: int) -> bytes:
-    """Sounds of numbers between -1 and 1, [frames, channels], as a WAV file of 16 bits."""
+    """Return audio between -1 and 1, [frames, channels], as a WAV file of 16 bits."""
     # Halves are rounded away from zero.
     scaled = frames.astype(np.float64) * 32768
     samples = np.clip(np.trunc(scaled + np.copysign(0.5, scaled)), -32768, 32767).astype("<i2")
     data: bytes = samples.tobytes()
     channels = frames.shape[1]
-    # Plain samples; the module wave knows no rate of 0, which is what one below 1 becomes.
+    # The file is written here because the module wave refuses a rate of 0, which any rate below 1
+    # becomes.
     size = channels * 2
     kind = struct.pack("<IHHIIHH", 16, 1, channels, sample_rate, sample_rate * size, size, 16)
     begin = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt "
@@ -278,7 +280,7 @@ def wav_of(frames: Array, sample_rate: int) -> bytes:
 def audio_summary_v2(
     xp: Xp, tag: Array, tensor: Array, sample_rate: Array, *, max_outputs: int
 ) -> Array:
-    """Sounds of shape [batch, frames, channels] or [batch, frames]."""
+    """Return a summary of audio of shape [batch, frames, channels] or [batch, frames]."""
     if sample_rate.size != 1:
         raise errors.invalid_argument("sample_rate must be scalar")
     return _audio_summary(tag, tensor, sample_rate.item(), max_outputs)
@@ -299,7 +301,7 @@ audio_summary_v2.not_differentiable()
 def audio_summary(
     xp: Xp, tag: Array, tensor: Array, *, sample_rate: float, max_outputs: int
 ) -> Array:
-    """Sounds of shape [batch, frames, channels] or [batch, frames]."""
+    """Return a summary of audio of shape [batch, frames, channels] or [batch, frames]."""
     return _audio_summary(tag, tensor, sample_rate, max_outputs)
 
 
@@ -316,7 +318,7 @@ audio_summary.not_differentiable()
 def tensor_summary_v2(
     xp: Xp, tag: Array, tensor: Array, serialized_summary_metadata: Array, *, T: DType
 ) -> Array:
-    """A tensor as it is, with what the viewer needs to know about it."""
+    """Return a summary of an unchanged tensor, with the metadata for the viewer."""
     if tag.ndim:
         raise errors.invalid_argument("tag must be scalar")
     if serialized_summary_metadata.ndim:
@@ -342,7 +344,7 @@ tensor_summary_v2.not_differentiable()
     devices=("CPU",),
 )
 def tensor_summary_v1(ctx: OpKernelContext, tensor: Array, *, T: DType) -> Array:
-    """A tensor as it is, under the name of its node."""
+    """Return a summary of an unchanged tensor, under the name of its node."""
     summary = summary_pb2.Summary()
     value = summary.value.add(node_name=ctx.node_name)
     value.tensor.CopyFrom(tensor_util.encode_tensor_content(np.asarray(tensor), T))
@@ -360,7 +362,7 @@ tensor_summary_v1.not_differentiable()
     devices=("CPU",),
 )
 def merge_summary(xp: Xp, inputs: list[Array]) -> Array:
-    """All values of several summaries in one."""
+    """Return one summary with all values of several."""
     merged = summary_pb2.Summary()
     tags: set[str] = set()
     for serialized in inputs:
@@ -373,7 +375,7 @@ def merge_summary(xp: Xp, inputs: list[Array]) -> Array:
                     "Could not parse one of the summary inputs"
                 ) from error
             for value in summary.value:
-                # TensorSummary's values have no tag but the name of their node.
+                # TensorSummary's values have no tag; the name of their node serves as one.
                 tag = value.tag or value.node_name
                 if tag and tag in tags:
                     raise errors.invalid_argument(f"Duplicate tag {tag} found in summary inputs")
@@ -390,7 +392,7 @@ _NOT_IN_TAGS = re.compile(r"[^-/\w\.]")
 
 
 def clean_tag(name: str | None) -> str | None:
-    """A name with everything replaced that a tag cannot have."""
+    """Return a name in which all characters that a tag cannot have are replaced."""
     return None if name is None else _NOT_IN_TAGS.sub("_", name).lstrip("/")
 
 
@@ -401,7 +403,7 @@ def summary_scope(
     default_name: str | None = None,
     values: TensorLike | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """A name scope for one summary; gives its tag and its scope."""
+    """Yield the tag and the name scope of one summary."""
     name, family = clean_tag(name), clean_tag(family)
     base = name if family is None else f"{family}/{name}"
     with name_scope(base, default_name, values) as scope:
@@ -423,7 +425,7 @@ def scalar(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of one number."""
+    """Return a summary of one number."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         summary = scalar_summary(tag, tensor, name=scope)
         _collect(summary, collections, _SUMMARIES)
@@ -437,7 +439,7 @@ def image(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of the first pictures of a batch."""
+    """Return a summary of the first images of a batch."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         summary = image_summary(tag, tensor, max_images=max_outputs, name=scope)
         _collect(summary, collections, _SUMMARIES)
@@ -450,7 +452,7 @@ def histogram(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of how the numbers of a tensor are distributed."""
+    """Return a summary of the distribution of a tensor's numbers."""
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         summary = histogram_summary(tag, values, name=scope)
         _collect(summary, collections, _SUMMARIES)
@@ -465,7 +467,7 @@ def audio(
     collections: CollectionNames | None = None,
     family: str | None = None,
 ) -> TensorResult:
-    """A summary of the first sounds of a batch."""
+    """Return a summary of the first audio clips of a batch."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         sample_rate = convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
         summary = audio_summary_v2(tag, tensor, sample_rate, max_outputs=max_outputs, name=scope)
@@ -474,7 +476,7 @@ def audio(
 
 
 def text(name: str, tensor: TensorLike, collections: CollectionNames | None = None) -> TensorResult:
-    """A summary of strings.
+    """Return a summary of strings.
 
     Raises:
       ValueError: the tensor has another type.
@@ -495,7 +497,7 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> TensorResult:
-    """A summary that holds a tensor as it is."""
+    """Return a summary that contains an unchanged tensor."""
     metadata = summary_metadata or summary_pb2.SummaryMetadata()
     if summary_description is not None:
         metadata.summary_description = summary_description
@@ -510,7 +512,7 @@ def tensor_summary(
 def merge(
     inputs: TensorLike, collections: CollectionNames | None = None, name: str | None = None
 ) -> TensorResult:
-    """One summary with the values of several."""
+    """Return one summary with the values of several."""
     name = clean_tag(name)
     with name_scope(name, "Merge", inputs):
         summary = merge_summary(inputs, name=name)
@@ -521,16 +523,16 @@ def merge(
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Any:
-    """One summary with the values of all in a collection, or None if there are none."""
+    """Return one summary with the values of all in a collection, or None if it is empty."""
     summaries = get_collection(key, scope=scope)
     return merge(summaries, name=name) if summaries else None
 
 
 def get_summary_description(node_def: Any) -> summary_pb2.SummaryDescription:
-    """The description of a TensorSummary node.
+    """Return the description of a TensorSummary node.
 
     Raises:
-      ValueError: the node is another one.
+      ValueError: the node is not a TensorSummary.
     """
     from google.protobuf import json_format
 

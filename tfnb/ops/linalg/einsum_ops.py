@@ -1,7 +1,7 @@
-"""Einstein summation: the Einsum op and tf.einsum, which makes several of them if need be.
+"""Einstein summation: the Einsum op and tf.einsum, which adds several of them if necessary.
 
 An equation names every axis of the inputs by a letter, ``...`` standing for any number of axes
-that are broadcast. What is missing from the output is summed. Corresponds to TensorFlow's
+that are broadcast. Axes that are missing from the output are summed. Corresponds to TensorFlow's
 ``einsum_op.cc`` and ``special_math_ops.py``.
 """
 
@@ -38,10 +38,10 @@ _DOTS = "..."
 
 
 def _parts(equation: str, count: int) -> tuple[list[str], str]:
-    """The subscripts of the inputs and of the output.
+    """Return the subscripts of the inputs and of the output.
 
     Raises:
-      InvalidArgumentError: the equation has no single arrow, or another number of inputs.
+      InvalidArgumentError: the equation does not have one arrow, or has another number of inputs.
     """
     sides = equation.replace(" ", "").split("->")
     if len(sides) != 2:
@@ -59,7 +59,10 @@ def _parts(equation: str, count: int) -> tuple[list[str], str]:
 
 
 def _named_axes(labels: str, rank: int) -> tuple[list[str], slice] | None:
-    """The letter of each axis ("" under the dots) and where the dots stand; None: no such rank."""
+    """Return the letter of each axis ("" under the dots) and the position of the dots.
+
+    None if the rank does not fit.
+    """
     before, dots, after = labels.partition(_DOTS)
     named = len(before) + len(after)
     if rank < named or (not dots and rank != named):
@@ -138,7 +141,7 @@ def _check_sizes(equation: str, labels: list[str], operands: Sequence[Array]) ->
             )
         for axis, letter in enumerate(axes[0]):
             size = operand.shape[axis]
-            # TensorFlow takes an axis of size 0 for one it has not seen yet.
+            # TensorFlow treats an axis of size 0 as one whose size is not known yet.
             known = sizes.setdefault(letter, size)
             if letter and known and known != size:
                 raise errors.invalid_argument(
@@ -156,7 +159,7 @@ def _zeros(xp: Xp, labels: str, x: Array, sizes: dict[str, int]) -> Array:
 
 
 def _spread_on_diagonal(xp: Xp, value: Array, output: str, plain: str) -> Array:
-    """`value`, whose axes are `plain`, with zeros beside the diagonals of repeated letters."""
+    """Return `value`, with axes `plain`, on the diagonals of repeated letters, zeros elsewhere."""
     rank = value.ndim - len(plain.replace(_DOTS, ""))
     full = output.replace(_DOTS, "." * rank)
     source = plain.replace(_DOTS, "." * rank)
@@ -184,7 +187,7 @@ def _spread_on_diagonal(xp: Xp, value: Array, output: str, plain: str) -> Array:
     shape=_einsum_shape,
 )
 def einsum_op(xp: Xp, inputs: Array, *, equation: str) -> Array:
-    """The sum of products over the letters that the output lacks."""
+    """Return the sum of products over the letters that the output does not have."""
     labels, output = _parts(equation, len(inputs))
     operands = [xp.asarray(value) for value in inputs]
     dtype = operands[0].dtype
@@ -211,14 +214,14 @@ def einsum_op(xp: Xp, inputs: Array, *, equation: str) -> Array:
 
 
 def _axis_of(labels: str, letter: str) -> int:
-    """Where a letter stands; behind dots counted from the end."""
+    """Return the position of a letter; after the dots, counted from the end."""
     before, _, after = labels.partition(_DOTS)
     place = before.find(letter)
     return place if place >= 0 else after.find(letter) - len(after)
 
 
 def _dots_of(labels: str) -> tuple[int, int | None]:
-    """Where the axes under the dots begin and end."""
+    """Return the first axis under the dots and the first one after them."""
     if _DOTS not in labels:
         return 0, 0
     before, _, after = labels.partition(_DOTS)
@@ -228,14 +231,14 @@ def _dots_of(labels: str) -> tuple[int, int | None]:
 def _repeated(
     grad: TensorLike, have: str, labels: str, shape: TensorLike, summed: str
 ) -> TensorResult:
-    """The gradient repeated along the letters of an operand that were summed over.
+    """Return the gradient repeated along the letters of an operand that were summed over.
 
     Args:
       grad: the gradient, whose axes are `have`.
-      have: its subscripts.
-      labels: those of the operand.
-      shape: that of the operand.
-      summed: the letters that `grad` lacks.
+      have: the subscripts of the gradient.
+      labels: the subscripts of the operand.
+      shape: the shape of the operand.
+      summed: the letters that `grad` does not have.
     """
     axes = [_axis_of(labels, letter) for letter in summed]
     sizes = array_ops.stack([shape[axis] for axis in axes])
@@ -251,7 +254,7 @@ def _repeated(
 
 
 def _letters_beyond(labels: str, known: str) -> str:
-    """The letters of `labels` that `known` lacks, each once."""
+    """Return the letters of `labels` that are not in `known`, each once."""
     return "".join(a for a in dict.fromkeys(labels) if a not in known and a != ".")
 
 
@@ -286,7 +289,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         and x_dims[slice(*dots[0])] == y_dims[slice(*dots[1])]
     ):
         return grad_x, grad_y
-    # What was broadcast under the dots is summed.
+    # Axes that were broadcast under the dots are summed.
     axes = array_ops.broadcast_gradient_args(
         *(shape[slice(*place)] for shape, place in zip(shapes, dots, strict=True))
     )
@@ -303,7 +306,10 @@ def _gradient_of_operand(
     labels: str,
     shape: TensorLike,
 ) -> TensorResult:
-    """The gradient of one of two operands: that of the product times the other operand."""
+    """Return the gradient of one of two operands.
+
+    It is the product of the output's gradient and the other operand.
+    """
     summed = _letters_beyond(labels, output + other_labels)
     kept = "".join(letter for letter in labels if letter not in summed)
     product = einsum_op([grad, other], equation=f"{output},{other_labels}->{kept}")
@@ -314,18 +320,18 @@ def _gradient_of_operand(
 
 
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> TensorResult:
-    """The sum of products that an equation like ``"ij,jk->ik"`` says.
+    """Return the sum of products that an equation like ``"ij,jk->ik"`` defines.
 
     Args:
-      equation: letters for the axes of each input, then for those of the output. Without ``->``
-        the output has the letters that stand once, in alphabetical order. ``...`` stands for
+      equation: letters for the axes of each input, then for those of the output. Without ``->`` the
+        output has the letters that occur once, in alphabetical order. ``...`` stands for
         axes that are broadcast.
       *inputs: the tensors, or one list of them.
       **kwargs: name, and optimize (the order of more than two factors; the greedy one is used).
 
     Raises:
       ValueError: the equation is wrong, or does not fit the inputs.
-      TypeError: another keyword.
+      TypeError: a keyword is unknown.
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
@@ -355,7 +361,7 @@ def _text(labels: Sequence[str], output: str) -> str:
 
 
 def _resolved(equation: str, tensors: list[TensorLike]) -> tuple[list[str], str, dict[str, int]]:
-    """Subscripts with 0 for the dots, and a size for every letter."""
+    """Return subscripts with 0 for the dots, and the size of every letter."""
     text = equation.replace(" ", "")
     if _DOTS in text:
         if "0" in text:
@@ -397,11 +403,11 @@ def _resolved(equation: str, tensors: list[TensorLike]) -> tuple[list[str], str,
 def _contracted(
     tensors: list[TensorLike], labels: list[str], output: str, sizes: dict[str, int]
 ) -> TensorResult:
-    """Two factors at a time, in the greedy order."""
-    # The dots take part as one letter.
+    """Return the result, multiplying two factors at a time in the greedy order."""
+    # One letter stands for the dots.
     stand_in = next(a for a in "zyxwvutsrqponmlkjihgfedcba" if a not in sizes)
     sizes = {letter.replace("0", stand_in): size for letter, size in sizes.items()}
-    is_product = False  # whether the last factor is one already
+    is_product = False  # whether the last factor is a product
     while len(tensors) > 1:
         chosen = _alike(labels, is_product=is_product) or _cheapest(
             [one.replace("0", stand_in) for one in labels], output.replace("0", stand_in), sizes
@@ -419,9 +425,9 @@ def _contracted(
 
 
 def _alike(labels: list[str], *, is_product: bool) -> tuple[int, int] | None:
-    """Two factors with the same letters: they are multiplied first, element by element.
+    """Return two factors with the same letters: they are multiplied first, element by element.
 
-    A product of such a pair is the next one's partner.
+    If the last factor is a product and has these letters, it is the second of the two.
     """
     groups: dict[frozenset[str], list[int]] = {}
     for index, one in enumerate(labels):
@@ -434,11 +440,11 @@ def _alike(labels: list[str], *, is_product: bool) -> tuple[int, int] | None:
 
 
 def _cheapest(labels: list[str], output: str, sizes: dict[str, int]) -> tuple[int, int]:
-    """The pair that a greedy search multiplies first."""
+    """Return the pair that a greedy search multiplies first."""
     if len(labels) == 2:
         return 0, 1
     dummies = [np.broadcast_to(np.float32(0), [sizes[a] for a in one]) for one in labels]
     path, _ = np.einsum_path(f"{','.join(labels)}->{output}", *dummies, optimize="greedy")
     first = path[1]
-    # Where nothing is to be gained, NumPy takes all factors at once.
+    # If no pair reduces the cost, NumPy multiplies all factors at once.
     return (first[0], first[1]) if len(first) == 2 else (0, 1)

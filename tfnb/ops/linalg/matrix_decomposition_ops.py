@@ -1,8 +1,8 @@
 """Decompositions and functions of matrices: Cholesky, QR, LU, eigenvalues, singular values, roots.
 
-Every op takes matrices in the last two dimensions and works on each of the leading ones alone.
-float16 is computed in float32. The signs of eigenvectors and singular vectors may be others than
-TensorFlow's, which computes them with another library. Corresponds to ``cholesky_op.cc``,
+Every op takes matrices in the last two dimensions; the leading ones are batches.
+float16 is computed in float32. The signs of eigenvectors and singular vectors may differ from
+TensorFlow's, which uses another library. Corresponds to ``cholesky_op.cc``,
 ``qr_op_impl.h``, ``lu_op.cc``, ``svd_op_impl.h``, ``*eig_op_impl.h`` and ``matrix_*_op.cc``.
 """
 
@@ -80,7 +80,7 @@ def _cholesky(xp: Xp, a: Array) -> Array:
 
 @register_op("Cholesky", "input: T -> output: T", _TYPES, shape=square_shape)
 def cholesky(xp: Xp, input: Array) -> Array:
-    """Lower triangles L with `L L^H = input`, reading lower triangles; NaN where there is none."""
+    """Return lower triangles L with `L L^H = input`, from lower triangles; NaN if none exists."""
     require_square(input)
     return in_float32(lambda a: _cholesky(xp, a), input)
 
@@ -117,7 +117,7 @@ def _smaller(a: int | None, b: int | None) -> int | None:
 
 @register_op("Qr", "input: T -> q: T, r: T", "full_matrices: bool = false", _TYPES, shape=_qr_shape)
 def qr(xp: Xp, input: Array, *, full_matrices: bool) -> tuple[Array, Array]:
-    """Unitary q and upper triangular r with `q r = input`."""
+    """Return unitary q and upper triangular r with `q r = input`."""
     require_matrices(input)
     mode = "complete" if full_matrices else "reduced"
     if not input.size:
@@ -134,7 +134,7 @@ def qr(xp: Xp, input: Array, *, full_matrices: bool) -> tuple[Array, Array]:
 
 
 def _divide_by_triangle(x: TensorLike, r: TensorLike) -> TensorResult:
-    """X r^-H for an upper triangle r."""
+    """Return X r^-H for an upper triangle r."""
     return _adjoint_of(_triangular_solve(r, _adjoint_of(x), lower=False))
 
 
@@ -169,10 +169,10 @@ def _(op: Operation, grad_q: Tensor, grad_r: Tensor) -> Gradients:
             "QrGrad not implemented when nrows > ncols and full_matrices is true. "
             f"Received r.shape={r.shape} with nrows={r_rows}and ncols={columns}."
         )
-    assert rows is not None  # as r's shape follows from the same matrix
+    assert rows is not None  # because r's shape follows from the same matrix
     if rows >= columns:
         return _deep_qr_gradient(q, r, grad_q, grad_r)
-    # A wide matrix is a square one and the rest, which only r depends on.
+    # A wide matrix is a square one and the remaining columns, on which only r depends.
     rest = op.inputs[0][..., :, rows:]
     square, of_rest, of_square = r[..., :, :rows], grad_r[..., :, rows:], grad_r[..., :, :rows]
     last = math_ops.matmul(q, of_rest)
@@ -213,7 +213,7 @@ def _lu(xp: Xp, a: Array) -> tuple[Array, Array]:
     shape=_lu_shape,
 )
 def lu(xp: Xp, input: Array, *, output_idx_type: DType) -> tuple[Array, Array]:
-    """Both triangles of `P^-1 L U = input` in one matrix, and the permutation.
+    """Return both triangles of `P^-1 L U = input` in one matrix, and the permutation.
 
     Raises:
       InvalidArgumentError: a matrix is not invertible.
@@ -265,7 +265,10 @@ def _symmetric_eigenvalues(xp: Xp, a: Array, wants_vectors: bool) -> tuple[Array
     shape=_eigenvalue_shape,
 )
 def self_adjoint_eig_v2(xp: Xp, input: Array, *, compute_v: bool) -> tuple[Array, Array]:
-    """Eigenvalues, rising, and eigenvectors, as columns, of the lower triangles' matrices."""
+    """Return rising eigenvalues, and eigenvectors as columns, of self-adjoint matrices.
+
+    Only the lower triangles are read.
+    """
     require_square(input)
     if not input.size:
         return xp.zeros(input.shape[:-1], input.dtype), xp.zeros(
@@ -282,7 +285,7 @@ def _safe_reciprocal(x: TensorLike) -> TensorResult:
 
 
 def _differences_reciprocal(values: TensorLike) -> TensorResult:
-    """1 / (value j - value i) off the diagonal, 0 on it."""
+    """Return 1 / (value j - value i) off the diagonal and 0 on it."""
     differences = array_ops.expand_dims(values, -2) - array_ops.expand_dims(values, -1)
     return array_ops.matrix_set_diag(_safe_reciprocal(differences), array_ops.zeros_like(values))
 
@@ -298,7 +301,7 @@ def _(op: Operation, grad_e: Tensor, grad_v: Tensor) -> Gradients:
             _, v = self_adjoint_eig_v2(op.inputs[0])
             middle = array_ops.matrix_diag(grad_e)
         grad = math_ops.matmul(v, math_ops.matmul(middle, v, adjoint_b=True))
-        # Only the lower triangle is read: what belongs to the upper one goes there too.
+        # Only the lower triangle is read, so the gradient of the upper one is added to it.
         grad = array_ops.matrix_band_part(grad + _adjoint_of(grad), -1, 0)
         return array_ops.matrix_set_diag(grad, 0.5 * array_ops.matrix_diag_part(grad))
 
@@ -313,7 +316,7 @@ def _(op: Operation, grad_e: Tensor, grad_v: Tensor) -> Gradients:
     devices=("CPU",),
 )
 def eig(xp: Xp, input: Array, *, compute_v: bool, Tout: DType) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors, as columns, of square matrices."""
+    """Return eigenvalues and eigenvectors, as columns, of square matrices."""
     require_square(input)
     dtype = Tout.as_numpy_dtype
     fitting = dtypes.as_dtype(np.result_type(input.dtype, np.complex64))
@@ -374,7 +377,7 @@ def _svd_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _svd(xp: Xp, a: Array, wants_vectors: bool, full: bool) -> tuple[Array, Array, Array]:
-    # LAPACK may never end with infinities.
+    # With infinities, LAPACK may never return.
     invalid = ~xp.isfinite(a).all(axis=(-2, -1)) if xp is np else None
     if invalid is not None and invalid.any():
         valid = xp.where(invalid[..., None, None], 0, a).astype(a.dtype)
@@ -389,7 +392,10 @@ def _svd(xp: Xp, a: Array, wants_vectors: bool, full: bool) -> tuple[Array, Arra
 
 
 def _no_vectors(xp: Xp, dtype: Attr) -> tuple[Array, Array]:
-    """What stands for vectors that were not asked for: scalars, though the shape says [0]."""
+    """Return the placeholders for vectors that were not requested.
+
+    They are scalars, though the static shape is [0].
+    """
     return xp.zeros((), dtype), xp.zeros((), dtype)
 
 
@@ -404,7 +410,7 @@ def _no_vectors(xp: Xp, dtype: Attr) -> tuple[Array, Array]:
 def svd_op(
     xp: Xp, input: Array, *, compute_uv: bool, full_matrices: bool
 ) -> tuple[Array, Array, Array]:
-    """Singular values, falling, and the singular vectors of both sides, as columns."""
+    """Return falling singular values and the singular vectors of both sides, as columns."""
     require_matrices(input)
     if not input.size:
         rows, columns = input.shape[-2:]
@@ -441,7 +447,7 @@ def _(op: Operation, grad_s: Tensor, grad_u: Tensor, grad_v: Tensor) -> Gradient
     s = math_ops.cast(s, a.dtype)
     is_tall = rows > columns
     if is_tall:
-        # The gradient of a tall matrix is the adjoint of that of its adjoint.
+        # The gradient of a tall matrix is the adjoint of the gradient of its adjoint.
         rows, columns = columns, rows
         u, v, grad_u, grad_v = v, u, grad_v, grad_u
     with control_dependencies([grad_s, grad_u, grad_v]):
@@ -469,7 +475,7 @@ def _wide_svd_gradient(
     s, u, v = parts
     values = array_ops.matrix_diag(s)
     squares = math_ops.square(s)
-    # TensorFlow makes it here, and uses it with complex matrices only.
+    # TensorFlow adds this node here, and uses it only for complex matrices.
     shape = array_ops.shape(s)
     f = _differences_reciprocal(squares)
     inverse = array_ops.matrix_diag(_safe_reciprocal(s))
@@ -501,7 +507,10 @@ def _wide_svd_gradient(
 
 
 def _square_root(xp: Xp, a: Array) -> Array:
-    """The principal square roots, by the iteration of Denman and Beavers, scaled, if it ends."""
+    """Return the principal square roots, by the scaled iteration of Denman and Beavers.
+
+    Where it does not converge, Schur's form gives the roots.
+    """
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
     work = a.astype(wide)
     size = a.shape[-1]
@@ -521,7 +530,7 @@ def _square_root(xp: Xp, a: Array) -> Array:
         root = 0.5 * scale * xp.matmul(root, unit + inverse / scale**2)
         product = 0.5 * (unit + 0.5 * (scale**2 * product + inverse / scale**2))
         change = abs(root - previous).max(axis=(-2, -1))
-        # A matrix with NaN is done; the others of its batch are not.
+        # A matrix with NaN is finished; the others of its batch continue.
         goes_on = change > 1e-14 * abs(root).max(axis=(-2, -1))
         if not goes_on.any():
             break
@@ -533,13 +542,13 @@ def _square_root(xp: Xp, a: Array) -> Array:
 
 
 def _schur_root(a: Array) -> Array:
-    """The root of one matrix that may be singular or have negative eigenvalues."""
+    """Return the root of one matrix, which may be singular or have negative eigenvalues."""
     size = len(a)
     try:
         values = np.linalg.eigvals(a)
         if a.dtype.kind == "f" and (values[values.imag == 0].real < 0).any():
-            return np.full_like(a, np.nan)  # it is complex
-        # The form of Schur: an eigenvector at a time, and the rest of the matrix beside it.
+            return np.full_like(a, np.nan)  # the root is complex
+        # Schur's form, computed one eigenvector at a time, next to the remaining matrix.
         form, basis = a.astype(np.complex128), np.eye(size, dtype=np.complex128)
         for i in range(size - 1):
             vectors = np.linalg.eig(form[i:, i:])[1]
@@ -547,7 +556,7 @@ def _schur_root(a: Array) -> Array:
             form[:, i:] = form[:, i:] @ turn
             form[i:] = adjoint(np, turn) @ form[i:]
             basis[:, i:] = basis[:, i:] @ turn
-        # Adding 0, no imaginary part is -0, which would choose the other root.
+        # Adding 0 avoids an imaginary part of -0, which would select the other root.
         root = np.diag(np.sqrt(np.diag(form) + 0))
         for i in range(1, size):
             factor = root[:i, :i] + root[i, i] * np.eye(i)
@@ -560,7 +569,7 @@ def _schur_root(a: Array) -> Array:
 
 @register_op("MatrixSquareRoot", "input: T -> output: T", _TYPES, shape=square_shape)
 def matrix_square_root(xp: Xp, input: Array) -> Array:
-    """The principal square roots of matrices; NaN for those without one."""
+    """Return the principal square roots of matrices; NaN for those without one."""
     require_square(input)
     if not input.size:
         return input
@@ -568,7 +577,7 @@ def matrix_square_root(xp: Xp, input: Array) -> Array:
 
 
 def _kronecker(a: TensorLike, b: TensorLike) -> TensorResult:
-    """The Kronecker products of matrices."""
+    """Return the Kronecker products of matrices."""
     shape_a, shape_b = array_ops.shape(a), array_ops.shape(b)
     order_a, order_b = shape_a[-1], shape_b[-1]
     batch = array_ops.slice(shape_a, [0], [math_ops.subtract(array_ops.size(shape_a), 2)])
@@ -584,7 +593,7 @@ def _kronecker(a: TensorLike, b: TensorLike) -> TensorResult:
 def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.linalg.matrix_functions import eye
 
-    # The equation of Sylvester, grad_a root^T + root^T grad_a = grad, as one of vectors.
+    # Sylvester's equation, grad_a root^T + root^T grad_a = grad, as an equation of vectors.
     root = op.outputs[0]
     shape = array_ops.shape(root)
     order = shape[-1]
@@ -602,7 +611,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def _logarithm(xp: Xp, a: Array) -> Array:
-    """Logarithms, by taking square roots until a quadrature of log(1 + x) is exact."""
+    """Return logarithms: take square roots until a quadrature of log(1 + x) is exact."""
     work = a.astype(np.complex128)
     unit = identity(xp, work, a.shape[-1])
     roots, lost = 0, xp.zeros((*a.shape[:-2], 1, 1), bool)
@@ -629,6 +638,6 @@ def _logarithm(xp: Xp, a: Array) -> Array:
     "MatrixLogarithm", "input: T -> output: T", "T: {complex64, complex128}", shape=square_shape
 )
 def matrix_logarithm(xp: Xp, input: Array) -> Array:
-    """The principal logarithms of matrices."""
+    """Return the principal logarithms of matrices."""
     require_square(input)
     return _logarithm(xp, input) if input.size else input

@@ -1,4 +1,4 @@
-"""Functions of matrices that gradients of linear algebra are built from."""
+"""Functions of matrices from which gradients of linear algebra are built."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXPORTS = {
 
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> TensorResult:
-    """The conjugate transposes of matrices."""
+    """Return the conjugate transposes of matrices."""
     with name_scope(name, "adjoint", [matrix]):
         matrix = convert_to_tensor(matrix, name="matrix")
         return array_ops.matrix_transpose(matrix, conjugate=True)
@@ -44,11 +44,11 @@ def eye(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> TensorResult:
-    """Unit matrices.
+    """Return unit matrices.
 
     Args:
-      num_rows: how many rows.
-      num_columns: how many columns, as many as rows if not given.
+      num_rows: the number of rows.
+      num_columns: the number of columns; by default that of rows.
       batch_shape: the leading dimensions.
       dtype: the dtype.
       name: the name of the scope.
@@ -94,13 +94,13 @@ def matrix_triangular_solve(
     adjoint: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The solutions of `matrix x = rhs` for triangular matrices."""
+    """Return the solutions of `matrix x = rhs` for triangular matrices."""
     with name_scope(name, "triangular_solve", [matrix, rhs]):
         return triangular_solve_op(matrix, rhs, lower=lower, adjoint=adjoint)
 
 
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> TensorResult:
-    """The solutions of `A x = rhs`, for A given by its Cholesky decomposition."""
+    """Return the solutions of `A x = rhs`, given the Cholesky decomposition of A."""
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         y = triangular_solve_op(chol, rhs, adjoint=False, lower=True)
         return triangular_solve_op(chol, y, adjoint=True, lower=True)
@@ -109,7 +109,10 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 def regularized_gramian_cholesky(
     matrix: TensorLike, l2_regularizer: TensorLike, *, first_kind: bool
 ) -> TensorResult:
-    """The Cholesky decomposition of `A^H A + l2 I`, or of `A A^H + l2 I` for the second kind."""
+    """Return the Cholesky decomposition of a regularized Gramian matrix.
+
+    It is `A^H A + l2 I`, or `A A^H + l2 I` for the second kind.
+    """
     gramian = math_ops.matmul(matrix, matrix, adjoint_a=first_kind, adjoint_b=not first_kind)
     if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
         shape = array_ops.shape(matrix)

@@ -1,6 +1,6 @@
 """Inverses, determinants and solutions of systems of linear equations.
 
-Every op takes matrices in the last two dimensions and works on each of the leading ones alone.
+Every op takes matrices in the last two dimensions; the leading ones are batches.
 float16 and bfloat16 are computed in float32. Corresponds to TensorFlow's ``matrix_*_op.cc``,
 ``determinant_op.cc`` and ``tridiagonal_*_op.cc``.
 """
@@ -70,10 +70,10 @@ def _inverse(xp: Xp, a: Array) -> Array:
     "MatrixInverse", "input: T -> output: T", "adjoint: bool = false", _TYPES, shape=square_shape
 )
 def matrix_inverse(xp: Xp, input: Array, *, adjoint: bool) -> Array:
-    """The inverses of square matrices, or of their adjoints.
+    """Return the inverses of square matrices, or of their adjoints.
 
     Raises:
-      InvalidArgumentError: a matrix has none.
+      InvalidArgumentError: a matrix is not invertible.
     """
     require_square(input)
     return in_float32(lambda a: _inverse(xp, a), _adjoint(xp, input) if adjoint else input)
@@ -91,7 +91,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 def _log_determinant(xp: Xp, a: Array) -> tuple[Array, Array]:
     sign, magnitude = xp.linalg.slogdet(a)
-    invalid = xp.isnan(a).any(axis=(-2, -1))  # LAPACK may overlook them
+    invalid = xp.isnan(a).any(axis=(-2, -1))  # LAPACK may not detect them
     sign, magnitude = xp.where(invalid, np.nan, sign), xp.where(invalid, np.nan, magnitude)
     return sign.astype(a.dtype), magnitude.astype(a.dtype)
 
@@ -108,7 +108,7 @@ def _determinant_shape(c: InferenceContext) -> TensorShape:
     shape=_determinant_shape,
 )
 def matrix_determinant(xp: Xp, input: Array) -> Array:
-    """The determinants of square matrices."""
+    """Return the determinants of square matrices."""
     require_square(input)
 
     def determinant(a: Array) -> Array:
@@ -143,7 +143,7 @@ def _log_determinant_shape(c: InferenceContext) -> list[TensorShape]:
     shape=_log_determinant_shape,
 )
 def log_matrix_determinant(xp: Xp, input: Array) -> tuple[Array, Array]:
-    """The signs of determinants and the logarithms of their absolute values."""
+    """Return the signs of determinants and the logarithms of their absolute values."""
     require_square(input)
     result: tuple[Array, Array] = in_float32(lambda a: _log_determinant(xp, a), input)
     return result
@@ -192,7 +192,7 @@ def _require_equations(matrix: Array, rhs: Array) -> None:
     shape=_square_solution_shape,
 )
 def matrix_solve(xp: Xp, matrix: Array, rhs: Array, *, adjoint: bool) -> Array:
-    """The solutions x of `matrix x = rhs`.
+    """Return the solutions x of `matrix x = rhs`.
 
     Raises:
       InvalidArgumentError: a matrix is not invertible.
@@ -224,7 +224,7 @@ def _matrix_gradient(grad_rhs: TensorLike, solution: TensorLike, flips: bool) ->
 
 
 def _forward(xp: Xp, lower: Array, x: Array) -> None:
-    """Replaces x by the solution of `lower y = x`."""
+    """Replace x by the solution of `lower y = x`."""
     size = lower.shape[-1]
     if size > 16:
         half = size // 2
@@ -297,7 +297,10 @@ def _triangular_shape(c: InferenceContext) -> TensorShape:
 def matrix_triangular_solve(
     xp: Xp, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
 ) -> Array:
-    """The solutions of equations whose matrices are triangular; the other triangle is not read."""
+    """Return the solutions of equations whose matrices are triangular.
+
+    The other triangle is not read.
+    """
     if matrix.ndim >= 2 and matrix.shape[-1] != matrix.shape[-2]:
         raise errors.invalid_argument(
             "In[0] matrices in the last dimensions must be square "
@@ -310,7 +313,7 @@ def matrix_triangular_solve(
 def _sum_batches(
     op: Operation, grad_matrix: Tensor, grad_rhs: Tensor
 ) -> tuple[TensorResult, TensorResult]:
-    """Gradients summed over the leading dimensions along which an input was repeated."""
+    """Return gradients summed over the leading dimensions along which an input was repeated."""
     matrix, rhs = op.inputs
     dims, other = matrix.shape.dim_values, rhs.shape.dim_values
     if (
@@ -363,7 +366,7 @@ def _banded_shape(c: InferenceContext) -> TensorShape:
 def banded_triangular_solve(
     xp: Xp, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
 ) -> Array:
-    """The solutions of equations whose matrices are triangular and given by their diagonals.
+    """Return the solutions of equations with banded triangular matrices.
 
     The rows of `matrix` are the diagonals: the main one first for lower triangles, last for upper.
     """
@@ -436,7 +439,10 @@ def _normal_equations(xp: Xp, a: Array, b: Array, regularizer: float) -> Array:
 def matrix_solve_ls_op(
     xp: Xp, matrix: Array, rhs: Array, l2_regularizer: TensorLike, *, fast: bool
 ) -> Array:
-    """The solutions of `matrix x = rhs` with the least squares of errors, or of the least norm."""
+    """Return the solutions of `matrix x = rhs` with the smallest sum of squared errors.
+
+    If several exist, the result is the one of least norm.
+    """
     _require_equations(matrix, rhs)
     regularizer = float(l2_regularizer)
     if not regularizer >= 0:
@@ -449,7 +455,7 @@ def matrix_solve_ls_op(
 
 
 def _complete_orthogonal(xp: Xp, a: Array, b: Array) -> Array:
-    # Without finite numbers the rank is 0; and LAPACK may never end.
+    # With infinities or NaN the rank is 0, and LAPACK may never return.
     valid = xp.isfinite(a).all(axis=(-2, -1), keepdims=True)
     found = xp.matmul(xp.linalg.pinv(xp.where(valid, a, 0)), b)
     return xp.where(valid, found, 0)

@@ -1,4 +1,4 @@
-"""Ops on matrices that only old graphs hold: the Batch ops, with the kernels of their successors.
+"""Ops on matrices that only old graphs contain: the Batch ops, with their successors' kernels.
 
 Corresponds to the ends of TensorFlow's ``linalg_ops.cc``, ``array_ops.cc`` and ``spectral_ops.cc``.
 """
@@ -35,7 +35,7 @@ _UNARY = "input: T -> output: T"
 def _batch(
     of: OpDefinition, signature: str, *specs: str, version: int = 13, instead: str = ""
 ) -> OpDefinition:
-    """The Batch op of these matrices, which became ``of`` in this version of GraphDefs."""
+    """Return the Batch op, which was replaced by ``of`` in GraphDefs of this version."""
     advice = f"Use {instead or of.name}{' instead.' if version < 14 else ''}"
     register = register_op(
         f"Batch{of.name}",
@@ -92,7 +92,7 @@ _batch(diagonals.matrix_diag_op, "diagonal: T -> output: T", "T: type", version=
 _batch(diagonals.matrix_diag_part_op, "input: T -> diagonal: T", "T: type", version=14)
 _batch(diagonals.matrix_set_diag_op, "input: T, diagonal: T -> output: T", "T: type", version=14)
 
-# These have a signature, so that graphs can be read; TensorFlow computes them nowhere, either.
+# These ops have only a signature, so that graphs can be read; TensorFlow has no kernels either.
 for _rank in ("", "2D", "3D"):
     for _name in (f"FFT{_rank}", f"IFFT{_rank}"):
         register_op(
@@ -126,7 +126,7 @@ def _eigen(name: str, types: str) -> OpDefinition:
 
 
 def _eigenvalues_and_vectors(xp: Xp, input: Array) -> Array:
-    """Eigenvalues as a first row, above the eigenvectors, which are columns."""
+    """Return eigenvalues as a first row, above the eigenvectors, which are columns."""
     values, vectors = decompositions.self_adjoint_eig_v2.kernels["CPU"](xp, input, compute_v=True)
     return xp.concatenate([values[..., None, :], vectors], axis=-2)
 
@@ -157,7 +157,7 @@ def _cholesky_slope(xp: Xp, lower: Array, grad: Array) -> Array:
     devices=("CPU",),
 )
 def cholesky_grad(xp: Xp, l: Array, grad: Array) -> Array:  # noqa: E741
-    """The gradient of Cholesky by its input, given the triangles it made."""
+    """Return the gradient of Cholesky by its input, given its result."""
     require_square(l)
     if l.shape[:-2] != grad.shape[:-2]:
         raise errors.invalid_argument("All input tensors must have the same outer dimensions.")
@@ -175,7 +175,7 @@ register_op(
 
 
 def _exponential(xp: Xp, a: Array) -> Array:
-    """exp of matrices: Taylor's series of a 2**-k-th part of them, squared k times."""
+    """Return exp of matrices: Taylor's series of the matrix times 2**-k, squared k times."""
     work = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
     if not xp.isfinite(work).all():
         return xp.full_like(a, np.nan)
@@ -200,6 +200,6 @@ def _exponential(xp: Xp, a: Array) -> Array:
     deprecated=(27, "Use Python implementation tf.linalg.matrix_exponential instead."),
 )
 def matrix_exponential_op(xp: Xp, input: Array) -> Array:
-    """The exponentials of square matrices."""
+    """Return the exponentials of square matrices."""
     require_square(input)
     return _exponential(xp, input) if input.size else input

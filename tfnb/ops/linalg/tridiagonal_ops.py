@@ -37,7 +37,7 @@ def _tridiagonal_solve_shape(c: InferenceContext) -> TensorShape:
 
 
 def _pivoted(xp: Xp, diagonals: Array, rhs: Array, perturbs: bool) -> Array:
-    """Gaussian elimination with exchanges of neighbouring rows."""
+    """Solve by Gaussian elimination with exchanges of neighbouring rows."""
     above, main, below = (diagonals[..., i, :] for i in range(3))
     size = main.shape[-1]
     x = rhs.copy()
@@ -87,7 +87,7 @@ def _pivoted(xp: Xp, diagonals: Array, rhs: Array, perturbs: bool) -> Array:
 
 
 def _unpivoted(xp: Xp, diagonals: Array, rhs: Array) -> Array:
-    """Thomas's algorithm."""
+    """Solve by Thomas's algorithm."""
     above, main, below = (diagonals[..., i, :] for i in range(3))
     size = main.shape[-1]
     x = rhs.copy()
@@ -120,7 +120,7 @@ def _first_pivot(main: Array, below: Array, ratios: Array, i: int) -> Array:
 def tridiagonal_solve(
     xp: Xp, diagonals: Array, rhs: Array, *, partial_pivoting: bool, perturb_singular: bool
 ) -> Array:
-    """The solutions of equations whose matrices have three diagonals; NaN for singular ones.
+    """Return the solutions of equations with tridiagonal matrices; NaN for singular ones.
 
     The rows of `diagonals` are the superdiagonal, whose last element is not read, the diagonal,
     and the subdiagonal, whose first element is not read.
@@ -151,7 +151,7 @@ def tridiagonal_solve(
 
 
 def _batch_paddings(x: TensorLike, last: list[list[int]]) -> TensorResult:
-    """Paddings of the last axes, none for those before."""
+    """Return paddings for the last axes, and none for the axes before them."""
     nothing = array_ops.zeros((array_ops.rank(x) - 2, 2), dtype=dtypes.int32)
     return array_ops.concat([nothing, array_ops.constant(last)], axis=0)
 
@@ -162,7 +162,7 @@ def _is_known(x: TensorLike) -> bool:
 
 
 def _transposed(diagonals: TensorLike) -> TensorResult:
-    """The diagonals of the transposed matrices."""
+    """Return the diagonals of the transposed matrices."""
     main = diagonals[..., 1, :]
     if _is_known(diagonals):
         edge = array_ops.zeros([*diagonals.shape[:-2].as_list(), 1], dtype=diagonals.dtype)
@@ -178,7 +178,7 @@ def _transposed(diagonals: TensorLike) -> TensorResult:
 
 
 def _diagonals_of_product(x: TensorLike, y: TensorLike) -> TensorResult:
-    """The three diagonals of x times y transposed."""
+    """Return the three diagonals of x times y transposed."""
     main = math_ops.reduce_sum(x * y, axis=-1)
     if _is_known(y):
         *batch, _, columns = x.shape.as_list()
@@ -197,13 +197,13 @@ def _diagonals_of_product(x: TensorLike, y: TensorLike) -> TensorResult:
 
 
 def _lifted(x: TensorLike) -> TensorResult:
-    """The rows moved up by one place, zeros moving in."""
+    """Return the rows moved up by one place; the last row is zero."""
     paddings = _batch_paddings(x, [[0, 1], [0, 0]])
     return array_ops.pad(x[..., 1:, :], paddings)
 
 
 def _lowered(x: TensorLike) -> TensorResult:
-    """The rows moved down by one place, zeros moving in."""
+    """Return the rows moved down by one place; the first row is zero."""
     paddings = _batch_paddings(x, [[1, 0], [0, 0]])
     return array_ops.pad(x[..., :-1, :], paddings)
 
@@ -239,7 +239,7 @@ def _tridiagonal_product_shape(c: InferenceContext) -> TensorShape:
 def tridiagonal_mat_mul(
     xp: Xp, superdiag: Array, maindiag: Array, subdiag: Array, rhs: Array
 ) -> Array:
-    """The products of matrices with three diagonals, each given as a row, and other matrices."""
+    """Return the products of tridiagonal matrices, given by three rows, and other matrices."""
     require_matrices(rhs, 3)
     wanted = (*rhs.shape[:-2], 1, rhs.shape[-2])
     for name, diagonal in (

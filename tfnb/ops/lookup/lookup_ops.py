@@ -1,4 +1,4 @@
-"""The lookup ops: tables behind handles, filled, asked and changed; see lookup_tables.py."""
+"""The lookup ops: they create, fill, read and change tables; see lookup_tables.py."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _numbers = itertools.count()
 
 def _table_shape(c: InferenceContext) -> TensorShape:
     value_shape = c.attrs.get("value_shape", SCALAR_SHAPE)
-    # A dense table's empty key says which shape keys have.
+    # The empty key of a dense table has the shape of keys.
     key_shape = c.inputs[0] if c.inputs else SCALAR_SHAPE
     data = [(c.attr("key_dtype"), key_shape), (c.attr("value_dtype"), value_shape)]
     c.set_output_handle_data(0, data)
@@ -58,7 +58,7 @@ def _static_table_shape(c: InferenceContext) -> TensorShape:
 def _entry_shapes(
     c: InferenceContext, key_attr: str, value_attr: str
 ) -> tuple[TensorShape, TensorShape] | None:
-    """The shapes of one key and one value as the handle tells them, or None."""
+    """Return the static shapes of one key and one value from the handle, or None."""
     c.with_rank(0, 0)
     data = c.input_handle_data(0)
     if not data or len(data) != 2:
@@ -123,7 +123,7 @@ def _text_file_shape(c: InferenceContext) -> list[TensorShape]:
 
 # -- tables
 
-# Which values a table has for which keys: TensorFlow has a kernel for these pairs and no others.
+# The pairs of key and value dtypes for which TensorFlow has a kernel.
 _STATIC = {
     "int32": "float64 float32 int32 string",
     "int64": "float64 float32 int32 int64 string",
@@ -164,7 +164,7 @@ def _anonymous(
     supported: dict[str, str],
     value_shape: TensorShape | None = None,
 ) -> ResourceHandle:
-    """A table that only its handle leads to; every execution makes another."""
+    """Return a new table in every execution; only its handle leads to it."""
     name = f"AnonymousTable{next(_numbers)}"
     table = kind(name, *_checked_dtypes(ctx, supported), _sizes(value_shape))
     ctx.resource_manager.create("", _TYPE, name, table)
@@ -195,17 +195,17 @@ def _table(
 
 
 def static_table(ctx: OpKernelContext) -> ResourceHandle:
-    """The node's table that is filled once."""
+    """Return the node's table, which is filled once."""
     return _table(ctx, HashTable, _STATIC)
 
 
 def mutable_table(ctx: OpKernelContext) -> ResourceHandle:
-    """The node's table that may change, with scalars as values."""
+    """Return the node's table, which may change; values are scalars."""
     return _table(ctx, MutableHashTable, _MUTABLE)
 
 
 def table_of_tensors(ctx: OpKernelContext, value_shape: TensorShape) -> ResourceHandle:
-    """The node's table that may change, with vectors as values.
+    """Return the node's table, which may change; values are vectors.
 
     Raises:
       InvalidArgumentError: the shape of a value is not that of a vector.
@@ -226,7 +226,7 @@ def _name(attr: Array) -> str:
 def _check_same(
     table: LookupTable, kind: type[LookupTable], key_dtype: DType, value_dtype: DType
 ) -> None:
-    """Refuses to take a table for one of another kind or for other entries."""
+    """Refuse a table of another kind or with other dtypes."""
     if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
         raise errors.invalid_argument(
             f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with "
@@ -251,7 +251,7 @@ _DTYPES = ("key_dtype: type", "value_dtype: type")
     shape=_static_table_shape, devices=("CPU",),
 )  # fmt: skip
 def hash_table_v2(ctx: OpKernelContext) -> Handle:
-    """A table that is filled once."""
+    """Return a table that is filled once."""
     return static_table(ctx)
 
 
@@ -260,7 +260,7 @@ def hash_table_v2(ctx: OpKernelContext) -> Handle:
     shape=_table_shape, devices=("CPU",),
 )  # fmt: skip
 def mutable_hash_table_v2(ctx: OpKernelContext) -> Handle:
-    """A table that may change, with scalars as values."""
+    """Return a table that may change, with scalars as values."""
     return mutable_table(ctx)
 
 
@@ -269,7 +269,7 @@ def mutable_hash_table_v2(ctx: OpKernelContext) -> Handle:
     "value_shape: shape = {}", stateful=True, shape=_table_shape, devices=("CPU",),
 )  # fmt: skip
 def mutable_hash_table_of_tensors_v2(ctx: OpKernelContext, *, value_shape: TensorShape) -> Handle:
-    """A table that may change, with vectors as values."""
+    """Return a table that may change, with vectors as values."""
     return table_of_tensors(ctx, value_shape)
 
 
@@ -288,7 +288,7 @@ def mutable_dense_hash_table_v2(
     initial_num_buckets: int,
     max_load_factor: float,
 ) -> Handle:
-    """A table that may change, two of whose keys may not be used."""
+    """Return a table that may change and reserves two keys."""
     buckets = initial_num_buckets
     return dense_table(ctx, value_shape, empty_key, deleted_key, buckets, max_load_factor)
 
@@ -301,7 +301,7 @@ def dense_table(
     buckets: int,
     max_load_factor: float,
 ) -> Array:
-    """The handle of a dense table; ``deleted_key`` None: only the empty key is reserved."""
+    """Return the handle of a dense table; it may reserve only the empty key, not a deleted one."""
     _check_dense(empty_key, deleted_key, buckets, max_load_factor)
     handle = _table(ctx, MutableDenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
@@ -312,7 +312,7 @@ def dense_table(
 def _check_dense(
     empty_key: Array, deleted_key: Array, initial_num_buckets: int, max_load_factor: float
 ) -> None:
-    """Refuses what a dense table cannot be made of."""
+    """Refuse invalid arguments of a dense table."""
     if initial_num_buckets < 4 or initial_num_buckets & (initial_num_buckets - 1):
         raise errors.invalid_argument(
             f"Number of buckets must be at least 4 and a power of 2, got: {initial_num_buckets}"
@@ -339,13 +339,13 @@ _HANDLE_OUT = "-> table_handle: resource"
 
 @register_op("AnonymousHashTable", _HANDLE_OUT, *_DTYPES, shape=_static_table_shape, **_ANONYMOUS)
 def anonymous_hash_table(ctx: OpKernelContext) -> Handle:
-    """A new table that is filled once, with every execution."""
+    """Return, in every execution, a new table that is filled once."""
     return _anonymous(ctx, HashTable, _STATIC)
 
 
 @register_op("AnonymousMutableHashTable", _HANDLE_OUT, *_DTYPES, shape=_table_shape, **_ANONYMOUS)
 def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Handle:
-    """A new table that may change, with every execution."""
+    """Return, in every execution, a new table that may change."""
     return _anonymous(ctx, MutableHashTable, _MUTABLE)
 
 
@@ -356,7 +356,7 @@ def anonymous_mutable_hash_table(ctx: OpKernelContext) -> Handle:
 def anonymous_mutable_hash_table_of_tensors(
     ctx: OpKernelContext, *, value_shape: TensorShape
 ) -> Handle:
-    """The same with vectors as values."""
+    """Return, in every execution, a new table that may change; values are vectors."""
     _check_vector(value_shape)
     return _anonymous(ctx, MutableHashTable, _OF_TENSORS, value_shape)
 
@@ -376,7 +376,7 @@ def anonymous_mutable_dense_hash_table(
     initial_num_buckets: int,
     max_load_factor: float,
 ) -> Handle:
-    """A new table that may change, two of whose keys may not be used, with every execution."""
+    """Return, in every execution, a new table that may change and reserves two keys."""
     _check_dense(empty_key, deleted_key, initial_num_buckets, max_load_factor)
     handle = _anonymous(ctx, MutableDenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
@@ -388,7 +388,7 @@ def anonymous_mutable_dense_hash_table(
 
 
 def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
-    """The table behind a handle; its dtypes must be those of the named attributes."""
+    """Return the table behind a handle; its dtypes must be those of the named attributes."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     found = tuple(ctx.attrs[attr].name for attr in attrs)
     wanted = (table.key_dtype.name, table.value_dtype.name)[: len(attrs)]
@@ -401,7 +401,7 @@ def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
 
 
 def initializable_table(ctx: OpKernelContext, handle: Handle, *attrs: str) -> HashTable:
-    """The table behind a handle, which must be one that is filled once."""
+    """Return the table behind a handle; it must be of the kind that is filled once."""
     table: LookupTable = find_resource(ctx, handle, _TYPE)
     if not isinstance(table, HashTable):
         raise errors.invalid_argument(f"Table {table.name} is not initializable")
@@ -416,7 +416,7 @@ def initializable_table(ctx: OpKernelContext, handle: Handle, *attrs: str) -> Ha
 def initialize_table_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
 ) -> None:
-    """Fills a table from tensors."""
+    """Fill a table from tensors."""
     initializable_table(ctx, table_handle, "Tkey", "Tval").initialize(keys, values)
 
 
@@ -437,7 +437,7 @@ def initialize_table_from_text_file_v2(
     delimiter: str,
     offset: int,
 ) -> None:
-    """Fills a table from the lines of a file; one that is filled stays as it is."""
+    """Fill a table from the lines of a file; a filled table does not change."""
     if len(delimiter) != 1:
         raise errors.invalid_argument("delimiter should be only 1 char")
     table = initializable_table(ctx, table_handle)
@@ -473,7 +473,7 @@ def initialize_table_from_text_file_v2(
 def lookup_table_find_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, default_value: Array
 ) -> Array:
-    """The value of each key, or the default."""
+    """Return the value of each key, or the default."""
     return _lookup(ctx, table_handle, "Tin", "Tout").find(keys, default_value)
 
 
@@ -484,7 +484,7 @@ def lookup_table_find_v2(
 def lookup_table_insert_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
 ) -> None:
-    """Adds or replaces entries."""
+    """Add or replace entries."""
     _lookup(ctx, table_handle, "Tin", "Tout").insert(keys, values)
 
 
@@ -493,7 +493,7 @@ def lookup_table_insert_v2(
     shape=_remove_shape, devices=("CPU",),
 )  # fmt: skip
 def lookup_table_remove_v2(ctx: OpKernelContext, table_handle: Handle, keys: Array) -> None:
-    """Forgets keys."""
+    """Remove keys."""
     _lookup(ctx, table_handle, "Tin").remove(keys)
 
 
@@ -502,7 +502,7 @@ def lookup_table_remove_v2(ctx: OpKernelContext, table_handle: Handle, keys: Arr
     shape=_size_shape, devices=("CPU",),
 )  # fmt: skip
 def lookup_table_size_v2(ctx: OpKernelContext, table_handle: Array) -> Array:
-    """How many keys there are."""
+    """Return the number of keys."""
     return np.int64(_lookup(ctx, table_handle).size())
 
 
@@ -511,7 +511,7 @@ def lookup_table_size_v2(ctx: OpKernelContext, table_handle: Array) -> Array:
     "Tkeys: type", "Tvalues: type", stateful=True, shape=_export_shape, devices=("CPU",),
 )  # fmt: skip
 def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Array) -> Outputs:
-    """All keys and values."""
+    """Return all keys and values."""
     return _lookup(ctx, table_handle, "Tkeys", "Tvalues").export()
 
 
@@ -522,7 +522,7 @@ def lookup_table_export_v2(ctx: OpKernelContext, table_handle: Array) -> Outputs
 def lookup_table_import_v2(
     ctx: OpKernelContext, table_handle: Array, keys: Array, values: Array
 ) -> None:
-    """Makes these the only entries."""
+    """Replace all entries."""
     _lookup(ctx, table_handle, "Tin", "Tout").import_values(keys, values)
 
 

@@ -1,9 +1,9 @@
 """Tables from keys to values, behind the handles of the lookup ops.
 
 A :class:`HashTable` is filled once and then only read; a :class:`MutableHashTable` may change at
-any time. Both keep a dict from a key as a Python value to the index-free value itself (a Python
-scalar, or an array where values have a shape). ``_lock`` guards every change; a reader sees the
-dict of one moment. Corresponds to ``lookup_table_op.cc`` and ``initializable_lookup_table.cc``.
+any time. Both keep a dict from a key, as a Python value, to the value (a Python scalar, or an array
+if values have a shape). ``_lock`` guards every change; a reader sees a consistent dict. Corresponds
+to ``lookup_table_op.cc`` and ``initializable_lookup_table.cc``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _64_BITS: Final = 0xFFFFFFFFFFFFFFFF
 
 
 class LookupTable:
-    """What all tables share: dtypes, the shape of a value, finding.
+    """The base class of tables: dtypes, the shape of a value, lookups.
 
     Args:
-      name: for messages.
+      name: the name in messages.
       key_dtype: dtype of the keys.
       value_dtype: dtype of the values.
       value_shape: the shape of one value.
@@ -48,11 +48,11 @@ class LookupTable:
         self._entries: dict[Array, Array] = {}  # changed under self._lock
 
     def size(self) -> int:
-        """How many keys there are."""
+        """Return the number of keys."""
         return len(self._entries)
 
     def find(self, keys: Array, default: Attr) -> Array:
-        """The value of each key; ``default`` is one value, or one for each key."""
+        """Return the value of each key; ``default`` is one value, or one for each key."""
         rows = self._check_default(np.shape(keys), np.shape(default))
         wanted = np.asarray(keys).reshape(-1).tolist()
         with self._lock:
@@ -66,7 +66,7 @@ class LookupTable:
         return self._array(found, np.shape(keys))
 
     def export(self) -> tuple[Array, Array]:
-        """All keys and their values."""
+        """Return all keys and their values."""
         with self._lock:
             keys = self._ordered()
             values = [self._entries[key] for key in keys]
@@ -76,22 +76,22 @@ class LookupTable:
         return list(self._entries)
 
     def insert(self, keys: Array, values: Array) -> None:
-        """Adds or replaces values."""
+        """Add or replace values."""
         raise NotImplementedError
 
     def remove(self, keys: Array) -> None:
-        """Forgets keys; unknown ones are no error."""
+        """Remove keys; unknown ones are no error."""
         raise NotImplementedError
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Makes these the only entries."""
+        """Replace all entries."""
         raise NotImplementedError
 
     def check_values(self, keys: Array, values: Array) -> None:
-        """Refuses values that are not one for each key.
+        """Refuse values unless there is exactly one for each key.
 
         Raises:
-          InvalidArgumentError: their shape says so.
+          InvalidArgumentError: the shapes do not match.
         """
         wanted = (*np.shape(keys), *self.value_shape)
         if np.shape(values) != wanted:
@@ -100,7 +100,7 @@ class LookupTable:
             )
 
     def _check_default(self, keys: tuple[int, ...], default: tuple[int, ...]) -> bool:
-        """Whether the default is one for each key."""
+        """Return whether the default has one value for each key."""
         full = (*keys, *self.value_shape)
         if default not in (self.value_shape, full):
             raise errors.invalid_argument(
@@ -110,7 +110,7 @@ class LookupTable:
         return default != self.value_shape
 
     def _rows(self, values: Array) -> list[Array]:
-        """Values as they are kept, one for each key."""
+        """Return values in their stored form, one for each key."""
         array = np.asarray(values)
         if not self.value_shape:
             flat = array.reshape(-1)
@@ -132,11 +132,11 @@ class HashTable(LookupTable):
     is_initialized = False
 
     def initialize(self, keys: Array, values: Array) -> None:
-        """Fills the table from tensors.
+        """Fill the table from tensors.
 
         Raises:
-          InvalidArgumentError: there are more or fewer values than keys, or none.
-          FailedPreconditionError: it holds something else, or a key has two values.
+          InvalidArgumentError: there are more or fewer values than keys, or no values.
+          FailedPreconditionError: the table has other entries, or a key has two values.
         """
         if np.size(keys) != np.size(values):
             raise errors.invalid_argument(
@@ -147,7 +147,7 @@ class HashTable(LookupTable):
         self.fill(zip(np.asarray(keys).reshape(-1).tolist(), self._rows(values)), np.size(keys))
 
     def fill(self, entries: Iterable[tuple[Array, Array]], count: int) -> None:
-        """Fills the table from ``count`` pairs; after an error it is as empty as before."""
+        """Fill the table from ``count`` pairs; after an error it is empty again."""
         with self._lock:
             if self.is_initialized:
                 if count != len(self._entries):
@@ -168,7 +168,7 @@ class HashTable(LookupTable):
             self.is_initialized = True
 
     def find(self, keys: Array, default: Attr) -> Array:
-        """The value of each key, or the (first) default.
+        """Return the value of each key, or the (first) default.
 
         Raises:
           FailedPreconditionError: the table was not filled.
@@ -177,14 +177,14 @@ class HashTable(LookupTable):
             raise errors.failed_precondition("Table not initialized.")
         self._check_default(np.shape(keys), np.shape(default))
         flat = np.asarray(default).reshape(-1)
-        # Where there are no keys, a default for each of them is empty.
+        # Without keys, a default for each of them is empty.
         first = flat[0] if flat.size else np.zeros((), self.value_dtype.numpy_dtype)[()]
         if not isinstance(first, bytes):
             return super().find(keys, first)
         return super().find(keys, np.array(first, dtype=object))
 
     def export(self) -> tuple[Array, Array]:
-        """All keys and their values.
+        """Return all keys and their values.
 
         Raises:
           AbortedError: the table was not filled.
@@ -194,27 +194,28 @@ class HashTable(LookupTable):
         return super().export()
 
     def insert(self, keys: Array, values: Array) -> None:
-        """Is not for this kind of table."""
+        """Refuse the insertion: this kind of table is filled once."""
         raise errors.unimplemented(
             "Insert not supported by InitializableLookupTable implementations"
         )
 
     def remove(self, keys: Array) -> None:
-        """Is not for this kind of table."""
+        """Refuse the removal: this kind of table is filled once."""
         raise errors.unimplemented(
             "Remove not supported by InitializableLookupTable implementations"
         )
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Fills the table."""
+        """Fill the table."""
         self.initialize(keys, values)
 
 
 class _Order:
-    """In which order TensorFlow's tables hand out their keys: that of ``std::unordered_map``.
+    """The order in which TensorFlow's tables export their keys: that of ``std::unordered_map``.
 
-    Keys of one bucket stand together, the newest first; so do the buckets. Where there are as many
-    keys as buckets, one more makes the buckets about twice as many, and the keys move in order.
+    Keys of one bucket are neighbours, the newest first; the newest buckets come first, too. When
+    there are as many
+    keys as buckets, one more key roughly doubles the buckets, and the keys move in order.
     """
 
     _PRIMES: Final = (
@@ -228,11 +229,11 @@ class _Order:
         self._buckets: dict[int, list[Array]] = {}
 
     def clear(self) -> None:
-        """Forgets the keys; there are as many buckets as before."""
+        """Remove the keys; the number of buckets stays the same."""
         self.count, self._buckets = 0, {}
 
     def change(self, key: Array) -> None:
-        """Adds a key, or takes one away that is there."""
+        """Add a key, or remove it if it exists."""
         bucket = self._bucket(key)
         there = self._buckets.get(bucket, [])
         if key in there:
@@ -252,7 +253,7 @@ class _Order:
         self.count += 1
 
     def keys(self) -> list[Array]:
-        """The keys in order."""
+        """Return the keys in order."""
         return [key for bucket in reversed(self._buckets.values()) for key in reversed(bucket)]
 
     def _bucket(self, key: Array) -> int:
@@ -267,7 +268,7 @@ class MutableHashTable(LookupTable):
     def __init__(self, *args: Array, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._order = _Order()
-        self._changed: list[Array] = []  # keys that came or went since the order was asked for
+        self._changed: list[Array] = []  # keys added or removed since the order was last read
 
     def _ordered(self) -> list[Array]:
         for key in self._changed:
@@ -284,13 +285,13 @@ class MutableHashTable(LookupTable):
             self._ordered()
 
     def insert(self, keys: Array, values: Array) -> None:
-        """Adds or replaces values; of equal keys the last one counts."""
+        """Add or replace values; if keys are equal, the last one counts."""
         self.check_values(keys, values)
         with self._lock:
             self._update(np.asarray(keys).reshape(-1).tolist(), self._rows(values))
 
     def remove(self, keys: Array) -> None:
-        """Forgets keys; unknown ones are no error."""
+        """Remove keys; unknown ones are no error."""
         with self._lock:
             for key in np.asarray(keys).reshape(-1).tolist():
                 if key in self._entries:
@@ -298,7 +299,7 @@ class MutableHashTable(LookupTable):
                     self._changed.append(key)
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Makes these the only entries."""
+        """Replace all entries."""
         self.check_values(keys, values)
         with self._lock:
             self._ordered()
@@ -311,10 +312,10 @@ _DELETED: Final = object()
 
 
 class MutableDenseHashTable(LookupTable):
-    """A mutable table in buckets, two of whose keys may not be used; keys may be tensors.
+    """A mutable table in buckets that reserves two keys; keys may be tensors.
 
-    Which key is in which of the buckets is TensorFlow's, as all of them are exported. A bucket is
-    free where ``_places`` has nothing, and was freed where it has ``_DELETED``.
+    The bucket of each key is the same as in TensorFlow, because all buckets are exported. A bucket
+    without an entry in ``_places`` is free; one with ``_DELETED`` was freed.
     """
 
     empty_key: Array = None
@@ -330,7 +331,7 @@ class MutableDenseHashTable(LookupTable):
         self._load = 0.8
 
     def reserve(self, empty_key: Array, deleted_key: Array, buckets: int, load: float) -> None:
-        """Sets the two keys, the number of buckets and how full they get; once per table."""
+        """Set the two reserved keys, the number of buckets and the maximum load; once per table."""
         with self._lock:
             if self._reserved:
                 return
@@ -343,10 +344,10 @@ class MutableDenseHashTable(LookupTable):
             self._buckets, self._load = buckets, load
 
     def _keys(self, keys: Array) -> list[Array]:
-        """Keys as they are kept: scalars, or tuples of a tensor's elements.
+        """Return keys in their stored form: scalars, or tuples of a tensor's elements.
 
         Raises:
-          InvalidArgumentError: they have another shape.
+          InvalidArgumentError: the keys have another shape.
         """
         array = np.asarray(keys)
         count = array.shape[0] if array.ndim else 1
@@ -381,7 +382,7 @@ class MutableDenseHashTable(LookupTable):
             place += step
 
     def find(self, keys: Array, default: Attr) -> Array:
-        """The value of each key; one of the two keys is an error."""
+        """Return the value of each key; a reserved key is an error."""
         wanted = self._checked(keys)
         shape = np.shape(keys)[: np.ndim(keys) - len(self._key_shape)]
         other = self._rows(np.reshape(np.asarray(default), (-1, *self.value_shape)))
@@ -394,13 +395,13 @@ class MutableDenseHashTable(LookupTable):
         return self._array(found, shape)
 
     def check_values(self, keys: Array, values: Array) -> None:
-        """Refuses values that are not one for each key."""
+        """Refuse values unless there is exactly one for each key."""
         super().check_values(
             np.empty(np.shape(keys)[: np.ndim(keys) - len(self._key_shape)], bool), values
         )
 
     def insert(self, keys: Array, values: Array) -> None:
-        """Adds or replaces values; one of the two keys is an error."""
+        """Add or replace values; a reserved key is an error."""
         new = self._checked(keys)
         self.check_values(keys, values)
         with self._lock:
@@ -422,14 +423,14 @@ class MutableDenseHashTable(LookupTable):
                 self._place(key)
 
     def _place(self, key: Array) -> None:
-        """Gives a key the first bucket of its own that is or was freed."""
+        """Give a key the first bucket in its sequence that is free or was freed."""
         place = next(
             place for place in self._probes(key) if self._places.get(place, _DELETED) is _DELETED
         )
         self._places[place], self._where[key] = key, place
 
     def remove(self, keys: Array) -> None:
-        """Forgets keys; one of the two is an error."""
+        """Remove keys; a reserved key is an error."""
         gone = self._checked(keys)
         with self._lock:
             for key in gone:
@@ -438,7 +439,7 @@ class MutableDenseHashTable(LookupTable):
                     self._places[self._where.pop(key)] = _DELETED
 
     def export(self) -> tuple[Array, Array]:
-        """The keys and values of all buckets; the two reserved keys stand for free ones."""
+        """Return the keys and values of all buckets; a reserved key means a free bucket."""
         with self._lock:
             keys = [self.empty_key] * self._buckets
             values: Array = np.zeros(
@@ -451,12 +452,12 @@ class MutableDenseHashTable(LookupTable):
                 if key is not _DELETED:
                     values[place] = self._entries[key]
         flat = [one for key in keys for one in key] if self._key_shape else keys
-        # TensorFlow's buckets are matrices, those of scalars, too.
+        # TensorFlow's buckets are matrices, even those of scalars.
         rows = _array_of(flat, self.key_dtype).reshape(self._buckets, -1)
         return rows, values.reshape(self._buckets, -1)
 
     def import_values(self, keys: Array, values: Array) -> None:
-        """Makes these the only entries; the two keys stand for free places of TensorFlow's."""
+        """Replace all entries; the reserved keys are free buckets of TensorFlow's."""
         given = self._keys(keys)
         if np.size(values) != len(given) * int(np.prod(self.value_shape)):
             raise errors.invalid_argument(
@@ -496,10 +497,10 @@ def entries_of_text(
     delimiter: str,
     offset: int,
 ) -> list[tuple[Array, Array]]:
-    """The entries that the lines of a file give: columns, whole lines or line numbers.
+    """Return the entries in the lines of a file: columns, whole lines or line numbers.
 
     Raises:
-      InvalidArgumentError: a line or the number of lines is not as promised.
+      InvalidArgumentError: a line, or the number of lines, is not as declared.
       OutOfRangeError: the file is empty.
     """
     for what, index, dtype in (
@@ -554,10 +555,10 @@ def entries_of_text(
 
 
 def _parsed(field: bytes, dtype: DType, line: int) -> Array:
-    """A field as the dtype wants it.
+    """Return a field as a value of the dtype.
 
     Raises:
-      InvalidArgumentError: it is no such number, or the dtype cannot be read from text.
+      InvalidArgumentError: it is not such a number, or the dtype cannot be read from text.
     """
     if dtype.name == "string":
         return field
@@ -577,7 +578,7 @@ def _parsed(field: bytes, dtype: DType, line: int) -> Array:
 
 
 def _is_exact(dtype: DType) -> bool:
-    """Whether values go through Python scalars and back unchanged; others are kept as they are."""
+    """Return whether Python scalars hold values of this dtype exactly; other values stay arrays."""
     return dtype.name != "variant"
 
 

@@ -39,7 +39,7 @@ def _check_handle(c: InferenceContext) -> None:
 def _after_handle(
     shapes: Callable[[InferenceContext], list[TensorShape]],
 ) -> Callable[[InferenceContext], list[TensorShape]]:
-    """A shape function that looks at the handle first."""
+    """Return a shape function that checks the handle first."""
 
     def shape(c: InferenceContext) -> list[TensorShape]:
         _check_handle(c)
@@ -68,13 +68,13 @@ _NEW_OUT = f"-> {_HANDLE}"
 
 @register_op("HashTable", _NEW_OUT, *_NAMES, *_DTYPES, **_NEW)
 def hash_table(ctx: OpKernelContext) -> Array:
-    """A table that is filled once."""
+    """Return a table that is filled once."""
     return as_reference(ctx, second.static_table(ctx))
 
 
 @register_op("MutableHashTable", _NEW_OUT, *_NAMES, *_DTYPES, **_NEW)
 def mutable_hash_table(ctx: OpKernelContext) -> Array:
-    """A table that may change, with scalars as values."""
+    """Return a table that may change, with scalars as values."""
     return as_reference(ctx, second.mutable_table(ctx))
 
 
@@ -82,7 +82,7 @@ def mutable_hash_table(ctx: OpKernelContext) -> Array:
     "MutableHashTableOfTensors", _NEW_OUT, *_NAMES, *_DTYPES, "value_shape: shape = {}", **_NEW
 )
 def mutable_hash_table_of_tensors(ctx: OpKernelContext, *, value_shape: TensorShape) -> Array:
-    """A table that may change, with vectors as values."""
+    """Return a table that may change, with vectors as values."""
     return as_reference(ctx, second.table_of_tensors(ctx, value_shape))
 
 
@@ -99,7 +99,7 @@ def mutable_dense_hash_table(
     initial_num_buckets: int,
     max_load_factor: float,
 ) -> Array:
-    """A table that may change, one of whose keys may not be used."""
+    """Return a table that may change and reserves one key."""
     return as_reference(
         ctx,
         second.dense_table(ctx, value_shape, empty_key, None, initial_num_buckets, max_load_factor),
@@ -117,7 +117,7 @@ def _same(
     *attrs: str,
     **options: Any,
 ) -> OpDefinition:
-    """The first version of an op, with the second one's kernel."""
+    """Return the first version of an op, with the kernel of the second."""
     register = register_op(
         name, signature, *attrs, shape=_after_handle(shapes), devices=("CPU",), **options
     )

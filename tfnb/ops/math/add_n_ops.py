@@ -42,7 +42,7 @@ def _add_n_shape(c: InferenceContext) -> TensorShape:
     aggregate=True,
 )
 def add_n_op(xp: Xp, inputs: list[Array]) -> Array:
-    """The sum of all inputs."""
+    """Return the sum of all inputs."""
     return _sum_of(inputs, "AddN")
 
 
@@ -66,7 +66,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="unchecked_shape",
 )
 def accumulate_nv2(xp: Xp, inputs: list[Array]) -> Array:
-    """The sum of all inputs."""
+    """Return the sum of all inputs."""
     return _sum_of(inputs, "AccumulateNV2")
 
 
@@ -88,6 +88,6 @@ def _sum_of(inputs: list[Array], op_type: str) -> Array:
         return total
     total = total + inputs[1]
     for item in inputs[2:]:
-        # The first sum made an array of our own; it may take the others in place.
+        # The first sum is a new array, so the other tensors can be added in place.
         total += item
     return total

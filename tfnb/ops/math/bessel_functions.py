@@ -2,8 +2,8 @@
 
 Small arguments: the trapezoidal rule on the integrals over an angle, which converges faster than
 any power because they are periodic, or (second kind) the ascending series and Neumann's expansion
-in Bessel functions of higher order, which a backward recurrence gives (Miller). Large arguments:
-Hankel's asymptotic series. The borders are where both are right to the last place. Formulas:
+in Bessel functions of higher order, which Miller's backward recurrence computes. Large arguments:
+Hankel's asymptotic series. At the borders both methods are exact to the last digit. Formulas:
 Abramowitz and Stegun, 9.1, 9.2, 9.6, 9.7.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
 
 _EULER = 0.57721566490153286061
-# Beyond this the asymptotic series is exact: its smallest term is exp(-2 * 25).
+# Beyond this argument the asymptotic series is exact: its smallest term is exp(-2 * 25).
 _FAR = 25.0
 # Points of the trapezoidal rule on half a turn.
 _ANGLES = 48
@@ -26,7 +26,7 @@ _TERMS = 30
 
 
 def _hankel_terms(order: int) -> list[float]:
-    """The numbers a_k of the asymptotic series: products of (4 n^2 - (2k - 1)^2) / (8 k)."""
+    """Return the numbers a_k of the asymptotic series: products of (4 n^2 - (2k - 1)^2) / (8 k)."""
     terms = [1.0]
     for k in range(1, _TERMS):
         terms.append(terms[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
@@ -37,7 +37,7 @@ _HANKEL = [_hankel_terms(0), _hankel_terms(1)]
 
 
 def _series(xp: Xp, coefficients: list[float], y: Array) -> Array:
-    """Sum of coefficients[k] * y**k."""
+    """Return the sum of coefficients[k] * y**k."""
     value = xp.zeros_like(y)
     for coefficient in reversed(coefficients):
         value = value * y + coefficient
@@ -48,13 +48,13 @@ def _series(xp: Xp, coefficients: list[float], y: Array) -> Array:
 
 
 def _scaled_i(xp: Xp, order: int, x: Array) -> Array:
-    """exp(-|x|) times the modified function of the first kind."""
+    """Return exp(-|x|) times the modified function of the first kind."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, _FAR)
     total = xp.zeros_like(near)
     for k in range(_ANGLES + 1):
         angle = math.pi * k / _ANGLES
-        # For order 1 the form with sin^2 has no cancellation for small arguments.
+        # For order 1, the form with sin^2 has no cancellation for small arguments.
         weight = 1.0 if order == 0 else math.sin(angle) ** 2
         weight *= 0.5 if k in (0, _ANGLES) else 1.0
         total = total + weight * xp.exp(near * (math.cos(angle) - 1.0))
@@ -71,27 +71,27 @@ def _scaled_i(xp: Xp, order: int, x: Array) -> Array:
 
 
 def i0e(xp: Xp, x: Array) -> Array:
-    """exp(-|x|) I0(x)."""
+    """Return exp(-|x|) I0(x)."""
     return _scaled_i(xp, 0, x)
 
 
 def i1e(xp: Xp, x: Array) -> Array:
-    """exp(-|x|) I1(x)."""
+    """Return exp(-|x|) I1(x)."""
     return _scaled_i(xp, 1, x)
 
 
 def i0(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the first kind, order 0."""
+    """Return the modified Bessel function of the first kind, order 0."""
     return xp.exp(xp.abs(x)) * _scaled_i(xp, 0, x)
 
 
 def i1(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the first kind, order 1."""
+    """Return the modified Bessel function of the first kind, order 1."""
     return xp.exp(xp.abs(x)) * _scaled_i(xp, 1, x)
 
 
 def _k_near(xp: Xp, order: int, x: Array) -> Array:
-    """The modified function of the second kind for 0 < x <= 2: the ascending series."""
+    """Return the modified function of the second kind for 0 < x <= 2: the ascending series."""
     quarter = x * x / 4
     logarithm = xp.log(x / 2)
     harmonic = 0.0
@@ -111,7 +111,7 @@ def _k_near(xp: Xp, order: int, x: Array) -> Array:
 
 
 def _scaled_k(xp: Xp, order: int, x: Array, *, scaled: bool) -> Array:
-    """The modified function of the second kind, times exp(x) if `scaled`."""
+    """Return the modified function of the second kind, times exp(x) if `scaled`."""
     small = xp.where(x > 0, xp.minimum(x, 2.0), 1.0)
     near = _k_near(xp, order, small)
     middle = xp.clip(x, 2.0, _FAR)
@@ -131,22 +131,22 @@ def _scaled_k(xp: Xp, order: int, x: Array, *, scaled: bool) -> Array:
 
 
 def k0(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the second kind, order 0; infinite where x <= 0."""
+    """Return the modified Bessel function of the second kind, order 0; infinite where x <= 0."""
     return _scaled_k(xp, 0, x, scaled=False)
 
 
 def k0e(xp: Xp, x: Array) -> Array:
-    """exp(x) K0(x)."""
+    """Return exp(x) K0(x)."""
     return _scaled_k(xp, 0, x, scaled=True)
 
 
 def k1(xp: Xp, x: Array) -> Array:
-    """The modified Bessel function of the second kind, order 1; infinite where x <= 0."""
+    """Return the modified Bessel function of the second kind, order 1; infinite where x <= 0."""
     return _scaled_k(xp, 1, x, scaled=False)
 
 
 def k1e(xp: Xp, x: Array) -> Array:
-    """exp(x) K1(x)."""
+    """Return exp(x) K1(x)."""
     return _scaled_k(xp, 1, x, scaled=True)
 
 
@@ -165,7 +165,7 @@ def _j_near(xp: Xp, order: int, x: Array) -> Array:
 
 
 def _hankel(xp: Xp, order: int, x: Array) -> tuple[Array, Array]:
-    """J and Y for large x: a modulus times the cosine and the sine of x - (2n + 1) pi / 4."""
+    """Return J and Y for large x: a modulus times cosine and sine of x - (2n + 1) pi / 4."""
     inverse = 1.0 / x
     square = inverse * inverse
     terms = _HANKEL[order]
@@ -177,7 +177,7 @@ def _hankel(xp: Xp, order: int, x: Array) -> tuple[Array, Array]:
         shifted_cosine, shifted_sine = sine - cosine, -(sine + cosine)
     else:
         shifted_cosine, shifted_sine = sine + cosine, sine - cosine
-    # The square roots of 1/2 of the two sums stand in the modulus.
+    # The moduli contain the factor sqrt(1/2) of the two sums.
     modulus = xp.sqrt(inverse / math.pi)
     return (
         modulus * (p * shifted_cosine - q * shifted_sine),
@@ -196,18 +196,18 @@ def _first_kind(xp: Xp, order: int, x: Array) -> Array:
 
 
 def j0(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the first kind, order 0."""
+    """Return the Bessel function of the first kind, order 0."""
     return _first_kind(xp, 0, x)
 
 
 def j1(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the first kind, order 1."""
+    """Return the Bessel function of the first kind, order 1."""
     return _first_kind(xp, 1, x)
 
 
 def _y_near(xp: Xp, order: int, x: Array) -> Array:
-    """The second kind for 0 < x <= 25 by Neumann's expansion."""
-    # A power series would overflow the recurrence for tiny x, and adds nothing there.
+    """Return the function of the second kind for 0 < x <= 25 by Neumann's expansion."""
+    # For tiny x the recurrence would overflow, and its terms are negligible.
     safe = xp.maximum(x, 1e-3)
     following, current = xp.zeros_like(safe), xp.full_like(safe, 1e-300)
     norm, total, first = xp.zeros_like(safe), xp.zeros_like(safe), xp.zeros_like(safe)
@@ -245,10 +245,10 @@ def _second_kind(xp: Xp, order: int, x: Array) -> Array:
 
 
 def y0(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the second kind, order 0; minus infinity where x <= 0."""
+    """Return the Bessel function of the second kind, order 0; minus infinity where x <= 0."""
     return _second_kind(xp, 0, x)
 
 
 def y1(xp: Xp, x: Array) -> Array:
-    """The Bessel function of the second kind, order 1; minus infinity where x <= 0."""
+    """Return the Bessel function of the second kind, order 1; minus infinity where x <= 0."""
     return _second_kind(xp, 1, x)

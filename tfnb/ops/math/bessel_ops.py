@@ -1,6 +1,6 @@
 """Bessel functions and functions defined by integrals as ops.
 
-The mathematics is in ``bessel_functions.py`` and ``integral_functions.py``.
+The formulas are in ``bessel_functions.py`` and ``integral_functions.py``.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ EXPORTS = {
 
 
 def _special(name: str, function: Callable[..., Nested], traits: str = "") -> OpDefinition:
-    """The op that applies a function of one number."""
+    """Return the op that applies a function of one number."""
 
     def kernel(xp: Xp, x: Array) -> Array:
         found = precise(function, xp, x)
         if function is bessel_functions.y1 and x.itemsize < 8:
-            # What TensorFlow's function for less than float64 says of the pole.
+            # For dtypes smaller than float64, TensorFlow's function returns NaN at the pole.
             found = xp.where(x == 0, x.dtype.type(np.nan), found)
         return found
 
@@ -79,7 +79,7 @@ _spence = _special("Spence", integral_functions.spence)
 
 
 def _scoped(op: OpDefinition, name: str, what: str) -> Any:
-    """The public function: the op in a name scope."""
+    """Return the public function: the op in a name scope."""
 
     def function(x: TensorLike, name: str | None = None) -> Tensor:
         with name_scope(name, default_name, [x]):
@@ -115,7 +115,7 @@ spence = _scoped(_spence, "spence", "Spence's integral, the dilogarithm of 1 - x
 
 
 def _slope(op: OpDefinition) -> Callable[[Callable[[Any, Any], Any]], None]:
-    """Makes a derivative, a function of argument and value, the gradient of an op."""
+    """Register a derivative, a function of argument and value, as the gradient of an op."""
 
     def register(derivative: Callable[[Any, Any], Any]) -> None:
         @op.gradient
@@ -138,7 +138,7 @@ def _(x: TensorLike, y: TensorLike) -> TensorResult:
 
 @_slope(_i1)
 def _(x: TensorLike, y: TensorLike) -> TensorResult:
-    # At zero the quotient is not a number.
+    # At zero the quotient is NaN.
     at_zero = equal(x, 0.0)
     return where_v2(at_zero, cast(1.0, x.dtype), bessel_i0(x) - div(y, x))
 

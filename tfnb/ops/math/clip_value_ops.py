@@ -1,4 +1,4 @@
-"""ClipByValue, and tf.clip_by_value, which TensorFlow builds of Minimum and Maximum."""
+"""ClipByValue, and tf.clip_by_value, which TensorFlow builds from Minimum and Maximum."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXPORTS = {"tf": ["clip_by_value"]}
     shape=unchanged_shape,
 )
 def clip_by_value_op(xp: Xp, t: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
-    """max(min(t, high), low); the limits are scalars or have the shape of t."""
+    """Return max(min(t, high), low); the limits are scalars or have the shape of t."""
     for limit in (clip_value_min, clip_value_max):
         if limit.ndim and limit.shape != t.shape:
             raise errors.invalid_argument(
@@ -49,7 +49,7 @@ def clip_by_value_op(xp: Xp, t: Array, clip_value_min: Array, clip_value_max: Ar
 
 
 def _limited(xp: Xp, function: Callable[..., Array], t: Array, limit: Array) -> Array:
-    """A limit that is not a number limits nothing."""
+    """Return `function` of t and a limit; a limit that is NaN does not limit."""
     if limit.ndim == 0:
         return function(t, limit) if limit == limit else t
     clipped = function(t, limit)
@@ -74,11 +74,11 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
-    """Every element limited to a range; slices and the rest of a tensor's structure are kept."""
+    """Return every element limited to a range; slices stay slices."""
     with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
         values = values_of(t, "t")
         lowered = minimum(values, clip_value_max)
-        # The limits may not broadcast the tensor to a larger shape.
+        # The limits must not broadcast the tensor to a larger shape.
         values.shape.assert_is_compatible_with(lowered.shape)
         clipped = maximum(lowered, clip_value_min, name=scope)
         values.shape.assert_is_compatible_with(clipped.shape)
@@ -86,12 +86,12 @@ def clip_by_value(
 
 
 def values_of(t: TensorLike, name: str) -> TensorResult:
-    """Return a tensor of the elements of a tensor or of slices."""
+    """Return the elements of a tensor or of slices as a tensor."""
     return convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name=name)
 
 
 def like(t: TensorLike, values: TensorLike) -> Any:
-    """Return values in the form of ``t``: slices if it is, else as they are."""
+    """Return values in the form of ``t``: as slices if ``t`` is slices, else unchanged."""
     return (
         IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
     )

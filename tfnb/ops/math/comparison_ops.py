@@ -1,6 +1,7 @@
-"""Ops that compare two tensors element by element, and those of logic and bits.
+"""Ops that compare two tensors element by element, and ops of logic and bits.
 
-All but ApproximateEqual broadcast. Corresponds to TensorFlow's ``cwise_op_*.cc`` of these names.
+All but ApproximateEqual broadcast. Corresponds to TensorFlow's ``cwise_op_*.cc`` files for these
+ops.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def _equality_shape(c: InferenceContext) -> TensorShape:
         shape = broadcast_shapes(x, y)
     except ValueError:
         return SCALAR_SHAPE
-    # Dimensions still unknown may turn out not to fit, and then the answer is a scalar.
+    # Unknown dimensions may turn out to be incompatible; then the result is a scalar.
     return shape if x.is_fully_defined() and y.is_fully_defined() else UNKNOWN_SHAPE
 
 
@@ -127,7 +128,7 @@ def _equality_shape(c: InferenceContext) -> TensorShape:
     commutative=True,
 )
 def equal(xp: Xp, x: Array, y: Array, *, incompatible_shape_error: bool) -> Array:
-    """Compute x == y; without `incompatible_shape_error`, shapes that do not fit are not equal."""
+    """Return x == y; without `incompatible_shape_error`, incompatible shapes are not equal."""
     try:
         return x == y
     except ValueError:
@@ -154,7 +155,7 @@ equal.not_differentiable()
     commutative=True,
 )
 def not_equal(xp: Xp, x: Array, y: Array, *, incompatible_shape_error: bool) -> Array:
-    """X != y; without `incompatible_shape_error`, shapes that do not fit are simply not equal."""
+    """Return x != y; without `incompatible_shape_error`, incompatible shapes are not equal."""
     try:
         return x != y
     except ValueError:
@@ -185,7 +186,7 @@ def _same_shape(c: InferenceContext) -> TensorShape:
     commutative=True,
 )
 def approximate_equal(xp: Xp, x: Array, y: Array, *, tolerance: float) -> Array:
-    """abs(x - y) < tolerance."""
+    """Return abs(x - y) < tolerance."""
     if x.shape != y.shape:
         raise errors.invalid_argument(
             f"x and y must be of the same shape. x shape: {shape_text(x.shape)}. "
@@ -201,7 +202,7 @@ approximate_equal.not_differentiable()
 
 @register_op("LogicalAnd", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
 def logical_and(xp: Xp, x: Array, y: Array) -> Array:
-    """X and y."""
+    """Return x and y."""
     try:
         return x & y
     except ValueError:
@@ -216,7 +217,7 @@ logical_and.not_differentiable()
 
 @register_op("LogicalOr", "x: bool, y: bool -> z: bool", shape=broadcast_shape, commutative=True)
 def logical_or(xp: Xp, x: Array, y: Array) -> Array:
-    """X or y."""
+    """Return x or y."""
     try:
         return x | y
     except ValueError:
@@ -231,7 +232,7 @@ logical_or.not_differentiable()
 
 @register_op("BitwiseAnd", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
 def bitwise_and(xp: Xp, x: Array, y: Array) -> Array:
-    """Bits set in both."""
+    """Return the bits that are set in both."""
     try:
         return x & y
     except ValueError:
@@ -246,7 +247,7 @@ bitwise_and.not_differentiable()
 
 @register_op("BitwiseOr", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
 def bitwise_or(xp: Xp, x: Array, y: Array) -> Array:
-    """Bits set in either."""
+    """Return the bits that are set in one or both."""
     try:
         return x | y
     except ValueError:
@@ -261,7 +262,7 @@ bitwise_or.not_differentiable()
 
 @register_op("BitwiseXor", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape, commutative=True)
 def bitwise_xor(xp: Xp, x: Array, y: Array) -> Array:
-    """Bits set in one of the two."""
+    """Return the bits that are set in exactly one of the two."""
     try:
         return x ^ y
     except ValueError:
@@ -276,7 +277,7 @@ bitwise_xor.not_differentiable()
 
 @register_op("LeftShift", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape)
 def left_shift(xp: Xp, x: Array, y: Array) -> Array:
-    """X shifted left by y bits, y limited to the width of the type."""
+    """Return x shifted left by y bits; y is limited to the width of the type."""
     try:
         return x << xp.clip(y, 0, x.itemsize * 8 - 1)
     except ValueError:
@@ -288,7 +289,7 @@ left_shift.not_differentiable()
 
 @register_op("RightShift", "x: T, y: T -> z: T", _INTEGER, shape=broadcast_shape)
 def right_shift(xp: Xp, x: Array, y: Array) -> Array:
-    """X shifted right by y bits keeping the sign, y limited to the width of the type."""
+    """Return x shifted right by y bits with its sign; y is limited to the width of the type."""
     try:
         return x >> xp.clip(y, 0, x.itemsize * 8 - 1)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Complex numbers: building them and taking them apart."""
+"""Complex numbers: construction, parts, modulus and angle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REAL_OUT = "Tout: {float, double} = DT_FLOAT"
 
 @register_op("Real", "input: T -> output: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
 def real_op(xp: Xp, x: Array) -> Array:
-    """Real part."""
+    """Return the real part."""
     return x.real
 
 
@@ -45,7 +45,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Imag", "input: T -> output: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
 def imag_op(xp: Xp, x: Array) -> Array:
-    """Imaginary part."""
+    """Return the imaginary part."""
     return x.imag
 
 
@@ -56,7 +56,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Angle", "input: T -> output: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
 def angle_op(xp: Xp, x: Array) -> Array:
-    """Argument atan2(imag, real) in radians."""
+    """Return the argument atan2(imag, real) in radians."""
     return xp.angle(x).astype(x.real.dtype)
 
 
@@ -71,7 +71,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("ComplexAbs", "x: T -> y: Tout", _COMPLEX_IN, _REAL_OUT, shape=unchanged_shape)
 def complex_abs(xp: Xp, x: Array) -> Array:
-    """Modulus sqrt(real**2 + imag**2)."""
+    """Return the modulus sqrt(real**2 + imag**2)."""
     return abs(x)
 
 
@@ -92,7 +92,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=broadcast_shape,
 )
 def complex_op(xp: Xp, real: Array, imag: Array, *, Tout: DType) -> Array:
-    """Real + i * imag; the parts broadcast."""
+    """Return real + i * imag; the parts broadcast."""
     try:
         shape = xp.broadcast_shapes(real.shape, imag.shape)
     except ValueError:
@@ -112,7 +112,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def complex_(real: TensorLike, imag: TensorLike, name: str | None = None) -> TensorResult:
-    """A complex tensor from its real and imaginary parts.
+    """Return a complex tensor from its real and imaginary parts.
 
     Raises:
       TypeError: the parts are neither both float32 nor both float64.
@@ -135,7 +135,7 @@ def complex_(real: TensorLike, imag: TensorLike, name: str | None = None) -> Ten
 
 
 def real(input: TensorLike, name: str | None = None) -> TensorResult:
-    """Real part; real numbers come back as they are."""
+    """Return the real part; real numbers are returned unchanged."""
     with name_scope(name, "Real", [input]) as scope:
         input = convert_to_tensor(input, name="input")
         if input.dtype.is_complex:
@@ -146,7 +146,7 @@ def real(input: TensorLike, name: str | None = None) -> TensorResult:
 
 
 def imag(input: TensorLike, name: str | None = None) -> TensorResult:
-    """Imaginary part; zeros for real numbers."""
+    """Return the imaginary part; zeros for real numbers."""
     with name_scope(name, "Imag", [input]) as scope:
         input = convert_to_tensor(input, name="input")
         if input.dtype.is_complex:
@@ -155,7 +155,7 @@ def imag(input: TensorLike, name: str | None = None) -> TensorResult:
 
 
 def angle(input: TensorLike, name: str | None = None) -> TensorResult:
-    """Argument in radians; 0 or pi for real numbers."""
+    """Return the argument in radians; 0 or pi for real numbers."""
     with name_scope(name, "Angle", [input]) as scope:
         input = convert_to_tensor(input, name="input")
         if input.dtype.is_complex:

@@ -1,6 +1,6 @@
 """Ops that combine two tensors element by element: arithmetic, powers, the larger of two.
 
-All broadcast; shapes that do not fit give ``Incompatible shapes: [2,3] vs. [4]``. Integers wrap
+All broadcast; incompatible shapes raise ``Incompatible shapes: [2,3] vs. [4]``. Integers wrap
 around. Corresponds to TensorFlow's ``cwise_op_*.cc`` with two inputs.
 """
 
@@ -65,7 +65,7 @@ _INTEGER_TYPES = (
 
 
 def _gives_second_of_equal(ufunc: np.ufunc) -> bool:
-    """Which zero a maximum of 0 and -0 is; processors differ."""
+    """Return whether the ufunc returns its second argument for 0 and -0; processors differ."""
     return all(
         bool(np.signbit(ufunc(dtype(x), dtype(y)))) == bool(np.signbit(dtype(y)))
         for dtype in (np.float32, np.float64)
@@ -102,7 +102,7 @@ add_op.tile("{add}({x}, {y}, out={out})", add=np.add)
 @add_op.kernel("CPU", T=dtypes.string)
 def _(xp: Xp, x: Array, y: Array) -> Array:
     try:
-        # NumPy gives the bare element where the sum has no dimensions.
+        # NumPy returns the bare element if the sum has no dimensions.
         return np.asarray(x + y, dtype=object)
     except ValueError:
         raise incompatible_shapes(x, y) from None
@@ -336,7 +336,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=broadcast_shape,
 )
 def mod_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """The remainder of a division cut towards zero; it has the sign of x."""
+    """Return the remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
             _refuse_zero(x, y)
@@ -352,7 +352,7 @@ def mod_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     shape=broadcast_shape,
 )
 def truncate_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """The remainder of a division cut towards zero; it has the sign of x."""
+    """Return the remainder of a division cut towards zero; it has the sign of x."""
     try:
         if T.is_integer:
             _refuse_zero_unexpectedly(x, y)
@@ -368,7 +368,7 @@ def truncate_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
     shape=broadcast_shape,
 )
 def floor_mod(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """The remainder of a division rounded down; it has the sign of y."""
+    """Return the remainder of a division rounded down; it has the sign of y."""
     try:
         if T.is_integer:
             _refuse_zero(x, y)
@@ -394,7 +394,7 @@ def _refuse_zero(x: Array, y: Array) -> None:
 
 
 def _refuse_zero_unexpectedly(x: Array, y: Array) -> None:
-    # TensorFlow's words and class for a zero divisor in the ops that cut.
+    # TensorFlow's message and class for a zero divisor in ops that truncate.
     if not (y.all() if y.ndim else y) and x.size:
         raise errors.internal(
             "Unexpected error in binary operator (only integer div and mod should have errors)"
@@ -407,11 +407,11 @@ def _truncated_quotient(x: Array, y: Array) -> Array:
 
 
 def cut_quotient(x: Array, y: Array) -> Array:
-    """Integers divided, what comes after the point cut off."""
+    """Return the quotient of integers, truncated towards zero."""
     down = x // y
     if x.dtype.kind == "u":
         return down
-    # Rounding down and cutting differ by one where the division leaves a rest and the signs differ.
+    # Rounding down and truncating differ by one if there is a remainder and the signs differ.
     return down + ((down * y != x) & ((x < 0) != (y < 0))).astype(x.dtype)
 
 
@@ -424,7 +424,7 @@ def cut_quotient(x: Array, y: Array) -> Array:
     traits="same_layout",
 )
 def squared_difference(xp: Xp, x: Array, y: Array) -> Array:
-    """(x - y) * conj(x - y)."""
+    """Return (x - y) * conj(x - y)."""
     try:
         difference = x - y
     except ValueError:
@@ -453,7 +453,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=broadcast_shape,
 )
 def pow_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
-    """X to the power y; squares and cubes are products, as in TensorFlow's optimized graphs."""
+    """Return x to the power y; squares and cubes are products, as TensorFlow optimizes them."""
     if T.is_integer and x.size and (y < 0).any():
         raise errors.invalid_argument("Integers to negative integer powers are not allowed")
     if y.ndim == 0 and xp is np:
@@ -475,7 +475,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
     cx, cy, cz = conj(x), conj(y), conj(op.outputs[0])
     grad_x = grad * cy * pow_op(cx, cy - 1)
-    # The logarithm is taken of 1 where x is not positive, so that no NaN enters the product.
+    # The logarithm of 1 is taken where x is not positive, so that no NaN enters the product.
     usable = not_equal(cx, 0) if x.dtype.is_complex else cx > 0
     safe_x = array_ops.where(usable, cx, array_ops.ones_like(x))
     log_x = array_ops.where(usable, log(safe_x), array_ops.zeros_like(x))
@@ -553,7 +553,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Atan2", "y: T, x: T -> z: T", "T: {bfloat16, half, float, double}", shape=broadcast_shape
 )
 def atan2(xp: Xp, y: Array, x: Array) -> Array:
-    """The angle of the point (x, y), between -pi and pi."""
+    """Return the angle of the point (x, y), between -pi and pi."""
     try:
         return xp.arctan2(y, x)
     except ValueError:
@@ -573,7 +573,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "NextAfter", "x1: T, x2: T -> output: T", "T: {double, float} = DT_FLOAT", shape=broadcast_shape
 )
 def next_after(xp: Xp, x1: Array, x2: Array) -> Array:
-    """The next representable number after x1 in the direction of x2."""
+    """Return the next representable number after x1 in the direction of x2."""
     try:
         return xp.nextafter(x1, x2)
     except ValueError:
@@ -606,7 +606,7 @@ def _at_most(xp: Xp, x: Array, y: Array, out: Array) -> Array:
 
 @register_op("Maximum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def maximum(xp: Xp, x: Array, y: Array) -> Array:
-    """The larger one; NaN if either is."""
+    """Return the larger of the two; NaN if either is NaN."""
     try:
         return xp.maximum(x, y) if y.ndim else at_least(xp, x, y)
     except ValueError:
@@ -634,7 +634,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def minimum(xp: Xp, x: Array, y: Array) -> Array:
-    """The smaller one; NaN if either is."""
+    """Return the smaller of the two; NaN if either is NaN."""
     try:
         return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Ops that map each element by itself: signs, roots, exponentials, trigonometry, rounding.
+"""Ops that map each element separately: signs, roots, exponentials, trigonometry, rounding.
 
 Corresponds to TensorFlow's ``cwise_op_*.cc`` with one input. Special functions are in
 ``special_math_ops.py``.
@@ -52,7 +52,7 @@ _INTEGER = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 
 
 def _mapped_expressions(op: OpDefinition, function: Any) -> None:
-    """Says that an op is a function, which threads share for a large array only."""
+    """Register a function as an op's expression; threads share it for a large array only."""
     op.expression("{f}({x})", scalars_only=True, f=function)
     op.expression("{f}({x}) if {x}.size < {least} else {kernel}", f=function, least=LEAST_MAPPED)
 
@@ -68,7 +68,7 @@ def _mapped_expressions(op: OpDefinition, function: Any) -> None:
     traits="same_layout sparse_values",
 )
 def abs_op(xp: Xp, x: Array) -> Array:
-    """Absolute value; the smallest integer stays itself."""
+    """Return the absolute value; the smallest integer stays negative."""
     return abs(x)
 
 
@@ -85,7 +85,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Neg", "x: T -> y: T", _SIGNED, shape=unchanged_shape, traits="same_layout sparse_values"
 )
 def neg(xp: Xp, x: Array) -> Array:
-    """-x."""
+    """Return -x."""
     return -x
 
 
@@ -105,8 +105,8 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Sign", "x: T -> y: T", _SIGNED, shape=unchanged_shape, traits="same_layout sparse_values"
 )
 def sign(xp: Xp, x: Array) -> Array:
-    """-1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
-    if x.dtype.kind == "V":  # whose library keeps the sign of zero
+    """Return -1, 0 or 1; x / |x| for complex numbers; NaN stays NaN."""
+    if x.dtype.kind == "V":  # bfloat16's library keeps the sign of zero
         return xp.sign(x) + x.dtype.type(0)
     if x.dtype.kind != "c":
         return xp.sign(x)
@@ -166,7 +166,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="same_layout sparse_values",
 )
 def sqrt_op(xp: Xp, x: Array) -> Array:
-    """Square root; NaN below zero."""
+    """Return the square root; NaN below zero."""
     return mapped(xp, xp.sqrt, x)
 
 
@@ -181,7 +181,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("SqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sqrt_grad(xp: Xp, y: Array, dy: Array) -> Array:
-    """Dy * 0.5 / y, where y = sqrt(x); 0 where dy is 0, whatever y is."""
+    """Return dy * 0.5 / y, where y = sqrt(x); 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _sqrt_grad, y, dy)
 
 
@@ -202,7 +202,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Rsqrt", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout"
 )
 def rsqrt_op(xp: Xp, x: Array) -> Array:
-    """1 / sqrt(x)."""
+    """Return 1 / sqrt(x)."""
     return tiled(xp, _rsqrt, x)
 
 
@@ -227,7 +227,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("RsqrtGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def rsqrt_grad(xp: Xp, y: Array, dy: Array) -> Array:
-    """Dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
+    """Return dy * -0.5 * y**3, where y = 1 / sqrt(x); 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _rsqrt_grad, y, dy)
 
 
@@ -252,7 +252,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Reciprocal", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
 def reciprocal(xp: Xp, x: Array) -> Array:
-    """1 / x."""
+    """Return 1 / x."""
     return _one(x) / x
 
 
@@ -266,7 +266,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("ReciprocalGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def reciprocal_grad(xp: Xp, y: Array, dy: Array) -> Array:
-    """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
+    """Return -dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _reciprocal_grad, y, dy)
 
 
@@ -281,7 +281,7 @@ reciprocal_grad.gradient(_gradient_of_reciprocal_grad)
 
 @register_op("Inv", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
 def inv(xp: Xp, x: Array) -> Array:
-    """1 / x (the older name of Reciprocal)."""
+    """Return 1 / x (the older name of Reciprocal)."""
     return _one(x) / x
 
 
@@ -292,7 +292,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("InvGrad", "y: T, dy: T -> z: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def inv_grad(xp: Xp, y: Array, dy: Array) -> Array:
-    """-dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
+    """Return -dy * y * y, where y = 1 / x; 0 where dy is 0, whatever y is."""
     return _of_pairs(xp, _reciprocal_grad, y, dy)
 
 
@@ -300,8 +300,8 @@ inv_grad.gradient(_gradient_of_reciprocal_grad)
 
 
 def _product(x: TensorLike, y: TensorLike) -> TensorResult:
-    """`x` * `y` as a node named Mul, where the operator's would be named mul."""
-    # Products use the functions of this file.
+    """Return `x` * `y` as a node named Mul; the operator would name it mul."""
+    # A local import, because cwise_binary_ops imports this file.
     from tfnb.ops.math.cwise_binary_ops import mul
 
     return mul(x, y)
@@ -310,7 +310,7 @@ def _product(x: TensorLike, y: TensorLike) -> TensorResult:
 def _reciprocal_grad(xp: Xp, y: Array, dy: Array, out: Array | None = None) -> Array:
     y = _conj(xp, y)
     result = xp.negative(dy, out=out)
-    # Zero where the incoming gradient is zero, so that an unused pole gives no NaN.
+    # The result is zero where the incoming gradient is zero, so that an unused pole gives no NaN.
     return zero_where(xp, dy == 0, xp.multiply(result, y * y, out=own(result)), out)
 
 
@@ -319,7 +319,10 @@ def _conj(xp: Xp, x: Array) -> Array:
 
 
 def _of_pairs(xp: Xp, formula: Callable[..., Array], y: Array, dy: Array) -> Array:
-    """`formula` of elements at the same place in memory; the result has the first one's shape."""
+    """Return `formula` of elements at the same position in memory.
+
+    The result has the shape of the first array.
+    """
     if y.shape == dy.shape:
         return tiled(xp, formula, y, dy)
     if y.size != dy.size:
@@ -331,7 +334,7 @@ def _of_pairs(xp: Xp, formula: Callable[..., Array], y: Array, dy: Array) -> Arr
 
 
 def _pair_expressions(op: OpDefinition, text: str) -> None:
-    """Writes a formula of arrays `y` and `dy`; large ones leave its steps to the kernel."""
+    """Register a formula of arrays `y` and `dy`; for large arrays the kernel computes it."""
     fits = "{y}.shape == {dy}.shape != () and {y}.size < {least}"
     for dtype in (dtypes.float32, dtypes.float64):
         one = np.array(1, dtype.as_numpy_dtype)
@@ -339,12 +342,15 @@ def _pair_expressions(op: OpDefinition, text: str) -> None:
 
 
 def _zero(x: Array) -> Array:
-    """0 in the dtype of x."""
+    """Return 0 in the dtype of x."""
     return x.dtype.type(0)
 
 
 def _one(x: Array) -> Array:
-    """1 in the dtype of x: extension dtypes such as bfloat16 are not led by a Python 1."""
+    """Return 1 in the dtype of x.
+
+    Extension dtypes such as bfloat16 are not preserved by a Python 1.
+    """
     return x.dtype.type(1)
 
 
@@ -353,7 +359,7 @@ def _one(x: Array) -> Array:
 
 @register_op("Round", "x: T -> y: T", _SIGNED, shape=unchanged_shape)
 def round_op(xp: Xp, x: Array) -> Array:
-    """Nearest whole number, halves to the even one; integers stay."""
+    """Return the nearest whole number, halves to the even one; integers stay unchanged."""
     return x if x.dtype.kind in "iu" else xp.rint(x)
 
 
@@ -364,7 +370,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Rint", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def rint(xp: Xp, x: Array) -> Array:
-    """Nearest whole number, halves to the even one."""
+    """Return the nearest whole number, halves to the even one."""
     return xp.rint(x)
 
 
@@ -379,7 +385,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Floor", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def floor_op(xp: Xp, x: Array) -> Array:
-    """The largest whole number not above x."""
+    """Return the largest whole number not above x."""
     return xp.floor(x)
 
 
@@ -394,7 +400,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Ceil", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="same_layout")
 def ceil_op(xp: Xp, x: Array) -> Array:
-    """The smallest whole number not below x."""
+    """Return the smallest whole number not below x."""
     return xp.ceil(x)
 
 
@@ -409,7 +415,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("IsNan", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
 def is_nan(xp: Xp, x: Array) -> Array:
-    """Whether x is not a number."""
+    """Return whether x is not a number."""
     return xp.isnan(x)
 
 
@@ -418,7 +424,7 @@ is_nan.expression("{isnan}({x})", isnan=np.isnan)
 
 @register_op("IsInf", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
 def is_inf(xp: Xp, x: Array) -> Array:
-    """Whether x is infinite."""
+    """Return whether x is infinite."""
     return xp.isinf(x)
 
 
@@ -427,7 +433,7 @@ is_inf.expression("{isinf}({x})", isinf=np.isinf)
 
 @register_op("IsFinite", "x: T -> y: bool", _FLOAT, shape=unchanged_shape)
 def is_finite(xp: Xp, x: Array) -> Array:
-    """Whether x is neither infinite nor NaN."""
+    """Return whether x is neither infinite nor NaN."""
     return xp.isfinite(x)
 
 
@@ -439,7 +445,7 @@ is_finite.expression("{isfinite}({x})", isfinite=np.isfinite)
 
 @register_op("Exp", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
 def exp_op(xp: Xp, x: Array) -> Array:
-    """E to the power x."""
+    """Return e to the power x."""
     return mapped(xp, xp.exp, x)
 
 
@@ -455,7 +461,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Expm1", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def expm1(xp: Xp, x: Array) -> Array:
-    """exp(x) - 1, exact near zero."""
+    """Return exp(x) - 1, exact near zero."""
     return mapped(xp, xp.expm1, x)
 
 
@@ -471,7 +477,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Log", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
 def log(xp: Xp, x: Array) -> Array:
-    """Natural logarithm; -inf at zero, NaN below."""
+    """Return the natural logarithm; -inf at zero, NaN below."""
     return mapped(xp, xp.log, x)
 
 
@@ -490,7 +496,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Log1p", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def log1p(xp: Xp, x: Array) -> Array:
-    """log(1 + x), exact near zero."""
+    """Return log(1 + x), exact near zero."""
     return mapped(xp, xp.log1p, x)
 
 
@@ -508,15 +514,15 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Sigmoid", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout"
 )
 def sigmoid_op(xp: Xp, x: Array) -> Array:
-    """1 / (1 + exp(-x))."""
+    """Return 1 / (1 + exp(-x))."""
     return tiled(xp, logistic, x)
 
 
 def logistic(xp: Xp, x: Array, out: Array | None = None) -> Array:
-    """1 / (1 + exp(-x)), in `out` if that is given."""
+    """Return 1 / (1 + exp(-x)), in `out` if that is given."""
     one = _one(x)
     if x.dtype.itemsize == 2:
-        # Every step is rounded: TensorFlow's are these, and beyond 11 all is 1.
+        # Every step is rounded as in TensorFlow; above 11 the result is 1.
         result = xp.minimum(x, x.dtype.type(11), out=out)
         result = xp.exp(result, out=own(result))
         return xp.divide(result, one + result, out=own(result))
@@ -543,7 +549,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def sigmoid_grad(xp: Xp, y: Array, dy: Array) -> Array:
-    """Dy * y * (1 - y), where y = sigmoid(x)."""
+    """Return dy * y * (1 - y), where y = sigmoid(x)."""
     return _of_pairs(xp, _sigmoid_grad, y, dy)
 
 
@@ -574,7 +580,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="same_layout sparse_values",
 )
 def sin(xp: Xp, x: Array) -> Array:
-    """Sine of an angle in radians."""
+    """Return the sine of an angle in radians."""
     return mapped(xp, xp.sin, x)
 
 
@@ -590,7 +596,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Cos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="same_layout")
 def cos(xp: Xp, x: Array) -> Array:
-    """Cosine of an angle in radians."""
+    """Return the cosine of an angle in radians."""
     return mapped(xp, xp.cos, x)
 
 
@@ -608,7 +614,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Tan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def tan(xp: Xp, x: Array) -> Array:
-    """Tangent of an angle in radians."""
+    """Return the tangent of an angle in radians."""
     return mapped(xp, xp.tan, x)
 
 
@@ -622,7 +628,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Asin", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def asin(xp: Xp, x: Array) -> Array:
-    """The angle whose sine is x."""
+    """Return the angle whose sine is x."""
     return xp.arcsin(x)
 
 
@@ -641,7 +647,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Acos", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def acos_op(xp: Xp, x: Array) -> Array:
-    """The angle whose cosine is x."""
+    """Return the angle whose cosine is x."""
     return xp.arccos(x)
 
 
@@ -656,7 +662,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Atan", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def atan(xp: Xp, x: Array) -> Array:
-    """The angle whose tangent is x."""
+    """Return the angle whose tangent is x."""
     return xp.arctan(x)
 
 
@@ -671,7 +677,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Sinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def sinh(xp: Xp, x: Array) -> Array:
-    """Hyperbolic sine."""
+    """Return the hyperbolic sine."""
     return mapped(xp, xp.sinh, x)
 
 
@@ -683,7 +689,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Cosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def cosh(xp: Xp, x: Array) -> Array:
-    """Hyperbolic cosine."""
+    """Return the hyperbolic cosine."""
     return mapped(xp, xp.cosh, x)
 
 
@@ -701,7 +707,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="same_layout sparse_values",
 )
 def tanh(xp: Xp, x: Array) -> Array:
-    """Hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return mapped(xp, xp.tanh, x)
 
 
@@ -723,7 +729,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def tanh_grad(xp: Xp, y: Array, dy: Array) -> Array:
-    """Dy * (1 - y * y), where y = tanh(x)."""
+    """Return dy * (1 - y * y), where y = tanh(x)."""
     return _of_pairs(xp, _tanh_grad, y, dy)
 
 
@@ -748,7 +754,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Asinh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def asinh(xp: Xp, x: Array) -> Array:
-    """Inverse hyperbolic sine."""
+    """Return the inverse hyperbolic sine."""
     return xp.arcsinh(x)
 
 
@@ -760,7 +766,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Acosh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape)
 def acosh(xp: Xp, x: Array) -> Array:
-    """Inverse hyperbolic cosine."""
+    """Return the inverse hyperbolic cosine."""
     return xp.arccosh(x)
 
 
@@ -774,7 +780,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "Atanh", "x: T -> y: T", _FLOAT_OR_COMPLEX, shape=unchanged_shape, traits="sparse_values"
 )
 def atanh(xp: Xp, x: Array) -> Array:
-    """Inverse hyperbolic tangent."""
+    """Return the inverse hyperbolic tangent."""
     return xp.arctanh(x)
 
 
@@ -801,10 +807,10 @@ def _conj_shape(c: InferenceContext) -> TensorShape:
     shape=_conj_shape,
 )
 def conj_op(xp: Xp, x: Array) -> Array:
-    """Complex conjugate."""
+    """Return the complex conjugate."""
     if not is_opaque(x):
         return xp.conj(x)
-    # A sparse matrix knows its conjugate.
+    # A sparse matrix has a method of its own for its conjugate.
     if not hasattr(x, "conjugate"):
         raise errors.internal(
             "No unary variant unary_op function found for op CONJ Variant type_name: "
@@ -819,7 +825,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def conj(x: TensorLike, name: str | None = None) -> TensorResult:
-    """Complex conjugate; real numbers come back as they are.
+    """Return the complex conjugate; real numbers are returned unchanged.
 
     Raises:
       TypeError: x is not numeric.
@@ -840,7 +846,7 @@ def conj(x: TensorLike, name: str | None = None) -> TensorResult:
 
 @register_op("Invert", "x: T -> y: T", _INTEGER, shape=unchanged_shape)
 def invert(xp: Xp, x: Array) -> Array:
-    """Every bit flipped."""
+    """Return x with every bit flipped."""
     return ~x
 
 
@@ -849,11 +855,11 @@ invert.not_differentiable()
 
 @register_op("PopulationCount", "x: T -> y: uint8", _INTEGER, shape=unchanged_shape)
 def population_count(xp: Xp, x: Array) -> Array:
-    """How many bits are set, in two's complement."""
+    """Return the number of bits that are set, in two's complement."""
     bits = xp.asarray(x)
     if xp is np:
         return np.bitwise_count(bits.view(f"u{bits.itemsize}"))
-    # CuPy counts no bits: byte by byte, from a table.
+    # CuPy has no function for this: count byte by byte, from a table.
     table = xp.asarray(np.bitwise_count(np.arange(256, dtype=np.uint8)))
     in_bytes = xp.ascontiguousarray(bits).reshape(*bits.shape, 1).view(np.uint8)
     return table[in_bytes].sum(axis=-1, dtype=np.uint8)
@@ -864,7 +870,7 @@ population_count.not_differentiable()
 
 @register_op("LogicalNot", "x: bool -> y: bool", shape=unchanged_shape)
 def logical_not(xp: Xp, x: Array) -> Array:
-    """True where x is false."""
+    """Return True where x is false."""
     return ~x
 
 

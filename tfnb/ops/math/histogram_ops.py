@@ -60,9 +60,9 @@ def _histogram_shape(c: InferenceContext) -> TensorShape:
 def histogram_fixed_width_op(
     xp: Xp, values: Array, value_range: Array, nbins: Array, *, dtype: DType
 ) -> Array:
-    """How many values fall into each of nbins equal parts of a range.
+    """Return how many values are in each of nbins equal parts of a range.
 
-    Those outside into the first or last.
+    Values outside the range count in the first or last part.
     """
     if value_range.shape != (2,):
         raise errors.invalid_argument(
@@ -82,7 +82,7 @@ def histogram_fixed_width_op(
     if bins <= 0:
         raise errors.invalid_argument(f"nbins should be a positive number, but got '{bins}'")
     if bins == 1:
-        return xp.full(1, values.size, dtype.as_numpy_dtype)  # also what is no number
+        return xp.full(1, values.size, dtype.as_numpy_dtype)  # NaN counts as well
     step = (high - low) / bins
     places = (values.reshape(-1).astype(np.float64) - low) / step
     places = xp.clip(places, 0, bins - 1).astype(np.int64)
@@ -100,7 +100,7 @@ def _bincount_shape(c: InferenceContext) -> TensorShape:
 
 
 def _counted(xp: Xp, places: Array, size: int, weights: Array, dtype: Attr, binary: bool) -> Array:
-    """Counts or sums of weights of the places below `size`."""
+    """Return counts, or sums of weights, of the places below `size`."""
     check_fits(xp, (size,), np.dtype(np.int64))
     inside = places < size
     kept = places[inside]
@@ -128,7 +128,7 @@ def _refuse_negative(values: Array) -> None:
     host_memory=("size",),
 )
 def bincount_op(xp: Xp, arr: Array, size: Array, weights: Array) -> Array:
-    """How often each number below size occurs, or the sum of its weights."""
+    """Return how often each number below size occurs, or the sum of its weights."""
     if size.ndim:
         raise errors.invalid_argument(
             f"size must be a scalar, but got shape: {shape_text(size.shape)}"
@@ -166,7 +166,7 @@ def _dense_bincount_shape(c: InferenceContext) -> TensorShape:
     host_memory=("size",),
 )
 def dense_bincount(xp: Xp, x: Array, size: Array, weights: Array, *, binary_output: bool) -> Array:
-    """How often each number below size occurs, per row."""
+    """Return how often each number below size occurs, per row."""
     if x.ndim > 2:
         raise errors.invalid_argument(f"Shape must be at most rank 2 but is rank {x.ndim}")
     if size.ndim:
@@ -198,7 +198,7 @@ def dense_bincount(xp: Xp, x: Array, size: Array, weights: Array, *, binary_outp
     shape=unchanged_shape,
 )
 def bucketize(xp: Xp, x: Array, *, boundaries: list[float]) -> Array:
-    """The number of boundaries that are not above each value."""
+    """Return the number of boundaries that are not above each value."""
     if any(a > b for a, b in pairwise(boundaries)):
         raise errors.invalid_argument("Expected sorted boundaries")
     limits = xp.asarray(np.asarray(boundaries, np.float32))
@@ -216,7 +216,7 @@ def bincount(
     maxlength: TensorLike | None = None,
     dtype: DTypeLike = dtypes.int32,
 ) -> TensorResult:
-    """How often each non-negative whole number occurs, or the sum of its weights."""
+    """Return how often each non-negative whole number occurs, or the sum of its weights."""
     with name_scope("bincount"):
         arr = convert_to_tensor(arr, name="arr")
         if weights is not None:

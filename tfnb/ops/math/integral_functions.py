@@ -1,4 +1,4 @@
-"""Functions defined by integrals, on arrays of float64: Dawson's, Fresnel's, Ei, dilogarithm.
+"""Functions defined by integrals, on arrays of float64: Dawson, Fresnel, Ei, dilogarithm.
 
 Formulas: Rybicki's sum for Dawson's function; power and asymptotic series for the exponential
 integral; the auxiliary functions f and g (Abramowitz and Stegun 7.3) for Fresnel's integrals;
@@ -20,7 +20,7 @@ _DAWSON_STEP = 0.2
 
 
 def dawsn(xp: Xp, x: Array) -> Array:
-    """Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x."""
+    """Return Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, 0.5)
     square = near * near
@@ -47,7 +47,7 @@ def dawsn(xp: Xp, x: Array) -> Array:
 
 
 def expint(xp: Xp, x: Array) -> Array:
-    """The exponential integral Ei(x); not a number where x < 0."""
+    """Return the exponential integral Ei(x); NaN where x < 0."""
     near = xp.clip(x, 0.0, 40.0)
     total, term = xp.zeros_like(near), xp.ones_like(near)
     for k in range(1, 150):
@@ -64,7 +64,7 @@ def expint(xp: Xp, x: Array) -> Array:
 
 
 def _auxiliaries(xp: Xp, x: Array) -> tuple[Array, Array]:
-    """Fresnel's f and g for x >= 1.5: integrals over a bell, by the trapezoidal rule."""
+    """Return Fresnel's f and g for x >= 1.5: integrals of a bell curve, by the trapezoidal rule."""
     step = 0.1 * xp.minimum(1.0, 3.0 / x)
     decay = math.pi / 2 * (x * step) ** 2
     f, g = xp.full_like(x, 0.5), xp.zeros_like(x)
@@ -77,7 +77,7 @@ def _auxiliaries(xp: Xp, x: Array) -> tuple[Array, Array]:
 
 
 def _fresnel(xp: Xp, x: Array) -> tuple[Array, Array]:
-    """The cosine and the sine integral."""
+    """Return the cosine and the sine integral."""
     modulus = xp.abs(x)
     near = xp.minimum(modulus, 1.5)
     angle = math.pi / 2 * near * near
@@ -91,7 +91,7 @@ def _fresnel(xp: Xp, x: Array) -> tuple[Array, Array]:
         term_sine = term_sine * square / ((2 * n + 2) * (2 * n + 3))
     far = xp.clip(modulus, 1.5, 36974.0)
     f, g = _auxiliaries(xp, far)
-    # x^2 / 2 turns by whole circles at multiples of 4 of x^2; the rest keeps all its bits.
+    # Multiples of 4 of x^2 turn x^2 / 2 by whole circles; the remainder keeps all its bits.
     phase = math.pi / 2 * xp.fmod(far * far, 4.0)
     outer_cosine = 0.5 + f * xp.sin(phase) - g * xp.cos(phase)
     outer_sine = 0.5 - f * xp.cos(phase) - g * xp.sin(phase)
@@ -104,12 +104,12 @@ def _fresnel(xp: Xp, x: Array) -> tuple[Array, Array]:
 
 
 def fresnel_cos(xp: Xp, x: Array) -> Array:
-    """The integral of cos(pi t^2 / 2) from 0 to x."""
+    """Return the integral of cos(pi t^2 / 2) from 0 to x."""
     return _fresnel(xp, x)[0]
 
 
 def fresnel_sin(xp: Xp, x: Array) -> Array:
-    """The integral of sin(pi t^2 / 2) from 0 to x."""
+    """Return the integral of sin(pi t^2 / 2) from 0 to x."""
     return _fresnel(xp, x)[1]
 
 
@@ -127,10 +127,10 @@ _BERNOULLI = [
 
 
 def spence(xp: Xp, x: Array) -> Array:
-    """The dilogarithm of 1 - x; not a number where x < 0."""
+    """Return the dilogarithm of 1 - x; NaN where x < 0."""
     positive = xp.where(x > 0, x, 1.0)
-    # Three regions: as it is near 1; the mirror image of what is small; the inverse of what is
-    # large, which is small.
+    # Three regions: the series near 1, the mirror image of small arguments, and the inverse of
+    # large arguments, which is small.
     large = positive > 2.0
     inner = xp.where(large, 1.0 / positive, positive)
     small = inner < 0.5

@@ -1,8 +1,8 @@
-"""The arithmetic that users write: ``tf.add`` and kin, and the operators of tensors.
+"""The arithmetic functions of users: ``tf.add`` and others, and the operators of tensors.
 
-The ops themselves live in the ``cwise_*``, ``reduction``, ``matmul``, ``cast`` and ``sequence``
-files; their public functions are gathered here too, so that ``math_ops.cast`` or ``math_ops.range``
-can be written where an op is built from others.
+The ops are in the ``cwise_*``, ``reduction``, ``matmul``, ``cast`` and ``sequence`` files; their
+public functions are also available here, so that functions built of ops can use ``math_ops.cast``
+or ``math_ops.range``.
 """
 
 from __future__ import annotations
@@ -161,10 +161,10 @@ _TRUE_DIVISION_TYPES: dict[Any, Any] = {
 
 
 def _same_types(x: TensorLike, y: TensorLike) -> Any:
-    """The common dtype of two tensors.
+    """Return the common dtype of two tensors.
 
     Raises:
-      TypeError: they differ.
+      TypeError: the dtypes differ.
     """
     first, second = x.dtype.base_dtype, y.dtype.base_dtype
     if first != second:
@@ -173,7 +173,7 @@ def _same_types(x: TensorLike, y: TensorLike) -> Any:
 
 
 def divisible(x: TensorLike, y: TensorLike, where: str) -> tuple[TensorResult, TensorResult]:
-    """Both operands as floating-point or complex numbers."""
+    """Return both operands as floating-point or complex numbers."""
     found = _same_types(x, y)
     if found not in _TRUE_DIVISION_TYPES:
         expected = ", ".join(repr(dtype) for dtype in _TRUE_DIVISION_TYPES)
@@ -184,7 +184,7 @@ def divisible(x: TensorLike, y: TensorLike, where: str) -> tuple[TensorResult, T
 
 @dispatchable
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
-    """Compute x / y as Python 3 means it: integers become floating-point numbers first.
+    """Compute x / y as Python 3 does: integers become floating-point numbers first.
 
     Raises:
       TypeError: the dtypes differ or are not numeric.
@@ -198,7 +198,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResu
 
 @dispatchable
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
-    """Compute x / y as Python 2 meant it: integers are divided rounding down.
+    """Compute x / y as Python 2 did: the quotient of integers is rounded down.
 
     Raises:
       TypeError: the dtypes differ.
@@ -254,7 +254,7 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Te
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> TensorResult:
-    """1 / x, and 0 wherever x is 0."""
+    """Return 1 / x, and 0 wherever x is 0."""
     with name_scope(name, "reciprocal_no_nan", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         one = convert_to_tensor(1, dtype=x.dtype.base_dtype, name="one")
@@ -270,16 +270,16 @@ def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorRes
 
 @dispatchable
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
-    """X to the power y."""
+    """Return x to the power y."""
     with name_scope(name, "Pow", [x]) as scope:
         return pow_op(x, y, name=scope)
 
 
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """A scalar times a tensor or slices.
+    """Return a scalar times a tensor or slices.
 
     Raises:
-      ValueError: the scalar is none.
+      ValueError: ``scalar`` has dimensions.
     """
     base_type = dtypes.as_dtype(x.dtype).base_dtype
     scalar = convert_to_tensor(scalar, dtype=base_type, name="scalar")
@@ -308,7 +308,7 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResu
 
 @dispatchable
 def abs(x: TensorLike, name: str | None = None) -> Any:
-    """Absolute value; the modulus of complex numbers."""
+    """Return the absolute value; the modulus of complex numbers."""
     if hasattr(x, "with_values"):  # a sparse tensor
         return x.with_values(abs(x.values, name=name))
     with name_scope(name, "Abs", [x]) as scope:
@@ -320,7 +320,7 @@ def abs(x: TensorLike, name: str | None = None) -> Any:
 
 @dispatchable
 def sign(x: TensorLike, name: str | None = None) -> Any:
-    """-1, 0 or 1; x / |x| for complex numbers."""
+    """Return -1, 0 or 1; x / |x| for complex numbers."""
     if hasattr(x, "with_values"):  # a sparse tensor
         return x.with_values(sign(x.values, name=name))
     x = convert_to_tensor(x)
@@ -332,49 +332,49 @@ def sign(x: TensorLike, name: str | None = None) -> Any:
 
 @dispatchable
 def round(x: TensorLike, name: str | None = None) -> TensorResult:
-    """Nearest whole number, halves to the even one; integers come back as they are."""
+    """Return the nearest whole number, halves to the even one; integers are returned unchanged."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else round_op(x, name=name)
 
 
 @dispatchable
 def ceil(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The smallest whole number not below x."""
+    """Return the smallest whole number not below x."""
     return ceil_op(x, name=name)
 
 
 @dispatchable
 def floor(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The largest whole number not above x."""
+    """Return the largest whole number not above x."""
     return floor_op(x, name=name)
 
 
 @dispatchable
 def exp(x: TensorLike, name: str | None = None) -> TensorResult:
-    """E to the power x."""
+    """Return e to the power x."""
     return exp_op(x, name=name)
 
 
 @dispatchable
 def sqrt(x: TensorLike, name: str | None = None) -> TensorResult:
-    """Square root."""
+    """Return the square root."""
     return sqrt_op(x, name=name)
 
 
 @dispatchable
 def rsqrt(x: TensorLike, name: str | None = None) -> TensorResult:
-    """1 / sqrt(x)."""
+    """Return 1 / sqrt(x)."""
     return rsqrt_op(x, name=name)
 
 
 def acos(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The angle whose cosine is x."""
+    """Return the angle whose cosine is x."""
     return acos_op(x, name=name)
 
 
 @dispatchable
 def sigmoid(x: TensorLike, name: str | None = None) -> TensorResult:
-    """1 / (1 + exp(-x))."""
+    """Return 1 / (1 + exp(-x))."""
     with name_scope(name, "Sigmoid", [x]) as scope:
         return sigmoid_op(convert_to_tensor(x, name="x"), name=scope)
 
@@ -384,19 +384,19 @@ def sigmoid(x: TensorLike, name: str | None = None) -> TensorResult:
 
 @dispatchable
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
-    """Whether x and y are equal, element by element."""
+    """Return whether x and y are equal, element by element."""
     return equal_op(x, y, name=name)
 
 
 @dispatchable
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> TensorResult:
-    """Whether x and y differ, element by element."""
+    """Return whether x and y differ, element by element."""
     return not_equal_op(x, y, name=name)
 
 
 @dispatchable
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> TensorResult:
-    """Whether exactly one of the two is true."""
+    """Return whether exactly one of the two is true."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)), name=name)
 
 
@@ -405,10 +405,10 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -
 
 @dispatchable
 def add_n(inputs: TensorLike, name: str | None = None) -> Any:
-    """The sum of a list of tensors of one shape and dtype.
+    """Return the sum of a list of tensors of one shape and dtype.
 
     Raises:
-      ValueError: the list is empty or holds something else.
+      ValueError: the list is empty, or an element is not a tensor.
     """
     message = (
         "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and "
@@ -431,11 +431,11 @@ def accumulate_n(
     tensor_dtype: Any = None,
     name: str | None = None,
 ) -> Any:
-    """The sum of a list of tensors, whose shape and dtype may be stated.
+    """Return the sum of a list of tensors, whose shape and dtype may be given.
 
     Raises:
       ValueError: the list is empty, or shapes or dtypes differ.
-      TypeError: the stated dtype is another.
+      TypeError: the tensors do not have the given dtype.
     """
     message = "inputs must be a list of at least one Tensor with the same dtype and shape"
     if not isinstance(inputs, (list, tuple)) or not inputs:
@@ -462,13 +462,13 @@ def accumulate_n(
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> Any:
-    """Sums products of elements of a and b over pairs of axes.
+    """Return the sums of products of elements of a and b over pairs of axes.
 
     Args:
       a: a tensor.
       b: a tensor.
       axes: N for the last N axes of a and the first N of b; or the axes of each.
-      name: the name of the operation.
+      name: the name of the op.
 
     Raises:
       ValueError: the axes do not fit.
@@ -527,7 +527,10 @@ def _contraction_axes(a: TensorLike, axes: TensorLike) -> tuple[TensorResult, Te
 def _as_matrix(
     a: TensorLike, axes: TensorLike, *, axes_first: bool
 ) -> tuple[TensorResult, TensorResult, TensorResult]:
-    """`a` as a matrix: contracted axes on one side, free ones on the other; the free dimensions."""
+    """Return `a` as a matrix, and its free dimensions.
+
+    The contracted axes are on one side, the free ones on the other.
+    """
     dims = a.shape.dim_values
     static = None
     free: Any
@@ -565,14 +568,14 @@ def _as_matrix(
 
 
 def trace(x: TensorLike, name: str | None = None) -> Any:
-    """The sum along the main diagonal of each inner-most matrix."""
+    """Return the sum along the main diagonal of each inner-most matrix."""
     with name_scope(name, "Trace", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return reduce_sum(array_ops.matrix_diag_part(x), [-1], name=scope)
 
 
 def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Any:
-    """The value of a polynomial, coefficients from the highest power down.
+    """Return the value of a polynomial, coefficients from the highest power down.
 
     Raises:
       ValueError: the coefficients are not a list.
@@ -643,14 +646,14 @@ def _matmul(a: TensorLike, b: TensorLike, name: str | None = None) -> Any:
 
 
 def _install_binary(function: Callable[..., Nested], word: str) -> None:
-    """Makes ``function`` the operator ``word`` of tensors, with a tensor on either side."""
+    """Register ``function`` as the operator ``word`` of tensors, with a tensor on either side."""
 
     def operator(x: TensorLike, y: TensorLike) -> Any:
         with name_scope(None, word, [x, y]) as scope:
             try:
                 return function(x, y, name=scope)
             except (TypeError, ValueError):
-                # The other side may know how to be combined with a tensor.
+                # The type of the other operand may define the operation with a tensor.
                 reflected = getattr(y, f"__r{word}__", None)
                 if reflected is None or isinstance(y, (Tensor, np.ndarray, np.generic, int, float)):
                     raise

@@ -379,7 +379,7 @@ def _sum_batches(
     traits="c_order product marked_gradient",
 )
 def batch_mat_mul_v2(xp: Xp, x: Array, y: Array, *, adj_x: bool, adj_y: bool) -> Array:
-    """Matrix products over leading dimensions that broadcast."""
+    """Return matrix products over leading dimensions that broadcast."""
     return _batch_product(xp, x, y, adj_x, adj_y, broadcasts=True)
 
 
@@ -402,7 +402,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="product marked_gradient",
 )
 def batch_mat_mul_v3(xp: Xp, x: Array, y: Array, *, adj_x: bool, adj_y: bool, Tout: DType) -> Array:
-    """Matrix products in the dtype of the output."""
+    """Return matrix products in the dtype of the output."""
     wide = Tout.as_numpy_dtype
     return _batch_product(xp, x.astype(wide), y.astype(wide), adj_x, adj_y, broadcasts=True)
 
@@ -438,7 +438,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=matmul_shape,
 )
 def sparse_mat_mul(xp: Xp, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Array:
-    """Compute the product of dense arrays; attributes say which of them is mostly zero."""
+    """Compute the product of dense arrays; attributes declare which of them is mostly zero."""
     if a.ndim != 2:
         raise errors.invalid_argument("a is not a matrix")
     if b.ndim != 2:
@@ -514,7 +514,7 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The matrix product of the last two dimensions; the others are batches and broadcast.
+    """Return the matrix product of the last two dimensions; the others are batches and broadcast.
 
     Raises:
       ValueError: both transpose and adjoint are set for one matrix.
@@ -586,7 +586,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The product of matrices, the last two dimensions of ``a``, and vectors, the last of ``b``."""
+    """Return the products of the matrices in ``a`` and the vectors in the last axis of ``b``."""
     with name_scope(name, "MatVec", [a, b]):
         column = array_ops.expand_dims(b, axis=-1)
         product = matmul(

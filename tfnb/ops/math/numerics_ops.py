@@ -1,4 +1,4 @@
-"""Checks that numbers are numbers: CheckNumerics and what is built of it."""
+"""Checks for NaN and infinity: CheckNumerics and the functions built of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _refuse(message: str, found: list[str]) -> None:
     traits="reports",
 )
 def check_numerics(xp: Xp, tensor: Array, *, message: str) -> Array:
-    """The input, which must hold no NaN and no infinity."""
+    """Return the input; raise an error if it has a NaN or an infinity."""
     if not bool(xp.isfinite(tensor).all()):
         names = ("Inf", bool(xp.isinf(tensor).any())), ("NaN", bool(xp.isnan(tensor).any()))
         _refuse(message, [name for name, there in names if there])
@@ -54,7 +54,7 @@ def check_numerics(xp: Xp, tensor: Array, *, message: str) -> Array:
     traits="reports",
 )
 def check_numerics_v2(xp: Xp, tensor: Array, *, message: str) -> Array:
-    """The input, which must hold no NaN and no infinity; tells infinities apart by sign."""
+    """Return the input; raise an error for NaN and infinity that names the infinity's sign."""
     if not bool(xp.isfinite(tensor).all()):
         infinite = xp.isinf(tensor)
         names = (

@@ -91,7 +91,7 @@ def _reduction_shape(c: InferenceContext) -> TensorShape:
 
 
 def _axes(x: Array, indices: Array) -> tuple[int, ...]:
-    """The axes to reduce as non-negative numbers."""
+    """Return the axes to reduce as non-negative numbers."""
     rank = x.ndim
     axes = (int(indices),) if indices.ndim == 0 else tuple(indices.reshape(-1).tolist())
     for axis in axes:
@@ -109,7 +109,7 @@ def _axes(x: Array, indices: Array) -> tuple[int, ...]:
 
 
 def _is_small_float(x: Array) -> bool:
-    """Whether sums of this dtype are accumulated in float32: float16 and bfloat16."""
+    """Return whether sums of this dtype are accumulated in float32: float16 and bfloat16."""
     return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
 
 
@@ -127,7 +127,7 @@ def _is_small_float(x: Array) -> bool:
     traits="launches",
 )
 def sum_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """The sum over some axes."""
+    """Return the sum over some axes."""
     axes = _axes(x, reduction_indices)
     if not axes:
         return x
@@ -155,7 +155,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="launches",
 )
 def mean_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """The mean over some axes; integers are truncated towards zero.
+    """Return the mean over some axes; integers are truncated towards zero.
 
     The mean of no elements is NaN, for complex dtypes 0.
     """
@@ -206,7 +206,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     host_memory=("reduction_indices",),
 )
 def euclidean_norm(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """The square root of the sum of x * conj(x) over some axes."""
+    """Return the square root of the sum of x * conj(x) over some axes."""
     axes = _axes(x, reduction_indices)
     wide = x.astype(np.float32) if _is_small_float(x) else x
     squares = wide * (xp.conj(wide) if x.dtype.kind == "c" else wide)
@@ -240,7 +240,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="launches",
 )
 def prod_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """The product over some axes."""
+    """Return the product over some axes."""
     axes = _axes(x, reduction_indices)
     if not axes:
         return x
@@ -291,7 +291,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="launches",
 )
 def max_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """The largest element over some axes; NaN if one is NaN.
+    """Return the largest element over some axes; NaN if one is NaN.
 
     The maximum of no elements is the lowest value of the dtype.
     """
@@ -319,7 +319,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="launches",
 )
 def min_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """The smallest element over some axes; NaN if one is NaN.
+    """Return the smallest element over some axes; NaN if one is NaN.
 
     The minimum of no elements is the highest value of the dtype.
     """
@@ -337,7 +337,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def _bounds(dtype: Attr) -> tuple[Array, Array]:
-    """The lowest and the highest value of a dtype, infinities included."""
+    """Return the lowest and the highest value of a dtype, infinities included."""
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return info.min, info.max
@@ -375,7 +375,7 @@ def _gradient_of_extremes(op: Operation, grad: Tensor) -> Any:
     host_memory=("reduction_indices",),
 )
 def all_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """Whether everything over some axes is true."""
+    """Return whether all elements over some axes are true."""
     axes = _axes(x, reduction_indices)
     return x.all(axis=axes, keepdims=keep_dims) if axes else x
 
@@ -389,7 +389,7 @@ def all_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Ar
     host_memory=("reduction_indices",),
 )
 def any_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
-    """Whether anything over some axes is true."""
+    """Return whether any element over some axes is true."""
     axes = _axes(x, reduction_indices)
     return x.any(axis=axes, keepdims=keep_dims) if axes else x
 
@@ -428,7 +428,7 @@ def _arg_shape(c: InferenceContext) -> TensorShape:
     host_memory=("dimension",),
 )
 def arg_max(xp: Xp, x: Array, dimension: Array, *, output_type: DType) -> Array:
-    """The index of the largest element along one axis; the first of equal ones; NaN never wins."""
+    """Return the index of the first largest element along one axis; NaN never wins."""
     axis = _arg_axis(x, dimension)
     found = x.argmax(axis=axis)
     if x.dtype.kind not in "iub" and _hits_nan(xp, x, found, axis):
@@ -452,7 +452,7 @@ arg_max.not_differentiable()
     host_memory=("dimension",),
 )
 def arg_min(xp: Xp, x: Array, dimension: Array, *, output_type: DType) -> Array:
-    """The index of the smallest element along one axis; the first of equal ones; NaN never wins."""
+    """Return the index of the first smallest element along one axis; NaN never wins."""
     axis = _arg_axis(x, dimension)
     found = x.argmin(axis=axis)
     if x.dtype.kind not in "iub" and _hits_nan(xp, x, found, axis):
@@ -495,7 +495,7 @@ def _hits_nan(xp: Xp, x: Array, found: Array, axis: int) -> bool:
 
 
 def _spread(op: Operation, grad: Tensor) -> TensorResult:
-    """The gradient of a reduction's output, repeated over the axes that were reduced."""
+    """Return the gradient of a reduction's output, repeated over the axes that were reduced."""
     x = op.inputs[0]
     dims = x.shape.dim_values
     axes = None if dims is None else constant_value(op.inputs[1])
@@ -533,7 +533,7 @@ def _tiling(
 
 
 def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
-    """The shape of a reduction's output with the reduced axes kept as 1, computed in the graph."""
+    """Return, in the graph, the shape of a reduction's output with reduced axes kept as 1."""
     known_shape, known_axes = constant_value(input_shape), constant_value(axes)
     if known_shape is not None and known_axes is not None:
         kept = np.array(known_shape, np.int32)
@@ -559,7 +559,7 @@ def _all_axes(x: TensorLike, axis: TensorLike) -> TensorResult:
         rank = x.dense_shape.shape.num_elements()
     else:  # tensors and variables know their rank
         rank = getattr(getattr(x, "shape", None), "rank", None)
-    # Range and Rank are correct both for rank 0 and for an unknown rank.
+    # Range and Rank are correct for rank 0 and for an unknown rank.
     if rank:
         return convert_to_tensor(np.arange(rank, dtype=np.int32), name="Const")
     return sequence_ops.range_(0, array_ops.rank(x))
@@ -591,7 +591,7 @@ def reduce_sum(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The sum of elements over axes (all of them by default)."""
+    """Return the sum of elements over axes (all of them by default)."""
     return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -604,7 +604,7 @@ def reduce_mean(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The mean of elements over axes (all of them by default)."""
+    """Return the mean of elements over axes (all of them by default)."""
     return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -617,7 +617,7 @@ def reduce_prod(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The product of elements over axes (all of them by default)."""
+    """Return the product of elements over axes (all of them by default)."""
     return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -630,7 +630,7 @@ def reduce_max(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The largest element over axes (all of them by default)."""
+    """Return the largest element over axes (all of them by default)."""
     return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -643,7 +643,7 @@ def reduce_min(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """The smallest element over axes (all of them by default)."""
+    """Return the smallest element over axes (all of them by default)."""
     return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -656,7 +656,7 @@ def reduce_all(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Whether all elements over axes are true."""
+    """Return whether all elements over axes are true."""
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -669,7 +669,7 @@ def reduce_any(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Whether any element over axes is true."""
+    """Return whether any element over axes is true."""
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -679,7 +679,7 @@ def reduce_euclidean_norm(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The square root of the sum of squares over axes."""
+    """Return the square root of the sum of squares over axes."""
     return _reduce(euclidean_norm, input_tensor, axis, keepdims, name)
 
 
@@ -690,7 +690,7 @@ def reduce_variance(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The mean of squared distances from the mean over axes.
+    """Return the mean of squared distances from the mean over axes.
 
     Raises:
       TypeError: the input has an integer dtype.
@@ -717,7 +717,7 @@ def reduce_std(
     keepdims: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """The square root of the variance over axes."""
+    """Return the square root of the variance over axes."""
     with name_scope(name or "reduce_std"):
         x = convert_to_tensor(input_tensor)
         return sqrt_op(reduce_variance(x, axis=axis, keepdims=keepdims))
@@ -732,7 +732,7 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> TensorResult:
-    """log(sum(exp(x))) over axes, without overflow."""
+    """Return log(sum(exp(x))) over axes, without overflow."""
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     x = convert_to_tensor(input_tensor)
@@ -759,7 +759,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: TensorLike | None = None,
 ) -> Any:
-    """How many elements over axes are not zero (not empty, for strings)."""
+    """Return the number of elements over axes that are not zero (not empty, for strings)."""
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     input_tensor = renamed("input", input, "input_tensor", input_tensor)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
@@ -779,7 +779,7 @@ def argmax(
     dimension: TensorLike | None = None,
     output_type: DTypeLike = dtypes.int64,
 ) -> TensorResult:
-    """The index of the largest element along an axis (0 by default)."""
+    """Return the index of the largest element along an axis (0 by default)."""
     axis = renamed("axis", axis, "dimension", dimension)
     return arg_max(input, 0 if axis is None else axis, name=name, output_type=output_type)
 
@@ -791,6 +791,6 @@ def argmin(
     dimension: TensorLike | None = None,
     output_type: DTypeLike = dtypes.int64,
 ) -> TensorResult:
-    """The index of the smallest element along an axis (0 by default)."""
+    """Return the index of the smallest element along an axis (0 by default)."""
     axis = renamed("axis", axis, "dimension", dimension)
     return arg_min(input, 0 if axis is None else axis, name=name, output_type=output_type)

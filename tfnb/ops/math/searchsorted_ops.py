@@ -1,4 +1,4 @@
-"""Places in sorted rows: LowerBound, UpperBound, searchsorted."""
+"""Positions in sorted rows: LowerBound, UpperBound, searchsorted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _search(xp: Xp, sorted_inputs: Array, values: Array, out_type: Attr, side: s
 
 
 def _bisect(xp: Xp, rows: Array, values: Array, side: str) -> Array:
-    """Halves the rows in C++'s steps, which say where NaN leads."""
+    """Bisect the rows with the steps of C++, because they determine the result for NaN."""
     low, left = xp.zeros(values.shape, int), xp.full(values.shape, rows.shape[1])
     while left.any():
         half = left // 2
@@ -72,13 +72,13 @@ _BOUND = (
 
 @register_op("LowerBound", *_BOUND, shape=_bound_shape)
 def lower_bound(xp: Xp, sorted_inputs: Array, values: Array, *, out_type: DType) -> Array:
-    """Where each value would be put into its sorted row, before equal ones."""
+    """Return the position for each value in its sorted row, before equal elements."""
     return _search(xp, sorted_inputs, values, out_type, "left")
 
 
 @register_op("UpperBound", *_BOUND, shape=_bound_shape)
 def upper_bound(xp: Xp, sorted_inputs: Array, values: Array, *, out_type: DType) -> Array:
-    """Where each value would be put into its sorted row, after equal ones."""
+    """Return the position for each value in its sorted row, after equal elements."""
     return _search(xp, sorted_inputs, values, out_type, "right")
 
 
@@ -89,12 +89,12 @@ def searchsorted(
     out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where values would be put into sorted rows.
+    """Return the positions for values in sorted rows.
 
     Args:
       sorted_sequence: rows in increasing order.
       values: as many rows.
-      side: before (left) or after (right) equal elements.
+      side: "left" for positions before equal elements, "right" for those after them.
       out_type: int32 or int64.
       name: the name of the op.
     """

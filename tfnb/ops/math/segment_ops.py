@@ -1,4 +1,4 @@
-"""Reductions over segments: rows whose ids are equal are summed, averaged, multiplied, or compared.
+"""Reductions over segments: rows with equal ids are summed, averaged, multiplied, or compared.
 
 Sorted segments (``SegmentSum``) are runs of rows; unsorted ones take ids in any order and drop
 negative ones. Corresponds to TensorFlow's ``segment_reduction_ops*.cc``.
@@ -48,7 +48,7 @@ EXPORTS = {
 
 
 def widened(x: Array) -> Array:
-    """Converts half precision to float32 for the accumulation."""
+    """Return half precision converted to float32 for the accumulation."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
@@ -65,7 +65,7 @@ def _segment_shape(c: InferenceContext) -> TensorShape:
 
 
 def _runs(xp: Xp, segment_ids: Array) -> tuple[Array, Array]:
-    """The start of each run of equal ids, and its id."""
+    """Return the start of each run of equal ids, and its id."""
     if segment_ids.size == 0:
         return segment_ids[:0], segment_ids[:0]
     steps = segment_ids[1:] - segment_ids[:-1]
@@ -96,7 +96,7 @@ def reduce_runs(
     rows: int | None = None,
     from_zero: bool = True,
 ) -> tuple[Array, Array, Array]:
-    """Returns (one row per id up to the last, starts of the runs, their ids).
+    """Reduce runs to (one row per id up to the last, starts of the runs, their ids).
 
     Missing ids get `empty`; with `from_zero`, sums of several rows start at 0 and are never -0.
     """
@@ -151,7 +151,7 @@ def _segment(xp: Xp, function: Array, data: Array, segment_ids: Array, empty: Ar
     "SegmentSum", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
 )
 def segment_sum(xp: Xp, data: Array, segment_ids: Array) -> Array:
-    """The sum of the rows of each segment."""
+    """Return the sum of the rows of each segment."""
     return _segment(xp, np.add, data, segment_ids, 0)
 
 
@@ -164,7 +164,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "SegmentMean", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
 )
 def segment_mean(xp: Xp, data: Array, segment_ids: Array) -> Array:
-    """The mean of the rows of each segment."""
+    """Return the mean of the rows of each segment."""
     _check_segments(data, segment_ids)
     out, starts, ids = reduce_runs(xp, np.add, widened(data), segment_ids, 0)
     counts = run_lengths(xp, starts, len(segment_ids), out)
@@ -179,7 +179,7 @@ def segment_mean(xp: Xp, data: Array, segment_ids: Array) -> Array:
 
 
 def run_lengths(xp: Xp, starts: Array, total: int, like: Array) -> Array:
-    """The number of rows of each run, in the dtype of `like`, shaped to broadcast against rows."""
+    """Return the number of rows of each run, in the dtype of `like`, with axes for broadcasting."""
     ends = xp.concatenate([starts[1:], xp.full(min(len(starts), 1), total)])
     return (ends - starts).astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - 1))
 
@@ -198,7 +198,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "SegmentProd", "data: T, segment_ids: Tindices -> output: T", *_SORTED, shape=_segment_shape
 )
 def segment_prod(xp: Xp, data: Array, segment_ids: Array) -> Array:
-    """The product of the rows of each segment."""
+    """Return the product of the rows of each segment."""
     return _segment(xp, np.multiply, data, segment_ids, 1)
 
 
@@ -228,7 +228,7 @@ def _gradient_of_product(
     spread_grad: Any,
     divisor: Any,
 ) -> TensorResult:
-    """The gradient of a product: the product of all other elements of the segment.
+    """Return the gradient of a product: the product of all other elements of the segment.
 
     Segments with one zero and with several zeros are handled separately.
     """
@@ -247,7 +247,7 @@ def _gradient_of_product(
     "SegmentMin", "data: T, segment_ids: Tindices -> output: T", *_SORTED_REAL, shape=_segment_shape
 )
 def segment_min(xp: Xp, data: Array, segment_ids: Array) -> Array:
-    """The smallest elements of the rows of each segment."""
+    """Return the smallest elements of the rows of each segment."""
     _check_segments(data, segment_ids)
     return reduce_runs(xp, np.minimum, data, segment_ids, 0)[0]
 
@@ -261,7 +261,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "SegmentMax", "data: T, segment_ids: Tindices -> output: T", *_SORTED_REAL, shape=_segment_shape
 )
 def segment_max(xp: Xp, data: Array, segment_ids: Array) -> Array:
-    """The largest elements of the rows of each segment."""
+    """Return the largest elements of the rows of each segment."""
     _check_segments(data, segment_ids)
     return reduce_runs(xp, np.maximum, data, segment_ids, 0)[0]
 
@@ -354,7 +354,7 @@ def _unsorted(
     host_memory=("num_segments",),
 )
 def unsorted_segment_sum(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
-    """The sum of the rows of each segment; 0 for an empty segment."""
+    """Return the sum of the rows of each segment; 0 for an empty segment."""
     return _unsorted(xp, "add", data, segment_ids, num_segments, 0)
 
 
@@ -369,7 +369,7 @@ def _gather_drop_negatives(
     clipped: TensorLike | None = None,
     is_positive: TensorLike | None = None,
 ) -> tuple[TensorResult, TensorResult, TensorResult]:
-    """Rows of `params` by id, zeros for negative ids; the ids clipped at 0; the ids >= 0."""
+    """Return rows of `params` by id, with zeros for negative ids; the clipped ids; the ids >= 0."""
     if clipped is None:
         clipped = maximum(ids, array_ops.zeros_like(ids))
     gathered = array_ops.gather(params, clipped)
@@ -393,7 +393,7 @@ def _gather_drop_negatives(
     host_memory=("num_segments",),
 )
 def unsorted_segment_prod(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
-    """The product of the rows of each segment; 1 for an empty segment."""
+    """Return the product of the rows of each segment; 1 for an empty segment."""
     return _unsorted(xp, "mul", data, segment_ids, num_segments, 1)
 
 
@@ -435,7 +435,7 @@ def _bounds(dtype: Attr) -> tuple[Array, Array]:
     host_memory=("num_segments",),
 )
 def unsorted_segment_max(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
-    """The largest elements of the rows of each segment; the lowest number if it is empty."""
+    """Return the largest elements of the rows of each segment; the lowest number if it is empty."""
     return _unsorted(xp, "max", data, segment_ids, num_segments, _bounds(data.dtype)[0])
 
 
@@ -453,7 +453,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     host_memory=("num_segments",),
 )
 def unsorted_segment_min(xp: Xp, data: Array, segment_ids: Array, num_segments: Array) -> Array:
-    """The smallest elements of the rows of each segment; the highest number if it is empty."""
+    """Return the smallest elements of each segment's rows; the highest number if it is empty."""
     return _unsorted(xp, "min", data, segment_ids, num_segments, _bounds(data.dtype)[1])
 
 
@@ -474,7 +474,7 @@ def _gradient_of_unsorted_extremes(op: Operation, grad: Tensor) -> Any:
 def _segment_sizes(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike
 ) -> TensorResult:
-    """The number of rows of each segment, at least 1, shaped to divide sums by."""
+    """Return the number of rows of each segment, at least 1, in a shape to divide sums by."""
     num_segments = convert_to_tensor(num_segments)
     ones = array_ops.ones(array_ops.shape_internal(segment_ids), dtype=data.dtype)
     counts = unsorted_segment_sum(ones, segment_ids, num_segments)
@@ -490,7 +490,7 @@ def _segment_sizes(
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """The mean of the rows of each segment; 0 for an empty segment."""
+    """Return the mean of the rows of each segment; 0 for an empty segment."""
     with name_scope(name, "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
         segment_ids = convert_to_tensor(segment_ids)
@@ -502,7 +502,7 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """The sum of the rows of each segment divided by the square root of their number."""
+    """Return the sum of the rows of each segment divided by the square root of their number."""
     with name_scope(name, "UnsortedSegmentSqrtN"):
         data = convert_to_tensor(data)
         segment_ids = convert_to_tensor(segment_ids)

@@ -39,7 +39,7 @@ def _select_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def select(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
-    """T where the condition holds, else e; a scalar chooses everything, a vector whole rows."""
+    """Return t where the condition holds, else e; a vector as condition selects whole rows."""
     if t.shape != e.shape:
         raise errors.invalid_argument(
             "'then' and 'else' must have the same size. but received: "
@@ -79,7 +79,7 @@ def _select_v2_shape(c: InferenceContext) -> TensorShape:
     traits="rearranges",
 )
 def select_v2(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
-    """T where the condition holds, else e; all three broadcast."""
+    """Return t where the condition holds, else e; all three broadcast."""
     try:
         return choose(xp, condition, t, e)
     except ValueError:

@@ -213,7 +213,7 @@ def linspace(
         start = convert_to_tensor(start, name="start")
         stop = convert_to_tensor(stop, name="stop", dtype=start.dtype)
         count = _int_tensor(num, "num")
-        # Unused, but TensorFlow's graphs have this node.
+        # This node is not used, but TensorFlow's graphs have it.
         cast(count, dtype=start.dtype)
         shape = array_ops.broadcast_dynamic_shape(array_ops.shape(start), array_ops.shape(stop))
         start = array_ops.broadcast_to(start, shape)
@@ -228,7 +228,7 @@ def linspace(
         delta = (last - first) / cast(steps, last.dtype)
         first = cast(first, delta.dtype)
         last = cast(last, delta.dtype)
-        # Makes the range fail if num is negative.
+        # An end of -1 makes the range fail if num is negative.
         end = array_ops.where_v2(count >= 0, steps, -1)
         counted = cast(range_(1, end, dtype=dtypes.int64), delta.dtype)
         here = equal(position, range_(rank))

@@ -1,6 +1,6 @@
-"""Reductions over segments of picked rows: ``indices`` say which row of the data stands where.
+"""Reductions over segments of selected rows: ``indices`` hold the number of each row in the data.
 
-The gradients are ops, too, of which those of version 2 give the rows that were picked only.
+The gradients are ops, too; those of version 2 return only the selected rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _sparse_shape(c: InferenceContext) -> TensorShape:
 
 
 def _in_32_bits(count: Array) -> int:
-    """The number of segments as TensorFlow counts those of sparse ones."""
+    """Return the number of segments as TensorFlow reads it, in 32 bits."""
     return int(np.asarray(count).astype(np.int32))
 
 
@@ -80,7 +80,7 @@ def _sparse_segment(
         raise errors.invalid_argument("segment_ids and indices should have same size.")
     if data.ndim < 1:
         raise errors.invalid_argument("Shape must be at least rank 1")
-    # The result is made before the rows and the order of the ids are looked at.
+    # The result is allocated before the rows and the order of the ids are checked.
     last = int(segment_ids[-1]) if segment_ids.size else -1
     limit = min(int(np.iinfo(ids.dtype).max) for ids in (indices, segment_ids))
     if last >= limit:
@@ -129,7 +129,7 @@ _SPARSE_NUM = (
     shape=_sparse_shape,
 )
 def sparse_segment_sum_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
-    """The sum of the picked rows of each segment."""
+    """Return the sum of the selected rows of each segment."""
     return _sparse_segment(xp, "sum", data, indices, segment_ids)
 
 
@@ -152,7 +152,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_segment_sum_with_num_segments(
     xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
 ) -> Array:
-    """The sum of the picked rows of each segment; the number of segments is given."""
+    """Return the sum of the selected rows of each segment; the number of segments is given."""
     return _sparse_segment(xp, "sum", data, indices, segment_ids, num_segments)
 
 
@@ -165,7 +165,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "SparseSegmentMean", _SPARSE, _SPARSE_FLOAT, _TIDX, _TIDS, _SPARSE_GRADIENT, shape=_sparse_shape
 )
 def sparse_segment_mean_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
-    """The mean of the picked rows of each segment."""
+    """Return the mean of the selected rows of each segment."""
     return _sparse_segment(xp, "mean", data, indices, segment_ids)
 
 
@@ -188,7 +188,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_segment_mean_with_num_segments(
     xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
 ) -> Array:
-    """The mean of the picked rows of each segment; the number of segments is given."""
+    """Return the mean of the selected rows of each segment; the number of segments is given."""
     return _sparse_segment(xp, "mean", data, indices, segment_ids, num_segments)
 
 
@@ -207,7 +207,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=_sparse_shape,
 )
 def sparse_segment_sqrt_n_op(xp: Xp, data: Array, indices: Array, segment_ids: Array) -> Array:
-    """The sum of the picked rows of each segment over the square root of their number."""
+    """Return the sum of the selected rows of each segment over the square root of their number."""
     return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids)
 
 
@@ -230,7 +230,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_segment_sqrt_n_with_num_segments(
     xp: Xp, data: Array, indices: Array, segment_ids: Array, num_segments: Array
 ) -> Array:
-    """The sum over the square root of the number; the number of segments is given."""
+    """Return the sum over the square root of the number; the number of segments is given."""
     return _sparse_segment(xp, "sqrt_n", data, indices, segment_ids, num_segments)
 
 
@@ -273,7 +273,7 @@ def _spread_gradient(
     rows: Array,
     is_dense: bool = False,
 ) -> tuple[Array, Array]:
-    """Per picked row its segment's gradient, scaled; and the checked number of rows of the data."""
+    """Return each selected row's scaled gradient; and the checked number of rows of the data."""
     if indices.ndim != 1:
         raise errors.invalid_argument("indices should be a vector.")
     if segment_ids.ndim != 1:
@@ -285,9 +285,9 @@ def _spread_gradient(
     count = int(rows)
     if count < 0:
         raise errors.invalid_argument(f"Expected a non-negative size, got {count}")
-    if is_dense:  # the result is made before the ids are looked at
+    if is_dense:  # the result is allocated before the ids are checked
         check_fits(xp, (count, *grad.shape[1:]), grad.dtype)
-    if not count:  # TensorFlow looks at nothing
+    if not count:  # TensorFlow checks nothing
         indices = segment_ids = indices[:0]
     if segment_ids.size and int(segment_ids[-1]) >= grad.shape[0]:
         raise errors.invalid_argument("Invalid number of segments")
@@ -345,7 +345,7 @@ def _sparse_grad_v2_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _register_gradients(name: str, kind: str) -> tuple[OpDefinition, OpDefinition]:
-    """The two gradient ops of SparseSegment<name>: dense rows, and unique rows only."""
+    """Return the two gradient ops of SparseSegment<name>: dense rows, and unique rows only."""
     host = ("output_dim0",)
 
     @register_op(
@@ -358,7 +358,7 @@ def _register_gradients(name: str, kind: str) -> tuple[OpDefinition, OpDefinitio
         host_memory=host,
     )
     def dense(xp: Xp, grad: Array, indices: Array, segment_ids: Array, output_dim0: Array) -> Array:
-        """Every row of the data gets its segments' gradients."""
+        """Return, for every row of the data, the gradients of its segments."""
         return _dense_gradient(xp, kind, grad, indices, segment_ids, output_dim0)
 
     @register_op(
@@ -373,7 +373,7 @@ def _register_gradients(name: str, kind: str) -> tuple[OpDefinition, OpDefinitio
     def unique(
         xp: Xp, grad: Array, indices: Array, segment_ids: Array, dense_output_dim0: Array
     ) -> Outputs:
-        """The gradients of the rows that were picked, and which they are, in order."""
+        """Return the gradients of the selected rows, and the numbers of these rows, in order."""
         return _unique_gradient(xp, kind, grad, indices, segment_ids, dense_output_dim0)
 
     return dense, unique
@@ -412,7 +412,7 @@ def sparse_segment_sum(
     num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
-    """The sum of the picked rows of each segment."""
+    """Return the sum of the selected rows of each segment."""
     return _call_sparse(
         sparse_segment_sum_op,
         sparse_segment_sum_with_num_segments,
@@ -433,7 +433,7 @@ def sparse_segment_mean(
     num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
-    """The mean of the picked rows of each segment."""
+    """Return the mean of the selected rows of each segment."""
     return _call_sparse(
         sparse_segment_mean_op,
         sparse_segment_mean_with_num_segments,
@@ -454,7 +454,7 @@ def sparse_segment_sqrt_n(
     num_segments: TensorLike | None = None,
     sparse_gradient: bool = False,
 ) -> Any:
-    """The sum of the picked rows of each segment over the square root of their number."""
+    """Return the sum of the selected rows of each segment over the square root of their number."""
     return _call_sparse(
         sparse_segment_sqrt_n_op,
         sparse_segment_sqrt_n_with_num_segments,

@@ -1,8 +1,8 @@
 """Special functions on arrays: the error function, gamma functions, zeta.
 
-Incomplete beta and gamma, Bessel functions.
+Incomplete beta and gamma functions.
 
-Everything is computed in float64, so that float32 results are right to the last place. On a GPU
+Everything is computed in float64, so that float32 results are exact to the last digit. On a GPU
 CuPy's own library is used where it has the function. Sources of the formulas: Cephes for erf and
 erfc; asymptotic series with recurrence for digamma; Euler-Maclaurin for zeta; series and continued
 fractions for the incomplete functions; the trapezoidal rule on integrals for the Bessel functions.
@@ -55,7 +55,7 @@ _ERFC_S = (
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    """The value of a polynomial, highest power first."""
+    """Return the value of a polynomial, highest power first."""
     value = coefficients[0] * np.ones_like(x)
     for coefficient in coefficients[1:]:
         value = value * x + coefficient
@@ -68,14 +68,14 @@ def _erf_near(x: Array) -> Array:
 
 
 def _scaled_erfc(x: Array) -> Array:
-    """exp(x**2) * erfc(x) for x >= 1."""
+    """Return exp(x**2) * erfc(x) for x >= 1."""
     middle = _polynomial(_ERFC_P, x) / _polynomial(_ERFC_Q, x)
     far = _polynomial(_ERFC_R, x) / _polynomial(_ERFC_S, x)
     return np.where(x < 8.0, middle, far)
 
 
 def _library(xp: Xp, name: str) -> Array:
-    """CuPy's function of this name, or None on a CPU."""
+    """Return CuPy's function of this name, or None on a CPU."""
     if xp is np:
         return None
     import importlib
@@ -84,7 +84,7 @@ def _library(xp: Xp, name: str) -> Array:
 
 
 def erf(xp: Xp, x: Array) -> Array:
-    """The error function."""
+    """Return the error function."""
     library = _library(xp, "erf")
     if library is not None:
         return library(x)
@@ -97,7 +97,7 @@ def erf(xp: Xp, x: Array) -> Array:
 
 
 def erfc(xp: Xp, x: Array) -> Array:
-    """1 - erf(x), exact in the tail."""
+    """Return 1 - erf(x), exact in the tail."""
     library = _library(xp, "erfc")
     if library is not None:
         return library(x)
@@ -109,7 +109,7 @@ def erfc(xp: Xp, x: Array) -> Array:
     return np.where(modulus < 1.0, near, np.where(np.isnan(x), x, outer))
 
 
-# The starting value of the inverse error function (M. Giles' single precision polynomials).
+# The starting value of the inverse error function: M. Giles' polynomials for single precision.
 _GILES_NEAR = (
     2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
     -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,
@@ -122,7 +122,7 @@ _ROOT_PI = math.sqrt(math.pi)
 
 
 def _inverse_erf_near(x: Array) -> Array:
-    """The inverse error function for |x| <= 0.9: a polynomial and two Newton steps."""
+    """Return the inverse error function for |x| <= 0.9: a polynomial and two Newton steps."""
     w = -np.log1p(-x * x)
     root = np.sqrt(np.maximum(w, 5.0))
     z = x * np.where(
@@ -136,7 +136,7 @@ def _inverse_erf_near(x: Array) -> Array:
 
 
 def _inverse_erfc_tail(y: Array) -> Array:
-    """The inverse complementary error function for 0 < y <= 0.1, by Newton on its logarithm."""
+    """Return the inverse of erfc for 0 < y <= 0.1, by Newton's method on its logarithm."""
     target = np.log(y)
     z = np.sqrt(-target)
     for _ in range(3):
@@ -150,7 +150,7 @@ def _inverse_erfc_tail(y: Array) -> Array:
 
 
 def erfinv(xp: Xp, x: Array) -> Array:
-    """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    """Return the inverse of the error function; infinite at -1 and 1, NaN beyond."""
     library = _library(xp, "erfinv")
     if library is not None:
         return library(x)
@@ -163,7 +163,7 @@ def erfinv(xp: Xp, x: Array) -> Array:
 
 
 def ndtri(xp: Xp, p: Array) -> Array:
-    """The quantile function of the normal distribution."""
+    """Return the quantile function of the normal distribution."""
     library = _library(xp, "ndtri")
     if library is not None:
         return library(p)
@@ -186,18 +186,18 @@ def _lgamma_of_number(x: float) -> float:
 
 
 def lgamma(xp: Xp, x: Array) -> Array:
-    """The logarithm of the modulus of the gamma function."""
+    """Return the logarithm of the modulus of the gamma function."""
     library = _library(xp, "gammaln")
     if library is not None:
         return library(x)
     x = np.asarray(x, np.float64)
-    # The C library's function, exact near its zeros at 1 and 2.
+    # The C library's function is exact near the zeros at 1 and 2.
     flat = np.fromiter(map(_lgamma_of_number, x.reshape(-1).tolist()), np.float64, x.size)
     return flat.reshape(x.shape)
 
 
 def digamma(xp: Xp, x: Array) -> Array:
-    """The logarithmic derivative of the gamma function; NaN at the poles."""
+    """Return the logarithmic derivative of the gamma function; NaN at the poles."""
     library = _library(xp, "digamma")
     if library is not None:
         return library(x)
@@ -206,7 +206,7 @@ def digamma(xp: Xp, x: Array) -> Array:
     pole = reflected & (x == np.floor(x))
     value = np.where(reflected, 1.0 - x, x)
     total = np.zeros_like(value)
-    # Up to 10, where the asymptotic series is exact.
+    # Increase x up to 10, from where the asymptotic series is exact.
     for _ in range(10):
         small = value < 10.0
         if not small.any():
@@ -240,7 +240,7 @@ def digamma(xp: Xp, x: Array) -> Array:
     return np.where(pole, np.nan, np.where(x == np.inf, np.inf, total))
 
 
-# B(2k) / (2k)! as divisors, for Euler-Maclaurin.
+# B(2k) / (2k)!, as divisors, for Euler-Maclaurin.
 _ZETA_A = (
     12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9, 7.47242496e10,
     -2.950130727918164224e12, 1.1646782814350067249e14, -4.5979787224074726105e15,
@@ -249,7 +249,7 @@ _ZETA_A = (
 
 
 def zeta(xp: Xp, x: Array, q: Array) -> Array:
-    """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
+    """Return the Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
     library = _library(xp, "zeta")
     if library is not None:
         return library(x, q)
@@ -260,7 +260,7 @@ def zeta(xp: Xp, x: Array, q: Array) -> Array:
         a = a + 1.0
         total = total + a**-x
     for _ in range(60):
-        # Non-positive q are walked up to where the rest formula holds.
+        # Terms up to 9 are added one by one; above, the remainder's formula holds.
         low = a <= 9.0
         if not low.any():
             break
@@ -281,7 +281,7 @@ def zeta(xp: Xp, x: Array, q: Array) -> Array:
     whole = (q <= 0.0) & (q == np.floor(q))
     total = np.where(x == np.inf, np.where(q > 1.0, 0.0, np.where(q == 1.0, 1.0, np.inf)), total)
     total = np.where(whole, np.inf, total)
-    # Nothing is left of a sum that begins at infinity.
+    # A sum that begins at infinity is 0.
     total = np.where((q == np.inf) & (x > 1.0), 0.0, total)
     odd = (q <= 0.0) & np.where(whole, x % 2 > 0, x != np.floor(x))
     total = np.where(odd | (x < 1.0), np.nan, total)
@@ -289,7 +289,7 @@ def zeta(xp: Xp, x: Array, q: Array) -> Array:
 
 
 def polygamma(xp: Xp, n: Array, x: Array) -> Array:
-    """The n-th derivative of digamma; NaN unless n is a whole number >= 0."""
+    """Return the n-th derivative of digamma; NaN unless n is a whole number >= 0."""
     n, x = xp.broadcast_arrays(n, x)
     order = xp.where(n > 0, n, 1.0)
     sign = xp.where(order % 2 == 0, -1.0, 1.0)
@@ -302,7 +302,7 @@ def polygamma(xp: Xp, n: Array, x: Array) -> Array:
 
 
 def _prefix(a: Array, x: Array) -> Array:
-    """x**a * exp(-x) / gamma(a)."""
+    """Return x**a * exp(-x) / gamma(a)."""
     return np.exp(a * np.log(x) - x - lgamma(np, a))
 
 
@@ -310,13 +310,13 @@ _MOST_ROUNDS = 3000
 
 
 def _iterate(advance: _Advance, state: list[Array], found: list[Array]) -> None:
-    """Iterates a recurrence for each element until it converges there.
+    """Iterate a recurrence for each element until it converges there.
 
     An element keeps the value at which it converged, so that its result does not depend on its
     neighbours; rows of converged elements leave the arrays, so that few slow elements cost little.
 
     Args:
-      advance: gives the next state and where it has converged, from a state and the round.
+      advance: returns the next state and where it has converged, from a state and the round.
       state: vectors; the first ones are the results.
       found: vectors that receive the results.
     """
@@ -357,7 +357,7 @@ def _series_slope_round(state: list[Array], _: int) -> tuple[list[Array], Array]
 
 
 def _igamma_series(a: Array, x: Array) -> Array:
-    """The sum of x**n / ((a+1)...(a+n)), for vectors."""
+    """Return the sum of x**n / ((a+1)...(a+n)), for vectors."""
     one = np.ones_like(a)
     total = np.empty_like(a)
     _iterate(_series_round, [one, one, a, x], [total])
@@ -365,7 +365,7 @@ def _igamma_series(a: Array, x: Array) -> Array:
 
 
 def _igamma_series_slope(a: Array, x: Array) -> tuple[Array, Array]:
-    """(the sum of `_igamma_series`, its derivative by a), for vectors."""
+    """Return (the sum of `_igamma_series`, its derivative by a), for vectors."""
     one, zero = np.ones_like(a), np.zeros_like(a)
     total, slope = np.empty_like(a), np.empty_like(a)
     _iterate(_series_slope_round, [one, zero, one, zero, a, x], [total, slope])
@@ -404,7 +404,7 @@ def _fraction_slope_round(state: list[Array], c: int) -> tuple[list[Array], Arra
 
 
 def _igammac_fraction(a: Array, x: Array) -> Array:
-    """The continued fraction of the upper function, for vectors."""
+    """Return the continued fraction of the upper function, for vectors."""
     y = 1.0 - a
     z = x + y + 1.0
     one, pkm1, qkm1 = np.ones_like(x), x + 1.0, z * x
@@ -414,7 +414,7 @@ def _igammac_fraction(a: Array, x: Array) -> Array:
 
 
 def _igammac_fraction_slope(a: Array, x: Array) -> tuple[Array, Array]:
-    """(the fraction of `_igammac_fraction`, its derivative by a), for vectors."""
+    """Return (the fraction of `_igammac_fraction`, its derivative by a), for vectors."""
     y = 1.0 - a
     z = x + y + 1.0
     one, zero, pkm1, qkm1 = np.ones_like(x), np.zeros_like(x), x + 1.0, z * x
@@ -426,10 +426,10 @@ def _igammac_fraction_slope(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _split_igamma(a: Array, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Broadcast inputs, made harmless where the function is a case apart.
+    """Broadcast inputs, replaced by harmless numbers where the function is a special case.
 
     Returns:
-      ``a`` and ``x``, where they are ordinary, and where the series converges fast.
+      ``a`` and ``x``, where they are no special case, and where the series converges fast.
     """
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     ordinary = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
@@ -437,10 +437,10 @@ def _split_igamma(a: Array, x: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _igamma_pair(a: Array, x: Array) -> tuple[Array, Array]:
-    """(lower, upper) regularized incomplete gamma functions."""
+    """Return (lower, upper) regularized incomplete gamma functions."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
-    # Of each element the part that its function is made of: the lower one by the series, the upper
-    # one by the fraction.
+    # For each element the part that converges fast: the lower function by the series, or the upper
+    # function by the fraction.
     part = np.asarray(_prefix(safe_a, safe_x))
     part[by_series] *= _igamma_series(safe_a[by_series], safe_x[by_series]) / safe_a[by_series]
     part[~by_series] *= _igammac_fraction(safe_a[~by_series], safe_x[~by_series])
@@ -455,13 +455,13 @@ def _igamma_pair(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def igamma(xp: Xp, a: Array, x: Array) -> Array:
-    """The lower regularized incomplete gamma function."""
+    """Return the lower regularized incomplete gamma function."""
     library = _library(xp, "gammainc")
     return library(a, x) if library is not None else _igamma_pair(a, x)[0]
 
 
 def igammac(xp: Xp, a: Array, x: Array) -> Array:
-    """The upper regularized incomplete gamma function."""
+    """Return the upper regularized incomplete gamma function."""
     library = _library(xp, "gammaincc")
     return library(a, x) if library is not None else _igamma_pair(a, x)[1]
 
@@ -477,7 +477,7 @@ def _upper_slope(a: Array, x: Array, log_slope: Array) -> Array:
 
 
 def igamma_grad_a(a: Array, x: Array) -> Array:
-    """The derivative of the lower regularized incomplete gamma function by a."""
+    """Return the derivative of the lower regularized incomplete gamma function by a."""
     safe_a, safe_x, ordinary, by_series = _split_igamma(a, x)
     found = np.asarray(_prefix(safe_a, safe_x))
     log_slope = np.asarray(np.log(safe_x) - digamma(np, safe_a))
@@ -490,7 +490,7 @@ def igamma_grad_a(a: Array, x: Array) -> Array:
 
 
 def random_gamma_grad(alpha: Array, sample: Array) -> Array:
-    """How a sample of the gamma distribution moves with alpha, its quantile kept."""
+    """Return the derivative by alpha of a sample of the gamma distribution, at a fixed quantile."""
     safe_a, safe_x, ordinary, _ = _split_igamma(alpha, sample)
     density = _prefix(safe_a, safe_x) / safe_x
     found = -igamma_grad_a(safe_a, safe_x) / density
@@ -504,13 +504,13 @@ def random_gamma_grad(alpha: Array, sample: Array) -> Array:
 
 
 def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
-    """The continued fraction of the incomplete beta function (Lentz)."""
+    """Return the continued fraction of the incomplete beta function (Lentz)."""
     tiny = 1e-300
     c = np.ones_like(x)
     d = 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / np.where(np.abs(d) < tiny, tiny, d)
     value = d.copy()
-    # What has converged stays: a thousand more factors of nearly 1 would cost it digits.
+    # Converged elements stop: a thousand further factors of nearly 1 would cost digits.
     active: Array = np.True_
     for m in range(1, 2000):
         moves: Array = np.False_
@@ -532,14 +532,14 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 
 
 def betainc(xp: Xp, a: Array, b: Array, x: Array) -> Array:
-    """The regularized incomplete beta function."""
+    """Return the regularized incomplete beta function."""
     library = _library(xp, "betainc")
     if library is not None:
         return library(a, b, x)
     a, b, x = (np.asarray(v, np.float64) for v in np.broadcast_arrays(a, b, x))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
     p, q, z = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
-    # The fraction converges fast below the mean; above it the mirror image serves.
+    # The fraction converges fast below the mean; above it, the mirrored function is used.
     mirrored = z > (p + 1.0) / (p + q + 2.0)
     p, q, z = np.where(mirrored, q, p), np.where(mirrored, p, q), np.where(mirrored, 1.0 - z, z)
     log_front = p * np.log(z) + q * np.log1p(-z)

@@ -1,6 +1,6 @@
 """Special functions as ops: error functions, gamma functions, zeta, incomplete beta and gamma.
 
-The mathematics is in ``special_functions.py``.
+The formulas are in ``special_functions.py``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FLOAT = "T: {bfloat16, half, float, double}"
 
 
 def precise(function: Callable[..., Array], xp: Xp, *arguments: Array) -> Array:
-    """The function computed in float64, in the dtype of its first argument."""
+    """Return the function, computed in float64, in the dtype of its first argument."""
     dtype = arguments[0].dtype
     wide = [xp.asarray(value, np.float64) for value in arguments]
     return function(xp, *wide).astype(dtype)
@@ -65,7 +65,7 @@ def precise(function: Callable[..., Array], xp: Xp, *arguments: Array) -> Array:
 
 @register_op("Erf", "x: T -> y: T", _FLOAT, shape=unchanged_shape, traits="sparse_values")
 def erf(xp: Xp, x: Array) -> Array:
-    """The error function."""
+    """Return the error function."""
     return precise(functions.erf, xp, x)
 
 
@@ -78,7 +78,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Erfc", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erfc(xp: Xp, x: Array) -> Array:
-    """1 - erf(x)."""
+    """Return 1 - erf(x)."""
     return precise(functions.erfc, xp, x)
 
 
@@ -91,8 +91,8 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Erfinv", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def erfinv_op(xp: Xp, x: Array) -> Array:
-    """The number whose error function is x."""
-    # Zero has one sign here, whichever it had.
+    """Return the number whose error function is x."""
+    # Adding 0 gives every zero the same sign.
     return precise(functions.erfinv, xp, x) + x.dtype.type(0)
 
 
@@ -105,7 +105,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Ndtri", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def ndtri_op(xp: Xp, x: Array) -> Array:
-    """The quantile of the normal distribution for the probability x."""
+    """Return the quantile of the normal distribution for the probability x."""
     return precise(functions.ndtri, xp, x)
 
 
@@ -121,7 +121,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Lgamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def lgamma(xp: Xp, x: Array) -> Array:
-    """The logarithm of the modulus of the gamma function."""
+    """Return the logarithm of the modulus of the gamma function."""
     return precise(functions.lgamma, xp, x)
 
 
@@ -133,7 +133,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Digamma", "x: T -> y: T", _FLOAT, shape=unchanged_shape)
 def digamma(xp: Xp, x: Array) -> Array:
-    """The derivative of lgamma."""
+    """Return the derivative of lgamma."""
     return precise(functions.digamma, xp, x)
 
 
@@ -153,12 +153,12 @@ def _binary(function: Array, xp: Xp, x: Array, y: Array) -> Array:
 
 @register_op("Igamma", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
 def igamma(xp: Xp, a: Array, x: Array) -> Array:
-    """The lower regularized incomplete gamma function."""
+    """Return the lower regularized incomplete gamma function."""
     return _binary(functions.igamma, xp, a, x)
 
 
 def igamma_gradients(op: Operation, grad: Tensor) -> tuple[TensorResult, TensorResult]:
-    """The gradients by both inputs of the lower function."""
+    """Return the gradients of the lower function by both inputs."""
     a, x = op.inputs
 
     def gradients() -> tuple[TensorResult, TensorResult]:
@@ -175,7 +175,7 @@ igamma.gradient(igamma_gradients)
 
 @register_op("Igammac", "a: T, x: T -> z: T", _FLOAT, shape=broadcast_shape)
 def igammac(xp: Xp, a: Array, x: Array) -> Array:
-    """The upper regularized incomplete gamma function."""
+    """Return the upper regularized incomplete gamma function."""
     return _binary(functions.igammac, xp, a, x)
 
 
@@ -193,7 +193,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     devices=("CPU",),
 )
 def igamma_grad_a(xp: Xp, a: Array, x: Array) -> Array:
-    """The derivative of Igamma by a."""
+    """Return the derivative of Igamma by a."""
     return _binary(lambda _, p, q: functions.igamma_grad_a(p, q), xp, a, x)
 
 
@@ -205,13 +205,13 @@ def igamma_grad_a(xp: Xp, a: Array, x: Array) -> Array:
     devices=("CPU",),
 )
 def random_gamma_grad(xp: Xp, alpha: Array, sample: Array) -> Array:
-    """The derivative of a gamma-distributed sample by alpha."""
+    """Return the derivative of a gamma-distributed sample by alpha."""
     return _binary(lambda _, p, q: functions.random_gamma_grad(p, q), xp, alpha, sample)
 
 
 @register_op("Zeta", "x: T, q: T -> z: T", "T: {float, double}", shape=broadcast_shape)
 def zeta(xp: Xp, x: Array, q: Array) -> Array:
-    """The Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
+    """Return the Hurwitz zeta function: the sum of (q + k)**-x over k >= 0."""
     return _binary(functions.zeta, xp, x, q)
 
 
@@ -223,7 +223,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Polygamma", "a: T, x: T -> z: T", "T: {float, double}", shape=broadcast_shape)
 def polygamma(xp: Xp, a: Array, x: Array) -> Array:
-    """The a-th derivative of digamma."""
+    """Return the a-th derivative of digamma."""
     return _binary(functions.polygamma, xp, a, x)
 
 
@@ -249,7 +249,7 @@ def _betainc_shape(c: InferenceContext) -> TensorShape:
 
 @register_op("Betainc", "a: T, b: T, x: T -> z: T", "T: {float, double}", shape=_betainc_shape)
 def betainc(xp: Xp, a: Array, b: Array, x: Array) -> Array:
-    """The regularized incomplete beta function; scalars serve for every element."""
+    """Return the regularized incomplete beta function; scalars are used for every element."""
     shapes = {value.shape for value in (a, b, x) if value.ndim}
     if len(shapes) > 1:
         from tfnb.core import errors
@@ -279,26 +279,29 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def erfinv(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The number whose error function is x."""
+    """Return the number whose error function is x."""
     with name_scope(name, "erfinv", [x]):
         return erfinv_op(x)
 
 
 def ndtri(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The quantile of the normal distribution for the probability x."""
+    """Return the quantile of the normal distribution for the probability x."""
     with name_scope(name, "ndtri", [x]):
         return ndtri_op(x)
 
 
 def erfcinv(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The number whose complementary error function is x."""
+    """Return the number whose complementary error function is x."""
     with name_scope(name, "erfcinv", [x]):
         x = convert_to_tensor(x, name="start")
         return -ndtri(0.5 * x) * math.sqrt(0.5)
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> TensorResult:
-    """The logarithm of the modulus of the multivariate beta function, along the last dimension."""
+    """Return the logarithm of the modulus of the multivariate beta function.
+
+    It is computed along the last dimension.
+    """
     with name_scope(name, "lbeta", [x]):
         x = convert_to_tensor(x, name="x")
         log_prod_gamma = reduce_sum(lgamma(x), axis=[-1])

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def broadcast_axes(
     x: tuple[int | None, ...], y: tuple[int | None, ...]
 ) -> tuple[list[int], list[int]] | None:
-    """Along which axes of the common shape ``x`` and ``y`` were repeated.
+    """Return the axes of the common shape along which ``x`` and ``y`` were repeated.
 
-    None where that depends on sizes that are not known.
+    None if that depends on unknown sizes.
 
     >>> broadcast_axes((2, 1), (3,))
     ([1], [0])
@@ -46,15 +46,15 @@ def unbroadcast(
     *,
     skips_equal: bool = False,
 ) -> tuple[TensorResult, TensorResult]:
-    """Sums gradients that have the common shape of ``x`` and ``y`` back to the shapes of the two.
+    """Return gradients of the common shape, summed to the shapes of ``x`` and ``y``.
 
-    The nodes are those that TensorFlow makes, name for name.
+    The nodes and their names equal TensorFlow's.
 
     Args:
       x: one input of a broadcasting op.
-      y: the other.
+      y: the other input.
       grad_x: the gradient of the first; None stays None.
-      grad_y: that of the second.
+      grad_y: the gradient of the second; None stays None.
       skips_equal: whether inputs of one known shape add nothing to the graph; otherwise constants
         of their shapes are made.
     """
@@ -83,13 +83,13 @@ def unbroadcast_by_axes(
     *,
     by_shape: bool = False,
 ) -> tuple[TensorResult, TensorResult]:
-    """The same, with axes that are always taken while the graph runs, as in older gradients.
+    """Sum as `unbroadcast` does, but compute the axes while the graph runs, as in older gradients.
 
     Args:
       x: one input of a broadcasting op.
-      y: the other.
-      gradients: makes the two gradients; None stays None.
-      after: the gradient that what is made here waits for.
+      y: the other input.
+      gradients: returns the two gradients; None stays None.
+      after: the gradient on which the new nodes depend.
       by_shape: whether `gradients` takes the two shapes.
     """
     shapes = array_ops.shape(x), array_ops.shape(y)

@@ -1,1 +1,1 @@
-"""Activations, normalisation, losses that are ops, and cells that are one op."""
+"""Activations, normalization, losses that are ops, and cells that are one op."""

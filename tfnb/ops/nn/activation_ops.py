@@ -1,4 +1,4 @@
-"""Activation functions and their gradients: Relu and its kin, Elu, Selu, Softplus, Softsign."""
+"""Activation functions and their gradients: Relu, Elu, Selu, Softplus, Softsign and others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FLOAT = "T: {half, bfloat16, float, double}"
     traits="same_layout",
 )
 def relu(xp: Xp, features: Array) -> Array:
-    """max(features, 0)."""
+    """Return max(features, 0)."""
     return at_least(xp, features, features.dtype.type(0))
 
 
@@ -72,7 +72,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def relu_grad(xp: Xp, gradients: Array, features: Array) -> Array:
-    """The gradient where the feature is positive, else 0."""
+    """Return the gradient where the feature is positive, else 0."""
     require_same_shape("ReluGrad", gradients, features)
     return tiled(xp, _where_positive, gradients, features)
 
@@ -98,7 +98,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Relu6", "features: T -> activations: T", "T: realnumbertype", shape=unchanged_shape)
 def relu6_op(xp: Xp, features: Array) -> Array:
-    """min(max(features, 0), 6)."""
+    """Return min(max(features, 0), 6)."""
     scalar = features.dtype.type
     if is_large(xp, features):
         return features.clip(scalar(0), scalar(6))
@@ -126,7 +126,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def relu6_grad(xp: Xp, gradients: Array, features: Array) -> Array:
-    """The gradient where the feature lies between 0 and 6, else 0."""
+    """Return the gradient where the feature is between 0 and 6, else 0."""
     require_same_shape("Relu6Grad", gradients, features)
     return tiled(xp, _where_between, gradients, features)
 
@@ -146,9 +146,10 @@ _LEAKY = ("alpha: float = 0.200000003", "T: {half, bfloat16, float, double} = DT
 
 @register_op("LeakyRelu", "features: T -> activations: T", *_LEAKY, shape=unchanged_shape)
 def leaky_relu_op(xp: Xp, features: Array, *, alpha: float) -> Array:
-    """The feature where it is positive, else alpha times the feature."""
+    """Return the feature where it is positive, else alpha times the feature."""
     if 0 < alpha <= 1 and is_large(xp, features):
-        # The larger one, as alpha makes positive ones smaller and negative ones larger.
+        # The result is the larger of the two: alpha makes positive features smaller and negative
+        # ones larger.
         scaled = features.dtype.type(alpha) * features
         return np.maximum(features, scaled, out=scaled)
     return xp.where(features > 0, features, features.dtype.type(alpha) * features)
@@ -167,7 +168,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def leaky_relu_grad(xp: Xp, gradients: Array, features: Array, *, alpha: float) -> Array:
-    """The gradient where the feature is positive, else alpha times the gradient."""
+    """Return the gradient where the feature is positive, else alpha times the gradient."""
 
     def formula(xp: Xp, gradients: Array, features: Array, out: Array | None = None) -> Array:
         scaled = xp.multiply(gradients.dtype.type(alpha), gradients, out=out)
@@ -188,12 +189,12 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Elu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def elu(xp: Xp, features: Array) -> Array:
-    """The feature where it is positive, else exp(features) - 1."""
+    """Return the feature where it is positive, else exp(features) - 1."""
     return tiled(xp, _elu, features)
 
 
 def _elu(xp: Xp, features: Array, out: Array | None = None) -> Array:
-    # Not expm1: TensorFlow subtracts, and so loses the digits that expm1 would keep near zero.
+    # Not expm1: TensorFlow subtracts 1, and loses the digits near zero that expm1 would keep.
     below = xp.exp(features, out=out)
     below = xp.subtract(below, features.dtype.type(1), out=own(below))
     return choose(xp, features < 0, below, features, out=own(below))
@@ -212,7 +213,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def elu_grad(xp: Xp, gradients: Array, outputs: Array) -> Array:
-    """The gradient, times outputs + 1 where the output is negative."""
+    """Return the gradient, times outputs + 1 where the output is negative."""
     require_same_shape("EluGrad", gradients, outputs)
     return tiled(xp, _elu_grad, gradients, outputs)
 
@@ -236,7 +237,7 @@ _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 @register_op("Selu", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def selu(xp: Xp, features: Array) -> Array:
-    """Elu scaled so that mean 0 and variance 1 are kept."""
+    """Return Elu, scaled so that mean 0 and variance 1 are preserved."""
     return tiled(xp, _selu, features)
 
 
@@ -262,7 +263,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def selu_grad(xp: Xp, gradients: Array, outputs: Array) -> Array:
-    """The gradient of Selu, from its output."""
+    """Return the gradient of Selu, from its output."""
     require_same_shape("SeluGrad", gradients, outputs)
     return tiled(xp, _selu_grad, gradients, outputs)
 
@@ -283,7 +284,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 @register_op("Softplus", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
 def softplus_op(xp: Xp, features: Array) -> Array:
-    """log(1 + exp(features)); far from zero the feature itself, or its exponential."""
+    """Return log(1 + exp(features)); far from zero, the feature itself or its exponential."""
     return tiled(xp, _softplus, features)
 
 
@@ -311,7 +312,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     traits="input_gradient",
 )
 def softplus_grad(xp: Xp, gradients: Array, features: Array) -> Array:
-    """Gradients / (1 + exp(-features))."""
+    """Return gradients / (1 + exp(-features))."""
     require_same_shape("SoftplusGrad", gradients, features)
     return tiled(xp, _softplus_grad, gradients, features)
 
@@ -351,7 +352,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "SoftsignGrad", "gradients: T, features: T -> backprops: T", _FLOAT, shape=merge_both_inputs
 )
 def softsign_grad(xp: Xp, gradients: Array, features: Array) -> Array:
-    """Gradients / (1 + |features|)**2."""
+    """Return gradients / (1 + |features|)**2."""
     require_same_shape("SoftsignGrad", gradients, features)
     return tiled(xp, _softsign_grad, gradients, features)
 
@@ -368,7 +369,7 @@ def _softsign_grad(xp: Xp, gradients: Array, features: Array, out: Array | None 
 
 
 def relu6(features: TensorLike, name: str | None = None) -> TensorResult:
-    """min(max(features, 0), 6)."""
+    """Return min(max(features, 0), 6)."""
     with name_scope(name, "Relu6", [features]) as scope:
         return relu6_op(convert_to_tensor(features, name="features"), name=scope)
 
@@ -376,7 +377,7 @@ def relu6(features: TensorLike, name: str | None = None) -> TensorResult:
 def leaky_relu(
     features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None
 ) -> TensorResult:
-    """The feature where it is positive, else alpha times the feature."""
+    """Return the feature where it is positive, else alpha times the feature."""
     with name_scope(name, "LeakyRelu", [features, alpha]) as scope:
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
@@ -391,7 +392,7 @@ def leaky_relu(
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> TensorResult:
-    """Relu of the features and of their negatives, side by side along an axis."""
+    """Return Relu of the features and of their negatives, joined along an axis."""
     with name_scope(name, "CRelu", [features]) as scope:
         features = convert_to_tensor(features, name="features")
         both = array_ops.concat([features, -features], axis, name=scope)
@@ -399,13 +400,13 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tens
 
 
 def softplus(features: TensorLike, name: str | None = None) -> TensorResult:
-    """log(1 + exp(features))."""
+    """Return log(1 + exp(features))."""
     return softplus_op(features, name=name)
 
 
 @dispatchable
 def log_sigmoid(x: TensorLike, name: str | None = None) -> TensorResult:
-    """log(1 / (1 + exp(-x))) without overflow."""
+    """Return log(1 / (1 + exp(-x))) without overflow."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return neg(softplus_op(-x), name=scope)

@@ -68,7 +68,7 @@ def _add_bias(xp: Xp, value: Array, bias: Array, axis: int) -> Array:
     return value + bias
 
 
-# Rows of so few elements are better made longer.
+# Rows with up to this number of elements are joined into longer ones.
 _SHORT = 256
 
 
@@ -127,7 +127,7 @@ def _bias_grad_shape(c: InferenceContext) -> TensorShape:
     traits="input_gradient launches",
 )
 def bias_add_grad(xp: Xp, out_backprop: Array, *, data_format: str) -> Array:
-    """The sum over everything but the channels."""
+    """Return the sum over all dimensions except the channels."""
     if out_backprop.ndim < 2:
         raise errors.invalid_argument(
             f"Input tensor must be at least 2D: {shape_text(out_backprop.shape)}"

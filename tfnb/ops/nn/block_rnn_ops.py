@@ -1,7 +1,7 @@
-"""Recurrent cells as one op: LSTM steps, LSTM over time, GRU steps, and their gradients.
+"""Recurrent cells as single ops: LSTM steps, LSTM over time, GRU steps, and their gradients.
 
-An LSTM's gates are the columns of [x, h] w + b: input, cell, forget, output in the first ops, with
-cell and forget exchanged in those of version 2. Corresponds to TensorFlow's ``lstm_ops.cc`` and
+An LSTM's gates are the columns of [x, h] w + b: input, cell, forget, output in the first ops;
+version 2 exchanges cell and forget. Corresponds to TensorFlow's ``lstm_ops.cc`` and
 ``gru_ops.cc``; the gradients of the single steps are those of its ``contrib.rnn``.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike
 
-# Where the gates stand: input, cell, forget, output.
+# The positions of the gates input, cell, forget, output.
 _ICFO, _IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
 
 _WEIGHTS = "w: T, wci: T, wcf: T, wco: T, b: T"
@@ -37,10 +37,10 @@ _T = "T: {half, float}"
 
 
 def _require(name: str, value: Array, shape: tuple[int, ...]) -> None:
-    """Refuses a value that has another shape.
+    """Refuse a value that has another shape.
 
     Raises:
-      InvalidArgumentError: it has.
+      InvalidArgumentError: the value has another shape.
     """
     if value.shape == shape:
         return
@@ -57,7 +57,7 @@ def _require(name: str, value: Array, shape: tuple[int, ...]) -> None:
 
 
 def _cell_sizes(x: Array, cs_prev: Array) -> tuple[int, int, int]:
-    """Batch, input and cell size of one step."""
+    """Return batch, input and cell size of one step."""
     for name, value in (("x", x), ("cs_prev", cs_prev)):
         if value.ndim != 2:
             raise errors.invalid_argument(f"{name} must be rank 2 but is rank {value.ndim}.")
@@ -119,7 +119,7 @@ def _lstm_step(
     use_peephole: bool,
     layout: tuple[int, ...],
 ) -> tuple[Array, ...]:
-    """One step: i, cs, f, o, ci, co, h."""
+    """Return the results of one step: i, cs, f, o, ci, co, h."""
     w, wci, wcf, wco, b = weights
     gates = xp.matmul(xp.concatenate([x, h_prev], axis=1), w) + b
     cells = cs_prev.shape[1]
@@ -147,7 +147,7 @@ def _lstm_step_grad(
     use_peephole: bool,
     layout: tuple[int, ...],
 ) -> tuple[Array, ...]:
-    """Gradients by the former state, by the gates, and by the three peepholes."""
+    """Return gradients by the previous state, by the gates, and by the three peepholes."""
     wci, wcf, wco = peepholes
     i, cs, f, o, ci, co = states
     do = o * (1 - o) * h_grad * co
@@ -194,7 +194,7 @@ def lstm_block_cell(
     cell_clip: float,
     use_peephole: bool,
 ) -> Outputs:
-    """One step of an LSTM: the gates, the new state, and the output h."""
+    """Return one step of an LSTM: the gates, the new state, and the output h."""
     weights = (w, wci, wcf, wco, b)
     _check_step(x, cs_prev, h_prev, weights)
     if cs_prev.size == 0:
@@ -261,7 +261,7 @@ def lstm_block_cell_grad(
     *,
     use_peephole: bool,
 ) -> Outputs:
-    """Gradients of LSTMBlockCell by the former state, the gates and the peepholes."""
+    """Return gradients of LSTMBlockCell by the previous state, the gates and the peepholes."""
     _check_step(x, cs_prev, h_prev, (w, wci, wcf, wco, b))
     states = {"i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co}
     for name, value in {**states, "cs_grad": cs_grad, "h_grad": h_grad}.items():
@@ -323,7 +323,7 @@ def _block_lstm(
 ) -> Array:
     _check_block(x, cs_prev, h_prev, weights)
     steps = x.shape[0]
-    # Steps beyond the longest sequence give zeros.
+    # Steps after the longest sequence return zeros.
     outputs = [xp.zeros((steps, *cs_prev.shape), x.dtype) for _ in range(7)]
     for t in range(_sequence_length(seq_len_max, steps)):
         found = _lstm_step(
@@ -364,7 +364,7 @@ def block_lstm(
     cell_clip: float,
     use_peephole: bool,
 ) -> Outputs:
-    """An LSTM over all time steps: the gates, states and outputs of each."""
+    """Compute an LSTM over all time steps: the gates, states and outputs of each."""
     weights = (w, wci, wcf, wco, b)
     return _block_lstm(
         xp,
@@ -404,7 +404,7 @@ def block_lstm_v2(
     cell_clip: float,
     use_peephole: bool,
 ) -> Outputs:
-    """BlockLSTM with the forget gate before the cell's, and no bias of its own."""
+    """Compute BlockLSTM with the forget gate before the cell's, and no forget bias."""
     weights = (w, wci, wcf, wco, b)
     return _block_lstm(
         xp,
@@ -421,7 +421,7 @@ def block_lstm_v2(
 
 
 def _block_lstm_gradient(op: Operation, *grads: Tensor) -> Gradients:
-    # TensorFlow takes the gradient of the first version for both.
+    # TensorFlow uses the gradient of the first version for both.
     found = block_lstm_grad(
         *op.inputs,
         *op.outputs,
@@ -563,7 +563,7 @@ _GRU_WEIGHTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 def gru_block_cell(
     xp: Xp, x: Array, h_prev: Array, w_ru: Array, w_c: Array, b_ru: Array, b_c: Array
 ) -> Outputs:
-    """One step of a GRU: reset, update, candidate, and the output u h_prev + (1 - u) c."""
+    """Return one step of a GRU: reset, update, candidate, and the output u h_prev + (1 - u) c."""
     _check_gru(x, h_prev, w_ru, w_c, b_ru, b_c)
     cells = h_prev.shape[1]
     gates = logistic(xp, xp.matmul(xp.concatenate([x, h_prev], axis=1), w_ru) + b_ru)
@@ -615,7 +615,7 @@ def gru_block_cell_grad(
     c: Array,
     d_h: Array,
 ) -> Outputs:
-    """Gradients of GRUBlockCell by input, former state, candidate and gates."""
+    """Return gradients of GRUBlockCell by input, previous state, candidate and gates."""
     _check_gru(x, h_prev, w_ru, w_c, b_ru, b_c)
     for name, value in (("r", r), ("u", u), ("c", c), ("d_h", d_h)):
         _require(name, value, h_prev.shape)

@@ -1,8 +1,8 @@
-"""Candidate sampling: classes drawn to stand for all the others in a loss.
+"""Candidate sampling: classes that are drawn to represent all others in a loss.
 
-For the same pair of seeds the classes are TensorFlow's. A sampler draws from one stretch of the
-generator's words per execution (``RangeSampler`` in TensorFlow); without repetition it draws until
-enough different classes are there, and the expected counts follow from the number of tries.
+For equal seeds the classes are TensorFlow's. In each execution a sampler draws from one range of
+the generator's words (``RangeSampler`` in TensorFlow); without repetition it draws until there are
+enough different classes, and the expected counts follow from the number of trials.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _sample(
         raise errors.invalid_argument(
             f"`true_candidate` out of range [0, {sampler.range}), received {outside[0]}"
         )
-    # Room for many rejections: 2048 words per class.
+    # 2048 words per class leave room for many rejections.
     words = WordStream(generator_of(ctx, seed, seed2).reserve_blocks(512 * num_sampled))
     return sampler.sample(words, num_sampled, is_unique, true_classes)
 
@@ -112,7 +112,7 @@ def log_uniform_candidate_sampler_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """Draws class k with probability log((k + 2) / (k + 1)) / log(range_max + 1)."""
+    """Draw class k with probability log((k + 2) / (k + 1)) / log(range_max + 1)."""
     attrs = (num_true, num_sampled, unique, seed, seed2)
     return _sample(ctx, true_classes, attrs, lambda: LogUniformSampler(range_max))
 
@@ -131,7 +131,7 @@ def uniform_candidate_sampler_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """Draws each class with the same probability."""
+    """Draw each class with the same probability."""
     attrs = (num_true, num_sampled, unique, seed, seed2)
     return _sample(ctx, true_classes, attrs, lambda: UniformSampler(range_max))
 
@@ -148,7 +148,7 @@ def _learned(name: str) -> Any:
         seed: int,
         seed2: int,
     ) -> Outputs:
-        """Draws each class as often as it was a true class so far (and once more)."""
+        """Draw each class in proportion to 1 plus the number of times it was a true class."""
         attrs = (num_true, num_sampled, unique, seed, seed2)
         return _sample(ctx, true_classes, attrs, lambda: LearnedUnigramSampler(range_max))
 
@@ -172,7 +172,7 @@ def all_candidate_sampler_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """Every class, in order."""
+    """Return every class, in order."""
     attrs = (num_true, num_sampled, unique, seed, seed2)
     return _sample(ctx, true_classes, attrs, lambda: AllSampler(num_sampled))
 
@@ -211,7 +211,7 @@ def fixed_unigram_candidate_sampler_op(
     seed: int,
     seed2: int,
 ) -> Outputs:
-    """Draws classes with given weights, raised to the power `distortion`."""
+    """Draw classes with given weights, raised to the power `distortion`."""
 
     def make() -> FixedUnigramSampler:
         if bool(vocab_file) == bool(unigrams):
@@ -246,7 +246,10 @@ def _hits_shape(c: InferenceContext) -> list[TensorShape]:
 def compute_accidental_hits_op(
     xp: Xp, true_classes: Array, sampled_candidates: Array, *, num_true: int
 ) -> Outputs:
-    """Where a sampled class is a true class of a row: row, position, and a weight near -inf."""
+    """Return where a sampled class is a true class of a row.
+
+    The results are the row, the position, and a weight near -inf.
+    """
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise errors.invalid_argument("true_classes must be a batch_size * num_true matrix")
     if sampled_candidates.ndim != 1:
@@ -278,7 +281,7 @@ def uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Classes drawn uniformly: sampled classes, expected counts of the true and of these."""
+    """Return uniformly drawn classes, and the expected counts of true and drawn classes."""
     seed1, seed2 = get_seed(seed)
     return uniform_candidate_sampler_op(
         true_classes, num_true, num_sampled, unique, range_max, seed=seed1, seed2=seed2, name=name
@@ -294,7 +297,7 @@ def log_uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Classes drawn by Zipf's law, for classes sorted by falling frequency."""
+    """Return classes drawn by Zipf's law; classes must be sorted by falling frequency."""
     seed1, seed2 = get_seed(seed)
     return log_uniform_candidate_sampler_op(
         true_classes, num_true, num_sampled, unique, range_max, seed=seed1, seed2=seed2, name=name
@@ -310,7 +313,7 @@ def learned_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Classes drawn as often as they were true classes so far."""
+    """Return classes drawn in proportion to how often they were true classes before."""
     seed1, seed2 = get_seed(seed)
     return learned_unigram_candidate_sampler_op(
         true_classes, num_true, num_sampled, unique, range_max, seed=seed1, seed2=seed2, name=name
@@ -332,7 +335,7 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Classes drawn with given weights, from a file (last column) or a list."""
+    """Return classes drawn with given weights, from a file (last column) or a list."""
     seed1, seed2 = get_seed(seed)
     return fixed_unigram_candidate_sampler_op(
         true_classes,
@@ -360,7 +363,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Every class, for tests."""
+    """Return every class, for tests."""
     seed1, seed2 = get_seed(seed)
     return all_candidate_sampler_op(
         true_classes, num_true, num_sampled, unique, seed=seed1, seed2=seed2, name=name
@@ -374,7 +377,7 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Positions of sampled classes that are true classes: indices, ids, weights near -inf."""
+    """Return the positions of drawn classes that are true: indices, ids, weights near -inf."""
     seed1, seed2 = get_seed(seed)
     return compute_accidental_hits_op(
         true_classes, sampled_candidates, num_true, seed=seed1, seed2=seed2, name=name

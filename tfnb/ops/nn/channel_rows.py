@@ -33,7 +33,7 @@ def _repeats(positions: int, channels: int) -> int:
 
 
 class ChannelRows:
-    """Converts arrays of one shape to rows, and vectors of channels to match them."""
+    """A converter of arrays of one shape to rows, and of vectors of channels to match them."""
 
     def __init__(self, xp: Xp, shape: Sequence[int], axis: int) -> None:
         self._xp = xp

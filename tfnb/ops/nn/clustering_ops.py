@@ -134,7 +134,7 @@ def kmeans_plus_plus_initialization(
 
     def nearest_with(index: int) -> NDArray[np.float32]:
         index = min(index, len(points) - 1)
-        few = points.shape[1] < 8  # summed up sequentially, as in TensorFlow
+        few = points.shape[1] < 8  # summed sequentially, as in TensorFlow
         products = (points * points[index]).sum(1) if few else points @ points[index]
         distances = half_squares - products + half_squares[index]
         closer: NDArray[np.float32] = np.minimum(nearest, distances)

@@ -130,7 +130,7 @@ def _scale_rows(vector: TensorLike, matrix: TensorLike) -> TensorResult:
 
 
 def _is_zero(grad: TensorLike) -> bool:
-    """Whether a gradient is known to be zero because the output is unused."""
+    """Return whether a gradient is known to be zero because the output is unused."""
     if grad is None or grad.op.type in ("ZerosLike", "Zeros"):
         return True
     value = constant_value(grad)
@@ -223,7 +223,7 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:
-    """Cross entropy of labels and softmax(logits) along an axis; gradients reach both."""
+    """Return the cross entropy of labels and softmax(logits) along an axis; both get gradients."""
     axis = renamed("axis", axis, "dim", dim)
     axis = -1 if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
@@ -256,7 +256,7 @@ def _move_to_end(x: TensorLike, axis: TensorLike, rank: TensorLike) -> TensorRes
 
 
 def _flatten_outer(logits: TensorLike) -> TensorResult:
-    """Flatten all axes but the last into one."""
+    """Return all axes but the last flattened into one."""
     rank = array_ops.rank(logits)
     last_dim = array_ops.slice(array_ops.shape(logits), [sub(rank, 1)], [1])
     output = array_ops.reshape(logits, array_ops.concat([[-1], last_dim], 0))
@@ -276,7 +276,7 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Any:
-    """Cross entropy of labels and softmax(logits); no gradient reaches the labels."""
+    """Return the cross entropy of labels and softmax(logits); the labels get no gradient."""
     axis = dim if axis is None else axis
     _check_both(labels, logits)
     with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
@@ -308,7 +308,7 @@ def _of_one_shape(logits: TensorLike, labels: TensorLike) -> tuple[TensorResult,
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """max(x, 0) - x * z + log(1 + exp(-|x|)) for logits x and labels z.
+    """Return max(x, 0) - x * z + log(1 + exp(-|x|)) for logits x and labels z.
 
     Raises:
       ValueError: an argument is missing, or the shapes differ.
@@ -330,7 +330,7 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: TensorLike | None = None,
 ) -> TensorResult:
-    """Sigmoid cross entropy in which positive labels count `pos_weight` times.
+    """Return the sigmoid cross entropy in which positive labels count `pos_weight` times.
 
     Raises:
       ValueError: the shapes differ.
@@ -352,7 +352,7 @@ def log_poisson_loss(
     compute_full_loss: bool = False,
     name: str | None = None,
 ) -> TensorResult:
-    """exp(c) - z * c for the logarithm c of the rate and targets z.
+    """Return exp(c) - z * c for the logarithm c of the rate and targets z.
 
     Raises:
       ValueError: the shapes differ.

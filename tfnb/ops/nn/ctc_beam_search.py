@@ -1,10 +1,10 @@
-"""Prefix beam search: the likeliest label sequences of frames of logits.
+"""Prefix beam search: the most likely label sequences for frames of logits.
 
 A *beam* is a label sequence with the logarithms of two probabilities: that the frames so far spell
-it and end with a blank, and that they end with its last label. Each frame lets every beam stay
-what it is, or grow by one label; the likeliest ``width`` of all these go on. A beam that fell out
-can come back as another one's child. Follows A. Graves' dissertation, chapter 7.5, as TensorFlow's
-``ctc_beam_search.h`` does. Sums are kept in double precision.
+it and end with a blank, and that they end with its last label. In each frame every beam stays
+unchanged or grows by one label; the ``width`` most likely of all these continue. A beam that was
+removed can return as the child of another one. The algorithm is that of A. Graves' dissertation,
+chapter 7.5, as in TensorFlow's ``ctc_beam_search.h``. Sums are kept in double precision.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEVER: Final = -math.inf
 
 
 def _log_add(a: float, b: float) -> float:
-    """log(exp(a) + exp(b))."""
+    """Return log(exp(a) + exp(b))."""
     if a == _NEVER:
         return b
     if b == _NEVER:
@@ -34,12 +34,12 @@ def _log_add(a: float, b: float) -> float:
 
 
 class _Beam:
-    """A label sequence: its parent's, and one label more.
+    """A label sequence: that of its parent and one more label.
 
     Attributes:
       total, blank, label: logarithms of its probability: in all, ending with a blank, ending with
-        its last label. Minus infinity in ``total`` says that it is none of the beams that go on.
-      old_total, old_blank: the same before the frame at hand.
+        its last label. Minus infinity in ``total`` means that the beam does not continue.
+      old_total, old_blank: the values before the current frame.
     """
 
     __slots__ = ("blank", "children", "label", "last", "old_blank", "old_total", "parent", "total")
@@ -57,7 +57,7 @@ class _Beam:
         return found
 
     def labels(self, merge_repeated: bool) -> list[int]:
-        """The sequence; of equal neighbours only one if asked."""
+        """Return the sequence; if ``merge_repeated``, only one of equal neighbours."""
         found: list[int] = []
         beam, before = self, -1
         while beam.parent is not None:
@@ -70,7 +70,7 @@ class _Beam:
 
 
 class _Leaves:
-    """The likeliest beams, at most ``width``; of equally likely ones those that came first."""
+    """The most likely beams, at most ``width``; of equally likely ones, those that came first."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -78,11 +78,11 @@ class _Leaves:
         self._count = itertools.count()
 
     def bottom(self) -> float:
-        """What a further beam must surpass."""
+        """Return the probability that a further beam must exceed."""
         return self._heap[0][0] if len(self._heap) == self.width else _NEVER
 
     def push(self, beam: _Beam) -> None:
-        """Takes a beam in; where it takes another's place, that one goes on no longer."""
+        """Add a beam; if it replaces another one, that one does not continue."""
         entry = (beam.total, -next(self._count), beam)
         if len(self._heap) < self.width:
             heapq.heappush(self._heap, entry)
@@ -91,12 +91,12 @@ class _Leaves:
         gone.total = gone.blank = gone.label = _NEVER
 
     def descending(self) -> list[_Beam]:
-        """The beams, likeliest first."""
+        """Return the beams, the most likely first."""
         return [beam for _, _, beam in sorted(self._heap, key=lambda e: (-e[0], -e[1]))]
 
 
 def _step(branches: list[_Beam], frame: NDArray[np.float64], width: int) -> _Leaves:
-    """One frame's log-probabilities, the blank's last."""
+    """Advance the beams by one frame of log-probabilities, of which the blank's is the last."""
     blank = float(frame[-1])
     letters = frame[:-1]
     leaves = _Leaves(width)
@@ -132,7 +132,7 @@ def _step(branches: list[_Beam], frame: NDArray[np.float64], width: int) -> _Lea
                 child.label = child.total = score
                 leaves.push(child)
             else:
-                # One that fell out in this frame does not grow any more.
+                # A beam that was removed in this frame does not grow any more.
                 child.old_total = child.old_blank = _NEVER
     return leaves
 
@@ -140,16 +140,16 @@ def _step(branches: list[_Beam], frame: NDArray[np.float64], width: int) -> _Lea
 def beam_search(
     logits: Array, width: int, top_paths: int, merge_repeated: bool
 ) -> tuple[list[list[int]], list[float]] | None:
-    """The likeliest sequences and the logarithms of their probabilities.
+    """Return the most likely sequences and the logarithms of their probabilities.
 
     Args:
       logits: [frames, classes]; the last class is the blank.
-      width: how many beams go on from frame to frame.
-      top_paths: how many sequences are wanted.
-      merge_repeated: of equal neighbours in a sequence give only one.
+      width: the number of beams that continue from frame to frame.
+      top_paths: the number of requested sequences.
+      merge_repeated: whether to return only one of equal neighbours in a sequence.
 
     Returns:
-      The sequences and logarithms, or None where fewer beams than wanted are left.
+      The sequences and logarithms, or None if fewer beams than requested remain.
     """
     wide = np.asarray(logits, np.float64)
     peaks = wide.max(axis=1, keepdims=True) if wide.size else wide

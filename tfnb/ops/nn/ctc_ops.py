@@ -1,6 +1,7 @@
 """Connectionist temporal classification: the loss of unaligned labels, and the greedy decoder.
 
-A labelling is aligned with the frames by repeating labels and putting blanks between them; the loss
+A labelling is aligned with the frames by repeating labels and inserting blanks between them; the
+loss
 is -log of the sum over all alignments, computed forward and backward in logarithms (Graves et al.,
 2006). Corresponds to TensorFlow's ``ctc_loss_calculator.h`` and ``ctc_decoder_ops.cc``.
 """
@@ -190,7 +191,7 @@ def _until_blank(labels: list[int], blank: int, row: int) -> list[int]:
     """Return a row's labels up to the blank or a class out of range, which ends the row.
 
     Raises:
-      InvalidArgumentError: another label follows it, or one is negative.
+      InvalidArgumentError: a label follows the end of the row, or a label is negative.
     """
     end = next((at for at, label in enumerate(labels) if label >= blank), len(labels))
     if any(label < blank for label in labels[end:]):
@@ -225,7 +226,7 @@ def ctc_loss_op(
     ctc_merge_repeated: bool,
     ignore_longer_outputs_than_inputs: bool,
 ) -> Outputs:
-    """The loss of each row and its gradient by the logits; the last class is the blank."""
+    """Return the loss of each row and its gradient by the logits; the last class is the blank."""
     flags = (preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs)
     return _ctc_loss(inputs, labels_indices, labels_values, sequence_length, flags)
 
@@ -317,7 +318,7 @@ def _as_sparse(rows: list[list[int]]) -> tuple[Array, Array, Array]:
 def ctc_greedy_decoder_op(
     xp: Xp, inputs: Array, sequence_length: Array, *, merge_repeated: bool, blank_index: int
 ) -> Outputs:
-    """The likeliest class of every frame, without blanks, as a sparse matrix of labels."""
+    """Return the most likely class of every frame, without blanks, as a sparse matrix of labels."""
     lengths = _checked_lengths(inputs, sequence_length)
     classes = inputs.shape[2]
     blank = blank_index + classes if blank_index < 0 else blank_index
@@ -331,7 +332,7 @@ def ctc_greedy_decoder_op(
     for row, length in enumerate(lengths):
         frames = inputs[:length, row]
         if np.isnan(frames).any():
-            # As in TensorFlow: NaN wins in the first class, and never in later ones.
+            # As in TensorFlow, NaN wins in the first class, and never in later ones.
             frames = np.where(np.isnan(frames), -np.inf, frames)
             frames[np.isnan(inputs[:length, row, 0])] = np.nan
         best = frames.argmax(axis=-1).tolist()
@@ -368,7 +369,7 @@ def ctc_beam_search_decoder_op(
     top_paths: int,
     merge_repeated: bool,
 ) -> Outputs:
-    """The likeliest label sequences of every row, as sparse matrices, likeliest first."""
+    """Return the most likely label sequences of every row as sparse matrices, in falling order."""
     lengths = _checked_lengths(inputs, sequence_length)
     scores = np.zeros((len(lengths), top_paths), inputs.dtype)
     if top_paths > beam_width:
@@ -408,7 +409,7 @@ def ctc_loss(
     time_major: bool = True,
     logits: TensorLike | None = None,
 ) -> Any:
-    """The loss of each row of a batch.
+    """Return the loss of each row of a batch.
 
     Args:
       labels: int32 SparseTensor, a row of labels per row of the batch.
@@ -453,7 +454,11 @@ def ctc_greedy_decoder(
     merge_repeated: bool = True,
     blank_index: int | None = None,
 ) -> Any:
-    """A list with one SparseTensor of labels, and -(sum of the largest logits) of each row."""
+    """Return the most likely label of each frame.
+
+    The result is a list with one SparseTensor of labels, and -(sum of the largest logits) of each
+    row.
+    """
     indices, values, shape, scores = ctc_greedy_decoder_op(
         inputs,
         sequence_length,
@@ -470,7 +475,7 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> Any:
-    """The likeliest label sequences of each row, by beam search.
+    """Return the most likely label sequences of each row, by beam search.
 
     Args:
       inputs: logits [frames, batch, classes]; the last class is the blank.
@@ -480,7 +485,8 @@ def ctc_beam_search_decoder(
       merge_repeated: whether to return only the first of repeated labels.
 
     Returns:
-      A list with a SparseTensor [batch, longest] per path, likeliest first, and the logarithms
+      A list with a SparseTensor [batch, longest] per path, the most likely first, and the
+      logarithms
       of their probabilities [batch, top_paths].
     """
     *parts, scores = ctc_beam_search_decoder_op(
@@ -496,7 +502,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> Any:
-    """Like ``ctc_beam_search_decoder``, but keeps repeated labels."""
+    """Return the results of ``ctc_beam_search_decoder``, but keep repeated labels."""
     return ctc_beam_search_decoder(
         inputs,
         sequence_length=sequence_length,

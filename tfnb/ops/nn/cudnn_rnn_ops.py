@@ -1,7 +1,8 @@
 """cuDNN's recurrent networks: their signatures, shapes and gradients.
 
-Graphs that hold them can be read, looked at and differentiated. They have no kernels here, just as
-TensorFlow has none for a CPU: a step that needs one says so. Corresponds to ``cudnn_rnn_ops.cc``.
+Graphs that contain them can be read, shown and differentiated. They have no kernels here, and
+TensorFlow has none for a CPU: a step that needs one raises an error. Corresponds to
+``cudnn_rnn_ops.cc``.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _SIZES = "num_layers: int32, num_units: int32, input_size: int32"
 
 
 def _run_shape(c: InferenceContext) -> list[TensorShape]:
-    """Outputs, last state and last cell state; what is kept for the gradient is unknown."""
+    """Return the shapes of outputs, last state and last cell state; the others are unknown."""
     x, h = (c.with_rank(index, 3).dim_values for index in (0, 1))
     c.with_rank(3, 1)
     assert x is not None
@@ -196,7 +197,7 @@ _SHARED = ("dropout", "seed", "seed2", "rnn_mode", "input_mode", "direction")
 
 
 def _link(forward: OpDefinition, backward: OpDefinition, *more_attrs: str) -> None:
-    """Makes `backward` the gradient of `forward`."""
+    """Register `backward` as the gradient of `forward`."""
 
     @forward.gradient
     def _(op: Operation, *grads: Tensor) -> Gradients:

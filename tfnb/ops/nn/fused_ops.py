@@ -1,6 +1,6 @@
-"""Products and convolutions with what follows them in one op, as an optimizer writes them.
+"""Products and convolutions fused with the ops that follow them, as an optimizer writes them.
 
-``fused_ops`` names what follows: a bias or a batch normalization, and then perhaps an activation.
+``fused_ops`` names these ops: a bias or a batch normalization, and optionally an activation.
 Corresponds to TensorFlow's ``matmul_op_fused.cc`` and ``conv_ops_fused_impl.h``.
 """
 
@@ -31,7 +31,7 @@ _PRODUCT_ACTIVATIONS = (*_ACTIVATIONS, "Tanh", "Sigmoid")
 
 
 def _activated(xp: Xp, x: Array, name: str, alpha: float) -> Array:
-    """The activation of that name."""
+    """Return the result of the activation with that name."""
     if name == "LeakyRelu":
         return leaky_relu_op.function(xp, x, alpha=alpha)  # type: ignore[misc]
     if name == "Tanh":
@@ -41,11 +41,11 @@ def _activated(xp: Xp, x: Array, name: str, alpha: float) -> Array:
 
 
 def _parts(fused_ops: Sequence[str], firsts: Sequence[str], activations: Sequence[str]) -> Outputs:
-    """What comes first and which activation follows ("" for none).
+    """Return the first fused op and the activation that follows ("" for none).
 
     Raises:
-      InvalidArgumentError: nothing is fused.
-      UnimplementedError: something unknown is fused.
+      InvalidArgumentError: no op is fused.
+      UnimplementedError: an unknown op is fused.
     """
     names = list(fused_ops)
     if not names:
@@ -79,7 +79,7 @@ def _fused_mat_mul(
     fused_ops: list[str],
     leakyrelu_alpha: float,
 ) -> Array:
-    """The activation of a b + bias."""
+    """Return the activation of a b + bias."""
     _, activation = _parts(fused_ops, ("BiasAdd",), _PRODUCT_ACTIVATIONS)
     if len(args) != 1:
         raise errors.invalid_argument("Fused MatMul must have one extra argument: bias.")
@@ -87,7 +87,7 @@ def _fused_mat_mul(
         xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b
     )
     if not (product.size and a.size):
-        return product  # without the bias, as TensorFlow gives it
+        return product  # without the bias, as in TensorFlow
     result = product + _bias(args[0], product.shape[-1])
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
 
@@ -137,7 +137,7 @@ def _fused_conv2d(
     epsilon: float,
     leakyrelu_alpha: float,
 ) -> Array:
-    """The activation of a convolution plus bias, or of its batch normalization."""
+    """Return the activation of a convolution plus bias, or of its batch normalization."""
     first, activation = _parts(fused_ops, ("BiasAdd", "FusedBatchNorm"), _ACTIVATIONS)
     if data_format != "NHWC" or filter_format != "HWIO" or x.dtype.kind != "f":
         raise errors.unimplemented(
@@ -202,7 +202,7 @@ def _fused_depthwise_conv2d(
     fused_ops: list[str],
     leakyrelu_alpha: float,
 ) -> Array:
-    """The activation of a convolution of each channel by itself plus bias."""
+    """Return the activation of a convolution of each channel separately plus bias."""
     _, activation = _parts(fused_ops, ("BiasAdd",), _ACTIVATIONS)
     if len(args) != 1:
         raise errors.invalid_argument("Fused DepthwiseConv2D must have one extra argument: bias.")
@@ -234,7 +234,7 @@ _COMPOSED = (
     shape=unchanged_shape,
 )
 def _unary_ops_composition(xp: Xp, x: Array, *, op_names: list[str]) -> Array:
-    """What the ops of these names make of x, one after the other."""
+    """Return x after the ops of these names, applied one after the other."""
     if not op_names:
         raise errors.invalid_argument("Unary op composition must have at least one op")
     for name in op_names:
@@ -286,7 +286,7 @@ def fused_batch_norm_ex(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """The activation of a batch normalization plus at most one more tensor."""
+    """Return the activation of a batch normalization plus at most one more tensor."""
     if activation_mode not in ("Identity", "Relu"):
         raise errors.invalid_argument(f"Unsupported activation mode: {activation_mode}")
     if len(side_input) > 1:

@@ -1,4 +1,4 @@
-"""IsotonicRegression: the nearest rows that never rise."""
+"""IsotonicRegression: the closest rows that never increase."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def _shapes(c: InferenceContext) -> list[TensorShape]:
 
 
 def _pools(row: list[float]) -> tuple[list[float], list[int]]:
-    """Split a row into pools of neighbours whose means do not rise: the means and the sizes.
+    """Split a row into pools of neighbours whose means never increase: the means and the sizes.
 
-    Equal neighbours stay apart, as do those of a NaN: only a mean above the one before joins it.
+    Equal neighbours stay separate, and so do those of a NaN: a pool joins the one before it only if
+    its mean is larger.
     """
     means: list[float] = []
     sums: list[float] = []
@@ -59,7 +60,7 @@ def _pools(row: list[float]) -> tuple[list[float], list[int]]:
     devices=("CPU",),
 )
 def isotonic_regression(xp: Xp, x: Array, *, output_dtype: DType) -> Outputs:
-    """Fit to each row the nearest one that never rises, and number its pools of equal values."""
+    """Return the closest row that never increases for each row, and the number of each pool."""
     columns = x.shape[-1] if x.ndim else 1
     output = np.empty(x.shape, output_dtype.as_numpy_dtype)
     segments = np.empty(x.shape, np.int32)
@@ -75,14 +76,14 @@ def isotonic_regression(xp: Xp, x: Array, *, output_dtype: DType) -> Outputs:
 
 @isotonic_regression.gradient
 def _(op: Operation, grad: Tensor, _segments_grad: Tensor) -> Gradients:
-    """Give each element the mean of its pool: the values of a pool move together."""
+    """Return the mean of its pool for each element: the values of a pool change together."""
     segments = op.outputs[1]
     shape = array_ops.shape(segments)
-    # A scalar is a row of one.
+    # A scalar is a row with one element.
     columns = array_ops.gather(array_ops.concat([[1], shape], 0), array_ops.rank(segments))
     size = array_ops.size(segments)
     rows = floordiv(range_(size), maximum(columns, 1))
-    # Pools are numbered in each row from zero; here each has a number of its own.
+    # Pools are numbered in each row from zero; here each pool has its own number.
     pools = array_ops.reshape(segments, [-1]) + rows * columns
     means = unsorted_segment_mean(array_ops.reshape(grad, [-1]), pools, size)
     shared = array_ops.reshape(array_ops.gather(means, pools), shape)

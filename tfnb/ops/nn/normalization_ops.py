@@ -45,7 +45,7 @@ EXPORTS = {
     "L2Loss", "t: T -> output: T", "T: {half, bfloat16, float, double}", shape=scalar_shape
 )
 def l2_loss(xp: Xp, t: Array) -> Array:
-    """sum(t**2) / 2."""
+    """Return sum(t**2) / 2."""
     wide = t.astype(np.float32) if t.dtype.itemsize == 2 else t
     total = sum_of_squares(xp, wide)
     return (total * wide.dtype.type(0.5)).astype(t.dtype)
@@ -75,7 +75,7 @@ def _fused_norm_shape(c: InferenceContext, num_extra: int) -> list[TensorShape]:
     x = require_rank(c.inputs[0], rank)
     dims = list(x.dim_values or ())
     axis = _channel_axis(c.attr("data_format"), rank)
-    # The statistics are read where they are used or averaged with the new ones.
+    # The input statistics count only if they are applied, or averaged with the new ones.
     count = 3 if c.attr("is_training") and c.attr("exponential_avg_factor") == 1 else 5
     channels = dims[axis]
     for index in range(1, count):
@@ -103,7 +103,7 @@ def _fused_norm_grad_shape(c: InferenceContext) -> list[TensorShape]:
     dims = list(y_backprop.dim_values or ())
     dims[axis] = channels
     vector_shape = TensorShape([channels])
-    # The last two outputs are there for cuDNN only.
+    # The last two outputs are only for cuDNN.
     empty = TensorShape([0])
     return [TensorShape(dims), vector_shape, vector_shape, empty, empty]
 
@@ -175,7 +175,7 @@ def _batch_norm(
         if factor == 1.0:
             new_mean, new_variance = saved_mean, unbiased
         else:
-            # The running averages of the old and the new.
+            # The running averages of the old and the new statistics.
             keep, take = np.float32(1.0 - factor), np.float32(factor)
             new_mean = keep * mean.astype(np.float32) + take * saved_mean
             new_variance = keep * variance.astype(np.float32) + take * unbiased
@@ -224,7 +224,10 @@ def fused_batch_norm_op(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """(x - mean) / sqrt(variance + epsilon) * scale + offset per channel, and the statistics."""
+    """Return normalized channels, and the statistics.
+
+    Each channel is (x - mean) / sqrt(variance + epsilon) * scale + offset.
+    """
     return _batch_norm(
         xp,
         x,
@@ -265,7 +268,7 @@ def fused_batch_norm_v2(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """FusedBatchNorm whose statistics have a type of their own."""
+    """Compute FusedBatchNorm; the statistics have a separate type."""
     return _batch_norm(
         xp,
         x,
@@ -310,7 +313,7 @@ def fused_batch_norm_v3(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """FusedBatchNorm with one more output, which only cuDNN fills."""
+    """Compute FusedBatchNorm with one more output, which only cuDNN fills."""
     results = _batch_norm(
         xp,
         x,
@@ -418,7 +421,7 @@ def _batch_norm_grad(
     grad_scale = channels.sum(inner) * inverse
     factors = channels.spread(scale.astype(np.float32) * inverse)
     if is_training:
-        # The mean and the variance depend on x too.
+        # The mean and the variance depend on x, too.
         xp.subtract(dy, channels.spread(grad_offset / count), out=inner)
         centered *= channels.spread(grad_scale * inverse / count)
         inner -= centered
@@ -462,7 +465,7 @@ def fused_batch_norm_grad(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """Gradients of FusedBatchNorm with respect to x, scale and offset."""
+    """Return gradients of FusedBatchNorm with respect to x, scale and offset."""
     return _batch_norm_grad(
         xp,
         y_backprop,
@@ -498,7 +501,7 @@ def fused_batch_norm_grad_v2(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """Gradients of FusedBatchNormV2 with respect to x, scale and offset."""
+    """Return gradients of FusedBatchNormV2 with respect to x, scale and offset."""
     return _batch_norm_grad(
         xp,
         y_backprop,
@@ -536,7 +539,7 @@ def fused_batch_norm_grad_v3(
     data_format: str,
     is_training: bool,
 ) -> Outputs:
-    """Gradients of FusedBatchNormV3 with respect to x, scale and offset."""
+    """Return gradients of FusedBatchNormV3 with respect to x, scale and offset."""
     return _batch_norm_grad(
         xp,
         y_backprop,
@@ -598,7 +601,7 @@ def batch_norm_with_global_normalization(
     variance_epsilon: float,
     scale_after_normalization: bool,
 ) -> Array:
-    """(t - m) / sqrt(v + epsilon) * gamma + beta over the last dimension."""
+    """Return (t - m) / sqrt(v + epsilon) * gamma + beta over the last dimension."""
     if t.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(t.shape)}")
     factor = t.dtype.type(1) / xp.sqrt(v + t.dtype.type(variance_epsilon))
@@ -649,7 +652,7 @@ def batch_norm_with_global_normalization_grad(
     variance_epsilon: float,
     scale_after_normalization: bool,
 ) -> Outputs:
-    """Gradients of BatchNormWithGlobalNormalization."""
+    """Return gradients of BatchNormWithGlobalNormalization."""
     scalar = t.dtype.type
     axes = (0, 1, 2)
     inverse = scalar(1) / xp.sqrt(v + scalar(variance_epsilon))
@@ -680,7 +683,7 @@ _WIDEST_BAND = 256
 def _window_sum(
     xp: Xp, values: Array, radius: int, spreads: bool = False, itself: bool = True
 ) -> Array:
-    """Sums over the neighbours within `radius` along the last axis, each among its own or not.
+    """Return sums over the neighbours within `radius` along the last axis, with or without itself.
 
     With `spreads` a non-finite value makes its whole row NaN, as TensorFlow's product does.
     """
@@ -692,7 +695,7 @@ def _window_sum(
         apart = abs(place[:, None] - place)
         near = ((apart <= radius) & (itself | (apart > 0))).astype(values.dtype)
         sums = np.matmul(values.reshape(-1, depth), near)
-        # Zero times a non-finite value would spread it as NaN.
+        # Zero times an infinity or NaN would spread NaN over the row.
         if spreads or np.isfinite(sum_over(np, sums, (0, 1))):
             return sums.reshape(values.shape)
     total = values.copy() if itself else xp.zeros_like(values)
@@ -719,7 +722,7 @@ def lrn(xp: Xp, x: Array, *, depth_radius: int, bias: float, alpha: float, beta:
 
 
 def _power(xp: Xp, x: Array, exponent: float) -> Array:
-    """``x ** exponent``, by a root where it is a half."""
+    """Return ``x ** exponent``, computed as a root if the exponent is a half."""
     if exponent == -0.5 and is_large(xp, x):
         root = np.sqrt(x, out=x)
         return np.divide(np.float32(1), root, out=root)
@@ -760,7 +763,7 @@ def lrn_grad(
     alpha: float,
     beta: float,
 ) -> Array:
-    """The gradient of LRN with respect to its input."""
+    """Return the gradient of LRN with respect to its input."""
     for value in (input_grads, input_image, output_image):
         if value.ndim != 4:
             raise errors.invalid_argument("inputs must be 4-dimensional")
@@ -774,10 +777,10 @@ def lrn_grad(
     norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, image * image, depth_radius)
     slopes = np.float32(2 * alpha * beta) * image
     own = output / norm
-    # What is infinite meets itself as a factor, and the others in a sum.
+    # An infinite value is a factor of its own term, and a summand in the others.
     result = grads * (norm ** np.float32(-beta) - slopes * own)
     if xp is not np or not np.isfinite(sum_over(np, result, (0, 1, 2, 3))):
-        # A zero incoming gradient gives a zero outgoing one, whatever the factors.
+        # A zero incoming gradient gives a zero outgoing one, whatever the factors are.
         sends = grads != 0
         result, own = (xp.where(sends, terms, 0) for terms in (result, own))
         senders = _window_sum(xp, sends.astype(np.float32), depth_radius, itself=False)

@@ -1,4 +1,4 @@
-"""A convolution with the resizing and the mirror padding before it, as graph tools fuse them.
+"""Convolutions fused with the resizing and mirror padding before them, as graph tools write them.
 
 TensorFlow's graph transforms write these ops into frozen graphs. Corresponds to
 ``conv_ops_using_gemm.cc``.
@@ -96,7 +96,7 @@ def fused_pad_conv2d(
     strides: list[int],
     padding: str,
 ) -> Array:
-    """The convolution of the input with its mirror image around it."""
+    """Return the convolution of the input, padded with its mirror image."""
     return _convolved(xp, input, paddings, filter, mode, strides, padding)
 
 
@@ -121,7 +121,7 @@ def fused_resize_and_pad_conv2d(
     strides: list[int],
     padding: str,
 ) -> Array:
-    """The convolution of the resized input with its mirror image around it."""
+    """Return the convolution of the resized input, padded with its mirror image."""
     resized = resize_bilinear_op.function(  # type: ignore[misc]
         xp, input, size, align_corners=resize_align_corners, half_pixel_centers=False
     )

@@ -1,4 +1,4 @@
-"""Samplers over the classes 0 ... range - 1, from a stretch of Philox's words.
+"""Samplers over the classes 0 ... range - 1, from a range of Philox's words.
 
 The order in which words are used decides the classes, so it is TensorFlow's (``range_sampler.cc``,
 ``simple_philox.cc``, ``distribution_sampler.cc``).
@@ -26,7 +26,7 @@ _BLOCKS_AT_ONCE = 64
 
 
 class WordStream:
-    """The words of a generator, one after another, and numbers made of them."""
+    """The words of a generator, one after another, and numbers derived from them."""
 
     def __init__(self, generator: Philox) -> None:
         self._words = self._all(generator)
@@ -38,25 +38,25 @@ class WordStream:
             generator = generator.skip(_BLOCKS_AT_ONCE)
 
     def word(self) -> int:
-        """The next 32 bits."""
+        """Return the next 32 bits."""
         return next(self._words)
 
     def double_word(self) -> int:
-        """The next 64 bits, the lower half first."""
+        """Return the next 64 bits, the lower half first."""
         low = next(self._words)
         return next(self._words) << 32 | low
 
     def fraction(self) -> np.float32:
-        """A float32 in [0, 1) with 23 bits."""
+        """Return a float32 in [0, 1) with 23 bits."""
         return np.float32((next(self._words) & 0x7FFFFF) / 2**23)
 
     def precise_fraction(self) -> float:
-        """A float64 in [0, 1) with 52 bits; the first word gives the upper ones."""
+        """Return a float64 in [0, 1) with 52 bits; the first word holds the upper ones."""
         high = next(self._words) & 0xFFFFF
         return (high << 32 | next(self._words)) / 2**52
 
     def below(self, limit: int) -> int:
-        """An integer of 32 bits in [0, limit), without bias."""
+        """Return an integer of 32 bits in [0, limit), without bias."""
         if limit & (limit - 1) == 0:
             return self.word() & (limit - 1)
         least = (_WORD - 1) % limit + 1
@@ -66,7 +66,7 @@ class WordStream:
                 return found % limit
 
     def below_wide(self, limit: int) -> int:
-        """An integer of 64 bits in [0, limit), without bias."""
+        """Return an integer of 64 bits in [0, limit), without bias."""
         if limit & (limit - 1) == 0:
             return self.double_word() & (limit - 1)
         least = (_WORD * _WORD - 1) % limit + 1
@@ -77,23 +77,23 @@ class WordStream:
 
 
 class RangeSampler:
-    """Draws classes; subclasses say how one is drawn and how probable it is."""
+    """The base class of samplers; subclasses define how a class is drawn and its probability."""
 
     def __init__(self, limit: int) -> None:
         self.range = limit
 
     def draw(self, words: WordStream) -> int:
-        """One class."""
+        """Return one class."""
         raise NotImplementedError
 
     def probability(self, value: int) -> float:
-        """How probable a class is, as float32."""
+        """Return the probability of a class, as float32."""
         raise NotImplementedError
 
     def sample(
         self, words: WordStream, count: int, is_unique: bool, true_classes: Array
     ) -> tuple[Array, Array, Array]:
-        """Classes, the expected counts of the true classes, and those of the drawn ones."""
+        """Return classes, the expected counts of the true classes, and those of the drawn ones."""
         drawn: dict[int, None] | list[int]
         if is_unique:
             drawn, tries = {}, 0
@@ -123,50 +123,50 @@ class RangeSampler:
 
 
 class AllSampler(RangeSampler):
-    """Every class once."""
+    """The sampler that returns every class once."""
 
     def sample(
         self, words: WordStream, count: int, is_unique: bool, true_classes: Array
     ) -> tuple[Array, Array, Array]:
-        """All classes; each is expected once."""
+        """Return all classes; the expected count of each is 1."""
         ones = np.ones(count, np.float32)
         return np.arange(count, dtype=np.int64), np.ones(true_classes.shape, np.float32), ones
 
 
 class UniformSampler(RangeSampler):
-    """All classes alike."""
+    """The sampler of uniformly distributed classes."""
 
     def draw(self, words: WordStream) -> int:
-        """One class."""
+        """Return one class."""
         return words.below_wide(self.range)
 
     def probability(self, value: int) -> float:
-        """1 / range."""
+        """Return 1 / range."""
         return float(np.float32(1.0 / self.range))
 
 
 class LogUniformSampler(RangeSampler):
-    """Zipf's law: the logarithm of the class is uniform."""
+    """The sampler by Zipf's law: the logarithm of the class is uniform."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._log_range = math.log1p(limit)
 
     def draw(self, words: WordStream) -> int:
-        """One class."""
+        """Return one class."""
         value = int(math.exp(words.precise_fraction() * self._log_range)) - 1
-        # Rounding may reach the limit itself.
+        # Rounding may produce the limit itself.
         return value % self.range
 
     def probability(self, value: int) -> float:
-        """log((value + 2) / (value + 1)) / log(range + 1)."""
+        """Return log((value + 2) / (value + 1)) / log(range + 1)."""
         if value < 0:
             return math.nan
         return float(np.float32(math.log((value + 2.0) / (value + 1.0)) / self._log_range))
 
 
 class LearnedUnigramSampler(RangeSampler):
-    """As often as the classes were true ones before; each starts with a count of one."""
+    """The sampler in proportion to how often a class was a true one; counts start at one."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -175,12 +175,12 @@ class LearnedUnigramSampler(RangeSampler):
         self._sums = np.cumsum(self._weights)  # guarded by self._lock
 
     def draw(self, words: WordStream) -> int:
-        """One class."""
+        """Return one class."""
         place = words.below(int(self._sums[-1]))
         return int(np.searchsorted(self._sums, place, side="right"))
 
     def probability(self, value: int) -> float:
-        """The class's share of all counts."""
+        """Return the class's share of all counts."""
         if not 0 <= value < self.range:
             return 0.0
         return float(np.float32(self._weights[value]) / np.float32(self._sums[-1]))
@@ -188,7 +188,7 @@ class LearnedUnigramSampler(RangeSampler):
     def sample(
         self, words: WordStream, count: int, is_unique: bool, true_classes: Array
     ) -> tuple[Array, Array, Array]:
-        """Draws, then counts the true classes."""
+        """Draw classes, then count the true classes."""
         with self._lock:
             result = super().sample(words, count, is_unique, true_classes)
             values = true_classes.ravel()
@@ -199,7 +199,7 @@ class LearnedUnigramSampler(RangeSampler):
 
 
 class FixedUnigramSampler(RangeSampler):
-    """Given weights, drawn by Walker's method of aliases."""
+    """The sampler with given weights, drawn by Walker's method of aliases."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class FixedUnigramSampler(RangeSampler):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Fills the table: a probability to stay, and the class to go to otherwise."""
+        """Fill the table: for each class, the probability to keep it, and the alternative class."""
         count = len(self._weights)
         total = 0.0
         for weight in self._weights:
@@ -245,30 +245,30 @@ class FixedUnigramSampler(RangeSampler):
             others[small] = large
             shares[large] -= 1.0 - shares[small]
             (low if shares[large] < 1.0 else high).append(large)
-        # What is left over by rounding stays.
+        # Classes that remain because of rounding are always kept.
         for index in [*low, *high]:
             shares[index], others[index] = 1.0, index
         self._shares = np.array(shares, np.float32)
         self._others = others
 
     def draw(self, words: WordStream) -> int:
-        """One class."""
+        """Return one class."""
         fraction = words.fraction()
         index = words.below(len(self._others))
         return index if fraction < self._shares[index] else self._others[index]
 
     def probability(self, value: int) -> float:
-        """The class's share of all weights."""
+        """Return the class's share of all weights."""
         if not 0 <= value < len(self._weights):
             return 0.0
         return float(np.float32(float(self._weights[value]) / self._total))
 
 
 def read_unigrams(path: str) -> list[float]:
-    """The last column of a file of comma-separated values.
+    """Return the last column of a file of comma-separated values.
 
     Raises:
-      NotFoundError: there is no such file.
+      NotFoundError: the file does not exist.
       InvalidArgumentError: a line does not end in a number.
     """
     text = file_system.read_file(path).decode("utf-8", "replace")

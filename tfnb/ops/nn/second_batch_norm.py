@@ -1,6 +1,6 @@
-"""Gradients of batch normalization's gradient, for penalties on gradients and the like.
+"""Gradients of batch normalization's gradient, as for penalties on gradients.
 
-The gradient is written out in elementary ops, and these are differentiated. Corresponds to
+The gradient is expressed in elementary ops, and these are differentiated. Corresponds to
 TensorFlow's ``nn_fused_batch_norm_grad.py``.
 """
 
@@ -29,7 +29,7 @@ def _written_out(
     variance: TensorLike,
     attrs: dict[str, Any],
 ) -> tuple[TensorResult, TensorResult, TensorResult]:
-    """Gradients with respect to x, scale and offset, in elementary ops."""
+    """Return gradients with respect to x, scale and offset, in elementary ops."""
     layout, epsilon = attrs["data_format"], attrs["epsilon"]
     kind = x.dtype.base_dtype
     if kind in (dtypes.float16, dtypes.bfloat16):
@@ -68,7 +68,7 @@ def _written_out(
 
 
 def second_gradients(op: Operation, grads: Sequence[Tensor]) -> list[TensorResult]:
-    """Gradients with respect to the inputs of a FusedBatchNormGrad op."""
+    """Return gradients with respect to the inputs of a FusedBatchNormGrad op."""
     attrs = {name: op.get_attr(name) for name in ("epsilon", "data_format", "is_training")}
     attrs["data_format"] = attrs["data_format"].decode()
     inputs = list(op.inputs)

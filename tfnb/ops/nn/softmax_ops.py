@@ -1,7 +1,7 @@
 """Softmax and log-softmax, along the last axis or another.
 
-Corresponds to TensorFlow's ``softmax_op.cc``.  On a CPU
-float16 and bfloat16 are rounded after each step, as there; on a GPU once.
+Corresponds to TensorFlow's ``softmax_op.cc``.  On a CPU float16 and bfloat16 are rounded after each
+step, as in TensorFlow; on a GPU once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _rank_one_or_more(c: InferenceContext) -> TensorShape:
 
 
 def widened(x: Array) -> Array:
-    """`x` in the dtype it is computed in: float32 for the two-byte floats."""
+    """Return `x` in the dtype of the computation: float32 for the two-byte floats."""
     return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
@@ -54,14 +54,17 @@ def _check_rank(logits: Array) -> None:
 
 
 def shifted_logits(xp: Xp, logits: Array) -> Array:
-    """Logits minus their largest, so that no exponential overflows."""
+    """Return logits minus their largest, so that no exponential overflows."""
     if logits.size == 0:
         return logits
     return logits - logits.max(axis=-1, keepdims=True)
 
 
 def _stepwise_sum(terms: Array) -> Array:
-    """The sum along the last axis of two-byte floats: rounded at each step if it is short."""
+    """Return the sum along the last axis of two-byte floats.
+
+    It is rounded at each step if the axis is short.
+    """
     count = terms.shape[-1]
     if not 0 < count < 8:
         total = terms.astype(np.float32).sum(axis=-1, keepdims=True)
@@ -74,7 +77,7 @@ def _stepwise_sum(terms: Array) -> Array:
 
 @register_op("Softmax", "logits: T -> softmax: T", _FLOAT, shape=_rank_one_or_more)
 def softmax_op(xp: Xp, logits: Array) -> Array:
-    """exp(logits) / sum(exp(logits)) along the last axis."""
+    """Return exp(logits) / sum(exp(logits)) along the last axis."""
     _check_rank(logits)
     if logits.dtype.itemsize == 2 and xp is np:
         grown = np.exp(shifted_logits(np, logits))
@@ -91,7 +94,7 @@ softmax_op.float_ops(float_ops.per_input(5))
 
 
 def _large(function: Callable[..., Array], x: Array) -> Array:
-    """``function(rows, out)`` of the rows of `x`, on several threads."""
+    """Compute ``function(rows, out)`` for the rows of `x`, on several threads."""
     out = np.empty(x.shape, x.dtype)
     rows, target = x.reshape(-1, x.shape[-1]), out.reshape(-1, x.shape[-1])
     shard_rows(
@@ -100,8 +103,8 @@ def _large(function: Callable[..., Array], x: Array) -> Array:
     return out
 
 
-# Sums of exponentials between these lost nothing: none was too large, and what was too small for a
-# float is too small beside them.
+# Sums of exponentials in this range are exact: no term overflowed, and terms that underflowed are
+# negligible.
 _LEAST_SUM, _LARGEST_SUM = 0.5, 1e30
 
 
@@ -152,7 +155,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name: str | None) -> Any:
-    """Applies an op of the last axis along another one."""
+    """Apply an op of the last axis along another one."""
     logits = convert_to_tensor(logits)
     rank = logits.shape.ndims
     if axis == -1:
@@ -186,7 +189,7 @@ def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name:
 def swap_axes(
     x: TensorLike, axis: TensorLike, last: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """`x` with an axis and the last one exchanged."""
+    """Return `x` with an axis and the last one exchanged."""
     order = array_ops.concat([range_(axis), [last], range_(axis + 1, last), [axis]], 0)
     return array_ops.transpose(x, order, name=name)
 
@@ -197,7 +200,7 @@ def softmax(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:
-    """exp(logits) / sum(exp(logits)) along an axis (the last by default)."""
+    """Return exp(logits) / sum(exp(logits)) along an axis (the last by default)."""
     axis = renamed("axis", axis, "dim", dim)
     return _along(softmax_op, logits, -1 if axis is None else axis, name)
 

@@ -48,8 +48,9 @@ def _top_k_shape(c: InferenceContext, k: int | None) -> list[TensorShape]:
     return [TensorShape([*dims[:-1], k])] * 2
 
 
-# Maximum elements of all heaps for which unsorted results keep TensorFlow's order, and the cost of
-# a row in elements. No order is promised, and above the limit Python takes too long.
+# Up to this number of elements in all heaps, unsorted results have TensorFlow's order; a row itself
+# costs as much as _ROW_IN_ELEMENTS. No order is promised, and above the limit Python takes too
+# long.
 _MOST_IN_HEAPS = 1_000_000
 _ROW_IN_ELEMENTS = 16
 
@@ -83,12 +84,15 @@ def _top_k(
 
 
 def _largest_few(xp: Xp, x: Array, k: int) -> Array:
-    """Indices of the k largest per row, found by partitioning; lower indices first among equals."""
+    """Return indices of the k largest elements of each row, found by partitioning.
+
+    Of equal elements, those with lower indices come first.
+    """
     size = x.shape[-1]
     rows = x.reshape(-1, size)
     limit = xp.partition(rows, size - k, axis=-1)[:, size - k, None]
     if (rows >= limit).sum() != rows.shape[0] * k:
-        # Elements equal to the k-th: which of them belong depends on their order.
+        # Which of the elements equal to the k-th belong to the result depends on their order.
         ascending = xp.argsort(x[..., ::-1], axis=-1, kind="stable")
         return size - 1 - ascending[..., : -k - 1 : -1]
     chosen = xp.nonzero(rows >= limit)[1].reshape(-1, k)
@@ -107,7 +111,7 @@ def _largest_few(xp: Xp, x: Array, k: int) -> Array:
     deprecated=(7, "Use TopKV2 instead"),
 )
 def top_k_op(xp: Xp, x: Array, *, k: int, sorted: bool) -> Outputs:
-    """The k largest elements of every row, largest first if asked, and their indices."""
+    """Return the k largest elements of every row and their indices, in order if `sorted`."""
     return _top_k(xp, x, k, np.int32, sorted)
 
 
@@ -126,7 +130,7 @@ def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     host_memory=("k",),
 )
 def top_k_v2(xp: Xp, x: Array, k: Array, *, sorted: bool, index_type: DType) -> Outputs:
-    """The k largest elements of every row, largest first if asked, and their indices."""
+    """Return the k largest elements of every row and their indices, in order if `sorted`."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be scalar, got shape {shape_text(k.shape)}")
     return _top_k(xp, x, int(k), index_type.as_numpy_dtype, sorted)
@@ -146,7 +150,7 @@ def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
 
 
 def _scatter_back(op: Operation, grad: Tensor) -> TensorResult:
-    """The gradient put where the elements came from."""
+    """Return the gradient at the positions of the elements."""
     x, indices = op.inputs[0], op.outputs[1]
     shape, index_shape = array_ops.shape(x), array_ops.shape(indices)
     width = array_ops.gather(cast(index_shape, dtypes.int64), array_ops.size(index_shape) - 1)
@@ -168,7 +172,7 @@ def top_k(
     index_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> TensorResult:
-    """The k largest entries of the last dimension and their indices."""
+    """Return the k largest entries of the last dimension and their indices."""
     return top_k_v2(input, k, sorted=sorted, index_type=index_type, name=name)
 
 
@@ -202,7 +206,7 @@ def _approx_shape(c: InferenceContext) -> list[TensorShape]:
 def approx_top_k(
     xp: Xp, x: Array, *, k: int, reduction_dimension: int, is_max_k: bool
 ) -> tuple[Array, Array]:
-    """The k largest or smallest along an axis: exactly these, as on TensorFlow's CPU."""
+    """Return the k largest or smallest along an axis: exactly these, as on TensorFlow's CPU."""
     rows = xp.moveaxis(x, reduction_dimension, -1)
     values, indices = _top_k(xp, rows if is_max_k else -rows, k, np.int32)
     values = values if is_max_k else -values
@@ -213,7 +217,7 @@ def approx_top_k(
 def _(op: Operation, grad: Tensor, _: Tensor) -> Gradients:
     axis, x, places = op.get_attr("reduction_dimension"), op.inputs[0], op.outputs[1]
     axis = axis % x.shape.with_rank_at_least(1).ndims
-    # Along a new axis behind the chosen ones: whether a place is where one of them was.
+    # A new axis after that of the chosen elements marks the position of each.
     chosen = array_ops.one_hot(places, array_ops.shape(x)[axis], dtype=grad.dtype, axis=axis + 1)
     return reduce_sum(chosen * array_ops.expand_dims(grad, axis + 1), axis=axis)
 
@@ -227,7 +231,7 @@ def approx_max_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The k largest entries along an axis and their indices, exactly."""
+    """Return the k largest entries along an axis and their indices, exactly."""
     return approx_top_k(
         operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
         is_max_k=True, reduction_input_size_override=reduction_input_size_override,
@@ -244,7 +248,7 @@ def approx_min_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    """The k smallest entries along an axis and their indices, exactly."""
+    """Return the k smallest entries along an axis and their indices, exactly."""
     return approx_top_k(
         operand, k=k, reduction_dimension=reduction_dimension, recall_target=recall_target,
         is_max_k=False, reduction_input_size_override=reduction_input_size_override,
@@ -288,7 +292,7 @@ def _in_top_k(xp: Xp, predictions: Array, targets: Array, k: int) -> Array:
     shape=_in_top_k_shape,
 )
 def in_top_k_op(xp: Xp, predictions: Array, targets: Array, *, k: int) -> Array:
-    """Whether fewer than k classes of a row are predicted more strongly than the target."""
+    """Return whether fewer than k classes of a row have a higher prediction than the target."""
     return _in_top_k(xp, predictions, targets, k)
 
 
@@ -300,7 +304,7 @@ def in_top_k_op(xp: Xp, predictions: Array, targets: Array, *, k: int) -> Array:
     host_memory=("k",),
 )
 def in_top_k_v2(xp: Xp, predictions: Array, targets: Array, k: Array) -> Array:
-    """Whether fewer than k classes of a row are predicted more strongly than the target."""
+    """Return whether fewer than k classes of a row have a higher prediction than the target."""
     if k.ndim:
         raise errors.invalid_argument(f"k must be 0-D, got shape {shape_text(k.shape)}")
     return _in_top_k(xp, predictions, targets, int(k))
@@ -309,7 +313,7 @@ def in_top_k_v2(xp: Xp, predictions: Array, targets: Array, k: Array) -> Array:
 def in_top_k(
     predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """Whether the targets are among the k strongest predictions."""
+    """Return whether the targets are among the k highest predictions."""
     with name_scope(name, "in_top_k"):
         return in_top_k_v2(predictions, targets, k, name=name)
 
@@ -325,7 +329,7 @@ def in_top_k(
     host_memory=("n",),
 )
 def nth_element_op(xp: Xp, x: Array, n: Array, *, reverse: bool) -> Array:
-    """The n-th smallest element (largest with `reverse`) of every row, counted from 0."""
+    """Return the n-th smallest element (largest with `reverse`) of every row, counted from 0."""
     if n.ndim:
         raise errors.invalid_argument(f"N must be scalar but has rank {n.ndim}")
     number = int(n)

@@ -1,8 +1,8 @@
-"""The k largest elements of a row in the order in which a heap has them: ``TopKV2(sorted=False)``.
+"""The k largest elements of a row in the order of TensorFlow's heap: ``TopKV2(sorted=False)``.
 
-TensorFlow gives them as they lie in its heap (``gtl::TopN``), which is neither sorted nor random.
-A heap here has the worst of the chosen elements in front; its moves are those of the C++ library,
-and those of Python's ``heapq``, too, as long as of any two elements one is worse: a NaN is not.
+TensorFlow returns them in the order of its heap (``gtl::TopN``), which is neither sorted nor
+random. A heap here has the worst of the chosen elements in front. It moves elements like the C++
+library; Python's ``heapq`` does the same unless there is a NaN, which cannot be ordered.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ type_of_comes_first = Callable[[int, int], bool]
 
 
 def unsorted_top(x: Array, k: int) -> Array:
-    """Indices of the k largest elements along the last axis, of which there are more than k."""
+    """Return indices of the k largest elements along the last axis.
+
+    The axis must have more than k elements.
+    """
     rows = x.reshape(-1, x.shape[-1])
     if x.dtype.kind not in "iu":
-        rows = rows.astype(np.float64, copy=False)  # as it is, whatever the type
+        rows = rows.astype(np.float64, copy=False)  # float64 holds every value of these types
     found = np.empty((rows.shape[0], k), np.intp)
     for place, row in zip(found, rows):
         place[:] = _top_with_nan(row, k) if (row != row).any() else _top_of_row(row, k)
@@ -31,13 +34,13 @@ def unsorted_top(x: Array, k: int) -> Array:
 
 
 def _top_of_row(row: Array, k: int) -> list[int]:
-    # Of equal elements the later is the worse.
+    # Of equal elements the later one is worse.
     heap = [(value, -index) for index, value in enumerate(row[: k + 1].tolist())]
     heapq.heapify(heap)
     heapq.heappop(heap)
     start, step = k + 1, 2 * (k + 1)
     while start < len(row):
-        # Most elements are worse than all that were chosen: NumPy leaves these out, block by block.
+        # Most elements are worse than all chosen ones: NumPy skips these, block by block.
         block = row[start : start + step]
         better = np.flatnonzero(block > heap[0][0])
         for value, index in zip(block[better].tolist(), (better + start).tolist()):
@@ -69,7 +72,7 @@ def _top_with_nan(row: Array, k: int) -> list[int]:
 
 
 def _take_worst(heap: list[int], is_better: type_of_comes_first) -> None:
-    """Moves the element in front behind the others, which are a heap again."""
+    """Move the front element behind the others, and restore the heap of these."""
     last = heap[-1]
     heap[-1] = heap[0]
     _sink(heap, 0, len(heap) - 1, last, is_better)
@@ -78,7 +81,7 @@ def _take_worst(heap: list[int], is_better: type_of_comes_first) -> None:
 def _sink(
     heap: list[int], hole: int, size: int, value: int, is_better: type_of_comes_first
 ) -> None:
-    """Moves a hole down to a leaf, and the value from there up to where it belongs."""
+    """Move a hole down to a leaf, and the value from there up to its place."""
     top, child = hole, hole
     while child < (size - 1) // 2:
         child = 2 * (child + 1)

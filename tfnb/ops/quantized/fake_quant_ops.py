@@ -1,6 +1,6 @@
-"""Fake quantization: floats rounded as if they were integers of few bits, and the gradients.
+"""Fake quantization: floats rounded like integers of few bits, and the gradients.
 
-The range [min, max] is moved a little, so that zero is one of the levels. Corresponds to
+The range [min, max] is shifted slightly, so that zero is one of the levels. Corresponds to
 TensorFlow's ``fake_quant_ops.cc``.
 """
 
@@ -35,7 +35,7 @@ _LEVELS = ("num_bits: int = 8", "narrow_range: bool = false")
 
 
 class _Range:
-    """The moved range: float32 numbers, or a vector with one per channel."""
+    """The shifted range: float32 numbers, or vectors with one number per channel."""
 
     def __init__(self, xp: Xp, low: Array, high: Array, num_bits: int, narrow_range: bool) -> None:
         if not 2 <= num_bits <= 16:
@@ -47,21 +47,21 @@ class _Range:
         last = np.float32((1 << num_bits) - 1)
         self.scale = (high - low) / (last - first)
         place = first - low / self.scale
-        # The level of a range without an end is no number, which as an integer is 0.
+        # If the range is infinite the level is NaN, which becomes 0 as an integer.
         level = xp.where(place == place, xp.floor(place + np.float32(0.5)), np.float32(0))
         zero = xp.where(place < first, first, xp.where(place > last, last, level))
         self.low = (first - zero) * self.scale
         self.high = (last - zero) * self.scale
 
     def rounded(self, xp: Xp, x: Array) -> Array:
-        """The level nearest to each number."""
+        """Return the nearest level of each number."""
         inverse = np.float32(1) / self.scale
         shifted = xp.maximum(xp.minimum(x, self.high), self.low) - self.low
         levels = xp.floor(shifted * inverse + np.float32(0.5))
         return (levels * self.scale + self.low).astype(np.float32)
 
     def holds(self, x: Array) -> Array:
-        """Whether each number is in the range."""
+        """Return whether each number is in the range."""
         return (x >= self.low) & (x <= self.high)
 
 
@@ -80,7 +80,7 @@ def _check_limits(low: float, high: float) -> None:
 def fake_quant_with_min_max_args(
     xp: Xp, inputs: Array, *, min: float, max: float, num_bits: int, narrow_range: bool
 ) -> Array:
-    """Rounds to the levels of a fixed range."""
+    """Round to the levels of a fixed range."""
     _check_limits(min, max)
     return _Range(xp, min, max, num_bits, narrow_range).rounded(xp, inputs)
 
@@ -102,7 +102,7 @@ def fake_quant_with_min_max_args_gradient(
     num_bits: int,
     narrow_range: bool,
 ) -> Array:
-    """The gradients of what is in the range."""
+    """Return the gradients of the inputs that are in the range."""
     require_same_shape("FakeQuantWithMinMaxArgsGradient", gradients, inputs)
     _check_limits(min, max)
     held = _Range(xp, min, max, num_bits, narrow_range).holds(inputs)
@@ -153,7 +153,7 @@ def _scalar(value: Array, name: str) -> Array:
 def fake_quant_with_min_max_vars(
     xp: Xp, inputs: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Array:
-    """Rounds to the levels of a range that is learned; an empty range at zero gives zeros."""
+    """Round to the levels of a trainable range; an empty range at zero gives zeros."""
     low, high = _scalar(low, "min"), _scalar(high, "max")
     if low == 0 and high == 0:
         return np.zeros(inputs.shape, np.float32)
@@ -178,7 +178,7 @@ def fake_quant_with_min_max_vars_gradient(
     num_bits: int,
     narrow_range: bool,
 ) -> Outputs:
-    """The gradients go to what is in the range; of what is not, to its nearer end."""
+    """Return the gradients: those of inputs out of range go to the nearer limit."""
     require_same_shape("FakeQuantWithMinMaxVarsGradient", gradients, inputs)
     low, high = _scalar(low, "min"), _scalar(high, "max")
     if low == 0 and high == 0:
@@ -239,7 +239,7 @@ def _check_channels(inputs: Array, low: Array, high: Array) -> None:
 def fake_quant_with_min_max_vars_per_channel(
     xp: Xp, inputs: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Array:
-    """Rounds each channel (the last dimension) to the levels of its own range."""
+    """Round each channel (the last dimension) to the levels of its own range."""
     _check_channels(inputs, low, high)
     result = _Range(xp, low, high, num_bits, narrow_range).rounded(xp, inputs)
     return np.where((low == 0) & (high == 0), np.float32(0), result)
@@ -263,7 +263,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     num_bits: int,
     narrow_range: bool,
 ) -> Outputs:
-    """The same as for one range, channel by channel."""
+    """Return the gradients as for one range, channel by channel."""
     require_same_shape("FakeQuantWithMinMaxVarsPerChannelGradient", gradients, inputs)
     _check_channels(inputs, low, high)
     moved = _Range(xp, low, high, num_bits, narrow_range)

@@ -1,4 +1,4 @@
-"""Floats to quantized numbers and back, and from one range or type of them to another.
+"""Conversions of floats to quantized numbers and back, and between ranges and types of these.
 
 Corresponds to TensorFlow's ``quantize_op.cc``, ``dequantize_op.cc``, ``requantize.cc`` and
 ``quantize_down_and_shrink_range.cc``.
@@ -52,15 +52,15 @@ _MODE = "mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED'"
 
 
 def range_shape(c: InferenceContext, first: int = 0, alike: bool = True) -> TensorShape:
-    """The shape of min and max: scalars, or vectors along the attr ``axis``.
+    """Return the shape of min and max: scalars, or vectors along the attr ``axis``.
 
     Args:
-      c: what is known of the inputs.
-      first: the input that they are about; they come after it.
-      alike: whether both are looked at, or max alone.
+      c: the context of shape inference.
+      first: the input to which they belong; they are the next two inputs.
+      alike: whether min and max are checked, or max alone.
 
     Raises:
-      ValueError: they have other shapes, or the axis is none of the input's.
+      ValueError: they have other shapes, or the input does not have the axis.
     """
     axis = c.attr("axis")
     rank = 0 if axis == -1 else 1
@@ -76,7 +76,7 @@ def range_shape(c: InferenceContext, first: int = 0, alike: bool = True) -> Tens
 
 
 def check_slices(x: Array, low: Array, high: Array, axis: int) -> None:
-    """TensorFlow's refusals of min and max that do not fit the input.
+    """Refuse min and max that do not fit the input, with TensorFlow's errors.
 
     Raises:
       InvalidArgumentError: they are not scalars, or not one per slice along the axis.
@@ -100,14 +100,14 @@ def check_slices(x: Array, low: Array, high: Array, axis: int) -> None:
 
 
 def _as_int32(numbers: Array) -> Array:
-    """Whole floats as they come back from int32, of which the largest one becomes the lowest."""
+    """Return whole floats as converted to int32 and back; the largest becomes the lowest."""
     return np.where(numbers < 2.0**31, numbers, np.float32(-(2.0**31)))
 
 
 def _by_slice(
     x: Array, low: Array, high: Array, axis: int, one: Callable[[Array, Array, Array], Array]
 ) -> Outputs:
-    """The results of ``one(slice, low, high)`` for the slices along an axis, joined again."""
+    """Return ``one(slice, low, high)`` of the slices along an axis, and a function to join them."""
     slices = np.moveaxis(x, axis, 0)
     done = [one(part, low[i], high[i]) for i, part in enumerate(slices)]
     return done, (lambda parts: np.ascontiguousarray(np.moveaxis(np.stack(parts), 0, axis)))
@@ -117,7 +117,7 @@ def _by_slice(
 
 
 def _widened(low: Array, high: Array, least: float) -> tuple[np.float32, np.float32]:
-    """The range with zero in it, not too narrow to be divided."""
+    """Return the range extended to contain zero, and wide enough to be a divisor."""
     if high < low:
         raise errors.invalid_argument("max_range must be larger than min_range.")
     zero, one = np.float32(0), np.float32(1)
@@ -127,14 +127,14 @@ def _widened(low: Array, high: Array, least: float) -> tuple[np.float32, np.floa
 
 
 class _Quantizer:
-    """QuantizeV2's attrs, and what they do to one slice with one range."""
+    """QuantizeV2's attrs, and the quantization of one slice with one range."""
 
     def __init__(self, dtype: Attr, mode: str, round_mode: str, narrow: bool, least: float) -> None:
         self.dtype, self.mode, self.round_mode = dtype, mode, round_mode
         self.narrow, self.least = narrow, least
 
     def __call__(self, x: Array, low: Array, high: Array) -> tuple[Array, np.float32, np.float32]:
-        """The integers, and the range they stand for."""
+        """Return the integers and their range."""
         low, high = _widened(np.float32(low), np.float32(high), self.least)
         if self.mode == "MIN_FIRST":
             return quantized(x, low, high, self.dtype), low, high
@@ -155,7 +155,7 @@ class _Quantizer:
         )
         low, high = first / scale, last / scale
         if abs(low) < np.finfo(np.float32).tiny:
-            low = np.float32(0)  # TensorFlow's threads know no numbers between
+            low = np.float32(0)  # TensorFlow's threads flush subnormal numbers to zero
         places = np.maximum(np.minimum(x, high), low) * scale
         even = self.round_mode == "HALF_TO_EVEN"
         numbers = np.rint(places) if even else rounded_away(np, places)
@@ -163,7 +163,7 @@ class _Quantizer:
 
 
 def _to_integers(numbers: Array, dtype: Attr) -> Array:
-    """Whole floats as integers, by way of int64, which has its lowest number for NaN."""
+    """Return whole floats as integers, converted through int64, where NaN is the lowest number."""
     wide = np.where(np.abs(numbers) < 2.0**63, numbers, np.float32(-(2.0**63)))
     return wide.astype(np.int64).astype(dtype)
 
@@ -193,9 +193,9 @@ def quantize_v2_op(
     axis: int,
     ensure_minimum_range: float,
 ) -> Outputs:
-    """Floats as quantized numbers, and the range that these stand for.
+    """Return floats as quantized numbers, and the range of these.
 
-    MIN_COMBINED and MIN_FIRST spread the range over all integers; SCALED keeps zero at 0.
+    MIN_COMBINED and MIN_FIRST distribute the range over all integers; SCALED keeps zero at 0.
     """
     if round_mode == "HALF_TO_EVEN" and mode != "SCALED":
         raise errors.invalid_argument(
@@ -213,7 +213,7 @@ def quantize_v2_op(
     lows, highs = ([found[i] for found in done] for i in (1, 2))
     if not done:
         return np.zeros(x.shape, T.as_numpy_dtype), min_range, max_range
-    if len(done) == 1:  # one slice has scalars, as the whole has
+    if len(done) == 1:  # one slice has scalar limits, as the whole tensor has
         return join([done[0][0]]), np.asarray(lows[0]), np.asarray(highs[0])
     return join([found[0] for found in done]), np.array(lows), np.array(highs)
 
@@ -248,7 +248,7 @@ def dequantize_op(
     axis: int,
     dtype: dtypes.DType,
 ) -> Array:
-    """The floats that quantized numbers stand for."""
+    """Return the floats that quantized numbers stand for."""
     check_slices(x, min_range, max_range, axis)
     if mode == "MIN_FIRST" and axis != -1:
         raise errors.unimplemented(
@@ -301,7 +301,7 @@ _INPUT_RANGE = "input: Tinput, input_min: float, input_max: float"
 
 
 def _used_range(x: Array, low: Array, high: Array) -> tuple[np.float32, np.float32]:
-    """The floats of the smallest number there is, or zero, and of the largest."""
+    """Return the floats of the smallest number, or zero, and of the largest."""
     lowest, highest = limits(x.dtype)
     least = int(x.min()) if x.size else highest
     most = int(x.max()) if x.size else lowest
@@ -330,7 +330,7 @@ def requantize(
     *,
     out_type: dtypes.DType,
 ) -> Outputs:
-    """Quantized numbers of a given type and range that stand for the same floats."""
+    """Return quantized numbers of a given type and range that stand for the same floats."""
     old = number_of(input_min, "input_min"), number_of(input_max, "input_max")
     low = number_of(requested_min, "requested_output_min")
     high = number_of(requested_max, "requested_output_max")
@@ -356,7 +356,7 @@ def _two_scalars(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def requantization_range(xp: Xp, x: Array, input_min: Array, input_max: Array) -> Outputs:
-    """The range of the floats that really occur, with zero in it."""
+    """Return the range of the floats that occur, extended to contain zero."""
     return _used_range(x, single(input_min, "input_min"), single(input_max, "input_max"))
 
 
@@ -371,7 +371,7 @@ def requantization_range(xp: Xp, x: Array, input_min: Array, input_max: Array) -
 def quantize_down_and_shrink_range(
     xp: Xp, x: Array, input_min: Array, input_max: Array, *, out_type: dtypes.DType
 ) -> Outputs:
-    """Quantized numbers of a smaller type that share out the range which really occurs."""
+    """Return quantized numbers of a smaller type, whose range is that of the floats that occur."""
     old = number_of(input_min, "input_min"), number_of(input_max, "input_max")
     new = _used_range(x, *old)
     return requantized(x, old, new, out_type.as_numpy_dtype), *new
@@ -416,7 +416,7 @@ def requantize_per_channel(
     *,
     out_type: dtypes.DType,
 ) -> Outputs:
-    """Numbers with a range per channel (the last dimension) as numbers with one range."""
+    """Return numbers with a range per channel (the last dimension) as numbers with one range."""
     _check_channels(x, input_min, input_max)
     low = single(requested_min, "requested_output_min")
     high = single(requested_max, "requested_output_max")
@@ -452,13 +452,13 @@ def _(c: InferenceContext) -> list[TensorShape]:
 def requantization_range_per_channel(
     xp: Xp, x: Array, input_min: Array, input_max: Array, *, clip_value_max: float
 ) -> Outputs:
-    """One range for all channels, as wide as the floats that occur but for a clip value."""
+    """Return one range for all channels: that of the floats that occur, limited by a clip value."""
     _check_channels(x, input_min, input_max)
     if not (input_min.ndim and input_max.ndim):
         raise errors.invalid_argument("input_min and input_max have incorrect size: no vectors")
     rows = x.reshape(-1, x.shape[-1])
-    # By way of floats to int32, where the largest number becomes the lowest one, which is its own
-    # absolute value and counts as the larger one.
+    # The ends are converted through float to int32, where the largest number becomes the lowest
+    # one; that one is its own absolute value and counts as the larger one.
     ends = _as_int32(np.stack([rows.min(axis=0), rows.max(axis=0)]).astype(np.float32))
     far = np.abs(ends).max(axis=0)
     far = np.where(far < 2.0**31, far, -far)
@@ -479,10 +479,10 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 def axis_of(x: TensorLike, axis: int | None) -> int:
-    """The attr for an axis of a tensor, counted from its end if negative; -1 for none.
+    """Return the attr for an axis of a tensor, counted from its end if negative; -1 for none.
 
     Raises:
-      ValueError: a negative axis of a tensor of unknown rank.
+      ValueError: the axis is negative and the rank of the tensor is unknown.
     """
     if axis is None:
         return -1
@@ -505,7 +505,11 @@ def quantize_v2(
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
 ) -> TensorResult:
-    """The same as ``tf.quantization.quantize``, with the arguments in their old order."""
+    """Return the results of ``tf.quantization.quantize``; the arguments have their older order.
+
+    Raises:
+      ValueError: the axis is negative and the rank of the tensor is unknown.
+    """
     if axis is not None and axis < 0:
         input = convert_to_tensor(input, dtypes.float32)
     return quantize_v2_op(
@@ -534,25 +538,25 @@ def quantize(
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
 ) -> TensorResult:
-    """Floats as quantized numbers.
+    """Return floats as quantized numbers.
 
     Args:
       input: a float32 tensor.
-      min_range: the smallest float to stand for: a scalar, or a vector with one per slice.
-      max_range: the largest.
+      min_range: the smallest float of the range: a scalar, or a vector with one per slice.
+      max_range: the largest float of the range.
       T: a quantized dtype.
       mode: MIN_COMBINED, MIN_FIRST or SCALED.
       round_mode: HALF_AWAY_FROM_ZERO or, with SCALED, HALF_TO_EVEN.
-      name: name of the node.
-      narrow_range: with SCALED, leave the lowest integer out.
-      axis: the dimension whose slices have ranges of their own.
-      ensure_minimum_range: how far apart the ends are kept, relative to the larger one.
+      name: the name of the op.
+      narrow_range: with SCALED, whether to exclude the lowest integer.
+      axis: the dimension whose slices have separate ranges.
+      ensure_minimum_range: the minimum width of the range, relative to its larger end.
 
     Returns:
-      (output, output_min, output_max): the last two say what the numbers stand for.
+      (output, output_min, output_max): the last two are the range of the numbers.
 
     Raises:
-      ValueError: a negative axis of a tensor of unknown rank.
+      ValueError: the axis is negative and the rank of the tensor is unknown.
     """
     return quantize_v2(
         input,
@@ -578,10 +582,12 @@ def dequantize(
     narrow_range: bool = False,
     dtype: DTypeLike = dtypes.float32,
 ) -> TensorResult:
-    """The floats that quantized numbers stand for; arguments as in ``tf.quantization.quantize``.
+    """Return the floats that quantized numbers stand for.
+
+    The arguments are those of ``tf.quantization.quantize``.
 
     Raises:
-      ValueError: a negative axis of a tensor of unknown rank.
+      ValueError: the axis is negative and the rank of the tensor is unknown.
     """
     return dequantize_op(
         input,

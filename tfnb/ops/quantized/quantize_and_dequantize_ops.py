@@ -1,4 +1,4 @@
-"""Floats rounded as if they had been quantized: QuantizeAndDequantize and what came after it.
+"""Floats rounded as if they had been quantized: QuantizeAndDequantize and later versions.
 
 Corresponds to TensorFlow's ``quantize_and_dequantize_op.cc``.
 """
@@ -53,7 +53,7 @@ def _check_range(x: Array, low: Array, high: Array, axis: int, given: bool, scal
         if (scalars or axis == -1) and value.ndim:
             raise errors.invalid_argument(
                 f"{name} must be a scalar, but its rank is {value.ndim}. QuantizeAndDequantizeV3 "
-                "takes a range for each slice along an axis"
+                "accepts a range for each slice along an axis"
             )
         if axis != -1 and value.ndim != 1:
             raise errors.invalid_argument(
@@ -81,7 +81,7 @@ def _rounded(
     axis: int = -1,
     scalars: bool = True,
 ) -> Array:
-    """The level nearest to each number; zero is one of the levels."""
+    """Return the nearest level of each number; zero is one of the levels."""
     if not 0 < num_bits < (62 if signed_input else 63):
         raise errors.invalid_argument(
             f"num_bits is out of range: {num_bits} with signed_input {str(signed_input).lower()}"
@@ -141,7 +141,7 @@ def quantize_and_dequantize_op(
     input_min: float,
     input_max: float,
 ) -> Array:
-    """Rounds to the levels of a range that is an attribute, or the numbers' own."""
+    """Round to the levels of a range, which is an attribute or that of the numbers."""
     low, high = (np.asarray(end, x.dtype) for end in (input_min, input_max))
     return _rounded(
         xp, x, low, high, signed_input=signed_input, num_bits=num_bits, range_given=range_given
@@ -176,7 +176,7 @@ def quantize_and_dequantize_v2_op(
     narrow_range: bool,
     axis: int,
 ) -> Array:
-    """Rounds to the levels of a range, or one per slice; gradients pass unchanged."""
+    """Round to the levels of a range, or of one per slice; gradients pass unchanged."""
     return _rounded(
         xp,
         x,
@@ -219,7 +219,7 @@ def quantize_and_dequantize_v3(
     narrow_range: bool,
     axis: int,
 ) -> Array:
-    """The same with the number of bits as an input."""
+    """Round as QuantizeAndDequantizeV2 does; the number of bits is an input."""
     if axis >= x.ndim or not x.ndim:
         raise errors.invalid_argument(
             f"Axis requested is larger than input dimensions. Axis: {axis} Input Dimensions: "
@@ -272,7 +272,7 @@ def quantize_and_dequantize_v4(
     narrow_range: bool,
     axis: int,
 ) -> Array:
-    """As V2, but numbers outside the range have no gradient."""
+    """Round as QuantizeAndDequantizeV2 does; numbers outside the range have no gradient."""
     return _rounded(
         xp,
         x,
@@ -302,7 +302,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def quantize_and_dequantize_v4_grad(
     xp: Xp, gradients: Array, x: Array, input_min: Array, input_max: Array, *, axis: int
 ) -> Outputs:
-    """The gradients of what is in the range; like TensorFlow's, its ends get zeros."""
+    """Return the gradients of numbers in the range; as in TensorFlow, its limits get zeros."""
     require_same_shape("QuantizeAndDequantizeV4Grad", gradients, x)
     depth = 1 if axis == -1 else x.shape[axis]
     for name, value in (("input_min", input_min), ("input_max", input_max)):
@@ -344,25 +344,25 @@ def quantize_and_dequantize(
     narrow_range: bool = False,
     axis: int | None = None,
 ) -> TensorResult:
-    """Floats rounded to the levels that quantized numbers could stand for.
+    """Return floats rounded to the levels that quantized numbers could stand for.
 
-    Gradients pass through unchanged, also where a number lies outside the range.
+    Gradients pass unchanged, even for numbers outside the range.
 
     Args:
       input: a float tensor.
-      input_min: the smallest number that must be kept, if ``range_given``: a scalar.
-      input_max: the largest.
+      input_min: the smallest number of the range, if ``range_given``: a scalar.
+      input_max: the largest number of the range.
       signed_input: whether the levels are those of signed integers.
-      num_bits: how many bits these have.
-      range_given: False takes the smallest and largest of the numbers themselves.
+      num_bits: the number of bits of these integers.
+      range_given: if False, the range is that of the numbers themselves.
       round_mode: HALF_TO_EVEN or HALF_UP.
-      name: name of the node.
-      narrow_range: leave the lowest level out.
-      axis: the dimension whose slices have ranges of their own. As in TensorFlow, ranges that are
-        given are refused with an axis; ``tf.raw_ops.QuantizeAndDequantizeV3`` takes both.
+      name: the name of the op.
+      narrow_range: whether to exclude the lowest level.
+      axis: the dimension whose slices have separate ranges. As in TensorFlow, given ranges are
+        refused with an axis; ``tf.raw_ops.QuantizeAndDequantizeV3`` takes both.
 
     Raises:
-      ValueError: a negative axis of a tensor of unknown rank.
+      ValueError: the axis is negative and the rank of the tensor is unknown.
     """
     input = convert_to_tensor(input)
     return quantize_and_dequantize_v2_op(
@@ -391,10 +391,10 @@ def quantize_and_dequantize_v2(
     narrow_range: bool = False,
     axis: int | None = None,
 ) -> TensorResult:
-    """As ``tf.quantization.quantize_and_dequantize``, without gradients outside of the range.
+    """Round as ``tf.quantization.quantize_and_dequantize``; numbers out of range get no gradient.
 
     Raises:
-      ValueError: a negative axis of a tensor of unknown rank.
+      ValueError: the axis is negative and the rank of the tensor is unknown.
     """
     input = convert_to_tensor(input)
     return quantize_and_dequantize_v4(

@@ -1,9 +1,9 @@
-"""Convolutions of quantized numbers with what follows them in one op, as graphs for CPUs have them.
+"""Convolutions of quantized numbers fused with the ops after them, as CPU graphs contain them.
 
-Here a number stands for its multiple of one step: 0 for zero, the highest for the end of the range
+Here a number stands for a multiple of one step: 0 for zero, the highest integer for the range limit
 that is farther from zero. A filter may have a range per output channel. Sums of products are qint32
-numbers; a float bias is brought to their step; ``Requantize`` brings them to the step of a range
-that was measured before. Corresponds to the kernels of TensorFlow's ``mkl_conv_ops.cc``.
+numbers; a float bias is converted to their step; ``Requantize`` converts them to the step of a
+range that was measured before. Corresponds to the kernels of TensorFlow's ``mkl_conv_ops.cc``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _largest(dtype: DTypeLike) -> int:
 
 
 def _reach(low: TensorLike, high: TensorLike) -> Any:
-    """How far a range, or each of several, goes from zero."""
+    """Return the distance from zero to the far limit of a range, or of each of several."""
     return np.maximum(np.abs(low), np.abs(high)).astype(np.float32)
 
 
@@ -73,7 +73,7 @@ def _image_shape(c: InferenceContext, is_depthwise: bool) -> TensorShape:
 
 
 class _Variant:
-    """Which of the ops it is: what follows the convolution, and so which inputs there are."""
+    """One of the ops: the ops that follow the convolution, and so the inputs."""
 
     def __init__(
         self, name: str, *, bias: str = "", relu: bool = False, frozen: bool = False
@@ -83,13 +83,13 @@ class _Variant:
         self.per_channel = "PerChannel" in name
 
     def signature(self) -> str:
-        """The op's inputs and outputs."""
+        """Return the signature of the op: inputs and outputs."""
         bias = f"bias: {self.bias}, " if self.bias else ""
         frozen = _FROZEN if self.frozen else ""
         return f"input: Tinput, filter: Tfilter, {bias}{_RANGES}{frozen}{_OUT}"
 
     def shape(self, c: InferenceContext) -> list[TensorShape]:
-        """The shapes of the numbers and of their range."""
+        """Return the shapes of the numbers and of their range."""
         out = _image_shape(c, self.is_depthwise)
         if self.is_depthwise:
             return [out, UNKNOWN_SHAPE, UNKNOWN_SHAPE]
@@ -106,7 +106,7 @@ class _Variant:
         return [out, low, high]
 
     def compute(self, ctx: OpKernelContext, *inputs: Any) -> Any:
-        """The kernel."""
+        """Compute the op."""
         attrs = ctx.attrs
         if attrs.get("padding_list"):
             raise errors.unimplemented("A convolution with a padding_list is not supported")
@@ -135,7 +135,7 @@ class _Variant:
                     bias = np.rint(bias)
             sums = sums + bias
         if not self.frozen:
-            if reach_kernel.size > 1:  # all channels are brought to the widest one's step
+            if reach_kernel.size > 1:  # all channels are converted to the widest one's step
                 sums = np.rint(sums * (reach_kernel / reach_kernel.max()))
             if self.relu:
                 sums = np.maximum(sums, 0)
@@ -155,7 +155,7 @@ class _Variant:
         return np.clip(np.rint(found), ends.min, ends.max).astype(dtype), *frozen
 
     def _sums(self, x: TensorLike, kernel: TensorLike, attrs: Any) -> tuple[Any, int]:
-        """The sums of products, exact in double precision, and how many channels they have."""
+        """Return the sums of products, exact in double precision, and the number of channels."""
         strides, dilations = attrs["strides"], attrs["dilations"]
         for name, value in (("input", x), ("filter", kernel)):
             if value.ndim != 4:
@@ -184,7 +184,7 @@ class _Variant:
 
 
 def _depthwise(x: TensorLike, kernel: TensorLike, windows: Sequence[Window]) -> Any:
-    """Every channel with filters of its own."""
+    """Return every channel convolved with its own filters."""
     height, width, depth, multiplier = kernel.shape
     grouped = kernel.reshape(height, width, 1, depth * multiplier)
     return conv_kernels.forward(np, x, grouped, windows)
@@ -193,7 +193,7 @@ def _depthwise(x: TensorLike, kernel: TensorLike, windows: Sequence[Window]) -> 
 def _range_of_sums(
     dtype: DTypeLike, range_x: tuple[Any, Any], low: TensorLike, high: TensorLike
 ) -> tuple[Any, Any]:
-    """The range that qint32 sums of products stand for; a vector where the filter has many."""
+    """Return the range of qint32 sums of products; a vector where the filter has many."""
 
     def step(start: TensorLike, end: TensorLike, kind: Any) -> Any:
         info = np.iinfo(kind)
@@ -225,7 +225,7 @@ def _register(variant: _Variant, out: str, *, pads: bool) -> OpDefinition:
     return register(kernel)
 
 
-# What the first of these ops, in quantized_nn_ops.py, does where the filter has signed numbers.
+# The convolution of QuantizedConv2D (quantized_nn_ops.py), for filters of signed numbers.
 SIGNED = _Variant("QuantizedConv2D")
 
 quantized_conv2_d_per_channel = _register(

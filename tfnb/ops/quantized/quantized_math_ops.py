@@ -1,6 +1,6 @@
 """Arithmetic on quantized numbers: sums, products, matrix products, joining and reshaping.
 
-Each gives its numbers and the range that they stand for. Corresponds to TensorFlow's
+Each op returns its numbers and their range. Corresponds to TensorFlow's
 ``quantized_add_op.cc``, ``quantized_mul_op.cc``, ``quantized_matmul_op.cc``,
 ``quantized_concat_op.cc`` and ``quantized_reshape_op.cc``.
 """
@@ -51,22 +51,23 @@ _TYPES = ("T1: quantizedtype", "T2: quantizedtype", "Toutput: quantizedtype = DT
 
 
 def wrapped(values: Array, dtype: Attr = np.int32) -> Array:
-    """Whole numbers, floats or int64, as a type that keeps their lowest bits."""
+    """Return whole numbers, floats or int64, converted to a type that keeps their lowest bits."""
     return values.astype(np.int64).astype(dtype)
 
 
 def quotient(values: Array, divisor: int) -> Array:
-    """Whole numbers divided as C divides them: rounded towards zero."""
+    """Return quotients of whole numbers, rounded towards zero as in C."""
     return np.where(values < 0, -(-values // divisor), values // divisor)
 
 
 def less_zeros(
     x: Array, range_x: tuple[Array, Array], y: Array, range_y: tuple[Array, Array]
 ) -> tuple[Array, Array, int]:
-    """Both less what stands for zero in their ranges, so that sums of products are exact.
+    """Return both inputs minus their zeros, so that sums of products are exact, and the first zero.
 
-    Double precision holds the sum of 2 ** 28 of them; where zero is far away, from ranges that are
-    narrow or not finite, the lowest bits of int64 are exact. The last is the first's zero.
+    The zero is the integer that stands for 0. Double precision holds the sum of 2 ** 28 products;
+    where a zero is far away, in ranges that are narrow or infinite, the lowest bits of int64 are
+    exact.
     """
     zeros = [
         int(wrapped(np.int64(unclamped_number(0.0, *ends, values.dtype))))
@@ -83,10 +84,10 @@ def proper_range(
     find_low: Callable[..., Array] = number_of,
     find_high: Callable[..., Array] = number_of,
 ) -> tuple[np.float32, np.float32]:
-    """A range whose ends must be scalars and differ.
+    """Return a range whose limits are scalars and differ.
 
     Raises:
-      InvalidArgumentError: they are not, or the maximum is not the larger one.
+      InvalidArgumentError: a limit is not a scalar, or the maximum is not the larger one.
     """
     ends = find_low(low, f"min_{name}"), find_high(high, f"max_{name}")
     if not ends[1] > ends[0]:
@@ -95,7 +96,7 @@ def proper_range(
 
 
 def _require_broadcast(x: Array, y: Array) -> int:
-    """As those of how many dimensions the broadcast can be seen; TensorFlow knows two."""
+    """Return the rank to which the broadcast can be reduced; TensorFlow supports at most two."""
     try:
         whole = np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
@@ -116,9 +117,10 @@ def _require_broadcast(x: Array, y: Array) -> int:
 def _moved(
     x: Array, low: Array, high: Array, end: np.float32, dtype: Attr, *, is_exact: bool = False
 ) -> Array:
-    """The numbers in the range [-end, end], which is coarse: all steps are the same whole number.
+    """Return the numbers converted to the range [-end, end].
 
-    Or each converted by itself.
+    The conversion is coarse: all steps are the same whole number. With ``is_exact`` each number is
+    converted separately.
     """
     if is_exact:
         return numbers_of(floats_of(x, low, high), -end, end, dtype).astype(np.int64)
@@ -146,7 +148,7 @@ def quantized_add(
     *,
     Toutput: DType,
 ) -> Outputs:
-    """Sums, in a range around zero with room to spare."""
+    """Return sums, in a range around zero that leaves room for further sums."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
     runs = _require_broadcast(x, y)
     if runs == 2 and not (x.size and y.size):
@@ -179,7 +181,7 @@ def quantized_mul(
     *,
     Toutput: DType,
 ) -> Outputs:
-    """Products; the range is that of all products there could be."""
+    """Return products; the range is that of all possible products."""
     range_x, range_y = proper_range(min_x, max_x, "x"), proper_range(min_y, max_y, "y")
     if _require_broadcast(x, y) == 2 and not (x.size and y.size):
         raise errors.invalid_argument("vector must have at least 1 element")
@@ -213,8 +215,8 @@ def quantized_mat_mul(
     transpose_a: bool,
     transpose_b: bool,
 ) -> Outputs:
-    """The matrix product of what the numbers stand for, as sums of products of integers."""
-    # Only of the first does TensorFlow ask that it be a scalar.
+    """Return the matrix product of quantized numbers, as sums of products of integers."""
+    # TensorFlow requires a scalar only for the first limit.
     range_a = proper_range(min_a, max_a, "a", number_of, single)
     range_b = proper_range(min_b, max_b, "b", single, single)
     left, right = matrices(a, b, transpose_a, transpose_b)
@@ -224,10 +226,10 @@ def quantized_mat_mul(
 
 
 def matrices(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> tuple[Array, Array]:
-    """The factors of a matrix product, turned as asked.
+    """Return the factors of a matrix product, transposed as requested.
 
     Raises:
-      InvalidArgumentError: one is no matrix, or their inner sizes differ.
+      InvalidArgumentError: a factor is not a matrix, or their inner sizes differ.
     """
     for name, matrix in (("a", a), ("b", b)):
         if matrix.ndim != 2:
@@ -265,7 +267,10 @@ def _joined(
     *,
     scaled: bool,
 ) -> Outputs:
-    """The tensors joined; with `scaled`, the range begins at zero or is as wide on both sides."""
+    """Return the tensors joined, in one range.
+
+    With `scaled`, the range begins at zero or is symmetric.
+    """
     starts, ends = ([single(end, "input range") for end in found] for found in (lows, highs))
     low, high = min(np.float32(0), *starts), max(-LARGEST, *ends)  # in an order that skips NaN
     dtype = values[0].dtype
@@ -275,7 +280,7 @@ def _joined(
         low = np.float32(-high)
     elif scaled:
         low = np.float32(0)
-    # As in TensorFlow the first range is that of the first tensor that holds anything, and so on.
+    # As in TensorFlow, the first range belongs to the first tensor that is not empty, and so on.
     ranges = zip(starts, ends, strict=True)
     olds = [next(ranges) if value.size else (low, high) for value in values]
     parts = [
@@ -301,7 +306,7 @@ _CONCAT_OUT = " -> output: T, output_min: float, output_max: float"
 def quantized_concat_op(
     xp: Xp, concat_dim: Array, values: Array, input_mins: Array, input_maxes: Array
 ) -> Outputs:
-    """Tensors joined along a dimension, brought to one range that has zero in it."""
+    """Return tensors joined along a dimension, converted to one range that contains zero."""
     rank = values[0].ndim
     if concat_dim.ndim:
         raise errors.invalid_argument(
@@ -327,7 +332,10 @@ def quantized_concat_op(
 def quantized_concat_v2(
     xp: Xp, values: Array, axis: Array, input_mins: Array, input_maxes: Array
 ) -> Outputs:
-    """The same, in a range that begins at zero, or for signed numbers is as wide on both sides."""
+    """Return tensors joined along a dimension, converted to one range.
+
+    The range begins at zero; for signed numbers it is symmetric.
+    """
     return _joined(values, axis, input_mins, input_maxes, "axis", scaled=True)
 
 
@@ -350,7 +358,7 @@ def _reshape_shape(c: InferenceContext) -> list[TensorShape]:
 def quantized_reshape(
     xp: Xp, tensor: Array, shape: Array, input_min: Array, input_max: Array
 ) -> Outputs:
-    """The same numbers in another shape, with their range."""
+    """Return the same numbers in another shape, with their range."""
     low, high = single(input_min, "input_min"), single(input_max, "input_max")
     return reshape_op.kernels["CPU"](np, tensor, shape), low, high
 
@@ -365,14 +373,15 @@ def quantized_concat(
     input_maxes: TensorLike,
     name: str | None = None,
 ) -> TensorResult:
-    """Quantized tensors joined along a dimension.
+    """Return quantized tensors joined along a dimension.
 
     Args:
       concat_dim: int32 scalar, the dimension.
-      values: at least two tensors of one quantized dtype, alike but for that dimension.
+      values: at least two tensors of one quantized dtype, whose shapes differ only in that
+        dimension.
       input_mins: per tensor, the float that its lowest number stands for.
       input_maxes: per tensor, the float that its highest number stands for.
-      name: name of the node.
+      name: the name of the op.
 
     Returns:
       (output, output_min, output_max).

@@ -1,6 +1,6 @@
-"""Layers on quantized numbers, as graphs have them that were quantized after training.
+"""Layers on quantized numbers, as in graphs that were quantized after training.
 
-Each gives its numbers and the range that they stand for. Corresponds to TensorFlow's
+Each op returns its numbers and their range. Corresponds to TensorFlow's
 ``quantized_conv_ops.cc``, ``quantized_bias_add_op.cc``, ``quantized_activation_ops.cc``,
 ``quantized_pooling_ops.cc``, ``quantized_batch_norm_op.cc``, ``quantized_instance_norm.cc`` and
 ``quantized_resize_bilinear_op.cc``.
@@ -79,10 +79,10 @@ CONV_ATTRS = (
 
 
 def conv_shape(c: InferenceContext) -> TensorShape:
-    """The shape of a convolution of images, channels last.
+    """Return the shape of a convolution of images, channels last.
 
     Raises:
-      ValueError: image and filter do not fit, or a window does not.
+      ValueError: image and filter, or a window, do not fit.
     """
     x, kernel = c.with_rank(0, 4).dim_values, c.with_rank(1, 4).dim_values
     assert x is not None
@@ -102,10 +102,11 @@ def conv_shape(c: InferenceContext) -> TensorShape:
 def conv_windows(
     x: Array, kernel: Array, strides: Sequence[int], dilations: Sequence[int], padding: str
 ) -> list[Window]:
-    """The windows of a convolution of images.
+    """Return the windows of a convolution of images.
 
     Raises:
-      InvalidArgumentError: image, filter or strides are none that TensorFlow's kernel takes.
+      InvalidArgumentError: TensorFlow's kernel does not accept the image, the filter or the
+        strides.
     """
     if len(strides) != 4:
         raise errors.invalid_argument("Sliding window strides field must specify 4 dimensions")
@@ -150,9 +151,9 @@ def quantized_conv2_d(
     padding: str,
     dilations: list[int],
 ) -> Outputs:
-    """The convolution of what the numbers stand for, as sums of products of integers.
+    """Return the convolution of quantized numbers, as sums of products of integers.
 
-    With a filter of signed numbers they stand for other floats; see quantized_fused_ops.py.
+    With a filter of signed numbers, the sums stand for other floats; see quantized_fused_ops.py.
     """
     if kernel.dtype == np.int8:
         return SIGNED.compute(ctx, x, kernel, min_input, max_input, min_filter, max_filter)
@@ -173,7 +174,7 @@ def quantized_conv2_d(
         )
     image, weights, zero = less_zeros(x, range_x, kernel, range_kernel)
     if zero > 255 and any(w.pad_before or w.pad_after for w in windows):
-        # What stands beside the image is the lowest byte of the number for zero.
+        # The padding is the lowest byte of the number for zero.
         sides = [(0, 0), *((w.pad_before, w.pad_after) for w in windows), (0, 0)]
         image = np.pad(image, sides, constant_values=(zero & 255) - zero)
         windows = [replace(w, size=w.padded, pad_before=0, pad_after=0) for w in windows]
@@ -217,7 +218,10 @@ def quantized_bias_add(
     *,
     out_type: dtypes.DType,
 ) -> Outputs:
-    """The sum with a vector along the last dimension, in a range with room for many sums."""
+    """Return the sum with a vector along the last dimension.
+
+    Its range leaves room for many sums.
+    """
     range_x = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     range_bias = number_of(min_bias, "min_bias"), number_of(max_bias, "max_bias")
     if x.ndim < 1:
@@ -231,7 +235,7 @@ def quantized_bias_add(
             "Must provide as many biases as the last dimension of the input tensor: "
             f"{shape_text(bias.shape)} vs. {shape_text(x.shape)}"
         )
-    # In TensorFlow's order, which says when NaN is the largest.
+    # The order is TensorFlow's; it determines when NaN is the largest.
     high = max(range_x[1], max(-range_x[0], max(range_bias[1], -range_bias[0])))
     high = np.float32(high * np.float32(1 << 17))
     dtype = out_type.as_numpy_dtype
@@ -254,7 +258,7 @@ _ACTIVATION_TYPES = ("Tinput: quantizedtype", "out_type: quantizedtype = DT_QUIN
     **_CPU,
 )
 def quantized_relu(xp: Xp, features: Array, min_features: Array, max_features: Array) -> Outputs:
-    """max(features, 0) of what the numbers stand for, in the same range."""
+    """Return max(features, 0) of quantized numbers, in the same range."""
     low, high = number_of(min_features, "min_features"), number_of(max_features, "max_features")
     zero = quantized_number(0.0, low, high, features.dtype)
     return np.maximum(features, features.dtype.type(zero)), low, high
@@ -268,14 +272,14 @@ def quantized_relu(xp: Xp, features: Array, min_features: Array, max_features: A
     **_CPU,
 )
 def quantized_relu6(xp: Xp, features: Array, min_features: Array, max_features: Array) -> Outputs:
-    """min(max(features, 0), 6) of what the numbers stand for, in the same range."""
+    """Return min(max(features, 0), 6) of quantized numbers, in the same range."""
     low, high = number_of(min_features, "min_features"), number_of(max_features, "max_features")
     zero, six = (quantized_number(end, low, high, features.dtype) for end in (0.0, 6.0))
     kind = features.dtype.type
     return np.minimum(np.maximum(features, kind(zero)), kind(six)), low, high
 
 
-# Like TensorFlow's, an op without a kernel.
+# This op has no kernel in TensorFlow, either.
 quantized_relu_x: OpDefinition = register_op(
     "QuantizedReluX",
     "features: Tinput, max_value: float, min_features: float, max_features: float" + _ACTIVATIONS,
@@ -342,7 +346,7 @@ def quantized_max_pool(
     strides: list[int],
     padding: str,
 ) -> Outputs:
-    """The largest number of every window, in the same range."""
+    """Return the largest number of every window, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
     if ksize[3] > 1:
@@ -367,7 +371,7 @@ def quantized_avg_pool(
     strides: list[int],
     padding: str,
 ) -> Outputs:
-    """The mean of every window, rounded towards zero, in the same range."""
+    """Return the mean of every window, rounded towards zero, in the same range."""
     low, high = number_of(min_input, "min_input"), number_of(max_input, "max_input")
     windows = _pool_windows(x, ksize, strides, padding)
     if ksize[3] != 1:
@@ -425,7 +429,7 @@ def quantized_batch_norm_with_global_normalization(
     variance_epsilon: float,
     scale_after_normalization: bool,
 ) -> Outputs:
-    """(t - m) / sqrt(v + epsilon) * gamma + beta, in whole numbers of a range of its own."""
+    """Return (t - m) / sqrt(v + epsilon) * gamma + beta, as integers of a new range."""
     if t.ndim != 4:
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(t.shape)}")
     vectors = []
@@ -485,7 +489,7 @@ def quantized_instance_norm(
     variance_epsilon: float,
     min_separation: float,
 ) -> Outputs:
-    """Every image's channels brought to mean 0 and variance 1, quantized again."""
+    """Return every image's channels scaled to mean 0 and variance 1, quantized again."""
     low, high = number_of(x_min, "x_min"), number_of(x_max, "x_max")
     if not low < high:
         raise errors.invalid_argument(f"input_min must be less than input_max : {low} >= {high}")
@@ -493,7 +497,7 @@ def quantized_instance_norm(
         raise errors.invalid_argument(f"input must be 4-dimensional{shape_text(x.shape)}")
     values = dequantized(x, low, high)
     axes = (1, 2)
-    count = np.float32(x.shape[1] * x.shape[2])  # of nothing it is 0, and the mean NaN
+    count = np.float32(x.shape[1] * x.shape[2])  # for empty images it is 0, and the mean NaN
     centred = values - values.sum(axis=axes, keepdims=True, dtype=np.float32) / count
     variance = np.square(centred).sum(axis=axes, keepdims=True, dtype=np.float32) / count
     normed = centred / np.sqrt(variance + np.float32(variance_epsilon))
@@ -539,7 +543,7 @@ def quantized_resize_bilinear(
     align_corners: bool,
     half_pixel_centers: bool,
 ) -> Outputs:
-    """Images of another size; a pixel is made of the four around its place."""
+    """Return resized images; each pixel is interpolated from the four around its position."""
     low, high = number_of(low, "min"), number_of(high, "max")
     height, width = checked_size(images, size)
     if images.shape[1:3] == (height, width):
@@ -558,10 +562,13 @@ def quantized_resize_bilinear(
 
 
 def _between(corners: Sequence[Array], x: Array, y: Array, dtype: Attr) -> Array:
-    """The numbers between four others, in whole numbers with 7 binary places, or 30 for qint32."""
+    """Return the numbers between four others.
+
+    They are computed in integers with 7 binary places, or 30 for qint32.
+    """
     one = 1 << (7 if dtype == np.uint8 else 30)
     along, down = (np.trunc(part * np.float32(one)).astype(np.int64) for part in (x, y))
-    # TensorFlow takes qint32 to int64 by way of a float.
+    # TensorFlow converts qint32 to int64 through float.
     a, b, c, d = (corner.astype(np.float32).astype(np.int64) for corner in corners)
     upper, lower = a * one + (b - a) * along, c * one + (d - c) * along
     found = upper + quotient(lower - upper, one) * down

@@ -1,1 +1,1 @@
-"""Philox and what is drawn with it."""
+"""Philox, and random numbers and distributions drawn with it."""

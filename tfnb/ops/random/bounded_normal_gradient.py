@@ -1,6 +1,6 @@
-"""The gradient of normal numbers between bounds with respect to their parameters.
+"""The gradient of bounded normal numbers with respect to their parameters.
 
-It differentiates the distribution function that a sample is an inverse of (Figurnov et al.,
+It differentiates the distribution function, whose inverse a sample is (Figurnov et al.,
 "Implicit Reparameterization Gradients", 2018).
 """
 
@@ -35,7 +35,7 @@ def _normal_cdf(x: TensorLike) -> TensorResult:
 
 
 def bounded_normal_gradient(op: Operation, grad: Tensor) -> list[TensorResult]:
-    """Gradients of a StatelessParameterizedTruncatedNormal op's inputs."""
+    """Return gradients of a StatelessParameterizedTruncatedNormal op's inputs."""
     shape = op.inputs[0]
     mean, stddev, low, high = op.inputs[2:]
     sample = op.outputs[0]

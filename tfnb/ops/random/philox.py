@@ -1,8 +1,8 @@
 """Philox 4x32-10: a counter-based random generator (Salmon et al., 2011).
 
 Block number i is a function of the key and of counter + i, so any range of the sequence can be
-computed at once and in any order. Therefore TensorFlow's numbers do not depend on its threads and
-can be reproduced with NumPy. A block is four 32-bit numbers.
+computed at once and in any order. Therefore the numbers of TensorFlow do not depend on its threads,
+and NumPy can reproduce them. A block is four 32-bit numbers.
 
 A :class:`Philox` is a position in the sequence: two key words and a counter of 128 bits. It is
 immutable; :meth:`Philox.skip` returns another position. A stateful kernel owns a
@@ -37,7 +37,7 @@ _ROUNDS = 10
 _CHUNK = 8192
 # Up to this number of blocks, computing them one by one is faster.
 _FEW = 3
-# 128-bit blocks reserved per output, regardless of how many a distribution uses.
+# 128-bit blocks reserved per output, independent of the number that a distribution uses.
 BLOCKS_PER_OUTPUT = 256
 
 
@@ -125,7 +125,7 @@ def _round_keys(key: int) -> NDArray[np.uint64]:
 
 
 class GuardedPhilox:
-    """A generator shared by concurrent steps; each gets separate numbers."""
+    """A generator shared by concurrent steps; each step gets different numbers."""
 
     __slots__ = ("_generator", "_lock")
 
@@ -159,7 +159,7 @@ def generator_of(ctx: OpKernelContext, seed: int, seed2: int) -> GuardedPhilox:
 def generator_of_seed(seed: Array) -> Philox:
     """Return the generator that a stateless op derives from its two seeds.
 
-    The seeds are scrambled, so that any bits in which they differ give different numbers.
+    The seeds are scrambled, so that a difference in any bit gives different numbers.
     """
     first, second = (int(one) & _MASK64 for one in seed.tolist())
     mixed = Philox(0x02461E293EC8F720, second << 64 | first).block()

@@ -1,8 +1,8 @@
-"""From random bits to distributions, number for number as TensorFlow draws them.
+"""Conversion of random bits to distributions, number for number as in TensorFlow.
 
-Each ``*_from`` function takes blocks (uint32 of shape (n, 4), see philox.py) and gives the numbers
-made of them, four or two per block. Single precision is computed in double and rounded, which is
-what a good C library gives; ``fill`` draws as many blocks as an output needs.
+Each ``*_from`` function takes blocks (uint32 of shape (n, 4), see philox.py) and returns the
+numbers made of them, four or two per block. Single precision is computed in double and rounded,
+which equals the result of a good C library; ``fill`` draws as many blocks as an output needs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tfnb.ops.random.philox import Philox
 
 _TRUNCATED_AT = 2.0
-# The logarithm is taken of nothing smaller.
+# The smallest argument of the logarithm.
 _EPSILON = 1e-7
 
 
 def per_block(dtype: DType) -> int:
-    """How many numbers of a type are made of one block."""
+    """Return how many numbers of a dtype one block gives."""
     return 2 if dtype.size == 8 else 4
 
 
@@ -39,7 +39,7 @@ def fill(
     dtype: DType,
     numbers_from: Callable[[Array, Array], Array],
 ) -> Array:
-    """``count`` numbers of a distribution that uses each block once."""
+    """Return ``count`` numbers of a distribution that uses each block once."""
     blocks = generator.blocks(xp, -(-count // per_block(dtype)))
     return numbers_from(xp, blocks).reshape(-1)[:count]
 
@@ -48,12 +48,12 @@ def fill(
 
 
 def _float_in_unit(xp: Xp, bits: Array) -> Array:
-    """[0, 1) from the low 23 bits."""
+    """Return numbers in [0, 1) from the low 23 bits."""
     return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
 
 
 def doubles_from(xp: Xp, blocks: Array) -> Array:
-    """[0, 1) in double precision, two per block."""
+    """Return numbers in [0, 1) in double precision, two per block."""
     high = (blocks[:, 0::2] & np.uint32(0xFFFFF)).astype(np.uint64) << np.uint64(32)
     bits = high | blocks[:, 1::2] | np.uint64(0x3FF0000000000000)
     return bits.view(np.float64) - 1.0
@@ -78,17 +78,17 @@ _UNIFORM: dict[DType, Callable[[Any, Any], Any]] = {
 
 
 def uniforms_from(dtype: DType) -> Callable[[Array, Array], Array]:
-    """The function that makes numbers in [0, 1) of a type."""
+    """Return the function that makes numbers in [0, 1) of a dtype."""
     return _UNIFORM[dtype]
 
 
 def uniform(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
-    """Numbers in [0, 1)."""
+    """Return numbers in [0, 1)."""
     return fill(xp, generator, count, dtype, _UNIFORM[dtype])
 
 
 def full_integers(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
-    """Integers of the whole range of a type of 32 or 64 bits."""
+    """Return integers of the whole range of a type of 32 or 64 bits."""
     return fill(xp, generator, count, dtype, _words_from(dtype)).view(dtype.as_numpy_dtype)
 
 
@@ -102,7 +102,7 @@ def _words_from(dtype: DType) -> Callable[[Array, Array], Array]:
 def uniform_integers(
     xp: Xp, generator: Philox, count: int, dtype: DType, low: int, high: int
 ) -> Array:
-    """Integers in [low, high), with the slight bias of a remainder."""
+    """Return integers in [low, high), with the slight bias of a remainder."""
     unsigned = np.uint32 if dtype.size == 4 else np.uint64
     bits = 8 * dtype.size
     words = fill(xp, generator, count, dtype, _words_from(dtype))
@@ -114,7 +114,7 @@ def uniform_integers(
 
 
 def _floats_by_box_muller(xp: Xp, blocks: Array) -> Array:
-    """Normal numbers from pairs of words, four per block."""
+    """Return normal numbers from pairs of words, four per block."""
     first = xp.maximum(_float_in_unit(xp, blocks[:, 0::2]), np.float32(_EPSILON))
     angle = (2 * math.pi * _float_in_unit(xp, blocks[:, 1::2]).astype(np.float64)).astype(
         np.float32
@@ -129,7 +129,7 @@ def _floats_by_box_muller(xp: Xp, blocks: Array) -> Array:
 
 
 def normal_doubles_from(xp: Xp, blocks: Array) -> Array:
-    """Normal numbers in double precision, two per block."""
+    """Return normal numbers in double precision, two per block."""
     numbers = doubles_from(xp, blocks)
     angle = 2 * math.pi * numbers[:, 1]
     radius = xp.sqrt(-2.0 * xp.log(xp.maximum(numbers[:, 0], _EPSILON)))
@@ -137,21 +137,21 @@ def normal_doubles_from(xp: Xp, blocks: Array) -> Array:
 
 
 def normals_from(dtype: DType) -> Callable[[Array, Array], Array]:
-    """The function that makes normal numbers of a type; short types are rounded from float32."""
+    """Return the function that makes normal numbers of a dtype; short ones are rounded float32."""
     return normal_doubles_from if dtype is dtypes.float64 else _floats_by_box_muller
 
 
 def normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
-    """Numbers with mean 0 and standard deviation 1."""
+    """Return numbers with mean 0 and standard deviation 1."""
     numbers = fill(xp, generator, count, dtype, normals_from(dtype))
     return numbers.astype(dtype.as_numpy_dtype, copy=False)
 
 
 def truncated_normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
-    """Normal numbers between -2 and 2: those outside are drawn again.
+    """Return normal numbers between -2 and 2; those outside are drawn again.
 
-    Each group of numbers (as many as a block gives) has blocks of its own, which it uses up in
-    order until it is full.
+    Each group of numbers (as many as a block gives) has a separate sequence of blocks, which it
+    reads in order until it is full.
     """
     numbers_from = normals_from(dtype)
     size = per_block(dtype)

@@ -1,7 +1,7 @@
-"""The place of one number in a random permutation, without the permutation: RandomIndexShuffle.
+"""RandomIndexShuffle: the place of one number in a random permutation, which is never built.
 
-A block cipher permutes all numbers of its block; where the result is larger than the largest index
-it is put through the cipher again, until it is not ("cycle walking"). The cipher is Simon (Beaulieu
+A block cipher permutes all numbers of its block; a result larger than the largest index is
+encrypted again, until it is not larger ("cycle walking"). The cipher is Simon (Beaulieu
 and others, 2013) with few rounds, words of half the block, and three numbers for a key. Blocks have
 an even number of bits, 16 at least. Corresponds to TensorFlow's ``random_index_shuffle.cc``, number
 for number.
@@ -32,9 +32,9 @@ EXPORTS = {"random.experimental": ["index_shuffle"], "tf": ["random_index_shuffl
 _LEAST_BITS = 16
 _KEY_SIZE = 3
 _CONSTANT, _SEQUENCE = 0xFFFFFFFC, 0x7369F885192C0EF5
-# The first number of a key, where a seed has two.
+# The first number of a key whose seed has only two numbers.
 _FIRST_OF_KEY = 498247692
-# Below this, a number is put through the cipher so often that a table of all of them is cheaper.
+# Below this size a number is encrypted so often that a table of all of them is faster.
 _LEAST_WALKED = 2048
 
 
@@ -42,7 +42,7 @@ _LEAST_WALKED = 2048
 
 
 def _round_keys(key: tuple[int, ...], rounds: int, bits: int) -> list[int]:
-    """A word of ``bits`` bits for every round."""
+    """Return one word of ``bits`` bits for every round."""
     mask = (1 << bits) - 1
     keys = [number & mask for number in key]
     for index in range(_KEY_SIZE, rounds):
@@ -58,7 +58,7 @@ def _right(word: int, count: int, bits: int) -> int:
 
 
 def _mixed(words: Array, bits: int) -> Array:
-    """What a round adds to the other half of a block."""
+    """Return the value that a round combines with the other half of a block."""
     mask = np.uint64((1 << bits) - 1)
 
     def left(count: int) -> Array:
@@ -68,7 +68,7 @@ def _mixed(words: Array, bits: int) -> Array:
 
 
 def _encrypted(values: Array, keys: list[int], bits: int) -> Array:
-    """The blocks, an array of uint64, after all rounds; ``bits`` are those of half a block."""
+    """Return the blocks, an array of uint64, after all rounds; half a block has ``bits`` bits."""
     mask = np.uint64((1 << bits) - 1)
     first, second = (values >> np.uint64(bits)) & mask, values & mask
     for one, other in zip(keys[::2], keys[1::2], strict=True):
@@ -78,14 +78,14 @@ def _encrypted(values: Array, keys: list[int], bits: int) -> Array:
 
 
 def _half_block(largest: int) -> int:
-    """The bits of half a block for indices up to ``largest``."""
+    """Return the number of bits of half a block for indices up to ``largest``."""
     bits = math.ceil(math.log2(largest))
     return min(max(bits + bits % 2, _LEAST_BITS), 64) // 2
 
 
 @lru_cache(maxsize=8)
 def _table(key: tuple[int, ...], rounds: int) -> list[int]:
-    """What the cipher makes of every number of the least block."""
+    """Return the encrypted value of every number of the smallest block."""
     bits = _LEAST_BITS // 2
     values = np.arange(1 << _LEAST_BITS, dtype=np.uint64)
     found: list[int] = _encrypted(values, _round_keys(key, rounds, bits), bits).tolist()
@@ -93,7 +93,7 @@ def _table(key: tuple[int, ...], rounds: int) -> list[int]:
 
 
 def shuffled_indices(indices: Array, key: tuple[int, ...], largest: int, rounds: int) -> Array:
-    """The places of some indices in the permutation of 0 to ``largest`` that a key stands for.
+    """Return the places of indices in the permutation of 0 to ``largest`` with this key.
 
     >>> shuffled_indices(np.arange(4, dtype=np.uint64), (498247692, 5, 9), 3, 4).tolist()
     [2, 0, 1, 3]
@@ -113,7 +113,8 @@ def shuffled_indices(indices: Array, key: tuple[int, ...], largest: int, rounds:
 
 
 def _walked_in_table(indices: Array, table: list[int], largest: int) -> Array:
-    # Different numbers walk through different parts of the table: no more steps than it has places.
+    # Distinct numbers use different parts of the table, so there are at most as many steps as
+    # entries.
     distinct, places = np.unique(indices, return_inverse=True)
     found = []
     for place in distinct.tolist():
@@ -145,7 +146,7 @@ def _shuffle_shape(c: InferenceContext) -> TensorShape:
     size: int | None = None
     by_index = dict(given).get("index")
     for name, found in given:
-        # A size of 1 is left to the run.
+        # The kernel handles a size of 1.
         if None not in (size, found) and found != size and 1 not in (size, found):
             raise ValueError(_shapes_differ(name, found, size, by_index))
         size = found if size is None else size
@@ -176,7 +177,7 @@ def _shapes_differ(name: str, found: int | None, size: int | None, by_index: int
 def random_index_shuffle(
     xp: Xp, index: Array, seed: Array, max_index: Array, *, rounds: int
 ) -> Array:
-    """The place of each index in the permutation of 0 to max_index that its seed stands for."""
+    """Return the place of each index in the permutation of 0 to max_index with its seed."""
     if rounds < 4 or rounds % 2:
         raise errors.invalid_argument(f"rounds must be even, and 4 at least, but was {rounds}")
     sizes = [
@@ -235,9 +236,9 @@ def _first(values: Array, where: Array) -> Array:
 
 
 def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) -> TensorResult:
-    """The place of an index in a random permutation of 0 to ``max_index``.
+    """Return the place of an index in a random permutation of 0 to ``max_index``.
 
-    The permutation itself is never made, so that ``max_index`` may be large.
+    The permutation itself is never built, so that ``max_index`` may be large.
 
     Args:
       index: a scalar or vector of int32, uint32, int64 or uint64, from 0 to ``max_index``.
@@ -246,7 +247,7 @@ def index_shuffle(index: TensorLike, seed: TensorLike, max_index: TensorLike) ->
       max_index: the largest index, of the index's type; a scalar, or one for each index.
 
     Returns:
-      A tensor of the index's type: a scalar if all is, else a vector.
+      A tensor of the index's type: a scalar if all inputs are, else a vector.
 
     Raises:
       ValueError: a shape does not fit.

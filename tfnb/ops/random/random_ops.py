@@ -1,4 +1,4 @@
-"""Random numbers: for the same pair of seeds, TensorFlow's numbers.
+"""Random numbers, which equal TensorFlow's for equal seeds.
 
 A kernel owns a generator for as long as the session lives. Each execution reserves a part of its
 sequence: more blocks per output than any distribution needs, so that the next execution's numbers
@@ -56,13 +56,13 @@ EXPORTS = {
 
 
 def random_shape(c: InferenceContext) -> TensorShape:
-    """The output has the shape given by the first input."""
+    """Return the shape that the first input holds."""
     c.with_rank(0, 1)
     return c.constant_value_as_shape(0)
 
 
 def uniform_int_shape(c: InferenceContext, first: int = 1) -> TensorShape:
-    """Like :func:`random_shape`; the limits, from input ``first`` on, are scalars."""
+    """Return the shape in the first input; the limits, from input ``first`` on, are scalars."""
     for index, name in ((first, "minval"), (first + 1, "maxval")):
         dims = c.inputs[index].dim_values
         if dims:
@@ -71,12 +71,12 @@ def uniform_int_shape(c: InferenceContext, first: int = 1) -> TensorShape:
 
 
 def sample_shape(c: InferenceContext) -> TensorShape:
-    """The output has the shape given by the first input, followed by that of the parameters."""
+    """Return the shape in the first input, followed by the shape of the parameters."""
     return random_shape(c).concatenate(c.inputs[1])
 
 
 def multinomial_shape(c: InferenceContext) -> TensorShape:
-    """One row of samples per row of logits."""
+    """Return the shape of samples: one row per row of logits."""
     rows = c.with_rank(0, 2).dim_values
     c.with_rank(1, 0)
     samples = c.constant_value(1)
@@ -84,7 +84,9 @@ def multinomial_shape(c: InferenceContext) -> TensorShape:
 
 
 def wanted_shape(shape: Array, dtype: DType | None = None, xp: Xp = np) -> tuple[int, ...]:
-    """Return the shape that a kernel's input requests; with `dtype` its tensor must fit in memory.
+    """Return the shape that a kernel's input requests.
+
+    With `dtype` its tensor must fit in memory.
 
     Raises:
       InvalidArgumentError: it is not a vector, a dimension is negative, or it is too large.
@@ -105,7 +107,7 @@ def wanted_shape(shape: Array, dtype: DType | None = None, xp: Xp = np) -> tuple
 
 
 def product(sizes: tuple[int, ...]) -> int:
-    """The number of elements of a shape."""
+    """Return the number of elements of a shape."""
     count = 1
     for size in sizes:
         count *= size
@@ -116,7 +118,7 @@ def checked_limits(minval: Array, maxval: Array, *, is_empty: bool = False) -> t
     """Return the limits of uniform integers.
 
     Raises:
-      InvalidArgumentError: one is not a scalar, or the range between them is empty.
+      InvalidArgumentError: a limit is not a scalar, or the range is empty.
     """
     for name, limit in (("minval", minval), ("maxval", maxval)):
         if limit.ndim:
@@ -161,7 +163,7 @@ def _draw(
 def random_uniform_op(
     ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Numbers in [0, 1)."""
+    """Return numbers in [0, 1)."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.uniform)
 
 
@@ -190,7 +192,7 @@ def random_uniform_int(
     seed2: int,
     Tout: DType,
 ) -> Array:
-    """Integers in [minval, maxval)."""
+    """Return integers in [minval, maxval)."""
     is_empty = not product(wanted_shape(shape))
     limits = checked_limits(minval, maxval, is_empty=is_empty)
     draw = distributions.uniform_integers
@@ -215,7 +217,7 @@ random_uniform_int.not_differentiable()
 def random_standard_normal(
     ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Normal numbers with mean 0 and standard deviation 1."""
+    """Return normal numbers with mean 0 and standard deviation 1."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.normal)
 
 
@@ -237,7 +239,7 @@ random_standard_normal.not_differentiable()
 def truncated_normal_op(
     ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Normal numbers; those beyond two standard deviations are redrawn."""
+    """Return normal numbers; those beyond two standard deviations are redrawn."""
     return _draw(ctx, shape, (seed, seed2), dtype, distributions.truncated_normal)
 
 
@@ -274,7 +276,7 @@ def parameterized_truncated_normal_op(
     seed2: int,
     dtype: DType,
 ) -> Array:
-    """Normal numbers between bounds; the first dimension is that of the parameters."""
+    """Return normal numbers between bounds; the first dimension is that of the parameters."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             f"Input shape should be a vector, got shape: {shape_text(shape.shape)}"
@@ -316,7 +318,7 @@ parameterized_truncated_normal_op.not_differentiable()
 
 
 def shuffled(value: Array, numbers: Array) -> Array:
-    """Shuffle rows: each, from the first on, is exchanged with itself or a later one."""
+    """Shuffle rows: exchange each, from the first on, with itself or a later one."""
     order = list(range(len(value)))
     for index, number in enumerate(numbers):
         other = index + number % (len(order) - index)
@@ -336,7 +338,7 @@ def shuffled(value: Array, numbers: Array) -> Array:
     traits="draws unseen_state",
 )
 def random_shuffle_op(ctx: OpKernelContext, value: Array, *, seed: int, seed2: int) -> Array:
-    """The rows of a tensor in another order."""
+    """Return the rows of a tensor in random order."""
     if value.size <= 1 or value.shape[0] <= 1:
         return value
     blocks = -(-(value.shape[0] - 1) // 4)
@@ -371,7 +373,7 @@ def checked_multinomial(logits: Array, num_samples: Array) -> int:
 
 
 def classes(generator: Array, logits: Array, samples: int, dtype: DType) -> Array:
-    """Classes drawn with probabilities proportional to the exponentials of the logits."""
+    """Return classes, drawn with probabilities proportional to the exponentials of the logits."""
     rows, count = logits.shape
     numbers = distributions.uniform(np, generator, rows * samples, dtypes.float64)
     found = np.empty((rows, samples), dtype.as_numpy_dtype)
@@ -405,7 +407,7 @@ def multinomial_op(
     seed2: int,
     output_dtype: DType,
 ) -> Array:
-    """Classes drawn from the distribution of each row."""
+    """Return classes drawn from the distribution of each row."""
     samples = checked_multinomial(logits, num_samples)
     if not len(logits) * samples:
         return np.empty((len(logits), samples), output_dtype.as_numpy_dtype)
@@ -433,7 +435,7 @@ multinomial_op.not_differentiable()
 def random_gamma_op(
     ctx: OpKernelContext, shape: Array, alpha: Array, *, seed: int, seed2: int
 ) -> Array:
-    """Gamma(alpha, 1)."""
+    """Return samples of gamma(alpha, 1)."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
             "shape must be a vector of {int32,int64}, got shape: " + shape_text(shape.shape)
@@ -476,7 +478,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def random_poisson_op(
     ctx: OpKernelContext, shape: Array, rate: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Poisson(rate), in the type of the rate."""
+    """Return samples of poisson(rate), in the type of the rate."""
     return _poisson(ctx, shape, rate, (seed, seed2), dtype)
 
 
@@ -499,7 +501,7 @@ random_poisson_op.not_differentiable()
 def random_poisson_v2(
     ctx: OpKernelContext, shape: Array, rate: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
-    """Poisson(rate)."""
+    """Return samples of poisson(rate)."""
     return _poisson(ctx, shape, rate, (seed, seed2), dtype)
 
 
@@ -591,7 +593,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Numbers from a normal distribution."""
+    """Return numbers from a normal distribution."""
     with name_scope(name, "random_normal", [shape, mean, stddev]) as scope:
         draw = partial(_seeded, random_standard_normal, seed)
         return spread(draw, shape, mean, stddev, dtype, scope)
@@ -605,7 +607,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Numbers from a normal distribution, none further than two deviations from the mean."""
+    """Return normal numbers, at most two deviations from the mean."""
     with name_scope(name, "truncated_normal", [shape, mean, stddev]) as scope:
         draw = partial(_seeded, truncated_normal_op, seed)
         return spread(draw, shape, mean, stddev, dtype, scope)
@@ -621,7 +623,7 @@ def parameterized_truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Numbers from a normal distribution, none outside given bounds."""
+    """Return normal numbers within given bounds."""
     given = [shape, means, stddevs, minvals, maxvals]
     with name_scope(name, "parameterized_truncated_normal", given):
         wanted = shape_tensor(shape)
@@ -655,7 +657,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Uniformly distributed numbers from [minval, maxval).
+    """Return uniformly distributed numbers from [minval, maxval).
 
     Raises:
       ValueError: the dtype is not supported, or integers are requested without ``maxval``.
@@ -692,7 +694,7 @@ def random_uniform(
 def random_shuffle(
     value: TensorLike, seed: int | None = None, name: str | None = None
 ) -> TensorResult:
-    """The rows of a tensor in random order."""
+    """Return the rows of a tensor in random order."""
     seed1, seed2 = get_seed(seed)
     return random_shuffle_op(value, seed=seed1, seed2=seed2, name=name)
 
@@ -704,7 +706,7 @@ def multinomial(
     name: str | None = None,
     output_dtype: DTypeLike | None = None,
 ) -> TensorResult:
-    """Classes drawn from the distribution of each row of logits."""
+    """Return classes drawn from the distribution of each row of logits."""
     with name_scope(name, "multinomial", [logits]):
         return _categorical(logits, num_samples, output_dtype, seed)
 
@@ -716,7 +718,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Classes drawn from the distribution of each row of logits."""
+    """Return classes drawn from the distribution of each row of logits."""
     with name_scope(name, "categorical", [logits]):
         return _categorical(logits, num_samples, dtype, seed)
 
@@ -753,7 +755,7 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Numbers from gamma distributions with shapes ``alpha`` and inverse scales ``beta``."""
+    """Return numbers from gamma distributions with shapes ``alpha`` and inverse scales ``beta``."""
     with name_scope(name, "random_gamma", [shape, alpha, beta]):
         wanted = convert_to_tensor(shape, name="shape", dtype=dtypes.int32)
         alpha, beta = gamma_parameters(alpha, beta, dtype)
@@ -780,7 +782,7 @@ def random_poisson(
     seed: int | None = None,
     name: str | None = None,
 ) -> TensorResult:
-    """Numbers from Poisson distributions with means ``lam``."""
+    """Return numbers from Poisson distributions with means ``lam``."""
     with name_scope(name, "random_poisson", [lam, shape]):
         wanted = convert_to_tensor(shape, name="shape", dtype=dtypes.int32)
         seed1, seed2 = get_seed(seed)

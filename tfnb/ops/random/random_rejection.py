@@ -1,12 +1,12 @@
 """Distributions drawn by rejection: gamma, Poisson, binomial, normal between given bounds.
 
-Every output has a sequence of random numbers of its own, far enough from its neighbour's, and
-uses as many as it needs. A round of trials is computed for all outputs still without a value at
-once: :class:`Streams` knows how far each has read. The methods are those of Marsaglia and Tsang
+Every output has a separate sequence of random numbers, far enough from the next one's, and uses as
+many as it needs. A round of trials is computed for all outputs without a value at once:
+:class:`Streams` keeps the position of each. The methods are those of Marsaglia and Tsang
 ("A simple method for generating gamma variables", 2000), Hörmann ("The transformed rejection
 method for generating Poisson random variables", 1993; "The generation of binomial random
 variates", 1993) and Robert ("Simulation of truncated normal variables", 1995), with the order in
-which TensorFlow uses up the numbers.
+which TensorFlow uses the numbers.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Streams:
         self._positions = np.arange(count, dtype=np.uint64) * np.uint64(blocks_apart)
 
     def take(self, which: NDArray[np.int64]) -> Array:
-        """The next block of the streams ``which``."""
+        """Return the next block of the streams ``which``."""
         blocks = self._generator.blocks_at(np, self._positions[which])
         self._positions[which] += np.uint64(1)
         return blocks
 
     def numbers(self, dtype: DType, kind: Callable[[Attr, Attr], Attr]) -> Numbers:
-        """Single numbers made of the blocks."""
+        """Return single numbers made of the blocks."""
         return Numbers(self, len(self._positions), distributions.per_block(dtype), kind)
 
 
@@ -67,7 +67,7 @@ class Numbers:
         self._left = np.zeros(count, np.int64)
 
     def draw(self, which: NDArray[np.int64]) -> Array:
-        """One number from each of the streams ``which``."""
+        """Return one number from each of the streams ``which``."""
         empty = which[self._left[which] == 0]
         if len(empty):
             self._values[empty] = self._from_blocks(np, self._streams.take(empty))
@@ -80,7 +80,7 @@ class Numbers:
 
 
 def gamma(generator: Philox, alpha: Array, samples: int) -> Array:
-    """Gamma(alpha, 1) in double precision: shape (samples, number of alphas)."""
+    """Return gamma-distributed float64 numbers of scale 1: shape (samples, number of alphas)."""
     alphas = np.repeat(alpha.reshape(-1).astype(np.float64), samples)
     streams = Streams(generator, len(alphas))
     normals = streams.numbers(dtypes.float64, distributions.normal_doubles_from)
@@ -89,7 +89,7 @@ def gamma(generator: Philox, alpha: Array, samples: int) -> Array:
     exponential = np.flatnonzero(alphas == 1.0)
     if len(exponential):
         found[exponential] = -np.log1p(-uniforms.draw(exponential))
-    # Below 1, a number for alpha + 1 is scaled by a power of a uniform one.
+    # Below 1, a sample for alpha + 1 is multiplied by a power of a uniform number.
     d = alphas + np.where(alphas < 1, 2.0 / 3, -1.0 / 3)
     c = 1.0 / 3 / np.sqrt(d)
     # A negative alpha or NaN has no sample.
@@ -115,13 +115,13 @@ def gamma(generator: Philox, alpha: Array, samples: int) -> Array:
 
 
 def poisson(generator: Philox, rate: Array, samples: int) -> Array:
-    """Poisson(rate) in double precision: shape (samples, number of rates)."""
+    """Return Poisson-distributed float64 numbers: shape (samples, number of rates)."""
     rates = np.repeat(rate.reshape(-1).astype(np.float64), samples)
     streams = Streams(generator, len(rates))
     uniforms = streams.numbers(dtypes.float64, distributions.doubles_from)
     found = np.where(rates == np.inf, np.inf, np.nan)
     _poisson_by_products(uniforms, rates, np.flatnonzero(rates < 10), found)
-    # Not for NaN; infinite rates have infinite numbers.
+    # NaN rates are excluded; infinite rates have infinite samples.
     _poisson_by_rejection(
         uniforms, rates, np.flatnonzero((rates >= 10) & np.isfinite(rates)), found
     )
@@ -129,7 +129,7 @@ def poisson(generator: Philox, rate: Array, samples: int) -> Array:
 
 
 def _poisson_by_products(uniforms: Numbers, rates: Array, waiting: Array, found: Array) -> None:
-    """Knuth's method: how many uniform numbers can be multiplied until exp(-rate) is reached."""
+    """Count how many uniform numbers can be multiplied until exp(-rate) is reached (Knuth)."""
     limits, products = np.exp(-rates), np.ones(len(rates))
     found[waiting] = 0
     while len(waiting):
@@ -162,10 +162,10 @@ _log_gamma = np.vectorize(lambda x: math.lgamma(x) if x > 0 else math.inf, otype
 
 
 def binomial(generator: Philox, counts: Array, probs: Array, samples: int) -> Array:
-    """Binomial(count, prob) in double precision: shape (samples, number of pairs).
+    """Return binomial samples in double precision: shape (samples, number of pairs).
 
-    ``counts`` and ``probs`` have one shape, and a floating-point type in which the choice between
-    the two methods is made.
+    ``counts`` and ``probs`` have one shape and one floating-point type, in which the method is
+    chosen.
     """
     count, prob = (np.repeat(v.reshape(-1), samples) for v in (counts, probs))
     flipped = prob > 0.5
@@ -188,7 +188,7 @@ def binomial(generator: Philox, counts: Array, probs: Array, samples: int) -> Ar
 def _binomial_by_inversion(
     streams: Streams, trials: Array, chance: Array, waiting: Array, found: Array
 ) -> None:
-    """Counts geometric waiting times until they exceed the number of trials."""
+    """Count geometric waiting times until they exceed the number of trials."""
     uniforms = streams.numbers(dtypes.float64, distributions.doubles_from)
     waited = np.zeros(len(trials))
     found[waiting] = 0
@@ -233,7 +233,7 @@ def _binomial_by_rejection(
         waiting = waiting[~accepted]
 
 
-# log(k!) less Stirling's formula for it, for k from 0 to 9.
+# log(k!) minus Stirling's formula for it, for k from 0 to 9.
 _STIRLING_TAILS = np.array(
     [
         0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
@@ -260,10 +260,10 @@ _GROUPS_AT_ONCE = 64
 
 
 class BoundedNormals:
-    """Draws batches of numbers one after the other from one sequence.
+    """A source of batches of numbers, drawn one after the other from one sequence.
 
     Attributes:
-      generator: where the next batch begins to read.
+      generator: the position where the next batch begins to read.
     """
 
     __slots__ = ("_dtype", "generator")
@@ -273,16 +273,17 @@ class BoundedNormals:
         self._dtype = dtype
 
     def batch(self, count: int, mean: Array, deviation: Array, low: Array, high: Array) -> Array:
-        """``count`` numbers; the parameters are scalars of the dtype.
+        """Return ``count`` numbers; the parameters are scalars of the dtype.
 
         Raises:
-          InvalidArgumentError: the deviation is not positive, or the bounds enclose nothing.
+          InvalidArgumentError: the deviation is not positive, or the range between the bounds is
+            empty.
           InternalError: far too many numbers had to be rejected.
         """
         bounded = np.isfinite(low) or np.isfinite(high)
         if not (deviation > 0 and low < high and bounded):
             raise errors.invalid_argument("Invalid parameters")
-        # One-sided bounds shall be lower bounds, two-sided ones positive.
+        # One-sided bounds become lower bounds, two-sided ones positive.
         if (np.isinf(low) and low < 0) or high < mean:
             low, high, deviation = high, low, -deviation
         low, high = (low - mean) / deviation, (high - mean) / deviation
@@ -362,7 +363,7 @@ class BoundedNormals:
 def bounded_normals(
     generator: Philox, parameters: list[Array], samples: int, dtype: DType
 ) -> NDArray[Any]:
-    """Samples for rows of means, deviations, lower and upper bounds: shape (samples, rows)."""
+    """Return (samples, rows) numbers for rows of means, deviations, lower and upper bounds."""
     sampler = BoundedNormals(generator, dtype)
     found = np.empty((samples, len(parameters[0])), dtype.as_numpy_dtype)
     for column, row in enumerate(zip(*parameters, strict=True)):

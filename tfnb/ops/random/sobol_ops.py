@@ -1,7 +1,7 @@
-"""Points that fill a cube evenly: Sobol's sequences, number for number TensorFlow's.
+"""Points that fill a cube evenly: Sobol's sequences, equal to TensorFlow's.
 
 A coordinate of a point is the exclusive or of the direction numbers that the Gray code of the
-point's number picks. A dimension's direction numbers follow from a primitive polynomial over two
+point's number selects. A dimension's direction numbers follow from a primitive polynomial over two
 elements and as many first ones as its degree (Joe and Kuo, 2008). ``sobol_directions.bin`` holds
 both for the first dimensions, by degree: the polynomials' inner coefficients, then each first
 number's upper bits, bit by bit for all polynomials. For more dimensions SciPy's table is read.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EXPORTS = {"math": ["sobol_sample"]}
 
-# How many polynomials of degree 1, 2, ... the file has; the first dimension needs none.
+# The number of polynomials of degree 1, 2, ... in the file; the first dimension needs none.
 _COUNTS = (1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144, 630)
 _OWN_DIMS = 1 + sum(_COUNTS)
 _MAX_DIM = 21200
@@ -42,7 +42,7 @@ _MAX_INT = 2**31 - 1
 
 
 def _of_degree(degree: int, bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The direction numbers of polynomials of a degree: one row for each number."""
+    """Return the direction numbers of polynomials of a degree: one row per number."""
     count = bits.shape[1]
     found = np.zeros((_BITS, count), np.uint32)
     coefficients, rest = bits[: degree - 1], bits[degree - 1 :]
@@ -56,7 +56,7 @@ def _of_degree(degree: int, bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
     for k in range(degree, _BITS):
         row = found[k - degree] ^ (found[k - degree] >> np.uint32(degree))
         for i in range(1, degree):
-            # The coefficient of x**(degree - i); they are kept from x**1 on.
+            # The coefficient of x**(degree - i); the table begins with x**1.
             row ^= coefficients[degree - i - 1] * found[k - i]
         found[k] = row
     return found
@@ -78,7 +78,7 @@ def _directions() -> NDArray[np.uint32]:
 
 @cache
 def _all_directions() -> NDArray[np.uint32]:
-    """Those of every dimension, from the table that SciPy carries.
+    """Return the direction numbers of all dimensions, from SciPy's table.
 
     Raises:
       UnimplementedError: SciPy is not installed.
@@ -117,7 +117,7 @@ def _sample_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def sobol_sample_op(xp: Xp, dim: Array, num_results: Array, skip: Array, *, dtype: DType) -> Array:
-    """Points of Sobol's sequence, one in each row."""
+    """Return points of Sobol's sequence, one in each row."""
     for name, value in (("dim", dim), ("num_results", num_results), ("skip", skip)):
         if value.ndim:
             raise errors.invalid_argument(f"{name} must be a scalar")
@@ -153,7 +153,7 @@ def sobol_sample(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Points of Sobol's sequence in ``dim`` dimensions, after the first ``skip`` ones.
+    """Return points of Sobol's sequence in ``dim`` dimensions, after the first ``skip`` ones.
 
     Returns:
       A tensor of shape ``[num_results, dim]`` with numbers in (0, 1).

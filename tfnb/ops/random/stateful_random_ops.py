@@ -2,7 +2,7 @@
 
 The state is a vector of int64: for Philox, the only algorithm here, the two words of the counter
 and the key. Every op reads it, draws, and advances the counter by 256 blocks for each number, so
-that the next op draws others. Corresponds to TensorFlow's ``stateful_random_ops.cc``.
+that the next op draws other numbers. Corresponds to TensorFlow's ``stateful_random_ops.cc``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SHAPE_DTYPE = "shape_dtype: type = DT_INT64"
 
 
 def _algorithm(number: int) -> None:
-    """Refuses algorithms that are not Philox."""
+    """Refuse algorithms other than Philox."""
     if number in (_PHILOX, _AUTO_SELECT):
         return
     if number == _THREE_FRY:
@@ -56,7 +56,7 @@ def _scalar(value: Array, name: str) -> int:
 def _taken(
     ctx: OpKernelContext, resource: Handle, algorithm: int, blocks: int, first: int = 0
 ) -> tuple[Philox, Array]:
-    """The current generator and its state; advances the state by ``blocks``."""
+    """Return the current generator and its state, and advance the state by ``blocks``."""
     cell = ctx.resource_manager.lookup(resource)
     with cell.lock:
         state = cell.read()
@@ -137,7 +137,7 @@ def _limits_shape(c: InferenceContext) -> TensorShape:
     "RngReadAndSkip", "resource: resource, alg: int32, delta: uint64 -> value: int64", **_CPU
 )
 def rng_read_and_skip(ctx: OpKernelContext, resource: Handle, alg: Array, delta: Array) -> Array:
-    """Returns the state, and advances the generator as if it had drawn ``delta`` numbers."""
+    """Return the state, and advance the generator as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
     blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
     state = _taken(ctx, resource, _scalar(alg, "algorithm"), blocks)[1]
@@ -153,7 +153,7 @@ def _(c: InferenceContext) -> TensorShape:
 
 @register_op("RngSkip", "resource: resource, algorithm: int64, delta: int64 ->", **_CPU)
 def rng_skip(ctx: OpKernelContext, resource: Handle, algorithm: Array, delta: Array) -> None:
-    """Advances the generator as if it had drawn ``delta`` numbers."""
+    """Advance the generator as if it had drawn ``delta`` numbers."""
     steps = _scalar(delta, "delta")
     blocks = steps * BLOCKS_PER_OUTPUT & _MASK64
     _taken(ctx, resource, _scalar(algorithm, "algorithm"), blocks)
@@ -175,7 +175,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def non_deterministic_ints(xp: Xp, shape: Array, *, dtype: DType) -> Array:
-    """Unpredictable integers, from the operating system."""
+    """Return unpredictable integers, from the operating system."""
     if dtype.name not in ("int32", "int64", "uint32", "uint64"):
         raise errors.invalid_argument(f"Unsupported dtype: {dtype.name}")
     sizes = wanted_shape(shape, dtype)
@@ -193,7 +193,7 @@ _FLOAT = ("dtype: type = DT_FLOAT", _SHAPE_DTYPE)
 def stateful_uniform(
     ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
 ) -> Array:
-    """Numbers in [0, 1)."""
+    """Return numbers in [0, 1)."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.uniform)
 
 
@@ -201,7 +201,7 @@ def stateful_uniform(
 def stateful_standard_normal_v2(
     ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
 ) -> Array:
-    """Normally distributed numbers."""
+    """Return normally distributed numbers."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.normal)
 
 
@@ -209,7 +209,7 @@ def stateful_standard_normal_v2(
 def stateful_truncated_normal(
     ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
 ) -> Array:
-    """Normally distributed numbers between -2 and 2."""
+    """Return normally distributed numbers between -2 and 2."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.truncated_normal)
 
 
@@ -224,7 +224,7 @@ def stateful_truncated_normal(
 def stateful_standard_normal(
     ctx: OpKernelContext, resource: Handle, shape: Array, *, dtype: DType
 ) -> Array:
-    """The same, with the algorithm as the first number of the state."""
+    """Return normally distributed numbers; the first number of the state is the algorithm."""
     sizes = wanted_shape(shape, dtype)
     count = product(sizes)
     generator, _ = _taken(ctx, resource, _PHILOX, count * BLOCKS_PER_OUTPUT, first=1)
@@ -250,7 +250,7 @@ def stateful_uniform_int(
     *,
     dtype: DType,
 ) -> Array:
-    """Integers in [minval, maxval)."""
+    """Return integers in [minval, maxval)."""
     limits = checked_limits(minval, maxval)
     draw = distributions.uniform_integers
     return _drawn(ctx, resource, algorithm, shape, dtype, draw, *limits)
@@ -267,7 +267,7 @@ def stateful_uniform_int(
 def stateful_uniform_full_int(
     ctx: OpKernelContext, resource: Handle, algorithm: Array, shape: Array, *, dtype: DType
 ) -> Array:
-    """Integers from the full range of the type."""
+    """Return integers from the full range of the type."""
     return _drawn(ctx, resource, algorithm, shape, dtype, distributions.full_integers)
 
 
@@ -299,7 +299,7 @@ def stateful_random_binomial(
     *,
     dtype: DType,
 ) -> Array:
-    """The number of successes in ``counts`` trials with probability ``probs`` each."""
+    """Return the number of successes in ``counts`` trials with probability ``probs`` each."""
     sizes = wanted_shape(shape)
     parameters = shape_of_trials(counts, probs)
     if sizes[len(sizes) - len(parameters) :] != parameters or len(sizes) < len(parameters):

@@ -138,7 +138,7 @@ def _from_key(key: Array, counter: Array, alg: Array, shape: Array = ()) -> Phil
             f"key must have shape [{_KEY_SIZE}], not {shape_text(key.shape)}. (Note that batched "
             "keys are not supported yet.)"
         )
-    # The algorithm's number is also the least length of the counter.
+    # The algorithm's number is also the minimum length of the counter.
     least = 1 if int(alg) == _AUTO_SELECT else max(1, int(alg))
     if counter.ndim != 1 or len(counter) < least:
         raise errors.invalid_argument(
@@ -381,7 +381,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def stateless_random_poisson(
     xp: Xp, shape: Array, seed: Array, lam: Array, *, dtype: DType
 ) -> Array:
-    """Return Poisson(lam) numbers."""
+    """Return samples of Poisson(lam)."""
     generator = _from_seed(seed)
     sizes, samples = _samples(shape, lam.shape, dtype)
     found = random_rejection.poisson(generator, lam, samples)
@@ -401,7 +401,7 @@ stateless_random_poisson.not_differentiable()
     devices=("CPU",),
 )
 def stateless_random_gamma_v2(xp: Xp, shape: Array, seed: Array, alpha: Array) -> Array:
-    """Return Gamma(alpha, 1) numbers."""
+    """Return samples of Gamma(alpha, 1)."""
     return _gamma(shape, _from_seed(seed), alpha)
 
 
@@ -595,7 +595,7 @@ stateless_random_uniform_full_int_v2.not_differentiable()
 def stateless_random_gamma_v3(
     xp: Xp, shape: Array, key: Array, counter: Array, alg: Array, alpha: Array
 ) -> Array:
-    """Return Gamma(alpha, 1) numbers."""
+    """Return samples of Gamma(alpha, 1)."""
     return _gamma(shape, _from_key(key, counter, alg, shape), alpha)
 
 

@@ -1,1 +1,1 @@
-"""Sound and Fourier transforms."""
+"""Audio and Fourier transforms."""

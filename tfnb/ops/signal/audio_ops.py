@@ -1,7 +1,8 @@
-"""Sound: WAV files to samples and back, spectrograms, mel-frequency cepstral coefficients.
+"""Audio: WAV files to samples and back, spectrograms, mel-frequency cepstral coefficients.
 
 Corresponds to TensorFlow's ``decode_wav_op.cc``, ``encode_wav_op.cc``, ``spectrogram_op.cc`` and
-``mfcc_op.cc``; computed in float64 as there. A WAV file is chunks of name, length and data.
+``mfcc_op.cc``; computed in float64 as there. A WAV file consists of chunks of name, length and
+data.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _wav_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _chunks(data: bytes) -> dict[bytes, bytes]:
-    """The file's chunks by name, as far as they are there."""
+    """Return the file's chunks by name, as far as the file contains them."""
     found: dict[bytes, bytes] = {}
     place = 12
     while place + 8 <= len(data):
@@ -62,7 +63,7 @@ def _chunks(data: bytes) -> dict[bytes, bytes]:
 
 
 def _read_wav(data: bytes) -> tuple[NDArray[np.int16], int]:
-    """Samples as (samples, channels) of int16, and samples per second."""
+    """Return samples as (samples, channels) of int16, and samples per second."""
     if data[:4] != b"RIFF":
         raise errors.invalid_argument("Header mismatch: Expected RIFF but found " + repr(data[:4]))
     if data[8:12] != b"WAVE":
@@ -99,7 +100,7 @@ def _read_wav(data: bytes) -> tuple[NDArray[np.int16], int]:
 def decode_wav(
     xp: Xp, contents: Array, *, desired_channels: int, desired_samples: int
 ) -> tuple[Array, Array]:
-    """Samples in [-1, 1) of a 16-bit WAV file, and samples per second.
+    """Return samples in [-1, 1) of a 16-bit WAV file, and samples per second.
 
     Missing channels repeat the last one; missing samples are zero.
     """
@@ -131,7 +132,7 @@ def _encoded_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def encode_wav(xp: Xp, audio: Array, sample_rate: Array) -> Array:
-    """A 16-bit WAV file of samples in [-1, 1)."""
+    """Return a 16-bit WAV file of samples in [-1, 1)."""
     if audio.ndim != 2:
         raise errors.invalid_argument(f"audio must be 2-dimensional{shape_text(audio.shape)}")
     if sample_rate.ndim:
@@ -145,7 +146,7 @@ def encode_wav(xp: Xp, audio: Array, sample_rate: Array) -> Array:
     if rate <= 0:
         raise errors.invalid_argument(f"sample_rate must be positive, got {rate}")
     scaled = audio * np.float32(32768)
-    # Halves go away from zero.
+    # Halves are rounded away from zero.
     rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)
     body = np.clip(rounded, -32768, 32767).astype("<i2").tobytes()
     per_second = rate * channels * 2 & 0xFFFFFFFF
@@ -188,7 +189,7 @@ def _spectrogram_shape(c: InferenceContext) -> TensorShape:
 def audio_spectrogram(
     xp: Xp, samples: Array, *, window_size: int, stride: int, magnitude_squared: bool
 ) -> Array:
-    """Magnitudes of the spectrum of every window of samples, (channels, windows, frequencies)."""
+    """Return the spectrum's magnitudes for each window: (channels, windows, frequencies)."""
     if samples.ndim != 2:
         raise errors.invalid_argument(f"input must be 2-dimensional{shape_text(samples.shape)}")
     if window_size <= 1 or stride < 1:
@@ -222,7 +223,7 @@ def _mel(frequency: Any) -> Any:
 def _mel_bands(
     length: int, rate: float, bands: int, lower: float, upper: float
 ) -> NDArray[np.float64]:
-    """How much each frequency counts in each band: triangles of equal width in mels."""
+    """Return the weight of each frequency in each band: triangles of equal width in mels."""
     low, high = float(_mel(lower)), float(_mel(upper))
     spacing = (high - low) / (bands + 1)
     edges = low + spacing * np.arange(bands + 2)
@@ -231,7 +232,7 @@ def _mel_bands(
     places = np.arange(first, min(last, length - 1) + 1)
     mels = _mel(places * hertz)
     matrix = np.zeros((length, bands))
-    # The band whose middle is the first one not below the frequency, and the one before it.
+    # The band whose middle is the first one not below the frequency, and the band before it.
     upper_band = np.searchsorted(edges[1:], mels)
     for place, mel, band in zip(places, mels, upper_band, strict=True):
         falling = (edges[band + 1] - mel) / spacing if band <= bands else 0.0
@@ -270,7 +271,7 @@ def mfcc(
     filterbank_channel_count: int,
     dct_coefficient_count: int,
 ) -> Array:
-    """Cosine transforms of the logarithms of a spectrogram's mel bands."""
+    """Return cosine transforms of the logarithms of a spectrogram's mel bands."""
     if spectrogram.ndim != 3:
         raise errors.invalid_argument(
             f"spectrogram must be 3-dimensional{shape_text(spectrogram.shape)}"
@@ -289,7 +290,7 @@ def mfcc(
             f"{count}"
         )
     if 2 * upper * (length - 1) / int(sample_rate) >= length:
-        # Too few frequencies for the bands.
+        # There are too few frequencies for the bands.
         return np.zeros((*spectrogram.shape[:2], count), np.float32)
     matrix = _mel_bands(length, float(sample_rate), bands, lower, upper)
     energies = np.sqrt(spectrogram.astype(np.float64)) @ matrix

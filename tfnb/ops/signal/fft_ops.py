@@ -1,7 +1,7 @@
-"""Fourier transforms over the last one, two or three axes, and tf.signal's functions for them.
+"""Fourier transforms over the last one, two or three axes, and their functions in tf.signal.
 
 Forward: X[k] = sum_n x[n] exp(-2 pi i k n / N); the inverse divides by N. The transforms of real
-signals keep only the first N // 2 + 1 values of the last axis, the rest being their conjugates.
+  signals keep only the first N // 2 + 1 values of the last axis; the others are their conjugates.
 Corresponds to TensorFlow's ``fft_ops.cc`` and ``fft_ops.py``.
 """
 
@@ -63,7 +63,7 @@ def _check_rank(x: Array, rank: int) -> None:
 
 
 def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
-    """Defines the op for complex signals over the last ``rank`` axes, with its gradient."""
+    """Define the op for complex signals over the last ``rank`` axes, with its gradient."""
 
     def transform(xp: Xp, x: Array) -> Array:
         _check_rank(x, rank)
@@ -84,12 +84,12 @@ def _complex_transform(name: str, rank: int, *, forward: bool) -> OpDefinition:
 
 
 def _signal_size(x: TensorLike, rank: int) -> Any:
-    """How many values one transform covers, as a tensor."""
+    """Return the number of values of one transform, as a tensor."""
     return reduction_ops.reduce_prod(array_ops.shape(x)[-rank:])
 
 
 def _link_gradients(forward: OpDefinition, inverse: OpDefinition, rank: int) -> None:
-    """Each of the two is the other's gradient, but for the factor of the inverse."""
+    """Register each op as the other's gradient, up to the factor of the inverse."""
 
     @forward.gradient
     def _(op: Operation, grad: Tensor) -> Gradients:
@@ -117,7 +117,7 @@ _link_gradients(fft3d, ifft3d, 3)
 
 
 def _real_shape(rank: int, *, forward: bool) -> Callable[[InferenceContext], TensorShape]:
-    """The last axes have the wanted lengths; the very last one holds half of the spectrum."""
+    """Return a shape function; the last axis of a spectrum holds only half of it."""
 
     def shape(c: InferenceContext) -> TensorShape:
         dims = c.with_rank_at_least(0, rank).dim_values
@@ -134,7 +134,7 @@ def _real_shape(rank: int, *, forward: bool) -> Callable[[InferenceContext], Ten
                 sizes[-1] = int(sizes[-1] / 2) + 1
             if min(sizes) < -1:
                 raise ValueError(f"Dimension {min(sizes)} must be >= 0")
-            # -1 counts as unknown here; the kernel refuses it.
+            # -1 is unknown here; the kernel refuses it.
             tail = [None if size < 0 else size for size in sizes]
         return TensorShape([*dims[: len(dims) - rank], *tail])
 
@@ -152,7 +152,7 @@ def _checked_lengths(x: Array, fft_length: Array, rank: int, *, forward: bool) -
         is_half = not forward and position == rank - 1
         needed = length // 2 + 1 if is_half and length else length
         found = x.shape[x.ndim - rank + position]
-        # An axis without elements is refused nowhere.
+        # TensorFlow refuses no axis without elements.
         if found and found < needed:
             raise errors.invalid_argument(
                 f"Input dimension {x.ndim - rank + position} must have length of at least "
@@ -162,12 +162,12 @@ def _checked_lengths(x: Array, fft_length: Array, rank: int, *, forward: bool) -
 
 
 def _first(x: Array, sizes: list[int]) -> Array:
-    """Returns the first ``sizes`` entries of the last axes."""
+    """Return the first ``sizes`` entries of the last axes."""
     return x[(..., *(slice(size) for size in sizes))]
 
 
 def _real_transform(name: str, rank: int) -> OpDefinition:
-    """Defines the op for real signals over the last ``rank`` axes."""
+    """Define the op for real signals over the last ``rank`` axes."""
 
     def transform(xp: Xp, x: Array, fft_length: Array, *, Tcomplex: DType) -> Array:
         lengths = _checked_lengths(x, fft_length, rank, forward=True)
@@ -191,7 +191,7 @@ def _real_transform(name: str, rank: int) -> OpDefinition:
 
 
 def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
-    """Defines the inverse op for real signals over the last ``rank`` axes."""
+    """Define the inverse op for real signals over the last ``rank`` axes."""
 
     def transform(xp: Xp, x: Array, fft_length: Array, *, Treal: DType) -> Array:
         lengths = _checked_lengths(x, fft_length, rank, forward=False)
@@ -215,14 +215,14 @@ def _inverse_real_transform(name: str, rank: int) -> OpDefinition:
 
 
 def _tiled_as(matrix: TensorLike, like: TensorLike) -> TensorResult:
-    """The matrix repeated over the batch of another tensor."""
+    """Return the matrix repeated over the batch of another tensor."""
     ones = array_ops.ones([array_ops.rank(like) - 2], dtypes.int32)
     expanded = array_ops.reshape(matrix, array_ops.concat([ones, array_ops.shape(matrix)], 0))
     return array_ops.tile(expanded, array_ops.concat([array_ops.shape(like)[:-2], [1, 1]], 0))
 
 
 def _turns(length: TensorLike, dtype: DType) -> TensorResult:
-    """exp(-2 pi i a b / length) for all a and b below the length."""
+    """Return exp(-2 pi i a b / length) for all a and b below the length."""
     first = array_ops.tile(array_ops.expand_dims(range_(length), 0), (length, 1))
     second = array_ops.transpose(first, [1, 0])
     angle = -2j * math.pi * cast(first * second, dtype)
@@ -230,7 +230,7 @@ def _turns(length: TensorLike, dtype: DType) -> TensorResult:
 
 
 def _alternating(length: TensorLike, dtype: DType) -> Any:
-    """1, -1, 1, -1, ..."""
+    """Return 1, -1, 1, -1, ..."""
     return cast(1 - 2 * (range_(length) % 2), dtype)
 
 
@@ -240,12 +240,12 @@ def _link_real_gradients(
     functions: tuple[Any, Any],
     rank: int,
 ) -> None:
-    """Gradients between half spectra and real signals over one or two axes."""
+    """Register the gradients between half spectra and real signals over one or two axes."""
 
     @forward.gradient
     def _(op: Operation, grad: Tensor) -> Gradients:
-        # The inverse takes every value but the first and the last column for two; what these two
-        # columns give is added once more, and all is halved.
+        # The inverse counts every value twice, except the first and the last column; the
+        # contribution of these two columns is added again, and the sum is halved.
         lengths = op.inputs[1]
         dtype = grad.dtype
         shape = array_ops.shape(op.inputs[0])
@@ -269,7 +269,7 @@ def _link_real_gradients(
 
     @inverse.gradient
     def _(op: Operation, grad: Tensor) -> Gradients:
-        # Every value but the first and, of an even length, the last stands for two.
+        # Every value counts twice, except the first and, for an even length, the last.
         known = constant_value(op.inputs[1])
         lengths = op.inputs[1] if known is None else known
         dtype = grad.dtype
@@ -300,7 +300,7 @@ irfft3d_op = _inverse_real_transform("IRFFT3D", 3)
 
 
 def _inferred_length(x: TensorLike, rank: int, *, forward: bool) -> TensorResult:
-    """The length of the signals whose (half) spectrum or values `x` holds."""
+    """Return the length of the signals whose values, or (half) spectrum, `x` holds."""
     dims = x.shape.dim_values
     tail = None if dims is None else list(dims[-rank:])
     if tail is not None and None not in tail:
@@ -316,7 +316,7 @@ def _inferred_length(x: TensorLike, rank: int, *, forward: bool) -> TensorResult
 
 
 def _padded(x: TensorLike, rank: int, fft_length: TensorLike, *, forward: bool) -> TensorResult:
-    """`x` with zeros after it, where it is shorter than the transform."""
+    """Return `x` followed by zeros, where it is shorter than the transform."""
     wanted = constant_value(fft_length)
     dims = x.shape.dim_values
     if dims is not None and 0 in dims:
@@ -432,12 +432,12 @@ def _shifted(
 def fftshift(
     x: TensorLike, axes: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """Moves the value of frequency zero to the middle of the axes (all by default)."""
+    """Move the value of frequency zero to the middle of the axes (all by default)."""
     return _shifted(x, axes, name, "fftshift", back=False)
 
 
 def ifftshift(
     x: TensorLike, axes: TensorLike | None = None, name: str | None = None
 ) -> TensorResult:
-    """The inverse of :func:`fftshift`."""
+    """Return the inverse of :func:`fftshift`."""
     return _shifted(x, axes, name, "ifftshift", back=True)

@@ -1,7 +1,7 @@
 """Composite tensors, such as ragged or sparse ones, packed into one variant.
 
-Corresponds to TensorFlow's ``composite_tensor_ops.cc``. What a variant stands for is said by the
-metadata, which only Python reads; here the components are held to their dtypes.
+Corresponds to TensorFlow's ``composite_tensor_ops.cc``. The metadata define what a variant
+represents, and only Python reads them; here only the dtypes of the components are checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CPU: dict[str, Any] = {"devices": ("CPU",)}
 
 @dataclass(frozen=True, slots=True)
 class CompositeTensorVariant:
-    """The components of a composite tensor, and the text that says what it is."""
+    """The components of a composite tensor, and the metadata text that describes it."""
 
     components: tuple[Any, ...]
     component_types: tuple[dtypes.DType, ...]
@@ -46,7 +46,7 @@ def composite_tensor_variant_from_components(
     metadata: str | bytes,
     Tcomponents: Sequence[dtypes.DType],
 ) -> Variant:
-    """The components in one variant."""
+    """Return the components in one variant."""
     return CompositeTensorVariant(tuple(components), tuple(Tcomponents), metadata)
 
 
@@ -59,7 +59,7 @@ def composite_tensor_variant_from_components(
 def composite_tensor_variant_to_components(
     xp: Xp, encoded: Variant, *, Tcomponents: Sequence[dtypes.DType]
 ) -> Outputs:
-    """The components that a variant holds."""
+    """Return the components in a variant."""
     if not is_opaque(encoded) or not isinstance(encoded, CompositeTensorVariant):
         raise errors.invalid_argument(
             "The input `encoded` must be a scalar CompositeTensorVariant, not a "

@@ -45,10 +45,13 @@ def _refuse_negative(values: Array) -> None:
 def _counts(
     rows: Array, values: Array, weights: Array, shape: tuple[int, int], binary: bool
 ) -> Array:
-    """[rows, size] counts, or sums of weights; numbers outside of [0, size) are not counted."""
+    """Return [rows, size] counts, or sums of weights.
+
+    Numbers outside [0, size) do not count.
+    """
     inside = (values >= 0) & (values < shape[1])
     weights = weights.reshape(-1)
-    # More weights than values, or weights without values, are no error in TensorFlow.
+    # In TensorFlow, more weights than values, or weights without values, are no error.
     if 0 < weights.size < values.size and not binary and inside[weights.size :].any():
         raise errors.invalid_argument(
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
@@ -60,7 +63,7 @@ def _counts(
     if binary:
         out[places] = 1
     else:
-        # The weights of the values that are counted.
+        # The weights of the values that count.
         own = weights[np.flatnonzero(inside)] if weights.size else out.dtype.type(1)
         np.add.at(out, places, own)
     return out
@@ -101,7 +104,7 @@ def sparse_bincount(
     *,
     binary_output: bool,
 ) -> Array:
-    """Counts each number below ``size``, per row of a sparse matrix."""
+    """Return the count of each number below ``size``, per row of a sparse matrix."""
     count = _scalar_size(size)
     check_form(indices, values, dense_shape)
     if (indices < 0).any() or (indices >= dense_shape).any():
@@ -130,7 +133,7 @@ def sparse_bincount(
 def ragged_bincount(
     xp: Xp, splits: Array, values: Array, size: Array, weights: Array, *, binary_output: bool
 ) -> Array:
-    """Counts each number below ``size``, per row of a ragged matrix."""
+    """Return the count of each number below ``size``, per row of a ragged matrix."""
     count = _scalar_size(size)
     values = values.reshape(-1)
     splits = splits.reshape(-1)
@@ -140,10 +143,10 @@ def ragged_bincount(
 
 
 def _rows_of(splits: Array, values: Array) -> Array:
-    """The row of each value.
+    """Return the row of each value.
 
     Raises:
-      InvalidArgumentError: these are not the splits of the values.
+      InvalidArgumentError: the splits do not fit the values.
     """
     if not splits.size:
         raise errors.invalid_argument(
@@ -155,7 +158,7 @@ def _rows_of(splits: Array, values: Array) -> Array:
         raise errors.invalid_argument(
             f"Splits must end with the number of values, got {splits[-1]} instead of {values.size}"
         )
-    # If splits decrease, a value still does not go back to an earlier row.
+    # If splits decrease, a value still does not return to an earlier row.
     ends = np.maximum.accumulate(splits)
     return np.searchsorted(ends, np.arange(values.size), side="right") - 1
 
@@ -190,7 +193,7 @@ def _occurring(
     maxlength: int,
     binary_output: bool,
 ) -> tuple[Array, Array, Array]:
-    """The distinct numbers and their counts, as a sparse matrix, or vector if unbatched."""
+    """Return the distinct numbers' counts as a sparse matrix, or as a vector if unbatched."""
     if weights.size and weights.shape != values.shape:
         raise errors.invalid_argument(
             f"Weights and values must have the same shape. Weight shape: "
@@ -233,7 +236,7 @@ def dense_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Outputs:
-    """Counts the distinct numbers of a vector, or of each row of a matrix."""
+    """Return the counts of the distinct numbers of a vector, or of each row of a matrix."""
     if values.ndim not in (1, 2):
         raise errors.invalid_argument(
             f"Input must be a 1 or 2-dimensional tensor. Got: {values.ndim}"
@@ -285,7 +288,7 @@ def sparse_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Outputs:
-    """Counts the distinct numbers of a sparse vector, or of each row of a sparse matrix."""
+    """Return the counts of the distinct numbers of a sparse vector, or of each row of a matrix."""
     if indices.ndim != 2:
         raise errors.invalid_argument(
             f"Input indices must be a 2-dimensional tensor. Got: {shape_text(indices.shape)}"
@@ -357,7 +360,7 @@ def ragged_count_sparse_output(
     binary_output: bool,
     output_type: DType,
 ) -> Outputs:
-    """Counts the distinct numbers of each row of a ragged matrix."""
+    """Return the counts of the distinct numbers of each row of a ragged matrix."""
     splits = splits.reshape(-1)
     if splits.size < 2:
         raise errors.invalid_argument(

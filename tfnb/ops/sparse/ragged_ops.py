@@ -1,4 +1,4 @@
-"""Tensors whose rows differ in length: ranges, gathering, and conversions of them.
+"""Tensors whose rows differ in length: ranges, gathering, and conversions.
 
 A ragged tensor consists of its values, row after row, and for each ragged dimension a vector of
 *splits*: row i has the values splits[i] to splits[i + 1]. Corresponds to TensorFlow's
@@ -149,7 +149,7 @@ def ragged_range(
         places = positions(np.zeros(count, np.int64), lengths)
         begin = np.repeat(first, lengths).astype(np.int64)
         return splits, (begin + places * np.repeat(step, lengths)).astype(dtype)
-    # Floats are added up, step by step, as TensorFlow does.
+    # As in TensorFlow, floats are added step by step.
     parts = [
         np.cumsum(np.r_[first[i], np.repeat(step[i], n - 1)].astype(dtype), dtype=dtype)
         for i, n in enumerate(lengths.tolist())
@@ -199,7 +199,7 @@ def ragged_gather(
     *,
     Tsplits: dtypes.DType,
 ) -> Outputs:
-    """Gather rows of a ragged tensor, arranged as the indices."""
+    """Return rows of a ragged tensor, arranged like the indices."""
     if values.ndim < 1 or params_nested_splits[0].ndim < 1:
         raise errors.invalid_argument("params.rank must be nonzero")
     rows = params_nested_splits[0].shape[0] - 1
@@ -223,13 +223,13 @@ def ragged_gather(
     ]
     chosen = flat
     for splits in nested:
-        if chosen.max(initial=0) + 1 >= splits.size and chosen.size:  # TensorFlow reads beyond
+        if chosen.max(initial=0) + 1 >= splits.size and chosen.size:  # TensorFlow reads further
             raise errors.invalid_argument("Ragged splits must not point past splits")
         starts = splits[chosen].astype(np.int64)
         lengths = splits[chosen + 1] - starts
         found.append(splits_of(lengths, dtype))
         chosen = positions(starts, lengths)
-    # A scalar index gives one row, which has no outer splits.
+    # A scalar index selects one row, which has no outer splits.
     return *(found if indices.ndim else found[1:]), values[chosen]
 
 
@@ -453,7 +453,7 @@ def ragged_tensor_to_tensor(
     *,
     row_partition_types: list[str],
 ) -> Array:
-    """Return a dense tensor of the values, padded with the default and cut off to the shape."""
+    """Return a dense tensor of the values, padded with the default, or cut, to the shape."""
     kinds = _kinds(row_partition_types)
     if len(kinds) != len(partitions):
         raise errors.invalid_argument(
@@ -555,7 +555,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     _, values, default_value, *partitions = op.inputs
     kinds = op.get_attr("row_partition_types")
     rank = _ragged_rank([kind.decode() for kind in kinds])
-    # Same form as the result: the number of the value in each cell, or -1 for the default.
+    # A tensor of the result's form: the number of the value in each cell, or -1 for the default.
     count = array_ops.shape(values)[0]
     numbers = ragged_tensor_to_tensor(
         shape=array_ops.shape(grad)[: 1 + rank],
@@ -589,7 +589,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def ragged_fill_empty_rows(
     xp: Xp, value_rowids: Array, values: Array, nrows: Array, default_value: Array
 ) -> Outputs:
-    """Insert the default value into every empty row."""
+    """Return the values with the default value in every empty row."""
     for name, value, rank in (
         ("value_rowids", value_rowids, 1), ("values", values, 1), ("nrows", nrows, 0),
         ("default_value", default_value, 0),

@@ -1,4 +1,4 @@
-"""Ragged tensors packed into variants, as datasets and mapped functions carry them.
+"""Ragged tensors packed into variants, for datasets and mapped functions.
 
 Corresponds to TensorFlow's ``ragged_tensor_to_variant_op.cc`` and
 ``ragged_tensor_from_variant_op.cc``.
@@ -34,14 +34,14 @@ _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
 
 @dataclass(frozen=True, slots=True)
 class RaggedTensorVariant:
-    """A ragged tensor in one value: its splits, outermost first, and its values."""
+    """A ragged tensor as one value: its splits, outermost first, and its values."""
 
     nested_splits: tuple[Any, ...]
     values: TensorLike
 
 
 def _unbatched(nested: Sequence[Array], values: Array) -> list[RaggedTensorVariant]:
-    """The rows, each a ragged tensor of one dimension less."""
+    """Return the rows, each as a ragged tensor of one dimension less."""
     if not nested:
         return [RaggedTensorVariant((), np.ascontiguousarray(row)) for row in values]
     rows = []
@@ -67,7 +67,7 @@ def _unbatched(nested: Sequence[Array], values: Array) -> list[RaggedTensorVaria
 def ragged_tensor_to_variant(
     xp: Xp, nested: Sequence[Array], values: Array, *, batched_input: bool
 ) -> Variant:
-    """A ragged tensor as one variant, or each of its rows as one."""
+    """Return a ragged tensor as one variant, or as a variant per row."""
     if values.ndim < 1 and (nested or batched_input):
         raise errors.invalid_argument("rt_dense_values must have rank at least 1")
     counts = [*(splits.shape[0] - 1 for splits in nested[1:]), values.shape[0]] if nested else []
@@ -121,7 +121,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def ragged_tensor_to_variant_gradient(
     xp: Xp, encoded: Variant, row_splits: Array, dense_values_shape: Array, *, Tvalues: dtypes.DType
 ) -> Array:
-    """The gradients in the variants of all rows, one after the other."""
+    """Return the gradients in the variants of all rows, concatenated."""
     shape = tuple(dense_values_shape.tolist())
     items = [encoded] if is_opaque(encoded) else encoded.reshape(-1).tolist()
     dtype = Tvalues.as_numpy_dtype
@@ -130,7 +130,7 @@ def ragged_tensor_to_variant_gradient(
         if isinstance(item, RaggedTensorVariant):
             parts.append(item.values)
             continue
-        # A row that nothing depends on has no gradient: zeros.
+        # The gradient of a row without dependents is zero.
         rows = int(row_splits[index + 1] - row_splits[index]) if row_splits.size else shape[0]
         parts.append(np.zeros((rows, *shape[1:]), dtype))
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, dtype)
@@ -161,7 +161,7 @@ def ragged_tensor_from_variant(
     Tvalues: dtypes.DType,
     Tsplits: dtypes.DType,
 ) -> Outputs:
-    """The ragged tensor that a variant holds, or the one whose rows are those of many."""
+    """Return the ragged tensor in a variant, or the one whose rows are those of many variants."""
     outer = () if is_opaque(encoded) else encoded.shape
     inner = input_ragged_rank
     if inner == -1:

@@ -1,7 +1,7 @@
-"""Sets in the rows of tensors: union, intersection, differences, sizes; and distances of sequences.
+"""Sets in the rows of tensors: union, intersection, differences, sizes; and edit distances.
 
-A set is what stands along the last dimension for one place of the others.  Results are sparse,
-sorted, and as wide as their largest set.
+A set consists of the elements along the last dimension, for one position of the others. Results are
+sparse, sorted, and as wide as their largest set.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _sparse_shape(c: InferenceContext) -> list[TensorShape]:
 def dense_to_dense_set_operation(
     xp: Xp, set1: Array, set2: Array, *, set_operation: str
 ) -> Outputs:
-    """A set operation on the last dimension of two dense tensors."""
+    """Return a set operation on the last dimension of two dense tensors."""
     return _combine(_dense_groups(set1), _dense_groups(set2), set_operation, set1.dtype)
 
 
@@ -180,7 +180,7 @@ def dense_to_sparse_set_operation(
     set_operation: str,
     validate_indices: bool,
 ) -> Outputs:
-    """A set operation on the last dimension of a dense and a sparse tensor."""
+    """Return a set operation on the last dimension of a dense and a sparse tensor."""
     second = _sparse_groups(set2_indices, set2_values, set2_shape, validate_indices)
     return _combine(_dense_groups(set1), second, set_operation, set1.dtype)
 
@@ -205,7 +205,7 @@ def sparse_to_sparse_set_operation(
     set_operation: str,
     validate_indices: bool,
 ) -> Outputs:
-    """A set operation on the last dimension of two sparse tensors."""
+    """Return a set operation on the last dimension of two sparse tensors."""
     first = _sparse_groups(set1_indices, set1_values, set1_shape, validate_indices)
     second = _sparse_groups(set2_indices, set2_values, set2_shape, validate_indices)
     return _combine(first, second, set_operation, set1_values.dtype)
@@ -221,7 +221,7 @@ def sparse_to_sparse_set_operation(
 def set_size_op(
     xp: Xp, set_indices: Array, set_values: Array, set_shape: Array, *, validate_indices: bool
 ) -> Array:
-    """The number of distinct elements of every set."""
+    """Return the number of distinct elements of every set."""
     groups, outer = _sparse_groups(set_indices, set_values, set_shape, validate_indices)
     out = np.zeros(outer, np.int32)
     for place, found in groups.items():
@@ -241,7 +241,7 @@ for _op in (
 
 
 def set_size(a: TensorLike, validate_indices: bool = True) -> TensorResult:
-    """The number of distinct elements along the last dimension of a sparse tensor."""
+    """Return the number of distinct elements along the last dimension of a sparse tensor."""
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(a, SparseTensor):
         raise TypeError("Expected `SparseTensor`, got {a}.")
@@ -255,7 +255,7 @@ def _apply(a: TensorLike, b: TensorLike, operation: str, validate_indices: bool)
     if b.dtype.base_dtype is not a.dtype.base_dtype:
         raise TypeError(f"Types don't match, {a.dtype} vs {b.dtype}.")
     if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
-        # There is no op for this order; the dense one goes first.
+        # There is no op for this order, so the dense set becomes the first.
         a, b = b, a
         operation = {"a-b": "b-a", "b-a": "a-b"}.get(operation, operation)
     options = {"set_operation": operation, "validate_indices": validate_indices}
@@ -271,19 +271,19 @@ def _apply(a: TensorLike, b: TensorLike, operation: str, validate_indices: bool)
 
 
 def set_intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
-    """What is in both sets, for every place of the dimensions before the last."""
+    """Return the elements in both sets, for every position of the dimensions before the last."""
     return _apply(a, b, "intersection", validate_indices)
 
 
 def set_difference(
     a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """What is in one set and not in the other."""
+    """Return the elements in one set and not in the other."""
     return _apply(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
 def set_union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
-    """What is in either set."""
+    """Return the elements in either set."""
     return _apply(a, b, "union", validate_indices)
 
 
@@ -310,7 +310,7 @@ def _edit_shape(c: InferenceContext) -> TensorShape:
 
 
 def levenshtein(a: list[Array], b: list[Array]) -> int:
-    """How many elements must be put in, left out or replaced to make one list the other."""
+    """Return how many insertions, deletions and substitutions turn one list into the other."""
     previous = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         current = [i]
@@ -321,7 +321,7 @@ def levenshtein(a: list[Array], b: list[Array]) -> int:
 
 
 def _sequences(indices: Array, values: Array) -> list[tuple[list[int], list[Array]]]:
-    """Places and the sequences there, ended by a place behind all others."""
+    """Return positions and the sequences there, followed by a position after all others."""
     keys = indices[:, :-1]
     starts = [*group_starts(keys).tolist(), len(keys)]
     items = values.tolist()
@@ -368,7 +368,7 @@ def edit_distance_op(
     *,
     normalize: bool,
 ) -> Array:
-    """How far the sequences along the last dimension are from the true ones."""
+    """Return the distances of the sequences along the last dimension from the true ones."""
     _check_sequences(
         {
             "hypothesis_indices": hypothesis_indices,
@@ -429,7 +429,7 @@ def edit_distance(
     normalize: bool = True,
     name: str | None = "edit_distance",
 ) -> TensorResult:
-    """The Levenshtein distance between sequences.
+    """Return the Levenshtein distance between sequences.
 
     Args:
       hypothesis: a sparse tensor of sequences.

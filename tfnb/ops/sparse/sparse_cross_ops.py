@@ -1,7 +1,7 @@
-"""Crosses of features: of each row, all ways to pick one feature out of every column.
+"""Crosses of features: for each row, all combinations of one feature of every column.
 
-A column is a sparse or a dense matrix. A cross of strings is their text, joined; a hashed cross is
-a number made of the features' fingerprints. Corresponds to TensorFlow's ``sparse_cross_op.cc``.
+A column is a sparse or a dense matrix. A cross of strings is their joined text; a hashed cross is a
+number derived from the features' fingerprints. Corresponds to TensorFlow's ``sparse_cross_op.cc``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _mixed(value: int) -> int:
 
 
 def fingerprint_cat64(first: int, second: int) -> int:
-    """The fingerprint of two fingerprints, one after the other."""
+    """Return the fingerprint of two concatenated fingerprints."""
     found = first ^ _MULTIPLIER
     found ^= (_mixed((second * _MULTIPLIER) & _MASK) * _MULTIPLIER) & _MASK
     found = (found * _MULTIPLIER) & _MASK
@@ -95,7 +95,7 @@ def _sparse_rows(
     before = 0
     for row, value in zip(indices[:, 0].tolist(), values.tolist(), strict=True):
         if not before <= row < batch:
-            break  # TensorFlow, going from row to row, gets no further
+            break  # TensorFlow, which reads row by row, stops here
         before = row
         rows[row].append(value)
     return rows
@@ -104,7 +104,7 @@ def _sparse_rows(
 def _ragged_sparse_rows(
     indices: TensorLike, values: TensorLike, shape: TensorLike, batch: int, place: int
 ) -> list[list[Any]]:
-    """As RaggedCross reads them: rows never go back, and those outside do not count."""
+    """Return rows as RaggedCross reads them: they never go back, and rows outside do not count."""
     if indices.ndim != 2 or values.ndim != 1 or shape.shape != (2,):
         return _sparse_rows(indices, values, shape, batch, place)
     rows: list[list[TensorLike]] = [[] for _ in range(batch)]
@@ -122,7 +122,7 @@ def _columns(
     dense: Sequence[Array],
     rows_of: Callable[..., list[list[Array]]] = _sparse_rows,
 ) -> tuple[list[list[list[Array]]], int]:
-    """Of every column the features of each row, and the number of rows."""
+    """Return the features of each row for every column, and the number of rows."""
     for place, matrix in enumerate(dense):
         if matrix.ndim != 2:
             raise errors.invalid_argument(
@@ -159,7 +159,7 @@ def _crossed(
     join: Callable[[tuple[Array, ...]], Array],
     dtype: Attr,
 ) -> tuple[Array, Array, Array]:
-    """All crosses as a sparse matrix."""
+    """Return all crosses as a sparse matrix."""
     places: list[tuple[int, int]] = []
     crosses: list[Array] = []
     widest = 0
@@ -231,7 +231,7 @@ def sparse_cross(
     hash_key: int,
     internal_type: dtypes.DType,
 ) -> Outputs:
-    """Crosses as text with ``_X_`` between, or hashed."""
+    """Return crosses as text with ``_X_`` between, or hashed."""
     columns, batch = _columns(indices, values, shapes, dense_inputs)
     if internal_type is dtypes.string:
         for column in (*values, *dense_inputs):
@@ -260,7 +260,7 @@ def sparse_cross(
 def sparse_cross_v2(
     xp: Xp, indices: Array, values: Array, shapes: Array, dense_inputs: Array, sep: Array
 ) -> Outputs:
-    """Crosses as text with any text between."""
+    """Return crosses as text with any separator."""
     if sep.ndim:
         raise errors.invalid_argument(
             f"Input separator should be a scalar. Received: {shape_text(sep.shape)}"
@@ -289,7 +289,7 @@ def sparse_cross_hashed(
     strong: Array,
     salt: Array,
 ) -> Outputs:
-    """Crosses hashed with a salt; strong hashing hides which strings fall into one bucket."""
+    """Return crosses hashed with a salt; strong hashing hides which strings collide."""
     for name, value in (("num_buckets", num_buckets), ("strong_hash", strong)):
         if value.size != 1:
             raise errors.invalid_argument(
@@ -299,7 +299,7 @@ def sparse_cross_hashed(
         raise errors.invalid_argument(
             f"Input salt should be a vector of 2 elements. Received: {shape_text(salt.shape)}"
         )
-    # TensorFlow takes the fingerprint of the first four bytes of a number in a sparse column.
+    # For a number in a sparse column, TensorFlow hashes its first four bytes.
     values = [_of_four_bytes(v) if v.dtype != object else v for v in values]
     columns, batch = _columns(indices, values, shapes, dense_inputs)
     keys = [number & _MASK for number in salt.tolist()]
@@ -361,7 +361,7 @@ def ragged_cross(
     hash_key: int,
     out_row_splits_type: dtypes.DType,
 ) -> Outputs:
-    """Crosses of ragged, sparse and dense columns, row by row as a ragged matrix."""
+    """Return crosses of ragged, sparse and dense columns as a ragged matrix."""
     ragged = [
         _ragged_rows(values, splits, place)
         for place, (values, splits) in enumerate(zip(ragged_values, ragged_row_splits, strict=True))
@@ -403,7 +403,7 @@ def ragged_cross(
 def _(c: InferenceContext) -> list[TensorShape]:
     ragged, dense = c.input_range("ragged_row_splits"), c.input_range("dense_inputs")
     rows = TensorShape([None])
-    # One more than there are rows.
+    # The splits have one number more than there are rows.
     counts = list(c.inputs[ragged])
     for index in range(dense.start, dense.stop):
         dims = c.inputs[index].dim_values
@@ -426,7 +426,7 @@ for _op in (sparse_cross, sparse_cross_v2, sparse_cross_hashed, ragged_cross):
 
 
 def _parts(inputs: TensorLike) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Indices, values, shapes and dense matrices; numbers as int64."""
+    """Return indices, values, shapes and dense matrices; numbers become int64."""
     if not isinstance(inputs, (tuple, list)):
         raise TypeError("Inputs must be a list")
     if not all(isinstance(i, (SparseTensor, Tensor)) for i in inputs):
@@ -442,18 +442,18 @@ def _parts(inputs: TensorLike) -> tuple[list[Any], list[Any], list[Any], list[An
 
 
 def cross(inputs: TensorLike, name: str | None = None, separator: TensorLike | None = None) -> Any:
-    """Of each row, all ways to pick one feature out of every column, as text.
+    """Return, for each row, all combinations of one feature of every column, as text.
 
     Args:
       inputs: a list of matrices, Tensors or SparseTensors, of strings or integers.
-      name: name of the node.
-      separator: what stands between the features; ``_X_`` if None.
+      name: the name of the op.
+      separator: the text between the features; ``_X_`` if None.
 
     Returns:
       A SparseTensor of strings.
 
     Raises:
-      TypeError: the inputs are no such list.
+      TypeError: the inputs are not a list of these.
     """
     separator = convert_to_tensor("_X_" if separator is None else separator, dtypes.string)
     indices, values, shapes, dense = _parts(inputs)
@@ -471,19 +471,19 @@ def cross(inputs: TensorLike, name: str | None = None, separator: TensorLike | N
 def cross_hashed(
     inputs: TensorLike, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> Any:
-    """Of each row, all ways to pick one feature out of every column, as hashes.
+    """Return, for each row, all combinations of one feature of every column, as hashes.
 
     Args:
       inputs: a list of matrices, Tensors or SparseTensors, of strings or integers.
-      num_buckets: the hashes are below this, unless it is 0.
-      hash_key: another key gives other hashes.
-      name: name of the node.
+      num_buckets: the hashes are below this number, unless it is 0.
+      hash_key: the key of the hash function.
+      name: the name of the op.
 
     Returns:
       A SparseTensor of int64.
 
     Raises:
-      TypeError: the inputs are no such list.
+      TypeError: the inputs are not a list of these.
     """
     indices, values, shapes, dense = _parts(inputs)
     has_numbers = any(t.dtype is not dtypes.string for t in (*values, *dense))

@@ -61,8 +61,8 @@ def _concat_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_concat_op(
     xp: Xp, indices: Array, values: Array, shapes: Array, *, concat_dim: int
 ) -> Outputs:
-    """Sparse tensors one after another along a dimension."""
-    if not any(one.shape[:1] != (0,) for one in indices):  # values are not looked at
+    """Return sparse tensors joined along a dimension."""
+    if not any(one.shape[:1] != (0,) for one in indices):  # values are not checked
         values = [value[:0] if value.ndim == 1 else value for value in values]
     for one, value, shape in zip(indices, values, shapes):
         check_form(one, value, shape)
@@ -160,7 +160,7 @@ def _new_sizes(old: list[int], new: list[int]) -> list[int]:
 def sparse_reshape_op(
     xp: Xp, input_indices: Array, input_shape: Array, new_shape: Array
 ) -> Outputs:
-    """The coordinates of the same elements in another shape; one size may be -1."""
+    """Return the coordinates of the elements in another shape; one size may be -1."""
     if input_indices.ndim != 2:
         raise errors.invalid_argument("Input must be a matrix.")
     if input_shape.ndim != 1:
@@ -214,7 +214,7 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_split_op(
     xp: Xp, split_dim: Array, indices: Array, values: Array, shape: Array, *, num_split: int
 ) -> Outputs:
-    """The sparse tensor in pieces along a dimension; the first pieces may be one longer."""
+    """Return pieces of a sparse tensor along a dimension; the first pieces may be one longer."""
     check_form(indices, values, shape)
     sizes_of(shape)
     check_bounds(indices, shape)
@@ -230,7 +230,7 @@ def sparse_split_op(
         )
     axis %= rank
     size = int(shape[axis])
-    if not 1 <= num_split <= (size + (1 << 31)) % (1 << 32) - (1 << 31):  # of 32 bits there
+    if not 1 <= num_split <= (size + (1 << 31)) % (1 << 32) - (1 << 31):  # in 32 bits
         raise errors.invalid_argument(
             f"Input num_split should be between 1 and the splitting dimension size ({size}), got "
             f"{num_split}"
@@ -267,7 +267,7 @@ def _serialized(
 
 
 def _content_message(value: Array, dtype: Attr) -> bytes:
-    """A tensor's message with the elements as one string of bytes."""
+    """Return a tensor's message with the elements as one byte string."""
     from tfnb.core.files.leveldb_table import put_varint
     from tfnb.proto import tensor_pb2
 
@@ -313,7 +313,7 @@ def serialize_sparse_op(
     T: DType,
     out_type: DType,
 ) -> Array:
-    """The three components as strings or variants."""
+    """Return the three components as strings or variants."""
     if (sparse_indices.ndim, sparse_values.ndim, sparse_shape.ndim) != (2, 1, 1):
         check_form(sparse_indices, sparse_values, sparse_shape)
     return _as_vector(_serialized(sparse_indices, sparse_values, sparse_shape, out_type, T))
@@ -336,7 +336,7 @@ def serialize_many_sparse_op(
     T: DType,
     out_type: DType,
 ) -> Array:
-    """Each entry of the first dimension as one row of three strings or variants."""
+    """Return each entry of the first dimension as one row of three strings or variants."""
     check_form(sparse_indices, sparse_values, sparse_shape)
     rank = len(sparse_shape)
     if rank <= 1:
@@ -357,7 +357,7 @@ def serialize_many_sparse_op(
 
 
 def _parse(part: Array, dtype: Attr) -> Array:
-    """One component from its string or variant."""
+    """Return one component from its string or variant."""
     from google.protobuf.message import DecodeError
 
     from tfnb.core.tensor_util import decode_tensor
@@ -428,7 +428,7 @@ def _deserialize_shape(c: InferenceContext) -> list[TensorShape]:
     devices=("CPU",),
 )
 def deserialize_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> Outputs:
-    """The inverse of SerializeSparse; leading dimensions become the first of the result."""
+    """Return the inverse of SerializeSparse; leading dimensions become the first of the result."""
     return _deserialized(serialized_sparse, dtype)
 
 
@@ -440,7 +440,7 @@ def deserialize_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> 
     devices=("CPU",),
 )
 def deserialize_many_sparse_op(xp: Xp, serialized_sparse: Array, *, dtype: DType) -> Outputs:
-    """The inverse of SerializeManySparse."""
+    """Return the inverse of SerializeManySparse."""
     if serialized_sparse.ndim != 2:
         raise errors.invalid_argument(
             "Serialized sparse should have non-zero number of rows and 3 columns: "

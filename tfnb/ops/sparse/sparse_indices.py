@@ -1,4 +1,4 @@
-"""Checks and order of the indices of sparse tensors."""
+"""Checks and sorting of the indices of sparse tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_form(indices: Array, values: Array, shape: Array) -> None:
-    """Refuses components that do not belong together."""
+    """Refuse components that do not fit together."""
     if indices.ndim != 2:
         raise errors.invalid_argument(f"Sparse indices must be rank 2 but is rank {indices.ndim}")
     if values.ndim != 1:
@@ -37,7 +37,7 @@ def check_form(indices: Array, values: Array, shape: Array) -> None:
 
 
 def sizes_of(shape: Array) -> list[int]:
-    """The sizes that a vector holds, if a tensor can have them.
+    """Return the sizes in a vector, if a tensor can have them.
 
     Raises:
       InvalidArgumentError: one is negative, or there are more than 2**63 - 1 elements.
@@ -56,10 +56,10 @@ def sizes_of(shape: Array) -> list[int]:
 
 
 def sparse_rank(c: InferenceContext, first: int) -> int | None:
-    """The static rank of the sparse tensor whose three parts begin at input ``first``.
+    """Return the static rank of the sparse tensor whose parts begin at input ``first``.
 
     Raises:
-      ValueError: the parts do not belong together.
+      ValueError: the parts do not fit together.
     """
     indices = c.with_rank(first, 2).dim_values or (None, None)
     merge_dims(indices[0], (c.with_rank(first + 1, 1).dim_values or (None,))[0])
@@ -67,10 +67,10 @@ def sparse_rank(c: InferenceContext, first: int) -> int | None:
 
 
 def dense_at(indices: Array, shape: Array, dense: Array) -> Array:
-    """The dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
+    """Return the dense tensor, broadcast to the sparse one's shape, at the sparse one's elements.
 
     Raises:
-      InvalidArgumentError: it does not broadcast, or an element is outside.
+      InvalidArgumentError: the dense tensor does not broadcast, or an element is outside.
     """
     sizes = sizes_of(shape)
     added = len(sizes) - dense.ndim
@@ -98,7 +98,7 @@ def dense_at(indices: Array, shape: Array, dense: Array) -> Array:
 
 
 def check_bounds(indices: Array, shape: Array) -> None:
-    """Refuses indices outside the shape."""
+    """Refuse indices outside the shape."""
     if ((indices < 0) | (indices >= shape)).any():
         row = int(np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0])
         raise errors.invalid_argument(
@@ -108,7 +108,7 @@ def check_bounds(indices: Array, shape: Array) -> None:
 
 
 def check_valid(indices: Array, sizes: Array, prefix: str = "") -> None:
-    """Refuses indices that are out of bounds, out of order or repeated, naming the first."""
+    """Refuse indices that are out of bounds, out of order or repeated, naming the first."""
     sizes = np.asarray(sizes, np.int64)
     bad = ((indices < 0) | (indices >= sizes)).any(axis=1)
     if bad.any():
@@ -133,7 +133,7 @@ def check_valid(indices: Array, sizes: Array, prefix: str = "") -> None:
 
 
 def comparisons(indices: Array) -> Array:
-    """For each row but the first: 1 if it is greater than the one before, 0 if equal, else -1."""
+    """Return the signs of comparing each row with the previous one: 1 if it is greater."""
     after, before = indices[1:], indices[:-1]
     steps = (after > before).astype(np.int64) - (after < before)
     out = np.zeros(len(steps), np.int64)
@@ -143,20 +143,20 @@ def comparisons(indices: Array) -> Array:
 
 
 def order_of(indices: Array) -> Array:
-    """The positions of the rows in lexicographic order; equal rows keep theirs."""
+    """Return the positions of the rows in lexicographic order; the order of equal rows is kept."""
     if indices.shape[1] == 0:
         return np.arange(len(indices))
     return np.lexsort(indices.T[::-1])
 
 
 def flat_places(indices: Array, sizes: Array) -> Array:
-    """Coordinates as positions in the flattened tensor."""
+    """Return coordinates as positions in the flattened tensor."""
     steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     return indices.astype(np.int64) @ np.asarray(steps, np.int64)
 
 
 def group_starts(keys: Array) -> Array:
-    """Where runs of equal rows begin."""
+    """Return the start of each run of equal rows."""
     if len(keys) == 0:
         return np.zeros(0, np.int64)
     changed = (keys[1:] != keys[:-1]).any(axis=1)
@@ -164,10 +164,10 @@ def group_starts(keys: Array) -> Array:
 
 
 def static_size(c: InferenceContext, index: int) -> TensorShape:
-    """The static shape whose sizes an input of dtype int64 holds."""
+    """Return the static shape whose sizes an int64 input holds."""
     return c.constant_value_as_shape(index)
 
 
 def unknown_of_rank(rank: int | None) -> TensorShape:
-    """A shape of which at most the rank is known."""
+    """Return a shape of which at most the rank is known."""
     return UNKNOWN_SHAPE if rank is None else TensorShape([None] * rank)

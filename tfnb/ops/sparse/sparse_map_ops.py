@@ -1,4 +1,4 @@
-"""Sparse tensors kept in a map by handle, so that a queue can hold them."""
+"""Sparse tensors stored in a map by handle, so that a queue can hold them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ type_of_parts = tuple[Any, Any, Any]
 
 
 class SparseTensorsMap:
-    """Sparse tensors by number; thread safe."""
+    """Sparse tensors by number; thread-safe."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -36,7 +36,7 @@ class SparseTensorsMap:
         self._next = 0  # guarded by self._lock
 
     def add(self, parts: type_of_parts) -> int:
-        """Keeps a tensor; gives its handle."""
+        """Store a tensor and return its handle."""
         with self._lock:
             handle = self._next
             self._next += 1
@@ -44,7 +44,7 @@ class SparseTensorsMap:
             return handle
 
     def take(self, handles: Handle) -> list[type_of_parts]:
-        """Takes tensors out.
+        """Remove tensors and return them.
 
         Raises:
           InvalidArgumentError: a handle is unknown.
@@ -122,7 +122,7 @@ def add_sparse_to_tensors_map(
     container: str,
     shared_name: str,
 ) -> Array:
-    """Keeps a sparse tensor in a map."""
+    """Store a sparse tensor in a map."""
     _check(sparse_indices, sparse_values, sparse_shape)
     parts = (sparse_indices, sparse_values, sparse_shape)
     return np.int64(_map(ctx, container, shared_name).add(parts))
@@ -141,7 +141,7 @@ def add_many_sparse_to_tensors_map(
     container: str,
     shared_name: str,
 ) -> Array:
-    """Keeps each row of a sparse tensor in a map, a row being all with one first index."""
+    """Store each row of a sparse tensor in a map; a row has one first index."""
     _check(sparse_indices, sparse_values, sparse_shape)
     rank = len(sparse_shape)
     if rank < 2:
@@ -173,7 +173,7 @@ def add_many_sparse_to_tensors_map(
 def take_many_sparse_from_tensors_map(
     ctx: OpKernelContext, sparse_handles: Array, *, dtype: DType, container: str, shared_name: str
 ) -> Outputs:
-    """Takes sparse tensors out of a map as one, with a first dimension more."""
+    """Remove sparse tensors from a map; return them as one with an additional first dimension."""
     if np.ndim(sparse_handles) != 1:
         raise errors.invalid_argument(
             "sparse_handles should be a vector but received shape "

@@ -54,7 +54,7 @@ def _check_same_shape(a_shape: Array, b_shape: Array) -> None:
 
 
 def _union(a_indices: Array, b_indices: Array) -> tuple[Array, Array, Array]:
-    """(sorted distinct rows, where each row of a is among them, where each row of b is)."""
+    """Return (sorted distinct rows, the position of each row of a, that of each row of b)."""
     if any((comparisons(rows) <= 0).any() for rows in (a_indices, b_indices)):
         return _merged(a_indices.tolist(), b_indices.tolist())
     joined = np.concatenate([a_indices, b_indices])
@@ -69,7 +69,7 @@ def _union(a_indices: Array, b_indices: Array) -> tuple[Array, Array, Array]:
 
 
 def _merged(a: list[Array], b: list[Array]) -> tuple[Array, Array, Array]:
-    """As `_union`, of rows that are not in order or repeat: one pass over both."""
+    """Return the results of `_union` for unsorted or repeated rows, in one pass over both."""
     rows: list[Array] = []
     places: tuple[list[int], list[int]] = ([], [])
     while len(places[0]) < len(a) or len(places[1]) < len(b):
@@ -110,7 +110,7 @@ def sparse_add_op(
     b_shape: Array,
     thresh: Array,
 ) -> Outputs:
-    """The sum of two sparse tensors; sums of two elements below a threshold are left out."""
+    """Return the sum of two sparse tensors; sums below a threshold are omitted."""
     check_form(a_indices, a_values, a_shape)
     check_form(b_indices, b_values, b_shape)
     if thresh.ndim:
@@ -127,7 +127,7 @@ def sparse_add_op(
     in_both = np.zeros(len(rows), np.int64)
     in_both[a_places] += 1
     in_both[b_places] += 1
-    # Numbers of 8 and 16 bits have a modulus in C++ that is an int.
+    # In C++ the modulus of 8-bit and 16-bit numbers is an int.
     wide = np.int32 if total.dtype.kind == "i" and total.itemsize < 4 else None
     kept = (in_both < 2) | (np.abs(total, dtype=wide) >= thresh)
     return rows[kept], total[kept], a_shape
@@ -156,7 +156,7 @@ def _add_grad_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_add_grad(
     xp: Xp, backprop_val_grad: Array, a_indices: Array, b_indices: Array, sum_indices: Array
 ) -> Outputs:
-    """The gradients of both operands: zero where the sum has no element."""
+    """Return the gradients of both operands: zero where the sum has no element."""
     if len(backprop_val_grad) != len(sum_indices):
         raise errors.invalid_argument(
             "# elements in backprop_val_grad should match # rows of sum_indices: "
@@ -170,7 +170,7 @@ def sparse_add_grad(
     rows = (a_indices.tolist(), b_indices.tolist())
     out = tuple(np.zeros(len(part), backprop_val_grad.dtype) for part in rows)
     places = [0, 0]
-    # All are in order: a place of the sum is done when neither operand is before it.
+    # All are sorted: an element of the sum is finished when neither operand is before it.
     for place, wanted in enumerate(sum_indices.tolist()):
         is_before = True
         while is_before:
@@ -207,7 +207,7 @@ def _softmax_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def sparse_softmax_op(xp: Xp, sp_indices: Array, sp_values: Array, sp_shape: Array) -> Array:
-    """Softmax over the elements of every innermost row; missing ones do not count."""
+    """Return softmax over the elements of every innermost row; missing elements do not count."""
     check_form(sp_indices, sp_values, sp_shape)
     sizes_of(sp_shape)
     if sp_shape.shape[0] < 2:
@@ -217,7 +217,7 @@ def sparse_softmax_op(xp: Xp, sp_indices: Array, sp_values: Array, sp_shape: Arr
     if not len(sp_values):
         return sp_values
     if (comparisons(sp_indices) < 0).any():
-        # TensorFlow's answer has the order of sorted elements.
+        # TensorFlow's result has the order of sorted elements.
         order = order_of(sp_indices)
         sp_indices, sp_values = sp_indices[order], sp_values[order]
     starts = group_starts(sp_indices[:, :-1])
@@ -270,7 +270,7 @@ def _extremum(
     rows, a_places, b_places = _union(a_indices, b_indices)
     a, b = np.zeros(len(rows), a_values.dtype), np.zeros(len(rows), a_values.dtype)
     a[a_places], b[b_places] = a_values, b_values
-    # Of equal ones the first: zeros have signs.
+    # If both are equal, the first one: zeros have signs.
     return rows, np.where(a == b, a, combine(a, b))
 
 
@@ -293,7 +293,7 @@ def sparse_sparse_maximum(
     b_values: Array,
     b_shape: Array,
 ) -> Outputs:
-    """The greater of two sparse tensors, a missing element being zero."""
+    """Return the greater of two sparse tensors; missing elements are zero."""
     return _extremum(np.maximum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
 
 
@@ -313,7 +313,7 @@ def sparse_sparse_minimum(
     b_values: Array,
     b_shape: Array,
 ) -> Outputs:
-    """The smaller of two sparse tensors, a missing element being zero."""
+    """Return the smaller of two sparse tensors; missing elements are zero."""
     return _extremum(np.minimum, a_indices, a_values, a_shape, b_indices, b_values, b_shape)
 
 
@@ -328,7 +328,7 @@ sparse_sparse_minimum.gradient(_no_gradient)
 
 
 def _reduced(rank: int, axes: Attr, keep_dims: bool) -> tuple[list[int], list[int]]:
-    """(the dimensions that stay, the dimensions of the result that they are)."""
+    """Return (the kept dimensions, their positions in the result)."""
     chosen = set()
     for axis in axes.reshape(-1).tolist():
         if not -rank <= axis < rank:
@@ -343,7 +343,7 @@ def _reduced(rank: int, axes: Attr, keep_dims: bool) -> tuple[list[int], list[in
 def _reduce(
     indices: Array, values: Array, shape: Array, axes: Attr, keep_dims: bool, operation: str
 ) -> tuple[Array, Array, list[int]]:
-    """(coordinates that have elements, their reductions, the shape of the result)."""
+    """Return (coordinates that have elements, their reductions, the shape of the result)."""
     check_form(indices, values, shape)
     if axes.ndim > 1:
         raise errors.invalid_argument(
@@ -376,7 +376,7 @@ def _reduce_shape(c: InferenceContext) -> TensorShape:
     dims = [None if size == -1 else size for size in shape.reshape(-1).tolist()]
     if not dims:
         raise ValueError("Number of dims in shape tensor must not be 0")
-    # An axis out of range is refused by the kernel.
+    # The kernel refuses an axis out of range.
     chosen = {math.fmod(axis + len(dims), len(dims)) for axis in axes.reshape(-1).tolist()}
     if c.attr("keep_dims"):
         return TensorShape([1 if axis in chosen else n for axis, n in enumerate(dims)])
@@ -404,7 +404,7 @@ def _reduce_op(name: str, operation: str, types: str) -> OpDefinition:
         *,
         keep_dims: bool,
     ) -> Array:
-        """The reduction of a sparse tensor over some dimensions, dense."""
+        """Return the reduction of a sparse tensor over some dimensions, dense."""
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )
@@ -443,7 +443,7 @@ def _reduce_sparse_op(name: str, operation: str, types: str) -> OpDefinition:
         *,
         keep_dims: bool,
     ) -> Outputs:
-        """The reduction of a sparse tensor over some dimensions, sparse."""
+        """Return the reduction of a sparse tensor over some dimensions, sparse."""
         rows, values, sizes = _reduce(
             input_indices, input_values, input_shape, reduction_axes, keep_dims, operation
         )
@@ -464,7 +464,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.math import reduction_ops
 
     indices, _, shape, axes = op.inputs
-    # As if the reduced dimensions had size 1 still.
+    # The reduced dimensions are treated as having size 1.
     kept = reduction_ops.reduced_shape(shape, axes)
     reshaped = shape_ops.reshape(grad, kept)
     scale = shape // cast_ops.cast(kept, shape.dtype)
@@ -483,7 +483,7 @@ def _cwise_op(name: str, operation: str) -> OpDefinition:
         devices=("CPU",),
     )
     def cwise(xp: Xp, sp_indices: Array, sp_values: Array, sp_shape: Array, dense: Array) -> Array:
-        """Each element of a sparse tensor combined with the dense one at its place."""
+        """Return each element of a sparse tensor combined with the dense one's at its position."""
         check_form(sp_indices, sp_values, sp_shape)
         other = dense_at(sp_indices, sp_shape, dense)
         if operation == "add":
@@ -511,7 +511,7 @@ def _cwise_gradient(op: Operation, grad: Tensor, *, is_product: bool) -> Any:
 
     indices, values, shape, dense = op.inputs
     dense_shape = cast_ops.cast(shape_ops.shape(dense), "int64")
-    # Dimensions that the dense side does not have, and those of size 1 that it repeats.
+    # Dimensions that the dense side lacks, and dimensions of size 1 that it repeats.
     added = shape_ops.expand_dims(shape_ops.size(shape) - shape_ops.size(dense_shape), 0)
     augmented = concat_ops.concat([constant_ops.ones(added, "int64"), dense_shape], 0)
     scaled = indices // (shape // augmented)
@@ -522,7 +522,7 @@ def _cwise_gradient(op: Operation, grad: Tensor, *, is_product: bool) -> Any:
     else:
         values_grad = grad / met
         elements = grad * (-values / cwise_unary_ops.square(met))
-    # Scaled indices may repeat; adding to zeros sums them.
+    # Scaled indices may repeat; adding to zeros sums their values.
     zeros = constant_ops.zeros_like(dense)
     return (
         None,

@@ -1,4 +1,4 @@
-"""Sparse tensors as ops: conversion to dense, reordering, slicing, products, reductions.
+"""Ops on sparse tensors: conversion to dense, reordering, slicing, products, empty rows.
 
 The kernels take a sparse tensor as its three parts: ``indices`` (one row per element), ``values``
 and ``shape``.
@@ -277,7 +277,7 @@ def _reorder_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_reorder_op(
     xp: Xp, input_indices: Array, input_values: Array, input_shape: Array
 ) -> Outputs:
-    """Return the elements sorted by index; the order of equal indices is kept."""
+    """Return the elements sorted by index; the order of equal indices is preserved."""
     indices = np.asarray(input_indices)
     _check_parts(indices, input_values, input_shape)
     order = np.lexsort(indices.T[::-1]) if indices.shape[1] else np.arange(len(indices))
@@ -378,7 +378,7 @@ def sparse_slice_grad(
     input_start: Array,
     output_indices: Array,
 ) -> Array:
-    """Return the gradient of each element, zero for elements outside of the slice."""
+    """Return the gradient of each element, which is zero outside the slice."""
     grad = np.asarray(backprop_val_grad)
     if (grad.ndim, input_indices.ndim, input_start.ndim, output_indices.ndim) != (1, 2, 1, 2):
         raise errors.invalid_argument(
@@ -644,7 +644,7 @@ def _fill_shape(c: InferenceContext) -> list[TensorShape]:
 def sparse_fill_empty_rows_op(
     xp: Xp, indices: Array, values: Array, dense_shape: Array, default_value: Array
 ) -> Outputs:
-    """Insert ``default_value`` at the first column of each row without elements."""
+    """Return the elements, with ``default_value`` at the first column of each empty row."""
     _check_parts(indices, values, dense_shape)
     if np.ndim(default_value):
         raise errors.invalid_argument("default_value must be a scalar")

@@ -1,14 +1,15 @@
-"""Orders the rows of a symmetric sparse matrix so that its Cholesky factor has few elements.
+"""An ordering of a symmetric sparse matrix's rows for which its Cholesky factor has few elements.
 
 The approximate minimum degree algorithm (Amestoy, Davis and Duff, 1996), in the variant that
-TensorFlow's library has, so that the order is the same: ties are broken by the place in lists, and
-the diagonal counts as a neighbour.
+TensorFlow's library has, so that the order is the same: ties are broken by the position in lists,
+and the diagonal counts as a neighbour.
 
 Eliminating a node joins its neighbours into an *element*, a clique of which only the members are
-kept. A node that is not eliminated has a list of elements and a list of nodes; what an element
-covers is taken out of the latter. Nodes with the same lists become one *supernode*. Elements and
-nodes that were absorbed have a parent, and the order is that of a walk through these trees, with
-children first.
+kept. A node that is not eliminated has a list of elements and a list of nodes; nodes that an
+element covers are removed from the latter. Nodes with the same lists become one *supernode*.
+Elements and
+nodes that were absorbed have a parent, and the order is a traversal of these trees, with children
+first.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class _QuotientGraph:
     """The graph while its nodes are eliminated.
 
     State, by node: ``nodes`` and ``elements`` (neighbours, in order), ``members`` (of an element),
-    ``weight`` (how many nodes it stands for; 0: absorbed, negative: in the element that is made),
+    ``weight`` (the number of nodes it represents; 0: absorbed, negative: in the new element),
     ``degree``, ``parent``, ``alive`` (of elements); and the nodes of each degree as a double chain.
     """
 
@@ -45,7 +46,7 @@ class _QuotientGraph:
     # -- chains of nodes by degree -----------------------------------------------------------------
 
     def put(self, node: int, degree: int) -> None:
-        """Puts a node in front of those of its degree."""
+        """Insert a node in front of those of its degree."""
         head = self.first[degree]
         if head != _NONE:
             self.previous[head] = node
@@ -53,7 +54,7 @@ class _QuotientGraph:
         self.first[degree] = node
 
     def take(self, node: int) -> None:
-        """Takes a node out of its chain."""
+        """Remove a node from its chain."""
         before, after = self.previous[node], self.next[node]
         if after != _NONE:
             self.previous[after] = before
@@ -63,7 +64,7 @@ class _QuotientGraph:
             self.first[self.degree[node]] = after
 
     def take_least(self) -> int:
-        """The node of least degree, taken out of its chain."""
+        """Remove the node of least degree and return it."""
         while self.first[self.least] == _NONE:
             self.least += 1
         node = self.first[self.least]
@@ -76,7 +77,7 @@ class _QuotientGraph:
     # -- phases ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Orders nodes without neighbours first; those with very many, or no diagonal, last."""
+        """Place nodes without neighbours first; those with very many, or without diagonal, last."""
         n = self.count
         dense = min(n - 2, max(16, int(10 * math.sqrt(n))))
         for node, neighbours in enumerate(self.nodes):
@@ -92,7 +93,7 @@ class _QuotientGraph:
                 self.put(node, len(neighbours))
 
     def eliminate(self) -> None:
-        """Eliminates the node of least degree."""
+        """Eliminate the node of least degree."""
         pivot = self.take_least()
         size = self.weight[pivot]
         self.eliminated += size
@@ -103,7 +104,7 @@ class _QuotientGraph:
         self._finish(pivot, size)
 
     def _make_element(self, pivot: int) -> None:
-        """Gathers the members of the new element, and takes them out of their chains."""
+        """Collect the members of the new element, and remove them from their chains."""
         weight = self.weight
         weight[pivot] = -weight[pivot]
         members: list[int] = []
@@ -127,17 +128,17 @@ class _QuotientGraph:
         return total
 
     def _outside(self, pivot: int) -> dict[int, int]:
-        """How much of each element that meets the new one lies outside of it."""
+        """Return the weight outside the new element of each element that meets it."""
         outside: dict[int, int] = {}
         for node in self.members[pivot]:
             for element in self.elements[node]:
                 if self.alive[element]:
                     known = outside.get(element, self.degree[element])
-                    outside[element] = known + self.weight[node]  # which is negative
+                    outside[element] = known + self.weight[node]  # the weight is negative
         return outside
 
     def _update_degrees(self, pivot: int, size: int, outside: dict[int, int]) -> int:
-        """New lists and degrees of all members; gives the size of the pivot's supernode."""
+        """Update lists and degrees of all members; return the size of the pivot's supernode."""
         weight = self.weight
         for node in self.members[pivot]:
             degree = 0
@@ -152,7 +153,7 @@ class _QuotientGraph:
                     self.parent[element], self.alive[element] = pivot, False
             nodes = [other for other in self.nodes[node] if weight[other] > 0]
             degree += sum(weight[other] for other in nodes)
-            if degree == 0:  # nothing but the new element is left of it
+            if degree == 0:  # only the new element is left in its lists
                 self.parent[node] = pivot
                 self.degree[pivot] += weight[node]
                 size -= weight[node]
@@ -165,12 +166,12 @@ class _QuotientGraph:
         return size
 
     def _join_equal_nodes(self, pivot: int) -> None:
-        """Makes one supernode of all members with the same lists."""
+        """Join all members with the same lists into one supernode."""
         buckets: dict[int, list[int]] = {}
         for node in self.members[pivot]:
             if self.weight[node] < 0:
                 key = (sum(self.elements[node][1:]) + sum(self.nodes[node])) % self.count
-                # The member that came last is compared first.
+                # The last member is compared first.
                 buckets.setdefault(key, []).insert(0, node)
         for bucket in buckets.values():
             while len(bucket) > 1:
@@ -186,7 +187,7 @@ class _QuotientGraph:
                 bucket = rest
 
     def _finish(self, pivot: int, size: int) -> None:
-        """Puts the members that are left back into chains."""
+        """Insert the remaining members into chains again."""
         left = []
         for node in self.members[pivot]:
             weight = -self.weight[node]
@@ -206,10 +207,11 @@ class _QuotientGraph:
 
 
 def minimum_degree_order(neighbours: list[list[int]]) -> list[int]:
-    """The order of the nodes of a symmetric graph.
+    """Return the order of the nodes of a symmetric graph.
 
     Args:
-      neighbours: of each node, itself among them where the matrix has a diagonal element.
+      neighbours: the neighbours of each node, including itself if the matrix has this diagonal
+        element.
 
     >>> minimum_degree_order([[0, 2], [1], [0, 2]])
     [1, 0, 2]
@@ -222,10 +224,10 @@ def minimum_degree_order(neighbours: list[list[int]]) -> list[int]:
 
 
 def _walk(graph: _QuotientGraph) -> list[int]:
-    """All nodes, children before their parents."""
+    """Return all nodes, children before their parents."""
     n = graph.count
     children: list[list[int]] = [[] for _ in range(n + 1)]
-    # Of the children of one parent, elements come first, each kind in the order of numbers.
+    # Among the children of a parent, elements come first, each kind by number.
     for is_left in (False, True):
         for node in range(n + 1):
             absorbed = graph.weight[node] <= 0

@@ -1,8 +1,8 @@
-"""Compressed sparse rows: the value that the SparseMatrix ops pass on, and what its parts are for.
+"""Compressed sparse rows: the value that SparseMatrix ops pass on, and functions of its parts.
 
-A matrix, or a batch of them, is one variant. For each matrix of the batch there are pointers (where
-each row begins among its elements, and where the last one ends), and all elements have a column and
-a value. Elements of a row keep the order they came in. No matrix ever changes; ops make new ones.
+A matrix, or a batch of them, is one variant. Each matrix of the batch has pointers (the start of
+each row among its elements, and the end of the last one), and each element has a column and a
+value. Elements of a row keep the order of the input. Matrices are immutable; ops return new ones.
 
 Corresponds to TensorFlow's ``kernels/sparse/sparse_matrix.h``.
 """
@@ -36,8 +36,9 @@ class CSRSparseMatrix:
 
     Attributes:
       shape: [rows, columns], or [batch, rows, columns].
-      batch_starts: where the elements of each matrix begin, and where the last one's end.
-      row_starts: for each matrix of the batch where its rows begin, counted from its first element.
+      batch_starts: the start of each matrix's elements, and the end of the last one's.
+      row_starts: for each matrix of the batch the starts of its rows, counted from its first
+        element.
       columns: the column of each element.
       values: the value of each element.
     """
@@ -50,50 +51,50 @@ class CSRSparseMatrix:
 
     @property
     def dtype(self) -> DType:
-        """The type of the values."""
+        """The dtype of the values."""
         return dtypes.as_dtype(self.values.dtype)
 
     @property
     def num_matrices(self) -> int:
-        """How many matrices there are; 1 without a batch."""
+        """The number of matrices; 1 without a batch."""
         return len(self.batch_starts) - 1
 
     def parts(self, index: int) -> tuple[Array, Array, Array]:
-        """(row starts, columns, values) of one matrix."""
+        """Return (row starts, columns, values) of one matrix."""
         first, end = self.batch_starts[index : index + 2].tolist()
         return self.row_starts[index], self.columns[first:end], self.values[first:end]
 
     def matrices(self) -> Iterator[tuple[Array, Array, Array]]:
-        """The parts of every matrix."""
+        """Return the parts of every matrix."""
         return map(self.parts, range(self.num_matrices))
 
     def rows(self) -> Array:
-        """The row of each element."""
+        """Return the row of each element."""
         return np.concatenate([rows_of(starts) for starts in self.row_starts])
 
     def matrix_numbers(self) -> Array:
-        """The place in the batch of each element."""
+        """Return the position in the batch of each element's matrix."""
         return rows_of(self.batch_starts)
 
     def with_values(self, values: Array) -> Self:
-        """Other values at the same places."""
+        """Return a matrix with other values at the same positions."""
         return replace(self, values=values)
 
     def zeros_like(self) -> CSRSparseMatrix:
-        """A matrix of the same shape without elements."""
+        """Return a matrix of the same shape without elements."""
         return empty_matrix(self.shape, self.values.dtype)
 
     def conjugate(self) -> Self:
-        """Complex conjugates at the same places; NumPy's function of this name asks for it."""
+        """Return the complex conjugates at the same positions; NumPy's `conjugate` calls it."""
         return self.with_values(np.conj(self.values))
 
     def __add__(self, other: CSRSparseMatrix) -> CSRSparseMatrix:
-        """The sum; its elements are those that are in either."""
+        """Return the sum; it has the elements of both."""
         return weighted_sum(self, other, 1, 1)
 
 
 def rows_of(starts: Array) -> Array:
-    """The row of each element, for where rows begin.
+    """Return the row of each element, given the starts of the rows.
 
     >>> rows_of(np.array([0, 2, 2, 3])).tolist()
     [0, 0, 2]
@@ -102,7 +103,7 @@ def rows_of(starts: Array) -> Array:
 
 
 def empty_matrix(shape: tuple[int, ...], dtype: np.dtype[Any]) -> CSRSparseMatrix:
-    """A matrix without elements.
+    """Return a matrix without elements.
 
     Raises:
       InvalidArgumentError: a size is negative, or there are too many rows.
@@ -118,7 +119,7 @@ def empty_matrix(shape: tuple[int, ...], dtype: np.dtype[Any]) -> CSRSparseMatri
 
 
 def _counts(shape: tuple[int, ...]) -> tuple[int, int]:
-    """(matrices, rows of each), once there is room for where they begin."""
+    """Return (number of matrices, rows of each), after a check that their pointers fit."""
     if len(shape) not in (2, 3):
         raise errors.invalid_argument(f"A sparse matrix has rank 2 or 3, not {len(shape)}")
     if min(shape) < 0:
@@ -139,7 +140,7 @@ def _counts(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def matrix_of_indices(indices: Array, values: Array, shape: tuple[int, ...]) -> CSRSparseMatrix:
-    """The matrix with these elements, in the order of batch and row.
+    """Return the matrix with these elements, sorted by batch and row.
 
     Args:
       indices: an array of int64, one row for each element.
@@ -147,7 +148,8 @@ def matrix_of_indices(indices: Array, values: Array, shape: tuple[int, ...]) -> 
       shape: the sizes; every index must be inside.
 
     Raises:
-      InvalidArgumentError: the shape is none of a matrix, or matrices of the batch are mixed.
+      InvalidArgumentError: the shape is not that of a matrix, or the elements are not sorted by
+        matrix.
     """
     count, num_rows = _counts(shape)
     numbers = indices[:, 0] if len(shape) == 3 else np.zeros(len(indices), np.int64)
@@ -164,7 +166,7 @@ def matrix_of_indices(indices: Array, values: Array, shape: tuple[int, ...]) -> 
 
 
 def indices_of(matrix: CSRSparseMatrix) -> Array:
-    """The indices of all elements: an array of int64 with a row for each."""
+    """Return the indices of all elements: an int64 array with a row for each element."""
     parts = [matrix.rows(), matrix.columns]
     if len(matrix.shape) == 3:
         parts.insert(0, matrix.matrix_numbers())
@@ -172,7 +174,7 @@ def indices_of(matrix: CSRSparseMatrix) -> Array:
 
 
 def joined(shape: tuple[int, ...], parts: Iterable[tuple[Array, Array, Array]]) -> CSRSparseMatrix:
-    """The batch of matrices whose (row starts, columns, values) are given."""
+    """Return the batch of matrices with the given (row starts, columns, values)."""
     starts, columns, values = zip(*parts, strict=True)
     batch_starts = np.zeros(len(starts) + 1, np.int32)
     np.cumsum([len(one) for one in columns], out=batch_starts[1:])
@@ -186,7 +188,7 @@ def joined(shape: tuple[int, ...], parts: Iterable[tuple[Array, Array, Array]]) 
 
 
 def transposed(matrix: CSRSparseMatrix, *, conjugate: bool = False) -> CSRSparseMatrix:
-    """Rows as columns."""
+    """Return the matrix with rows and columns exchanged."""
     shape = (*matrix.shape[:-2], matrix.shape[-1], matrix.shape[-2])
     if not matrix.num_matrices:
         return empty_matrix(shape, matrix.values.dtype)
@@ -204,7 +206,7 @@ def transposed(matrix: CSRSparseMatrix, *, conjugate: bool = False) -> CSRSparse
 def summed(
     rows: Array, columns: Array, values: Array, num_rows: int, num_columns: int
 ) -> tuple[Array, Array, Array]:
-    """(row starts, columns, values) of elements in any order; those of one place are added up."""
+    """Return (row starts, columns, values) of unsorted elements, adding those at one position."""
     keys = rows.astype(np.int64) * num_columns + columns
     distinct, places = np.unique(keys, return_inverse=True)
     total = np.zeros(len(distinct), values.dtype)
@@ -219,7 +221,7 @@ def summed(
 def weighted_sum(
     a: CSRSparseMatrix, b: CSRSparseMatrix, alpha: Array, beta: Array
 ) -> CSRSparseMatrix:
-    """alpha a + beta b; its elements are those that are in either."""
+    """Return alpha a + beta b; it has the elements of both."""
     if a.shape != b.shape:
         raise errors.invalid_argument(
             f"Shapes of a and b must be the same: {shape_text(a.shape)} vs. {shape_text(b.shape)}"
@@ -245,19 +247,21 @@ def weighted_sum(
 
 
 def matrix_input(handle: Handle) -> CSRSparseMatrix:
-    """The matrix that an input holds.
+    """Return the matrix in an input.
 
     Raises:
-      InvalidArgumentError: it holds something else.
+      InvalidArgumentError: the input holds another value.
     """
     if isinstance(handle, CSRSparseMatrix):
         return handle
     found = shape_text(handle.shape) if hasattr(handle, "ndim") else type(handle).__name__
-    raise errors.invalid_argument(f"Input is no scalar that holds a CSRSparseMatrix. Saw: {found}")
+    raise errors.invalid_argument(
+        f"Input is not a scalar that holds a CSRSparseMatrix. Saw: {found}"
+    )
 
 
 def check_type(matrix: CSRSparseMatrix, wanted: DType, name: str = "input") -> None:
-    """Refuses a matrix of another type than the node says."""
+    """Refuse a matrix of another type than the node declares."""
     if matrix.dtype is not wanted:
         raise errors.invalid_argument(
             f"dtype of {name} is not equal to 'type': {type_word(matrix.dtype)} vs. "
@@ -266,7 +270,7 @@ def check_type(matrix: CSRSparseMatrix, wanted: DType, name: str = "input") -> N
 
 
 def static_matrix(c: InferenceContext, index: int) -> TensorShape:
-    """What is known of the matrix that an input holds.
+    """Return the static shape of the matrix in an input.
 
     Raises:
       ValueError: nothing is known, or its rank is neither 2 nor 3.
@@ -283,20 +287,20 @@ def static_matrix(c: InferenceContext, index: int) -> TensorShape:
 
 
 def static_dims(c: InferenceContext, index: int) -> tuple[int | None, ...]:
-    """The sizes of the matrix that an input holds."""
+    """Return the static sizes of the matrix in an input."""
     dims = static_matrix(c, index).dim_values
     assert dims is not None
     return dims
 
 
 def holds_matrix(c: InferenceContext, dtype: DType, shape: TensorShape) -> TensorShape:
-    """The output holds a matrix of this type and shape."""
+    """Set the handle data of the output: a matrix of this type and shape."""
     c.set_output_handle_data(0, [(dtype, shape)])
     return SCALAR_SHAPE
 
 
 def check_known_rank(rank: int | None, what: str = "rank") -> None:
-    """Refuses a matrix of which it is not known whether there is a batch."""
+    """Refuse a matrix of unknown rank, which may or may not have a batch."""
     if rank not in (2, 3):
         raise ValueError(
             f"Invalid {what}: {-1 if rank is None else rank}.  "

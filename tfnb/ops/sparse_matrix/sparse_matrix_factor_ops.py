@@ -1,4 +1,4 @@
-"""Cholesky factors of compressed sparse rows, and orders of rows that keep them sparse.
+"""Cholesky factors of compressed sparse rows, and orders of rows that keep the factors sparse.
 
 Corresponds to TensorFlow's ``kernels/sparse/sparse_cholesky_op.cc`` and
 ``sparse_ordering_amd_op.cc``. Only the lower triangle of the input is read.
@@ -43,7 +43,7 @@ def _check_square(matrix: CSRSparseMatrix) -> int:
 
 
 def _lower_triangle(part: Array) -> tuple[Array, Array, Array]:
-    """(rows, columns, values) of the elements on and below the diagonal."""
+    """Return (rows, columns, values) of the elements on and below the diagonal."""
     starts, columns, values = part
     rows = rows_of(starts)
     kept = columns <= rows
@@ -62,7 +62,7 @@ def _order_shape(c: InferenceContext) -> TensorShape:
     "SparseMatrixOrderingAMD", "input: variant -> output: int32", shape=_order_shape, **_CPU
 )
 def sparse_matrix_ordering_amd(xp: Xp, input: Variant) -> Array:
-    """The approximate minimum degree order of the rows of each matrix."""
+    """Return the approximate minimum degree order of the rows of each matrix."""
     matrix = matrix_input(input)
     size = _check_square(matrix)
     check_fits(np, (matrix.num_matrices, size, 8), np.dtype(np.int64))
@@ -74,7 +74,7 @@ sparse_matrix_ordering_amd.not_differentiable()
 
 
 def _neighbours(part: Array, size: int) -> list[list[int]]:
-    """The neighbours of each node, in the order of numbers."""
+    """Return the neighbours of each node, in rising order."""
     rows, columns, _ = _lower_triangle(part)
     below = rows != columns
     ends = np.concatenate([rows, columns[below]]), np.concatenate([columns, rows[below]])
@@ -109,7 +109,10 @@ def _cholesky_shape(c: InferenceContext) -> TensorShape:
 def sparse_matrix_sparse_cholesky(
     xp: Xp, input: Variant, permutation: Array, *, type: DType
 ) -> Variant:
-    """The lower Cholesky factor of each matrix with its rows and columns in the order given."""
+    """Return the lower Cholesky factor of each matrix.
+
+    Its rows and columns are first reordered by the permutation.
+    """
     matrix = matrix_input(input)
     if matrix.dtype is not type:
         raise errors.invalid_argument(
@@ -155,7 +158,7 @@ def sparse_matrix_sparse_cholesky(
 
 
 def _permuted(part: Array, order: Array, size: int) -> tuple[Array, Array, Array]:
-    """(row starts, columns, values) of the lower triangle after rows and columns are moved."""
+    """Return (row starts, columns, values) of the lower triangle after reordering."""
     rows, columns, values = _lower_triangle(part)
     place = np.empty(size, np.int64)
     place[order] = np.arange(size)
@@ -170,9 +173,10 @@ def _permuted(part: Array, order: Array, size: int) -> tuple[Array, Array, Array
 
 
 def _pattern_of_factor(starts: Array, columns: Array, size: int) -> list[list[int]]:
-    """The columns of each row of the factor left of the diagonal.
+    """Return the columns of each row of the factor left of the diagonal.
 
-    A row has an element wherever a path in the elimination tree leads to it from one of its own.
+    A row has an element at every node of the elimination tree to which a path leads from one of its
+    elements.
     """
     parent, mark = [_NONE] * size, [_NONE] * size
     pattern = []
@@ -194,7 +198,10 @@ def _pattern_of_factor(starts: Array, columns: Array, size: int) -> list[list[in
 def _factor(
     starts: Array, columns: Array, values: Array, size: int
 ) -> tuple[Array, Array, Array] | None:
-    """(row starts, columns, values) of the factor, row by row; None: not positive definite."""
+    """Return (row starts, columns, values) of the factor, computed row by row.
+
+    None if the matrix is not positive definite.
+    """
     pattern = _pattern_of_factor(starts, columns, size)
     lengths = np.array([len(one) + 1 for one in pattern], np.int64)
     out_starts = np.zeros(size + 1, np.int64)
@@ -202,7 +209,7 @@ def _factor(
     total = int(out_starts[-1])
     check_fits(np, (total, 4), np.dtype(np.complex128))
     out_columns, out_values = np.empty(total, np.int32), np.empty(total, values.dtype)
-    # By columns, to subtract them: below the diagonal, filled as rows are computed.
+    # Stored by columns, for subtraction: below the diagonal, filled as rows are computed.
     in_column = np.bincount([one for row in pattern for one in row], minlength=size).astype(int)
     column_starts = np.concatenate([[0], np.cumsum(in_column)])
     column_rows = np.empty(int(column_starts[-1]), np.int64)

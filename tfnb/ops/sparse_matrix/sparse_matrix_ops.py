@@ -1,7 +1,7 @@
-"""Compressed sparse rows: made of tensors and made into tensors, transposed, scaled, added up.
+"""Compressed sparse rows: conversion from and to tensors, transposition, scaling, sums.
 
 Corresponds to TensorFlow's ``sparse_csr_matrix_ops.cc`` and ``kernels/sparse``. Sums, products with
-numbers, zeros and softmax have kernels here, which TensorFlow has for GPUs only.
+numbers, zeros and softmax have kernels here, although TensorFlow has them only for GPUs.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _check_inside(indices: Array, sizes: list[int]) -> None:
 def sparse_tensor_to_csr_sparse_matrix(
     xp: Xp, indices: Array, values: Array, dense_shape: Array
 ) -> Variant:
-    """The matrix of a sparse tensor, whose indices must be in order."""
+    """Return the matrix of a sparse tensor, whose indices must be sorted."""
     if indices.ndim != 2 or values.ndim != 1 or dense_shape.ndim != 1:
         raise errors.invalid_argument(
             "indices must be a matrix, values and dense_shape vectors: found ranks "
@@ -106,7 +106,7 @@ def sparse_tensor_to_csr_sparse_matrix(
         raise errors.invalid_argument(
             f"Index rank ({indices.shape[1]}) and shape rank ({len(dense_shape)}) do not match."
         )
-    # The sizes are looked at before the elements are.
+    # The sizes are checked before the elements.
     sizes = dense_shape.tolist()
     empty_matrix(tuple(sizes), values.dtype)
     _check_inside(indices, sizes)
@@ -132,7 +132,7 @@ def _to_sparse_shape(c: InferenceContext) -> list[TensorShape]:
     **_CPU,
 )
 def csr_sparse_matrix_to_sparse_tensor(xp: Xp, sparse_matrix: Variant, *, type: DType) -> Outputs:
-    """The parts of a sparse tensor that holds the same."""
+    """Return the parts of an equal sparse tensor."""
     matrix = matrix_input(sparse_matrix)
     if matrix.dtype is not type:
         raise errors.invalid_argument(
@@ -171,7 +171,7 @@ def _from_dense_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def dense_to_csr_sparse_matrix(xp: Xp, dense_input: Array, indices: Array) -> Variant:
-    """The matrix of some elements of a dense one."""
+    """Return the matrix of selected elements of a dense one."""
     empty_matrix(dense_input.shape, dense_input.dtype)
     if indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
         raise errors.invalid_argument(
@@ -202,7 +202,10 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     **_CPU,
 )
 def csr_sparse_matrix_to_dense(xp: Xp, sparse_input: Variant, *, type: DType) -> Array:
-    """The dense tensor; what has no element is 0, of elements at one place the last one counts."""
+    """Return the dense tensor, with 0 at missing elements.
+
+    Of several elements at one position, the last one counts.
+    """
     matrix = matrix_input(sparse_input)
     if matrix.dtype is not type:
         raise errors.invalid_argument(
@@ -248,7 +251,7 @@ def _components_shape(c: InferenceContext) -> list[TensorShape]:
 def csr_sparse_matrix_components(
     xp: Xp, csr_sparse_matrix: Variant, index: Array, *, type: DType
 ) -> Outputs:
-    """Where rows begin, columns and values of one matrix of a batch."""
+    """Return row starts, columns and values of one matrix of a batch."""
     matrix = matrix_input(csr_sparse_matrix)
     check_type(matrix, type)
     if index.ndim:
@@ -265,7 +268,7 @@ def csr_sparse_matrix_components(
     **_CPU,
 )
 def sparse_matrix_nnz(xp: Xp, sparse_matrix: Variant) -> Array:
-    """How many elements each matrix has."""
+    """Return the number of elements of each matrix."""
     matrix = matrix_input(sparse_matrix)
     counts = np.diff(matrix.batch_starts)
     return counts if len(matrix.shape) == 3 else counts[0]
@@ -289,7 +292,7 @@ def _zeros_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_zeros(xp: Xp, dense_shape: Array, *, type: DType) -> Variant:
-    """A matrix without elements."""
+    """Return a matrix without elements."""
     return empty_matrix(tuple(dense_shape.tolist()), type.numpy_dtype)
 
 
@@ -312,7 +315,7 @@ def _transpose_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_transpose(xp: Xp, input: Variant, *, conjugate: bool, type: DType) -> Variant:
-    """Rows as columns."""
+    """Return matrices with rows and columns exchanged."""
     matrix = matrix_input(input)
     check_type(matrix, type)
     return transposed(matrix, conjugate=conjugate)
@@ -348,7 +351,7 @@ def _mul_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_mul(xp: Xp, a: Variant, b: Array) -> Variant:
-    """A matrix times a number, or a batch times a number for each matrix."""
+    """Return a matrix times a number, or a batch times a number for each matrix."""
     matrix = matrix_input(a)
     if matrix.values.dtype != b.dtype:
         raise errors.invalid_argument(
@@ -391,7 +394,7 @@ def _add_shape(c: InferenceContext) -> TensorShape:
     **_CPU,
 )
 def sparse_matrix_add(xp: Xp, a: Variant, b: Variant, alpha: Array, beta: Array) -> Variant:
-    """alpha a + beta b; its elements are those that are in either."""
+    """Return alpha a + beta b; it has the elements of both."""
     for name, number in (("alpha", alpha), ("beta", beta)):
         if number.ndim:
             raise errors.invalid_argument(
@@ -412,7 +415,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 
 
 def pruned(matrix: TensorLike, pattern: TensorLike) -> TensorResult:
-    """The elements of a matrix that another one has, too."""
+    """Return the elements of a matrix at whose positions another matrix has elements, too."""
     dtype = pattern._handle_data[0][0]
     whole = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(matrix, type=dtype))
     kept = SparseTensor(*csr_sparse_matrix_to_sparse_tensor(pattern, type=dtype))
@@ -433,7 +436,7 @@ def pruned(matrix: TensorLike, pattern: TensorLike) -> TensorResult:
 
 
 def _row_starts(matrix: CSRSparseMatrix) -> tuple[Array, Array]:
-    """(where each row that has elements begins, how many it has) among all elements."""
+    """Return (starts of the rows that have elements, numbers of these elements)."""
     lengths = np.diff(matrix.row_starts, axis=1).reshape(-1)
     lengths = lengths[lengths > 0]
     return np.cumsum(lengths) - lengths, lengths
@@ -447,7 +450,7 @@ def _row_starts(matrix: CSRSparseMatrix) -> tuple[Array, Array]:
     **_CPU,
 )
 def sparse_matrix_softmax(xp: Xp, logits: Variant, *, type: DType) -> Variant:
-    """The softmax of each row; what has no element counts as minus infinity."""
+    """Return the softmax of each row; missing elements count as minus infinity."""
     matrix = matrix_input(logits)
     check_type(matrix, type, "logits")
     firsts, lengths = _row_starts(matrix)
@@ -475,7 +478,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def sparse_matrix_softmax_grad(
     xp: Xp, softmax: Variant, grad_softmax: Variant, *, type: DType
 ) -> Variant:
-    """softmax (grad - the sum of softmax grad over the row), at the elements of softmax."""
+    """Return softmax (grad - the sum of softmax grad over the row), at the elements of softmax."""
     result, grad = matrix_input(softmax), matrix_input(grad_softmax)
     check_type(result, type, "softmax")
     check_type(grad, type, "grad_softmax")
@@ -493,7 +496,7 @@ def sparse_matrix_softmax_grad(
 
 
 def _values_at(matrix: CSRSparseMatrix, pattern: CSRSparseMatrix) -> Array:
-    """The values of a matrix at another one's elements, 0 where it has none."""
+    """Return the values of a matrix at another one's elements, 0 if it has none there."""
     found = np.zeros(len(pattern.values), matrix.values.dtype)
     for index in range(pattern.num_matrices):
         first, end = pattern.batch_starts[index : index + 2].tolist()

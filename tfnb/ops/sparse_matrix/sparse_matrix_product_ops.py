@@ -52,12 +52,12 @@ _FORM = (
     "adjoint_a: bool = false",
     "adjoint_b: bool = false",
 )
-# A product is made of pieces with no more numbers than this at a time.
+# The maximum number of values in one piece of a product.
 _PIECE = 1 << 20
 
 
 def _check_form(c: InferenceContext) -> tuple[bool, bool]:
-    """Whether a and b are turned; each is transposed or its adjoint is taken, not both."""
+    """Return whether a and b are transposed; either plainly or as adjoints, not both."""
     for one in "ab":
         if c.attr(f"adjoint_{one}") and c.attr(f"transpose_{one}"):
             raise ValueError(f"Only one of adjoint_{one} and transpose_{one} may be true.")
@@ -118,7 +118,7 @@ def sparse_matrix_mat_mul(
     transpose_output: bool,
     conjugate_output: bool,
 ) -> Array:
-    """The dense product of a sparse and a dense matrix, or of batches of them."""
+    """Return the dense product of a sparse and a dense matrix, or of batches of them."""
     matrix = matrix_input(a)
     _check_form_of_call(transpose_a, adjoint_a, transpose_b, adjoint_b)
     if matrix.values.dtype != b.dtype:
@@ -154,7 +154,7 @@ def sparse_matrix_mat_mul(
 
 
 def _dense_product(matrix: CSRSparseMatrix, b: Array) -> Array:
-    """Row by row: the rows of b that its elements choose, times the elements, added up."""
+    """Return the sums, row by row, of the rows of b that a row's elements select, times these."""
     shape = (*matrix.shape[:-1], b.shape[-1])
     check_fits(np, shape, b.dtype)
     out = np.zeros((matrix.num_matrices, matrix.shape[-2], b.shape[-1]), b.dtype)
@@ -163,7 +163,7 @@ def _dense_product(matrix: CSRSparseMatrix, b: Array) -> Array:
         firsts = starts[rows]
         first = 0
         while first < len(rows) and b.shape[-1]:
-            # As many whole rows as fit a piece, and at least one.
+            # As many whole rows as fit in a piece, but at least one.
             limit = int(firsts[first]) + max(1, _PIECE // b.shape[-1])
             end = max(first + 1, int(np.searchsorted(starts[rows + 1], limit, side="right")))
             low, high = int(firsts[first]), int(starts[rows[end - 1] + 1])
@@ -182,7 +182,7 @@ def _pruned_product(
     transpose_b: bool = False,
     adjoint_b: bool = False,
 ) -> TensorResult:
-    """The elements of a product of dense matrices that are asked for, as a sparse matrix."""
+    """Return selected elements of a product of dense matrices, as a sparse matrix."""
     transpose_a, transpose_b = transpose_a or adjoint_a, transpose_b or adjoint_b
     a = conj(a) if adjoint_a else a
     b = conj(b) if adjoint_b else b
@@ -229,7 +229,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def _plain_output_grad(
     a: TensorLike, b: TensorLike, grad: TensorLike, form: tuple[bool, ...], matmul: Any
 ) -> Any:
-    """Of C = A B, where A and B may be turned."""
+    """Return the gradients of C = A B, where A and B may be transposed."""
     t_a, t_b, adj_a, adj_b = form
     product = sparse_matrix_mat_mul
     if not adj_a and not adj_b:
@@ -255,7 +255,7 @@ def _plain_output_grad(
 def _turned_output_grad(
     a: TensorLike, b: TensorLike, grad: TensorLike, form: tuple[bool, ...], matmul: Any
 ) -> Any:
-    """Of C = (A B)', where A and B may be turned."""
+    """Return the gradients of C = (A B)', where A and B may be transposed."""
     t_a, t_b, adj_a, adj_b = form
     product = sparse_matrix_mat_mul
     if not adj_a and not adj_b:
@@ -310,7 +310,7 @@ def sparse_matrix_sparse_mat_mul(
     adjoint_a: bool,
     adjoint_b: bool,
 ) -> Variant:
-    """The sparse product; it has an element wherever two elements were multiplied."""
+    """Return the sparse product; it has an element wherever two elements were multiplied."""
     _check_form_of_call(transpose_a, adjoint_a, transpose_b, adjoint_b)
     left, right = matrix_input(a), matrix_input(b)
     check_type(left, type, "a")
@@ -339,10 +339,10 @@ def sparse_matrix_sparse_mat_mul(
 
 
 def _sparse_product(a: Array, b: Array, num_rows: int, num_columns: int) -> Array:
-    """(row starts, columns, values) of the product of two matrices."""
+    """Return (row starts, columns, values) of the product of two matrices."""
     starts, columns, values = a
     b_starts, b_columns, b_values = b
-    # Each element of a meets the row of b that its column names.
+    # Each element of a is multiplied by the row of b with the number of its column.
     lengths = np.diff(b_starts).astype(np.int64)[columns]
     count = int(lengths.sum())
     check_fits(np, (count, 4), np.dtype(np.int64))

@@ -1,8 +1,8 @@
-"""Rules of optimizers that write over the variable and its slots, for the ops used most.
+"""Update rules of common optimizers that overwrite the variable and its slots.
 
-Each does what the rule of the same name in ``training_ops.py`` does, to the last bit, with one or
-two intermediate arrays in all.  Arguments are those of the rule but ``xp``; arrays are of one
-shape with at least one dimension and share no memory.
+Each computes the same bits as the rule of that name in ``training_ops.py``, with one or two
+intermediate arrays in total. Arguments are those of the rule without ``xp``; arrays have one shape
+with at least one dimension and share no memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def gradient_descent(var: VariableLike, alpha: TensorLike, delta: TensorLike) -> None:
-    """Updates by ``var -= alpha * delta``."""
+    """Update by ``var -= alpha * delta``."""
     var -= delta * alpha
 
 
@@ -31,7 +31,7 @@ def momentum(
     *,
     use_nesterov: bool,
 ) -> None:
-    """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
+    """Update by ``accum = momentum accum + grad; var -= lr accum``."""
     accum *= momentum
     accum += grad
     if use_nesterov:
@@ -47,7 +47,7 @@ def momentum(
 def adagrad(
     var: VariableLike, accum: VariableLike, lr: TensorLike, grad: TensorLike, *, update_slots: bool
 ) -> None:
-    """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
+    """Update by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     root = grad * grad
     if update_slots:
         accum += root
@@ -71,7 +71,7 @@ def adam(
     *,
     use_nesterov: bool,
 ) -> None:
-    """M and v follow grad and grad**2; var goes along m / (sqrt(v) + eps)."""
+    """Update m and v towards grad and grad**2, and var by m / (sqrt(v) + eps)."""
     one = var.dtype.type(1)
     rate = lr * np.sqrt(one - beta2_power) / (one - beta1_power)
     work = grad - m
@@ -103,7 +103,7 @@ def rms_prop(
     epsilon: TensorLike,
     grad: TensorLike,
 ) -> None:
-    """Ms follows grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
+    """Update ms towards grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
     work = grad * grad
     work -= ms
     work *= var.dtype.type(1) - rho
@@ -117,7 +117,7 @@ def rms_prop(
     var -= mom
 
 
-# By the part of an op's name after Apply.
+# The functions by the part of an op's name after Apply.
 IN_PLACE: dict[str, Callable[..., None]] = {
     "GradientDescent": gradient_descent,
     "Momentum": momentum,

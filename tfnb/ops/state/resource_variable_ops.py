@@ -1,8 +1,8 @@
-"""Variables behind resource handles: making, reading, assigning, gathering, scattering.
+"""Variables behind resource handles: creation, reading, assignment, gathering, scattering.
 
-VarHandleOp gives a handle; the :class:`~tfnb.core.resource_mgr.Var` behind it comes into being
-with the first assignment.  What a handle refers to is known statically through its handle data
-(dtype, shape).
+VarHandleOp returns a handle; the first assignment creates the
+:class:`~tfnb.core.resource_mgr.Var` behind it. The dtype and shape of the variable are known
+statically through the handle data.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor_types import Gradients
 
 VARIABLE = "Variable"
-"""The type under which resource variables stand in the resource manager."""
+"""The type name of resource variables in the resource manager."""
 
 # ------------------------------------------------------------------------------------------ handles
 
@@ -73,7 +73,7 @@ def _handle_shape(c: InferenceContext) -> TensorShape:
 def var_handle_op(
     made_for: OpKernelContext, *, container: str, shared_name: str, dtype: DType, shape: TensorShape
 ) -> Callable[[], ResourceHandle]:
-    """A handle of a variable; the name alone decides which one."""
+    """Return a handle of a variable; only the name determines which one."""
     handle: ResourceHandle = made_for.resource_manager.make_handle(
         shared_name, VARIABLE, container=container, dtype=dtype, shape=shape
     )
@@ -112,7 +112,7 @@ def _var_handles_op(
     dtypes: list[DType],
     shapes: list[TensorShape],
 ) -> Outputs:
-    """Handles of several variables."""
+    """Return the handles of several variables."""
     return tuple(
         [
             node.resource_manager.make_handle(
@@ -134,7 +134,7 @@ def _var_handles_op(
 def destroy_resource_op(
     node: OpKernelContext, resource: Handle, *, ignore_lookup_error: bool
 ) -> None:
-    """Forgets what a handle refers to."""
+    """Delete the resource of a handle."""
     try:
         node.resource_manager.delete(resource)
     except errors.NotFoundError:
@@ -144,15 +144,15 @@ def destroy_resource_op(
 
 @register_op("DisableCopyOnRead", "resource: resource ->", stateful=True, host_memory=("resource",))
 def disable_copy_on_read(node: OpKernelContext, resource: Handle) -> None:
-    """Nothing to do: values are never copied on read, because they are never written to."""
+    """Do nothing: values are never copied on read, because they are never overwritten."""
     find_variable(node, resource)
 
 
 def find_variable(node: Array, handle: ResourceHandle) -> Var:
-    """The variable behind a handle, which must have a value.
+    """Return the variable behind a handle, which must have a value.
 
     Raises:
-      NotFoundError: it has none.
+      NotFoundError: the variable has no value.
     """
     found: Var | None = node.resource_manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
@@ -168,7 +168,9 @@ def _does_not_exist(handle: ResourceHandle) -> str:
 
 
 def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> TensorShape:
-    """The static shape of the variable behind an input, whose dtype must be that of an attribute.
+    """Return the static shape of the variable behind an input.
+
+    Its dtype must be that of an attribute.
 
     Raises:
       ValueError: the variable has another dtype.
@@ -214,7 +216,7 @@ def _read(node: Array, handle: Handle, dtype: DType) -> Array:
     traits="lends unseen_state reads_variable",
 )
 def read_variable_op(node: OpKernelContext, resource: Handle, *, dtype: DType) -> Array:
-    """The value of a variable."""
+    """Return the value of a variable."""
     return _read(node, resource, dtype)
 
 
@@ -242,7 +244,7 @@ def _read_many_shape(c: InferenceContext) -> list[TensorShape]:
     traits="lends",
 )
 def _read_variables_op(node: OpKernelContext, resources: Handle, *, dtypes: list[DType]) -> Outputs:
-    """The values of several variables."""
+    """Return the values of several variables."""
     return tuple([_read(node, handle, dtype) for handle, dtype in zip(resources, dtypes)])
 
 
@@ -255,7 +257,7 @@ def _read_variables_op(node: OpKernelContext, resources: Handle, *, dtypes: list
     traits="needs_no_value",
 )
 def var_is_initialized_op(node: OpKernelContext, resource: Handle) -> Array:
-    """Whether a variable has a value."""
+    """Return whether a variable has a value."""
     found = node.resource_manager.find(resource.container, resource.type_name, resource.name)
     return np.bool_(found is not None and found.value is not None)
 
@@ -274,7 +276,7 @@ def _variable_shape_shape(c: InferenceContext) -> TensorShape:
     host_memory=("input", "output"),
 )
 def variable_shape_op(node: OpKernelContext, input: Handle, *, out_type: DType) -> Array:
-    """The shape of a variable's value."""
+    """Return the shape of a variable's value."""
     return np.array(find_variable(node, input).value.shape, out_type.numpy_dtype)
 
 
@@ -283,7 +285,7 @@ variable_shape_op.not_differentiable()
 
 
 def variable_shape(handle: Tensor, out_type: DTypeLike = dtypes.int32) -> Tensor:
-    """The shape of the variable behind a handle; a constant where it is known while building."""
+    """Return the shape of the variable of a handle; a constant if it is known while building."""
     from tfnb.ops.array.constant_ops import constant
 
     data = handle._handle_data
@@ -316,7 +318,7 @@ def _assign_shape(c: InferenceContext) -> list[TensorShape]:
 def assign_variable_op(
     node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType, validate_shape: bool
 ) -> None:
-    """Gives a variable a value."""
+    """Give a variable a value."""
     manager = node.resource_manager
     cell: Var | None = manager.find(resource.container, resource.type_name, resource.name)
     if cell is None:
@@ -340,7 +342,7 @@ def assign_variable_op(
     cell.assign(value)
 
 
-# What takes a tenth of the time of NumPy's functions.
+# These take a tenth of the time of NumPy's functions.
 _OF_NUMBERS = {"add": operator.add, "subtract": operator.sub}
 
 
@@ -380,7 +382,7 @@ def _update(node: Array, handle: Handle, value: Array, dtype: DType, name: str) 
 def assign_add_variable_op(
     node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType
 ) -> None:
-    """Adds to a variable."""
+    """Add to a variable."""
     _update(node, resource, value, dtype, "add")
 
 
@@ -396,7 +398,7 @@ def assign_add_variable_op(
 def assign_sub_variable_op(
     node: OpKernelContext, resource: Handle, value: Array, *, dtype: DType
 ) -> None:
-    """Subtracts from a variable."""
+    """Subtract from a variable."""
     _update(node, resource, value, dtype, "subtract")
 
 
@@ -424,7 +426,7 @@ def _count_shape(c: InferenceContext) -> TensorShape:
     traits="writes_variable",
 )
 def resource_count_up_to(node: OpKernelContext, resource: Handle, *, limit: int) -> Array:
-    """The value of a counter before it is increased; the limit ends it."""
+    """Return the value of a counter before it is increased; at the limit, raise an error."""
     return count(find_variable(node, resource), limit)
 
 
@@ -460,7 +462,7 @@ def _gather_shape(c: InferenceContext) -> TensorShape:
 def resource_gather(
     node: OpKernelContext, resource: Handle, indices: Array, *, batch_dims: int, dtype: DType
 ) -> Array:
-    """Rows of a variable by number, without reading the rest."""
+    """Return rows of a variable by number, without reading the rest."""
     params = find_variable(node, resource).value
     if params.ndim < 1:
         raise errors.invalid_argument("params must be at least 1 dimensional")
@@ -506,7 +508,7 @@ def _gather_nd_shape(c: InferenceContext) -> TensorShape:
     traits="reads_variable",
 )
 def resource_gather_nd(node: OpKernelContext, resource: Handle, indices: Array) -> Array:
-    """Parts of a variable by coordinates."""
+    """Return parts of a variable at coordinates."""
     params = find_variable(node, resource).value
     return gather_nd_value(node.xp, params, indices, "", node.node_name)
 

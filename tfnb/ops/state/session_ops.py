@@ -1,4 +1,4 @@
-"""Values that stay in the session between runs: handles to them, reading and deleting by handle.
+"""Values that stay in the session between runs: their handles, reading and deleting.
 
 The handle of a value is its name in the session's store, ``node;number;device``. The output of
 ``GetSessionHandle`` also contains the value: the client puts it into the store when the handle is
@@ -31,7 +31,7 @@ EXPORTS = {"tf": ["get_session_handle", "get_session_tensor", "delete_session_te
 
 
 class KeptName(bytes):
-    """The name of a value, and the value."""
+    """The name of a kept value, and the value."""
 
     tensor: TensorLike
 
@@ -53,7 +53,7 @@ class KeptHandle(ResourceHandle):
     host_memory=("handle",),
 )
 def get_session_handle_op(ctx: OpKernelContext, value: Array) -> Array:
-    """A handle to the value."""
+    """Return a handle to the value."""
     name = KeptName(_new_name(ctx).encode())
     name.tensor = value
     handle = np.empty((), dtype=object)
@@ -70,7 +70,7 @@ def get_session_handle_op(ctx: OpKernelContext, value: Array) -> Array:
     host_memory=("handle",),
 )
 def get_session_handle_v2_op(ctx: OpKernelContext, value: Array) -> Handle:
-    """A handle to the value, as a resource."""
+    """Return a handle to the value, as a resource."""
     handle = KeptHandle(ctx.device.name, "", _new_name(ctx), "TensorHandle")
     object.__setattr__(handle, "tensor", value)
     return handle
@@ -121,7 +121,7 @@ for _definition in (
 
 
 def get_session_handle(data: TensorLike, name: str | None = None) -> Tensor:
-    """Return a tensor; fetching it keeps ``data`` in the session and gives a ``TensorHandle``.
+    """Return a tensor; fetching it keeps ``data`` in the session and returns a ``TensorHandle``.
 
     Raises:
       TypeError: ``data`` is not a tensor.
@@ -138,9 +138,9 @@ def get_session_tensor(
     """Return a placeholder for a handle, and the tensor that the handle refers to.
 
     Args:
-      handle: a handle like the one to be fed; its device is where the tensor is read.
+      handle: a handle like the one to be fed; the tensor is read on its device.
       dtype: the dtype of the tensor.
-      name: a name for the tensor.
+      name: the name of the tensor.
     """
     with get_default_graph().device(_device_of(handle)):
         holder = placeholder(dtypes.string)
@@ -157,7 +157,7 @@ def delete_session_tensor(handle: TensorLike, name: str | None = None) -> tuple[
 
 
 def handle_reader(handle: str, dtype: DTypeLike) -> tuple[Tensor, Tensor]:
-    """:func:`get_session_tensor`, made once per device and dtype of the default graph."""
+    """Return :func:`get_session_tensor`, built once per device and dtype of the default graph."""
     readers = get_default_graph()._handle_readers
     key = _device_of(handle), dtypes.as_dtype(dtype)
     if key not in readers:
@@ -167,7 +167,7 @@ def handle_reader(handle: str, dtype: DTypeLike) -> tuple[Tensor, Tensor]:
 
 
 def handle_deleter(handle: str) -> tuple[Tensor, Operation]:
-    """:func:`delete_session_tensor`, made once per device of the default graph."""
+    """Return :func:`delete_session_tensor`, built once per device of the default graph."""
     deleters = get_default_graph()._handle_deleters
     key = _device_of(handle)
     if key not in deleters:

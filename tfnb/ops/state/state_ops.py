@@ -1,8 +1,8 @@
-"""Reference variables: the ops that make them, assign to them and scatter into them.
+"""Reference variables: the ops that create them, assign to them and scatter into them.
 
 A variable is a :class:`~tfnb.core.resource_mgr.RefCell` of its device's resource manager.  An op
-with a reference input gets the cell; one with a reference output gives it.  Arrays in a cell are
-written to only where there is no other holder.
+with a reference input receives the cell; one with a reference output returns it. Arrays in a cell
+are overwritten only if no other reference to them exists.
 """
 
 from __future__ import annotations
@@ -62,13 +62,16 @@ EXPORTS = {
 }
 
 LEGACY_VARIABLE = "LegacyVar"
-"""The type under which reference variables stand in the resource manager."""
+"""The type name of reference variables in the resource manager."""
 
 # --------------------------------------------------------------------------------------- variables
 
 
 def _shape_of_buffer(shape: TensorShape) -> TensorShape:
-    """The shape of a variable's tensor as long as it has no value: a scalar's if it is unknown."""
+    """Return the shape of a variable's tensor before it has a value.
+
+    If the shape is unknown, it is that of a scalar.
+    """
     if None in (shape.dim_values or ()):
         raise errors.invalid_argument(f"Shape {static_shape_text(shape)} is not fully defined")
     return TensorShape(shape.dim_values or ())
@@ -77,7 +80,7 @@ def _shape_of_buffer(shape: TensorShape) -> TensorShape:
 def _new_cell(name: str, dtype: DType, shape: TensorShape) -> RefCell:
     cell = RefCell(name, dtype, shape)
     if 0 in shape.as_list():
-        # There is nothing to initialize in an empty tensor.
+        # An empty tensor needs no initialization.
         cell.assign(np.empty(shape.as_list(), dtype.numpy_dtype))
     return cell
 
@@ -99,7 +102,7 @@ def _variable(
         return cell
 
     def variable() -> RefCell:
-        # Every step asks: a cell is kept for as long as the manager lost none.
+        # Every step runs this: a cell is cached until the manager loses a resource.
         cell, num_losses = found
         return cell if num_losses == manager.num_losses else look_up()
 
@@ -107,7 +110,7 @@ def _variable(
 
 
 def _old_variable_shape(c: InferenceContext) -> TensorShape:
-    # The older op has no form for an unknown shape but that of a scalar.
+    # In the older op, the shape of a scalar stands for an unknown shape.
     shape: TensorShape = c.attr("shape")
     return shape if shape.dim_values else UNKNOWN_SHAPE
 
@@ -131,7 +134,7 @@ _VARIABLE = (
 def variable_v2(
     made_for: OpKernelContext, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
-    """A reference to a buffer that lives as long as the session."""
+    """Return a reference to a buffer that lives as long as the session."""
     return _variable(made_for, dtype, shape, container, shared_name)
 
 
@@ -145,7 +148,7 @@ def variable_v2(
 def variable_op(
     made_for: OpKernelContext, *, dtype: DType, shape: TensorShape, container: str, shared_name: str
 ) -> Callable[[], RefCell]:
-    """A reference to a buffer that lives as long as the session; an older form."""
+    """Return a reference to a buffer that lives as long as the session; an older form."""
     return _variable(made_for, dtype, shape, container, shared_name)
 
 
@@ -159,7 +162,7 @@ def variable_op(
     traits="keeps_reference",
 )
 def is_variable_initialized_op(xp: Xp, ref: Handle) -> Array:
-    """Whether a variable has a value."""
+    """Return whether a variable has a value."""
     return np.bool_(ref.is_initialized)
 
 
@@ -183,11 +186,11 @@ def _temporary_name(ctx: OpKernelContext, var_name: str) -> str:
 def temporary_variable(
     ctx: OpKernelContext, *, dtype: DType, shape: TensorShape, var_name: str
 ) -> RefCell:
-    """A reference to a buffer that lives until DestroyTemporaryVariable, at most for a step."""
+    """Return a reference to a buffer that DestroyTemporaryVariable, or the step's end, deletes."""
     name = _temporary_name(ctx, var_name or ctx.node_name)
     shape = _shape_of_buffer(shape)
     cell = RefCell(ctx.node_name, dtype, shape)
-    # Its contents are whatever was there; here that is zeros.
+    # Its initial contents are undefined in TensorFlow; here they are zeros.
     cell.assign(ctx.xp.zeros(shape.as_list(), dtype.numpy_dtype))
     ctx.step_container.create("", _TEMPORARY, name, cell)
     return cell
@@ -202,7 +205,7 @@ def temporary_variable(
     traits="uses_frame writes_variable",
 )
 def destroy_temporary_variable(ctx: OpKernelContext, ref: Handle, *, var_name: str) -> Array:
-    """The last value of a temporary variable, which ends."""
+    """Return the last value of a temporary variable, and delete it."""
     value = ref.read()
     container = ctx.step_container
     container.delete(container.make_handle(_temporary_name(ctx, var_name), _TEMPORARY))
@@ -229,7 +232,7 @@ def _assign_shape(c: InferenceContext) -> TensorShape:
     traits="writes_variable",
 )
 def assign_op(xp: Xp, ref: Handle, value: Array, *, validate_shape: bool) -> Array:
-    """Gives a variable a value."""
+    """Give a variable a value."""
     if validate_shape:
         left = ref.shape.dim_values if ref.value is None else ref.value.shape
         if left != value.shape:
@@ -256,7 +259,7 @@ def _update(
         ref.value = combine(ref.value, value)
 
 
-# With the GIL, no other thread interrupts a statement that makes no calls.
+# With the GIL, a statement without calls is atomic.
 _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -271,7 +274,7 @@ _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 def assign_add_op(
     made_for: OpKernelContext, *, use_locking: bool
 ) -> Callable[[RefCell, Array], RefCell]:
-    """Adds to a variable; additions of other threads are not lost, with ``use_locking`` or not."""
+    """Add to a variable; concurrent additions are not lost, with or without ``use_locking``."""
 
     def locked(ref: RefCell, value: Array) -> RefCell:
         with ref.lock:
@@ -281,7 +284,7 @@ def assign_add_op(
     def added(ref: RefCell, value: Array) -> RefCell:
         if ref.value.__class__ is not value.__class__ or not isinstance(value, _NUMBER):
             return locked(ref, value)
-        ref.value = ref.value + value  # takes a tenth of what a lock would add
+        ref.value = ref.value + value  # ten times as fast as acquiring a lock
         return ref
 
     return added if _HAS_GIL and not use_locking else locked
@@ -301,7 +304,7 @@ assign_add_op.float_ops(float_ops.per_input())
 def assign_sub_op(
     made_for: OpKernelContext, *, use_locking: bool
 ) -> Callable[[RefCell, Array], RefCell]:
-    """Subtracts from a variable, in the way of :func:`assign_add_op`."""
+    """Subtract from a variable, as :func:`assign_add_op` adds."""
 
     def locked(ref: RefCell, value: Array) -> RefCell:
         with ref.lock:
@@ -330,12 +333,12 @@ assign_sub_op.float_ops(float_ops.per_input())
     traits="writes_variable",
 )
 def count_up_to_op(xp: Xp, ref: Handle, *, limit: int) -> Array:
-    """The value of a counter before it is increased; the limit ends it."""
+    """Return the value of a counter before it is increased; at the limit, raise an error."""
     return count(ref, limit)
 
 
 def count(cell: RefCell, limit: int) -> Array:
-    """The value of a counter, which is then increased.
+    """Return the value of a counter, and increase it.
 
     Raises:
       OutOfRangeError: the limit was reached.
@@ -357,7 +360,7 @@ for _op in (assign_op, assign_add_op, assign_sub_op):
 
 
 def scatter_update_shape(c: InferenceContext, variable: TensorShape) -> TensorShape:
-    """Checks indices and updates (inputs 1 and 2) against a variable's shape, and gives that."""
+    """Check indices and updates (inputs 1 and 2) against a variable's shape, and return it."""
     dims, indices, updates = (
         variable.dim_values,
         c.inputs[1].dim_values,
@@ -378,10 +381,10 @@ def scatter_into_rows(
     *,
     is_resource: bool = False,
 ) -> None:
-    """Combines rows of ``updates`` into the rows of a variable that ``indices`` names.
+    """Combine rows of ``updates`` into the rows of a variable that ``indices`` select.
 
-    A resource may be a scalar, which is its own only row; nothing else than ranks is asked where
-    there are no indices, or nothing to write to.
+    A resource may be a scalar, which counts as its only row. Without indices, or for an empty
+    variable, only ranks are checked.
     """
     with cell.lock:
         shape = cell.read().shape
@@ -409,7 +412,7 @@ def scatter_into_rows(
         try:
             check_indices(indices, len(target))
         except errors.InvalidArgumentError:
-            # As in TensorFlow, the rows before the one that is refused are written.
+            # As in TensorFlow, rows before the invalid one are written.
             right = places[: int(xp.argmax((places < 0) | (places >= len(target))))]
             rows = updates[: len(right)] if updates.shape else updates
             scatter_rows(xp, target, right, rows, operation)
@@ -452,7 +455,7 @@ for _op in (scatter_add_op, scatter_sub_op, scatter_mul_op, scatter_div_op):
 def scatter_nd_into_cell(
     xp: Xp, cell: RefCell, indices: Array, updates: Array, operation: str, policy: str
 ) -> None:
-    """Combines updates into a variable at coordinates."""
+    """Combine updates into a variable at coordinates."""
     with cell.lock:
         shape = cell.read().shape
         if not shape:
@@ -465,7 +468,7 @@ def scatter_nd_into_cell(
             try:
                 scatter_nd_into(xp, target, indices, updates, operation, policy)
             except errors.InvalidArgumentError:
-                # As in TensorFlow, what has a place is written.
+                # As in TensorFlow, updates with valid coordinates are written.
                 scatter_nd_into(xp, target, indices, updates, operation, "IGNORE")
                 raise
 
@@ -520,17 +523,17 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Gives a variable a value.
+    """Give a variable a value.
 
     Args:
       ref: a variable.
       value: the value.
-      validate_shape: whether it must have the variable's shape.
-      use_locking: whether the variable is locked meanwhile.
+      validate_shape: whether the value must have the variable's shape.
+      use_locking: whether the variable is locked during the assignment.
       name: the name of the op.
 
     Returns:
-      The variable as it is after the assignment.
+      The variable after the assignment.
     """
     if _is_ref(ref):
         return assign_op(
@@ -546,7 +549,7 @@ def assign(
 def assign_add(
     ref: Handle, value: TensorLike, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Adds to a variable; gives it as it is then."""
+    """Add to a variable and return its new value."""
     if _is_ref(ref):
         return assign_add_op(ref, value, use_locking=bool(use_locking), name=name)
     return ref.assign_add(value)
@@ -555,14 +558,14 @@ def assign_add(
 def assign_sub(
     ref: Handle, value: TensorLike, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Subtracts from a variable; gives it as it is then."""
+    """Subtract from a variable and return its new value."""
     if _is_ref(ref):
         return assign_sub_op(ref, value, use_locking=bool(use_locking), name=name)
     return ref.assign_sub(value)
 
 
 def count_up_to(ref: Handle, limit: int, name: str | None = None) -> TensorResult:
-    """The value of a counter, which is then increased; an error ends it at the limit."""
+    """Return the value of a counter, and increase it; at the limit, raise an error."""
     if _is_ref(ref):
         return count_up_to_op(ref, limit=limit, name=name)
     resource_count_up_to = op_registry.get("ResourceCountUpTo")
@@ -570,7 +573,7 @@ def count_up_to(ref: Handle, limit: int, name: str | None = None) -> TensorResul
 
 
 def is_variable_initialized(variable: VariableLike) -> Any:
-    """Whether a variable has a value."""
+    """Return whether a variable has a value."""
     if _is_ref(variable):
         return is_variable_initialized_op(ref=variable)
     return variable.is_initialized()
@@ -605,7 +608,7 @@ def scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Puts ``updates[i]`` into row ``indices[i]`` of a variable."""
+    """Assign ``updates[i]`` to row ``indices[i]`` of a variable."""
     return _scatter("update", ref, indices, updates, use_locking, name)
 
 
@@ -616,7 +619,7 @@ def scatter_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Adds ``updates[i]`` to row ``indices[i]`` of a variable."""
+    """Add ``updates[i]`` to row ``indices[i]`` of a variable."""
     return _scatter("add", ref, indices, updates, use_locking, name)
 
 
@@ -627,7 +630,7 @@ def scatter_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Subtracts ``updates[i]`` from row ``indices[i]`` of a variable."""
+    """Subtract ``updates[i]`` from row ``indices[i]`` of a variable."""
     return _scatter("sub", ref, indices, updates, use_locking, name)
 
 
@@ -638,7 +641,7 @@ def scatter_mul(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Multiplies row ``indices[i]`` of a variable by ``updates[i]``."""
+    """Multiply row ``indices[i]`` of a variable by ``updates[i]``."""
     return _scatter("mul", ref, indices, updates, use_locking, name)
 
 
@@ -649,7 +652,7 @@ def scatter_div(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Divides row ``indices[i]`` of a variable by ``updates[i]``."""
+    """Divide row ``indices[i]`` of a variable by ``updates[i]``."""
     return _scatter("div", ref, indices, updates, use_locking, name)
 
 
@@ -660,7 +663,7 @@ def scatter_min(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Puts the smaller of row ``indices[i]`` and ``updates[i]`` into a variable."""
+    """Assign the smaller of row ``indices[i]`` and ``updates[i]`` to the row of a variable."""
     return _scatter("min", ref, indices, updates, use_locking, name)
 
 
@@ -671,7 +674,7 @@ def scatter_max(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Puts the greater of row ``indices[i]`` and ``updates[i]`` into a variable."""
+    """Assign the greater of row ``indices[i]`` and ``updates[i]`` to the row of a variable."""
     return _scatter("max", ref, indices, updates, use_locking, name)
 
 
@@ -682,7 +685,7 @@ def scatter_nd_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Puts updates into a variable at coordinates."""
+    """Assign updates to a variable at coordinates."""
     return _scatter("nd_update", ref, indices, updates, use_locking, name)
 
 
@@ -693,7 +696,7 @@ def scatter_nd_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Adds updates to a variable at coordinates."""
+    """Add updates to a variable at coordinates."""
     return _scatter("nd_add", ref, indices, updates, use_locking, name)
 
 
@@ -704,7 +707,7 @@ def scatter_nd_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Subtracts updates from a variable at coordinates."""
+    """Subtract updates from a variable at coordinates."""
     return _scatter("nd_sub", ref, indices, updates, use_locking, name)
 
 
@@ -715,17 +718,17 @@ def batch_scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Puts updates into rows of a variable, separately for every leading batch.
+    """Assign updates to rows of a variable, separately for every leading batch.
 
     Args:
       ref: a variable whose first dimensions are the batch.
       indices: rows; all its dimensions but the last are the batch.
       updates: one row for every index.
-      use_locking: whether the variable is locked meanwhile.
+      use_locking: whether the variable is locked during the update.
       name: the name of the ops.
 
     Raises:
-      ValueError: indices whose rank is unknown.
+      ValueError: the rank of the indices is unknown.
     """
     from tfnb.framework.scopes import name_scope
     from tfnb.ops.array import concat_ops, constant_ops, shape_ops

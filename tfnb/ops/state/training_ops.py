@@ -1,7 +1,7 @@
-"""Ops by which optimizers apply gradients, such as ApplyAdam and SparseApplyFtrl.
+"""Ops that apply the gradients of optimizers, such as ApplyAdam and SparseApplyFtrl.
 
 Each algorithm is one rule: a function from the variable, its slots, the hyperparameters and the
-gradient to the new variable and slots. A rule gives up to four ops:
+gradient to the new variable and slots. Each rule defines up to four ops:
 
 * ``ApplyX``: reference variables, dense gradient; returns the variable.
 * ``ResourceApplyX``: the same for resource variables; returns nothing.
@@ -139,7 +139,7 @@ def _register_form(
         if is_sparse and word in ("grad", "delta"):
             names.append("indices")
     if is_sparse:
-        # The dense op names the input delta, the sparse one grad.
+        # The dense op calls the input delta, the sparse one grad.
         names = ["grad" if word == "delta" else word for word in names]
     fixed = {"global_step": "int64", "indices": "Tindices"}
     parts = [f"{slot}: {'resource' if is_resource else 'Ref(T)'}" for slot in slots]
@@ -174,7 +174,8 @@ def _shape_function(form: _Form, is_resource: bool) -> Callable[[InferenceContex
                 require_rank(c.inputs[index], 0)
         grad = c.inputs[form.grad]
         if is_resource and form.rule_name != "GradientDescent":
-            # TensorFlow reads the gradient's handle shape, which only variables have: no check.
+            # TensorFlow reads the gradient's handle shape, which only variables have, so nothing is
+            # checked.
             if form.is_sparse:
                 c.with_rank(form.indices, 1)
             return []
@@ -208,7 +209,7 @@ def _merge_rows(
 # ------------------------------------------------------------------------------------------ kernels
 
 
-# TensorFlow's checks of the hyperparameters in some ops: the bounds and their names.
+# TensorFlow's checks of the hyperparameters of some ops: the bounds and their names.
 _BOUNDS: dict[str, Callable[[Any, bool | None], Any]] = {
     "lr": lambda x, or_zero: x > 0 or (or_zero and x == 0),
     "lr_power": lambda x, _: x <= 0,
@@ -234,7 +235,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
     def apply(
         xp: Xp, cells: list[RefCell], inputs: tuple[Array, ...], options: dict[str, Attr]
     ) -> None:
-        """Update the variables; their locks are held."""
+        """Update the variables, whose locks are held."""
         arrays = [_writable(cell, form, index) for index, cell in enumerate(cells)]
         others = list(inputs[num_slots:])
         if form.is_sparse:
@@ -346,7 +347,7 @@ def _apply_dense(
 
 
 def _in_place(xp: Xp, form: _Form, arrays: list[Array], grad: Array) -> Callable[..., None] | None:
-    """Return the rule's variant that overwrites its arrays, if there is one for them."""
+    """Return the variant of a rule that overwrites its arrays, if there is one for them."""
     var = arrays[0]
     if not is_large(xp, var, 1) or var.ndim == 0 or var.dtype != grad.dtype:
         return None
@@ -378,7 +379,7 @@ _NO_EMPTY_ROWS = {
 }  # fmt: skip
 
 
-# Rules that TensorFlow computes in another order for sparse gradients.
+# Rules with another order of computation for sparse gradients in TensorFlow.
 _OTHER_IN_ROWS = {"AdagradDA", "Ftrl", "FtrlV2", "RMSProp", "CenteredRMSProp"}
 
 # Rules that check each index just before its update: rows before an invalid index are changed.
@@ -481,7 +482,7 @@ _BY_LR = "multiply_linear_by_lr: bool = false"
 
 @optimizer("GradientDescent", "var", "alpha delta")
 def gradient_descent(xp: Xp, var: Array, alpha: Array, delta: Array) -> tuple[Array, ...]:
-    """Updates by ``var -= alpha * delta``."""
+    """Update by ``var -= alpha * delta``."""
     return (var - delta * alpha,)
 
 
@@ -547,7 +548,7 @@ resource_sparse_apply_adadelta = adadelta.resource_sparse
 def adagrad(
     xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, *, update_slots: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
+    """Update by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / xp.sqrt(accum), accum
@@ -563,7 +564,7 @@ resource_sparse_apply_adagrad = adagrad.resource_sparse
 def adagrad_v2(
     xp: Xp, var: Array, accum: Array, lr: Array, epsilon: Array, grad: Array, *, update_slots: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)``."""
+    """Update by ``accum += grad**2; var -= lr grad / (sqrt(accum) + epsilon)``."""
     if update_slots:
         accum = accum + grad * grad
     return var - grad * lr / (xp.sqrt(accum) + epsilon), accum
@@ -610,7 +611,7 @@ def adagrad_da(
     *,
     is_sparse: bool = False,
 ) -> tuple[Array, ...]:
-    """Dual averaging: computes the variable from the sums of gradients and of their squares."""
+    """Compute the variable from the sums of gradients and of their squares (dual averaging)."""
     scalar = var.dtype.type
     total = gradient_accumulator + grad
     squares = gradient_squared_accumulator + grad * grad
@@ -689,7 +690,7 @@ def ftrl(
     multiply_linear_by_lr: bool,
     is_sparse: bool = False,
 ) -> tuple[Array, ...]:
-    """Follow the regularized leader, proximal."""
+    """Follow the regularized leader, proximal (FTRL)."""
     by_lr = multiply_linear_by_lr
     return _ftrl(xp, var, accum, linear, grad, grad, lr, l1, l2, lr_power, by_lr, is_sparse)
 
@@ -716,7 +717,7 @@ def ftrl_v2(
     multiply_linear_by_lr: bool,
     is_sparse: bool = False,
 ) -> tuple[Array, ...]:
-    """Ftrl with 2 l2_shrinkage var added to the gradient, but not for the accumulator."""
+    """Apply Ftrl; 2 l2_shrinkage var is added to the gradient, but not for the accumulator."""
     full_grad = grad + var.dtype.type(2) * l2_shrinkage * var
     by_lr = multiply_linear_by_lr
     return _ftrl(xp, var, accum, linear, grad, full_grad, lr, l1, l2, lr_power, by_lr, is_sparse)
@@ -732,7 +733,7 @@ resource_sparse_apply_ftrl_v2 = ftrl_v2.resource_sparse
 def momentum_rule(
     xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array, *, use_nesterov: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum = momentum accum + grad; var -= lr accum``."""
+    """Update by ``accum = momentum accum + grad; var -= lr accum``."""
     accum = accum * momentum + grad
     if use_nesterov:
         return var - (grad * lr + accum * momentum * lr), accum
@@ -755,7 +756,7 @@ resource_sparse_apply_momentum = momentum_rule.resource_sparse
 def keras_momentum(
     xp: Xp, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array, *, use_nesterov: bool
 ) -> tuple[Array, ...]:
-    """Updates by ``accum = momentum accum - lr grad; var += accum``."""
+    """Update by ``accum = momentum accum - lr grad; var += accum``."""
     accum = accum * momentum - grad * lr
     if use_nesterov:
         return var + (accum * momentum - grad * lr), accum
@@ -782,7 +783,7 @@ def adam(
     *,
     use_nesterov: bool,
 ) -> tuple[Array, ...]:
-    """Adam: m and v are moving averages of grad and grad**2.
+    """Apply Adam: m and v are moving averages of grad and grad**2.
 
     ``var -= lr sqrt(1 - beta2_power) / (1 - beta1_power) m / (sqrt(v) + eps)``.
     """
@@ -818,7 +819,7 @@ def adam_with_amsgrad(
     epsilon: Array,
     grad: Array,
 ) -> tuple[Array, ...]:
-    """Adam that divides by the largest v so far."""
+    """Apply Adam with the largest v so far as divisor."""
     one = var.dtype.type(1)
     rate = lr * xp.sqrt(one - beta2_power) / (one - beta1_power)
     m = m + (grad - m) * (one - beta1)
@@ -843,7 +844,7 @@ def ada_max(
     epsilon: Array,
     grad: Array,
 ) -> tuple[Array, ...]:
-    """Adam with the largest decayed absolute value in place of the root mean square."""
+    """Apply Adam with the largest decayed absolute value instead of the root mean square."""
     one = var.dtype.type(1)
     m = m + (grad - m) * (one - beta1)
     v = xp.maximum(beta2 * v, abs(grad))
@@ -874,7 +875,7 @@ def rms_prop(
     *,
     is_sparse: bool = False,
 ) -> tuple[Array, ...]:
-    """RMSProp: ms averages grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon)."""
+    """Apply RMSProp: ms averages grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon)."""
     ms = _followed(ms, grad * grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms + epsilon)
     return var - mom, ms, mom
@@ -901,7 +902,7 @@ def centered_rms_prop(
     *,
     is_sparse: bool = False,
 ) -> tuple[Array, ...]:
-    """RMSProp that divides by the variance; mg is the mean gradient."""
+    """Apply RMSProp with the variance as divisor; mg is the mean gradient."""
     ms = _followed(ms, grad * grad, rho, is_sparse)
     mg = _followed(mg, grad, rho, is_sparse)
     mom = mom * momentum + grad * lr / xp.sqrt(ms - mg * mg + epsilon)
@@ -925,7 +926,7 @@ def add_sign(
     beta: Array,
     grad: Array,
 ) -> tuple[Array, ...]:
-    """AddSign: the step is larger where gradient and momentum agree in sign."""
+    """Apply AddSign: the step is larger where gradient and momentum have the same sign."""
     m = m * beta + grad * (var.dtype.type(1) - beta)
     agreement = xp.sign(grad) * xp.sign(m)
     return var - lr * (alpha + sign_decay * agreement) * grad, m
@@ -946,7 +947,7 @@ def power_sign(
     beta: Array,
     grad: Array,
 ) -> tuple[Array, ...]:
-    """PowerSign: the step grows by a power where gradient and momentum agree in sign."""
+    """Apply PowerSign: the step grows by a power where gradient and momentum have the same sign."""
     m = m * beta + grad * (var.dtype.type(1) - beta)
     agreement = xp.sign(grad) * xp.sign(m)
     return var - lr * xp.exp(logbase * sign_decay * agreement) * grad, m

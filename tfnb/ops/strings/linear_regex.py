@@ -1,12 +1,13 @@
-"""Regular expressions in time that is linear in the text, as RE2's are.
+"""Regular expressions in time that is linear in the length of the text, as in RE2.
 
-Python's ``re`` tries one way after the other; some patterns, ``(a+)+$`` for one, make it try more
-ways than anybody can wait for, and nothing interrupts it. Where that may happen, the pattern is run
-here as a machine that follows all ways at once, the preferred ones first (Pike's; see
-https://swtch.com/~rsc/regexp/regexp2.html): the same matches, slower where ``re`` is quick.
+Python's ``re`` tries one path after the other. Some patterns, as ``(a+)+$``, take exponential time,
+and the match cannot be interrupted. Where that may happen, the pattern runs here as a machine that
+follows all paths at once, the preferred ones first (Pike's; see
+https://swtch.com/~rsc/regexp/regexp2.html). It finds the same matches, and is slower where ``re``
+is fast.
 
-:class:`BoundedPattern` chooses. Patterns are those that ``re2_syntax`` translates: without looking
-around and without references back.
+:class:`BoundedPattern` selects the method. Patterns are those that ``re2_syntax`` translates:
+without lookaround and without backreferences.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
     type_of_test = Callable[[str], bool]
 
-# Steps that ``re`` may need before the other way is taken; a second, roughly.
+# Maximum steps of ``re``, about a second; above it the machine is used.
 _MAX_STEPS: Final = 10**8
-# So long a text is quick whatever is tried.
+# A text of up to this length is matched fast by any pattern.
 _MAX_NESTED: Final = 12
 _UNBOUNDED: Final = int(re._constants.MAXREPEAT)  # type: ignore[attr-defined]
-# Groups that a pattern may have before the stack is asked for more room than for the thousand calls
-# that it has room for; and how many calls one group takes at most.
+# Number of groups up to which a thousand nested calls are enough to compile a pattern; and the
+# maximum number of calls per group.
 _FEW_GROUPS: Final = 100
 _MOST_GROUPS: Final = 15_000
 _CALLS_OF_GROUP: Final = 8
@@ -40,51 +41,51 @@ _WORD: Final = re.compile(r"\w", re.ASCII)
 
 
 class Match(Protocol):
-    """What both kinds of patterns answer."""
+    """The interface of matches of both methods."""
 
     def start(self) -> int:
-        """Where the match begins."""
+        """Return the start of the match."""
 
     def end(self) -> int:
-        """Where it ends."""
+        """Return the end of the match."""
 
     def group(self, number: int, /) -> Any:
-        """What a group matched, or None."""
+        """Return the text of a group, or None."""
 
 
 class LinearMatch:
-    """A match of the machine."""
+    """A match found by the machine."""
 
     def __init__(self, text: str, spans: tuple[int, ...]) -> None:
         self._text = text
         self._spans = spans
 
     def start(self) -> int:
-        """Where the match begins."""
+        """Return the start of the match."""
         return self._spans[0]
 
     def end(self) -> int:
-        """Where it ends."""
+        """Return the end of the match."""
         return self._spans[1]
 
     def group(self, number: int, /) -> str | None:
-        """What a group matched, or None."""
+        """Return the text of a group, or None."""
         begin, end = self._spans[2 * number : 2 * number + 2]
         return None if begin < 0 or end < 0 else self._text[begin:end]
 
 
 class BoundedPattern:
-    """A compiled pattern that answers in bounded time.
+    """A compiled pattern whose matching time is bounded.
 
     Attributes:
-      groups: how many groups it has.
+      groups: the number of groups.
     """
 
     def __init__(self, pattern: str) -> None:
         """Compile a pattern for Python.
 
         Raises:
-          re.error: it is none.
+          re.error: the pattern is invalid.
           RecursionError: its groups are nested too deeply.
         """
         self._num_parentheses = pattern.count("(")
@@ -111,14 +112,14 @@ class BoundedPattern:
             return _loops(self._tree, is_last=False)
 
     def fullmatch(self, text: str) -> Match | None:
-        """The match of the whole text."""
+        """Return the match of the whole text."""
         if self._is_quick(len(text), self._loops_of_full_match):
             return self._quick.fullmatch(text)
         return self._slow.run(text, 0, whole=True)
 
     def search(self, text: str, position: int = 0) -> Match | None:
-        """The first match that begins at ``position`` or later."""
-        # A loop that fails is begun anew at each character.
+        """Return the first match that begins at ``position`` or later."""
+        # A loop that fails starts again at each character.
         num_loops = self._loops_of_search
         if self._is_quick(len(text), num_loops + (num_loops > 0)):
             return self._quick.search(text, position)
@@ -132,14 +133,17 @@ class BoundedPattern:
         return power <= 1 or size**power <= _MAX_STEPS
 
     def repetition_size(self) -> int:
-        """The count that makes nested counted repetitions exceed 1000 together; 0 if none does."""
+        """Return the count with which nested repetitions exceed 1000 together; 0 if none does."""
         with _deep_stack(self._num_parentheses):
             return _too_large(self._tree, 1000)
 
 
 @contextmanager
 def _deep_stack(num_parentheses: int) -> Iterator[None]:
-    """Has room for calls as deep as groups may be nested; Python reads patterns by recursion."""
+    """Provide a stack that is deep enough for nested groups.
+
+    Python parses patterns recursively.
+    """
     if num_parentheses <= _FEW_GROUPS:
         yield
         return
@@ -159,7 +163,7 @@ def _kind(node: Array) -> str:
 
 
 def _parts(node: Array) -> list[Array]:
-    """The sequences inside a node of the tree."""
+    """Return the sequences inside a node of the tree."""
     kind, arguments = _kind(node), node[1]
     if kind in ("MAX_REPEAT", "MIN_REPEAT"):
         return [arguments[2]]
@@ -169,11 +173,11 @@ def _parts(node: Array) -> list[Array]:
 
 
 def _loops(tree: Any, is_last: bool) -> int:
-    """How many loops of a pattern may have to try again, as what follows them fails.
+    """Return the number of loops that may be retried, because the rest of the pattern fails.
 
     Args:
       tree: a sequence of the pattern.
-      is_last: whether nothing follows the sequence.
+      is_last: whether the sequence is the end of the pattern.
     """
     nodes, count = list(tree), 0
     for node in nodes:
@@ -189,8 +193,8 @@ def _is_loop(node: Array) -> bool:
 
 
 def _nests(tree: Array) -> bool:
-    """Whether a loop has choices of its own inside."""
-    # No any(): a generator's calls take room on the stack of C.
+    """Return whether a loop contains further choices."""
+    # Not any(): the calls of a generator need space on the C stack.
     for node in tree:
         for part in _parts(node):
             if (_is_loop(node) and _has_choice(part)) or _nests(part):
@@ -199,9 +203,9 @@ def _nests(tree: Array) -> bool:
 
 
 def _loops_on_nothing(tree: Array) -> bool:
-    """Whether what a loop repeats may be empty.
+    """Return whether the body of a loop can match the empty text.
 
-    Python's loop then ends with an empty round, which is what the groups inside have matched.
+    Python's loop then ends with an empty iteration, whose spans the groups inside keep.
     """
     for node in tree:
         for part in _parts(node):
@@ -244,10 +248,10 @@ _CHAR, _SPLIT, _SAVE, _WHEN, _MATCH = range(5)
 
 
 class _Machine:
-    """A program of instructions (kind, argument, next places), and what runs it.
+    """A program of instructions (kind, argument, next places), and its interpreter.
 
-    A *thread* is a place in the program with the spans of the groups so far; those that are alive
-    at one character stand in order of preference, each place at most once.
+    A *thread* is a place in the program with the spans of the groups so far. The threads at one
+    character are in order of preference, with at most one for each place.
     """
 
     def __init__(self, tree: Any, num_groups: int) -> None:
@@ -261,7 +265,7 @@ class _Machine:
         return len(self._program) - 1
 
     def _sequence(self, tree: Any, flags: int, following: int) -> int:
-        """The place where a sequence begins that goes on at ``following``."""
+        """Return the place where a sequence begins; it continues at ``following``."""
         for node in reversed(list(tree)):
             following = self._node(node, flags, following)
         return following
@@ -298,7 +302,7 @@ class _Machine:
             if least:
                 place, least = inside, least - 1
             elif part.getwidth()[0] == 0:
-                # An empty round must not be taken for the way into the loop, as in RE2.
+                # As in RE2, an empty iteration must not be taken for the entry into the loop.
                 place = self._add(_SPLIT, None, *split(inside, following))
         else:
             for _ in range(most - least):
@@ -309,7 +313,7 @@ class _Machine:
         return place
 
     def run(self, text: str, position: int, whole: bool) -> LinearMatch | None:
-        """The preferred match, of the whole text or of the first place where there is one."""
+        """Return the preferred match: of the whole text, or the first one in it."""
         program = self._program
         nothing = (-1,) * self._num_spans
         best: tuple[int, ...] | None = None
@@ -328,7 +332,7 @@ class _Machine:
                     if whole and here < len(text):
                         continue
                     best = spans
-                    break  # those behind are less preferred
+                    break  # later threads are less preferred
                 if here < len(text) and test(text[here]):
                     threads.append((following[0], spans))
             if not threads and (whole or best is not None):
@@ -344,7 +348,7 @@ class _Machine:
         seen: set[int],
         alive: list[tuple[int, tuple[int, ...]]],
     ) -> None:
-        """Adds the places that are reached without a character, in order of preference."""
+        """Add the places that can be reached without a character, in order of preference."""
         waiting = [(place, spans)]
         while waiting:
             place, spans = waiting.pop()
@@ -373,7 +377,7 @@ def _is_boundary(text: str, here: int) -> bool:
 _PLACES: Final[dict[str, Callable[[str, int], bool]]] = {
     "AT_BEGINNING_STRING": lambda text, here: here == 0,
     "AT_END_STRING": lambda text, here: here == len(text),
-    # Python's tree has these where several lines count: elsewhere they are translated.
+    # Python's tree has these only for multiline patterns; otherwise they are translated.
     "AT_BEGINNING": lambda text, here: here == 0 or text[here - 1] == "\n",
     "AT_END": lambda text, here: here == len(text) or text[here] == "\n",
     "AT_BOUNDARY": _is_boundary,
@@ -382,7 +386,7 @@ _PLACES: Final[dict[str, Callable[[str, int], bool]]] = {
 
 
 def _test(kind: str, arguments: Any, flags: int) -> type_of_test:
-    """Whether a character is one that a node takes."""
+    """Return whether a node accepts a character."""
     if kind == "ANY":
         return _anything if flags & re.DOTALL else _anything_in_line
     if kind in ("LITERAL", "NOT_LITERAL"):

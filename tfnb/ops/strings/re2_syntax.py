@@ -1,9 +1,9 @@
 r"""RE2's regular expressions, translated to those of Python's ``re``.
 
-The two agree on most of what people write. What differs is rewritten here: ``$`` is the very end of
+The two syntaxes agree in most patterns. Differences are rewritten here: ``$`` is the very end of
 the text, ``\z``, ``\Q...\E``, ``\pL``, ``\x{...}`` and ``[[:alpha:]]`` exist, flags may be set in
-the middle, and ``(?U)`` exchanges greedy and lazy. What RE2 refuses is refused: looking around,
-references back, possessive repetitions, counts above 1000. Texts are matched as UTF-8.
+the middle, and ``(?U)`` exchanges greedy and lazy. As in RE2, lookaround, backreferences,
+possessive repetitions and counts above 1000 are refused. Texts are matched as UTF-8.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONTROL = {
     "a": r"\x07", "f": r"\f", "n": r"\n", "r": r"\r", "t": r"\t", "v": r"\x0b",
 }  # fmt: skip
 _MAX_REPEAT = 1000
-# So deeply groups may be nested; RE2 takes more.
+# Maximum depth of nested groups; RE2 accepts more.
 _MAX_DEPTH = 4000
 _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
 _FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]*))?([:)])")
@@ -38,15 +38,15 @@ _TOO_DEEP = "groups are nested deeper than Python's stack has room for"
 
 
 class PatternError(ValueError):
-    """A pattern that RE2 does not accept; the text is RE2's."""
+    """A pattern that RE2 does not accept; the message is RE2's."""
 
 
 @lru_cache(maxsize=512)
 def compile_pattern(pattern: str) -> BoundedPattern:
-    """The pattern for Python, to be used on text decoded from UTF-8.
+    """Return the pattern for Python, to be applied to text decoded from UTF-8.
 
     Raises:
-      PatternError: RE2 would not accept it.
+      PatternError: RE2 does not accept the pattern.
     """
     translated = _Translator(pattern).translate()
     try:
@@ -62,10 +62,10 @@ def compile_pattern(pattern: str) -> BoundedPattern:
 
 
 class _Translator:
-    """Walks through one pattern from left to right.
+    """A translator that reads one pattern from left to right.
 
     Attributes:
-      flags: those in force: i, m, s, U.
+      flags: the active flags: i, m, s, U.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -73,13 +73,13 @@ class _Translator:
         self.position = 0
         self.out: list[str] = []
         self.flags: frozenset[str] = frozenset()
-        # The flags outside each open group, and how many groups of our own must be closed with it.
+        # The flags outside each open group, and the number of additional groups to close with it.
         self.stack: list[tuple[frozenset[str], int]] = []
         self.extra = 0
         self.repeatable = False
 
     def translate(self) -> str:
-        """The whole pattern."""
+        """Return the whole pattern."""
         while self.position < len(self.pattern):
             self._step()
         if self.stack:
@@ -130,7 +130,7 @@ class _Translator:
                 self._atom(re.escape(one))
             self.position = min(end + 2, len(pattern))
         elif char in "AzbB":
-            # \b and \B know ASCII only.
+            # \b and \B are ASCII only.
             self._atom({"A": r"(?:\A)", "z": r"(?:\Z)", "b": r"(?a:\b)", "B": r"(?a:\B)"}[char])
             self.position += 2
         elif char == "C":
@@ -149,7 +149,7 @@ class _Translator:
             return
         named = _NAMED.match(pattern, start)
         if named:
-            # Groups are only ever asked for by number, and names may be given twice.
+            # Groups are only referenced by number, and names may occur twice.
             self.out.append("(")
             self.position = named.end()
             self._push()
@@ -184,7 +184,10 @@ class _Translator:
         self.flags = frozenset(flags)
 
     def _restart_flags(self) -> None:
-        """An alternative ends the groups that carry flags set in the middle; open them again."""
+        """Reopen the groups of flags that were set in the middle.
+
+        An alternative ends these groups.
+        """
         if self.extra:
             self.out[-1] = ")" * self.extra + "|"
             self.out.append("(?i:" if "i" in self.flags else "(?:")
@@ -226,7 +229,10 @@ class _Translator:
 
 
 def _escaped(pattern: str, start: int) -> tuple[int, str, bool]:
-    """What stands after a backslash: where it ends, a text for Python, and whether it is a set."""
+    """Parse the text after a backslash.
+
+    Returns its end, a text for Python, and whether it is a set.
+    """
     if start + 1 >= len(pattern):
         raise PatternError("trailing \\")
     char = pattern[start + 1]
@@ -266,7 +272,7 @@ def _unicode_set(pattern: str, start: int) -> tuple[int, str, bool]:
 
 @lru_cache(maxsize=64)
 def _members_of(name: str) -> str | None:
-    """The characters of a Unicode category or script, as ranges."""
+    """Return the characters of a Unicode category or script, as ranges."""
     from tfnb.ops.strings.unicode_scripts import SCRIPT_NAMES, script_ranges
 
     if name == "Any":
@@ -287,7 +293,7 @@ def _members_of(name: str) -> str | None:
 
 
 def _class(pattern: str, start: int) -> tuple[int, str]:
-    """A character class: where it ends, and the class for Python."""
+    """Return the end of a character class, and the class for Python."""
     position = start + 1
     negated = pattern.startswith("^", position)
     position += negated
@@ -329,7 +335,7 @@ def _class_member(pattern: str, position: int) -> tuple[int, str, bool]:
 
 
 def _quoted(char: str) -> str:
-    """A character inside a class; a backslash before whatever Python might read as more."""
+    """Return a character inside a class, with a backslash if Python could read it as syntax."""
     return f"\\{char}" if char in "\\]^-[&|~" else char
 
 
@@ -341,7 +347,7 @@ def _plain(text: str) -> str:
 
 
 def _joined_class(parts: list[str], negated: bool) -> str:
-    """One class of several; a negated set among others needs an alternative of its own."""
+    """Return one class for several; a negated set among others needs an alternative of its own."""
     plain = "".join(part for part in parts if not part.startswith("^"))
     outside = [part for part in parts if part.startswith("^")]
     if not outside:
@@ -349,6 +355,6 @@ def _joined_class(parts: list[str], negated: bool) -> str:
     if not negated:
         choices = [f"[{part}]" for part in outside] + ([f"[{plain}]"] if plain else [])
         return f"(?:{'|'.join(choices)})"
-    # Not in any of them: inside all that the negated ones leave out.
+    # In none of them: a character that all the negated classes exclude.
     inside = "".join(f"(?=[{part[1:]}])" for part in outside)
     return f"(?:{inside}[^{plain}])" if plain else f"(?:{inside}(?s:.))"

@@ -65,7 +65,7 @@ def _full_match(input: Array, pattern: str) -> Array:
     devices=("CPU",),
 )
 def static_regex_full_match(xp: Xp, input: Array, *, pattern: str) -> Array:
-    """Whether each string as a whole is matched by a pattern."""
+    """Return whether a pattern matches each string as a whole."""
     return _full_match(input, as_text(pattern))
 
 
@@ -79,7 +79,7 @@ static_regex_full_match.not_differentiable()
     devices=("CPU",),
 )
 def regex_full_match_op(xp: Xp, input: Array, pattern: Array) -> Array:
-    """Whether each string as a whole is matched by a pattern that is a tensor."""
+    """Return whether a pattern, which is a tensor, matches each string as a whole."""
     return _full_match(input, _scalar_text(pattern, "Pattern"))
 
 
@@ -89,12 +89,12 @@ regex_full_match_op.not_differentiable()
 
 
 class _Rewrite:
-    r"""What stands in place of a match: text, and groups as ``\\0`` to ``\\9``.
+    r"""The replacement of a match: text, and groups as ``\\0`` to ``\\9``.
 
     Attributes:
       parts: text or the number of a group.
       last_group: the largest number of a group.
-      is_valid: False where a backslash stands before something else; what follows is dropped.
+      is_valid: False if another character follows a backslash; the rest is then dropped.
     """
 
     def __init__(self, rewrite: str) -> None:
@@ -117,7 +117,7 @@ class _Rewrite:
                 break
 
     def of(self, match: Match) -> str:
-        """The text for one match."""
+        """Return the replacement of one match."""
         return "".join(
             part if isinstance(part, str) else match.group(part) or "" for part in self.parts
         )
@@ -152,7 +152,7 @@ def _replace_all(compiled: BoundedPattern, new: _Rewrite, text: str) -> str:
         if match.start() > position:
             parts.append(text[position : match.start()])
         if match.start() == last_end and not match.group(0):
-            # An empty match right behind the last one does not count.
+            # An empty match directly after the last one does not count.
             if match.start() < len(text):
                 parts.append(text[match.start()])
             position = match.start() + 1
@@ -178,7 +178,7 @@ def _replace_all(compiled: BoundedPattern, new: _Rewrite, text: str) -> str:
 def static_regex_replace(
     xp: Xp, input: Array, *, pattern: str, rewrite: str, replace_global: bool
 ) -> Array:
-    r"""Each string with matches of a pattern replaced; \1 is what the first group matched."""
+    r"""Return each string with matches of a pattern replaced; \1 is the text of the first group."""
     return mapped(_replacer(as_text(pattern), as_text(rewrite), replace_global), input)
 
 
@@ -195,7 +195,7 @@ static_regex_replace.not_differentiable()
 def regex_replace_op(
     xp: Xp, input: Array, pattern: Array, rewrite: Array, *, replace_global: bool
 ) -> Array:
-    """Each string with matches of a pattern replaced, both given as tensors."""
+    """Return each string with matches of a pattern replaced; both are tensors."""
     replacer = _replacer(
         _scalar_text(pattern, "Pattern"), _scalar_text(rewrite, "Rewrite"), replace_global
     )
@@ -210,7 +210,7 @@ regex_replace_op.not_differentiable()
 def regex_full_match(
     input: TensorLike, pattern: TensorLike, name: str | None = None
 ) -> TensorResult:
-    """Whether each string as a whole is matched by a pattern (RE2 syntax)."""
+    """Return whether a pattern (RE2 syntax) matches each string as a whole."""
     if isinstance(pattern, (str, bytes)):
         return static_regex_full_match(input, pattern=pattern, name=name)
     return regex_full_match_op(input, pattern, name=name)
@@ -223,7 +223,7 @@ def regex_replace(
     replace_global: bool = True,
     name: str | None = None,
 ) -> TensorResult:
-    r"""Each string with matches of a pattern (RE2 syntax) replaced; \1 stands for a group."""
+    r"""Return each string with matches of a pattern (RE2 syntax) replaced; \1 is a group."""
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return static_regex_replace(
             input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name

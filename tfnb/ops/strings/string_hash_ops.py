@@ -35,7 +35,7 @@ EXPORTS = {
     devices=("CPU",),
 )
 def string_to_hash_bucket_fast(xp: Xp, input: Array, *, num_buckets: int) -> Array:
-    """Hash every string to a bucket; the result is the same on all machines and versions."""
+    """Return a bucket for every string, which is the same on all machines and versions."""
     return mapped(lambda value: fingerprint64(value) % num_buckets, input, np.int64)
 
 
@@ -53,7 +53,7 @@ string_to_hash_bucket_fast.not_differentiable()
 def string_to_hash_bucket_strong(
     xp: Xp, input: Array, *, num_buckets: int, key: list[int]
 ) -> Array:
-    """Hash every string to a bucket, with a key that protects against crafted collisions."""
+    """Return a bucket for every string, by a key that protects against crafted collisions."""
     if len(key) != 2:
         raise errors.invalid_argument("Key must have 2 elements")
     pair = (key[0], key[1])
@@ -71,7 +71,7 @@ string_to_hash_bucket_strong.not_differentiable()
     devices=("CPU",),
 )
 def string_to_hash_bucket_op(xp: Xp, string_tensor: Array, *, num_buckets: int) -> Array:
-    """The bucket of every string."""
+    """Return the bucket of every string."""
     return mapped(lambda value: hash64(value) % num_buckets, string_tensor, np.int64)
 
 
@@ -84,7 +84,7 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> TensorResult:
-    """The bucket of every string.
+    """Return the bucket of every string.
 
     Raises:
       ValueError: the strings were given under both names.

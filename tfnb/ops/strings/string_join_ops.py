@@ -1,4 +1,4 @@
-"""Strings joined: element by element, along dimensions, by segment, as n-grams."""
+"""Joining of strings: element by element, along dimensions, by segment, as n-grams."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _join_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def string_join_op(xp: Xp, inputs: list[Array], *, separator: str) -> Array:
-    """The elements of several tensors joined; scalars are joined to every element."""
+    """Return the elements of several tensors joined; scalars are joined to every element."""
     shape: tuple[int, ...] | None = None
     for array in inputs:
         if array.ndim:
@@ -90,7 +90,7 @@ string_join_op.not_differentiable()
 
 
 def string_join(inputs: TensorLike, separator: str = "", name: str | None = None) -> TensorResult:
-    """The elements of several string tensors joined."""
+    """Return the elements of several string tensors joined."""
     return string_join_op(inputs, separator=separator, name=name)
 
 
@@ -128,7 +128,7 @@ def _reduce_join_shape(c: InferenceContext) -> TensorShape:
 def reduce_join_op(
     xp: Xp, inputs: Array, reduction_indices: Array, *, keep_dims: bool, separator: str
 ) -> Array:
-    """The strings along some dimensions joined; the first dimension named changes fastest."""
+    """Return the strings along some dimensions joined; the first given dimension varies fastest."""
     axes: list[int] = []
     for axis in reduction_indices.reshape(-1).tolist():
         if not -inputs.ndim <= axis < inputs.ndim:
@@ -168,7 +168,7 @@ def reduce_join(
     reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> TensorResult:
-    """The strings along some dimensions joined; along all, row by row, if none is named.
+    """Return the strings along some dimensions joined; by default along all, row by row.
 
     Raises:
       ValueError: an argument was given under both of its names.
@@ -215,7 +215,7 @@ def _segment_join_shape(c: InferenceContext) -> TensorShape:
 def unsorted_segment_join(
     xp: Xp, inputs: Array, segment_ids: Array, num_segments: Array, *, separator: str
 ) -> Array:
-    """The strings of each segment joined, in their order."""
+    """Return the strings of each segment joined, in their order."""
     if num_segments.ndim:
         raise errors.invalid_argument("Number of segments must be a scalar")
     count = int(num_segments)
@@ -251,7 +251,7 @@ def unsorted_segment_join(
 
 
 def _join_from_text_on(between: bytes, parts: Sequence[bytes]) -> bytes:
-    """The parts joined; before the first that is not empty there is no separator."""
+    """Return the parts joined; leading empty parts add no separator."""
     first = next((i for i, part in enumerate(parts) if part), len(parts))
     return between.join(parts[first:])
 
@@ -292,7 +292,7 @@ def string_ngrams(
     preserve_short_sequences: bool,
     Tsplits: DType,
 ) -> Outputs:
-    """All runs of neighbouring strings of the given lengths, row by row."""
+    """Return all runs of neighbouring strings of the given lengths, row by row."""
     if any(width <= 0 for width in ngram_widths):
         raise errors.invalid_argument("ngram_widths must contain positive values")
     splits = data_splits.reshape(-1).tolist()
@@ -324,7 +324,7 @@ def string_ngrams(
         row = data[start:stop].tolist()
         made = [ngram for width in ngram_widths for ngram in ngrams(row, width)]
         if preserve_short_sequences and not made and row:
-            # The row as a whole, however short.
+            # The row as a whole, however short it is.
             made = ngrams(row, len(row) + 2 * max(pad_width, 0))
         found += made
         ends.append(len(found))

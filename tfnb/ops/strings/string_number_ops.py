@@ -1,4 +1,4 @@
-"""Numbers as text and text as numbers."""
+"""Conversion of numbers to text and of text to numbers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def as_string(
     width: int,
     fill: str,
 ) -> Array:
-    """Every number as text, as C's printf writes it."""
+    """Return every number as text, as C's printf writes it."""
     kind = "s" if T in (dtypes.string, dtypes.variant) else np.dtype(T.as_numpy_dtype).kind
     if kind in "iub":
         if scientific or shortest:
@@ -69,11 +69,11 @@ def as_string(
     if kind == "b":
         return mapped(lambda value: b"true" if value else b"false", input)
     if kind == "s":
-        # A string has neither sign nor zeros before it.
+        # A string has no sign and no leading zeros.
         plain = head.replace("%0", "%").replace("%+", "%").replace("% ", "%")
         return mapped(lambda value: (plain + "s").encode() % value, input)
     if kind == "u":
-        # A number without sign has no place for one.
+        # An unsigned number has no place for a sign.
         head = head.replace("%+", "%").replace("% ", "%")
     if kind in "iu":
         return mapped(lambda value: (head + "d").encode() % int(value), input)
@@ -85,7 +85,7 @@ def as_string(
         pairs = [(form % (v.real, v.imag)).encode() for v in input.reshape(-1).tolist()]
         return strings(pairs, input.shape)
     numbers = input.reshape(-1).astype(np.float64).tolist()
-    # There are no zeros before what is no number.
+    # NaN and infinities have no leading zeros.
     special = form.replace("%0", "%")
     texts = [(form if math.isfinite(value) else special) % value for value in numbers]
     return strings([text.encode() for text in texts], input.shape)
@@ -101,7 +101,7 @@ _INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def parse_float(text: bytes) -> float | None:
-    """The number that a text means, or None.
+    """Return the number in a text, or None.
 
     >>> parse_float(b" 1e3 "), parse_float(b"-Infinity"), parse_float(b"0x1p3"), parse_float(b"1f")
     (1000.0, -inf, 8.0, None)
@@ -124,19 +124,20 @@ def parse_float(text: bytes) -> float | None:
 
 
 def parse_float32(text: bytes) -> Array:
-    """The float32 that a text means, rounded once, or None."""
+    """Return the float32 in a text, rounded once, or None."""
     number = parse_float(text)
     if number is None:
         return None
     rounded = np.float32(number)
-    # A number that lies halfway between two floats only as a double is rounded from its digits.
+    # If rounding to double produced a tie between two floats, the number is rounded from its
+    # digits.
     if np.isfinite(rounded) and rounded != number and b"x" not in text.lower():
         rounded = np.float32(text.strip(_SPACE).decode())
     return rounded
 
 
 def parse_integer(text: bytes, dtype: DType) -> int | None:
-    """The integer that a text means, or None if it does not fit the type."""
+    """Return the integer in a text, or None if it does not fit the type."""
     text = text.strip(_SPACE)
     if not _INTEGER.fullmatch(text) or (dtype.is_unsigned and text.startswith(b"-")):
         return None
@@ -152,7 +153,7 @@ def parse_integer(text: bytes, dtype: DType) -> int | None:
     devices=("CPU",),
 )
 def string_to_number_op(xp: Xp, string_tensor: Array, *, out_type: DType) -> Array:
-    """The numbers that strings mean."""
+    """Return the numbers in strings."""
 
     def convert(text: bytes) -> Array:
         if out_type is dtypes.float32:
@@ -180,7 +181,7 @@ def string_to_number(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> TensorResult:
-    """The numbers that strings mean.
+    """Return the numbers in strings.
 
     Raises:
       ValueError: the strings were given under both names.

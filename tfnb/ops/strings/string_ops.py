@@ -1,4 +1,4 @@
-"""Strings by themselves: parts, length, case, base64, formatting; and splitting them."""
+"""Ops on strings: parts, length, case, base64, formatting, splitting."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _case(input: Array, encoding: str, change: Callable[[Array], Array]) -> Arra
         )
 
     def changed(value: bytes) -> bytes:
-        # A zero byte ends the text here, as it does in TensorFlow.
+        # As in TensorFlow, a zero byte ends the text.
         text: str = change(value.partition(b"\0")[0].decode("utf-8", "replace"))
         return text.encode("utf-8")
 
@@ -68,7 +68,7 @@ def _case(input: Array, encoding: str, change: Callable[[Array], Array]) -> Arra
     devices=("CPU",),
 )
 def string_lower(xp: Xp, input: Array, *, encoding: str) -> Array:
-    """Small letters: of ASCII only, or of Unicode if the encoding is utf-8."""
+    """Return lower-case letters: of ASCII, or of Unicode if the encoding is utf-8."""
     return _case(input, encoding, lambda value: value.lower())
 
 
@@ -80,7 +80,7 @@ def string_lower(xp: Xp, input: Array, *, encoding: str) -> Array:
     devices=("CPU",),
 )
 def string_upper(xp: Xp, input: Array, *, encoding: str) -> Array:
-    """Capital letters: of ASCII only, or of Unicode if the encoding is utf-8."""
+    """Return upper-case letters: of ASCII, or of Unicode if the encoding is utf-8."""
     return _case(input, encoding, lambda value: value.upper())
 
 
@@ -88,12 +88,12 @@ def string_upper(xp: Xp, input: Array, *, encoding: str) -> Array:
     "StringStrip", "input: string -> output: string", shape=unchanged_shape, devices=("CPU",)
 )
 def string_strip(xp: Xp, input: Array) -> Array:
-    """Strings without white space at both ends."""
+    """Return strings without white space at both ends."""
     return mapped(lambda value: value.strip(b" \t\n\v\f\r"), input)
 
 
 def _character_starts(value: bytes) -> list[int]:
-    """Where UTF-8 characters begin: at every byte that does not continue one."""
+    """Return the starts of UTF-8 characters: all bytes that do not continue one."""
     return [index for index, byte in enumerate(value) if byte & 0xC0 != 0x80]
 
 
@@ -105,7 +105,7 @@ def _character_starts(value: bytes) -> list[int]:
     devices=("CPU",),
 )
 def string_length(xp: Xp, input: Array, *, unit: str) -> Array:
-    """How many bytes or characters the strings have."""
+    """Return the number of bytes or characters of the strings."""
     if unit == "BYTE":
         return mapped(len, input, np.int32)
     return mapped(lambda value: len(_character_starts(value)), input, np.int32)
@@ -114,7 +114,7 @@ def string_length(xp: Xp, input: Array, *, unit: str) -> Array:
 def string_length_v1(
     input: TensorLike, name: str | None = None, unit: str = "BYTE"
 ) -> TensorResult:
-    """How many bytes or characters the strings have."""
+    """Return the number of bytes or characters of the strings."""
     return string_length(input, unit=unit, name=name)
 
 
@@ -144,7 +144,7 @@ def _substr_shape(c: InferenceContext) -> TensorShape:
     devices=("CPU",),
 )
 def substr_op(xp: Xp, input: Array, pos: Array, len: Array, *, unit: str) -> Array:
-    """Parts of strings; a negative position counts from the end."""
+    """Return parts of strings; a negative position counts from the end."""
     if pos.shape != len.shape:
         raise errors.invalid_argument(
             f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. "
@@ -170,7 +170,7 @@ def _part_of_bytes(value: bytes, position: int, length: int, index: int) -> byte
             f"pos {position} out of range for string b'{shown}' at index {index}"
         )
     start = position if position >= 0 else size + position
-    # A negative length is a very large one.
+    # A negative length counts as a very large one.
     return value[start:] if length < 0 else value[start : start + length]
 
 
@@ -186,7 +186,7 @@ def _part_of_characters(value: bytes, position: int, length: int, index: int) ->
 def substr(
     input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
 ) -> TensorResult:
-    """Parts of strings; a negative position counts from the end."""
+    """Return parts of strings; a negative position counts from the end."""
     return substr_op(input, pos, len, unit=unit, name=name)
 
 
@@ -201,7 +201,7 @@ def substr(
     devices=("CPU",),
 )
 def encode_base64(xp: Xp, input: Array, *, pad: bool) -> Array:
-    """Strings in base64 for use in addresses, with padding if wanted."""
+    """Return strings in base64 for URLs, with padding if requested."""
 
     def encode(value: bytes) -> bytes:
         text = base64.urlsafe_b64encode(value)
@@ -217,7 +217,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
     "DecodeBase64", "input: string -> output: string", shape=unchanged_shape, devices=("CPU",)
 )
 def decode_base64(xp: Xp, input: Array) -> Array:
-    """What strings in base64 for addresses mean, with or without padding."""
+    """Return the contents of strings in base64 for URLs, with or without padding."""
 
     def decode(value: bytes) -> bytes:
         if len(value) % 4 == 1:
@@ -258,7 +258,7 @@ def _format_shape(c: InferenceContext) -> TensorShape:
 def string_format_op(
     xp: Xp, inputs: list[Array], *, template: str, placeholder: str, summarize: int
 ) -> Array:
-    """A text with tensors in place of its placeholders."""
+    """Return a text whose placeholders are replaced by tensors."""
     parts = as_text(template).split(as_text(placeholder))
     text = parts[0]
     for value, part in zip(inputs, parts[1:], strict=True):
@@ -276,7 +276,7 @@ def string_format(
     summarize: int = 3,
     name: str | None = None,
 ) -> TensorResult:
-    """A text with tensors in place of its placeholders.
+    """Return a text whose placeholders are replaced by tensors.
 
     Raises:
       ValueError: there are more or fewer tensors than placeholders.
@@ -304,7 +304,7 @@ def _split_shape(c: InferenceContext) -> list[TensorShape]:
 
 
 def _as_sparse(rows: list[list[bytes]]) -> tuple[Array, Array, Array]:
-    """Rows of different lengths as indices, values and shape of a sparse matrix."""
+    """Return rows of different lengths as indices, values and shape of a sparse matrix."""
     places = [(row, column) for row, words in enumerate(rows) for column in range(len(words))]
     values = [word for words in rows for word in words]
     shape = (len(rows), max(map(len, rows), default=0))
@@ -334,7 +334,7 @@ def _check_split(input: Array, separator: Array, name: str) -> None:
     devices=("CPU",),
 )
 def string_split_op(xp: Xp, input: Array, delimiter: Array, *, skip_empty: bool) -> Outputs:
-    """Strings cut at any byte of the delimiter; between all bytes if it is empty."""
+    """Return strings split at any byte of the delimiter; into bytes if it is empty."""
     _check_split(input, delimiter, "delimiter")
     bytes_ = delimiter.item()
     anywhere = re.compile(b"[" + re.escape(bytes_) + b"]") if bytes_ else None
@@ -356,7 +356,7 @@ def string_split_op(xp: Xp, input: Array, delimiter: Array, *, skip_empty: bool)
     devices=("CPU",),
 )
 def string_split_v2_op(xp: Xp, input: Array, sep: Array, *, maxsplit: int) -> Outputs:
-    """Strings cut at a separator, or at white space if it is empty, like Python's split."""
+    """Return strings split at a separator, or, if it is empty, at white space as in Python."""
     _check_split(input, sep, "sep")
     separator = sep.item()
 
@@ -383,7 +383,7 @@ def _split_at_space(value: bytes, maxsplit: int) -> list[bytes]:
         words.append(word.group())
         text = text[word.end() :].lstrip(_SPACE)
         if len(words) == maxsplit:
-            # What is left is the last part, even if it is empty.
+            # The remaining text is the last part, even if it is empty.
             words.append(text)
             break
     return words

@@ -1,7 +1,7 @@
-"""Text in encodings: code points from bytes, bytes from code points, from one encoding to another.
+"""Text in encodings: code points from bytes, bytes from code points, transcoding.
 
-Malformed input is told apart as Unicode recommends: every maximal part of a character that could
-have been one counts as one error. What an error becomes is the op's ``errors`` attribute: an
+Malformed input is divided as Unicode recommends: every maximal part of a possible character counts
+as one error. The op's ``errors`` attribute determines the result of an error: an
 exception (strict), a replacement character, or nothing (ignore).
 """
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 EXPORTS = {"strings": ["unicode_script", "unicode_transcode"]}
 
 _MAX_CODE_POINT = 0x10FFFF
-# Control characters up to here are replaced on demand.
+# Control characters up to this one are replaced on request.
 _LAST_CONTROL = 0x1F
 _BAD_INPUT = "Invalid formatting on input string"
 
 
 class Errors:
-    """What becomes of malformed input.
+    """The treatment of malformed input.
 
     Attributes:
       policy: "strict", "replace" or "ignore".
-      replacement: the code point that stands for what is malformed.
+      replacement: the code point that replaces malformed input.
       replaces_controls: whether control characters count as malformed.
     """
 
@@ -51,8 +51,7 @@ class Errors:
         self.replaces_controls = replaces_controls
 
 
-# Encodings whose strings may begin with a mark that says which byte of a unit comes first; without
-# one it is the high byte.
+# Encodings whose strings may begin with a byte order mark; without one, the high byte comes first.
 _MARKED: dict[str, tuple[tuple[bytes, str], ...]] = {
     "utf-16": ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")),
     "utf-32": ((b"\xff\xfe\0\0", "utf-32-le"), (b"\0\0\xfe\xff", "utf-32-be")),
@@ -61,9 +60,9 @@ _OTHER_NAMES = {
     **dict.fromkeys(("utf16", "ucs-2", "iso-10646-ucs-2", "unicode", "csunicode"), "utf-16"),
     **dict.fromkeys(("utf32", "ucs-4", "iso-10646-ucs-4", "csucs4"), "utf-32"),
 }
-# Other names that ICU knows for what Python has.
+# Other names in ICU of codecs that Python has.
 _NAMES_OF_ICU = {"ibm-037": "cp037"}
-# Codecs of Python's that ICU does not have, and names that ICU does not know for those it has.
+# Codecs of Python that ICU does not have, and names of codecs that ICU does not accept.
 _NO_CODECS_OF_ICU = frozenset(
     [
         "base64", "bz2", "charmap", "cp720", "euc_jis_2004", "euc_jisx0213", "hex", "idna",
@@ -86,19 +85,19 @@ _NO_NAMES_OF_ICU = frozenset(
         "x_mac_trad_chinese",
     ]
 )  # fmt: skip
-# What ICU makes of a mark without anything behind it.
+# ICU's result for a byte order mark without any text after it.
 _ONLY_A_MARK = 0xFFFF
 
 
 def _codec(name: str) -> codecs.CodecInfo | str:
-    """A codec, or the name of an encoding each string of which says what codec it has."""
+    """Return a codec, or the name of an encoding whose strings each define their codec."""
     plain = name.lower().replace("_", "-").partition(",version=")[0]
     plain = _OTHER_NAMES.get(plain, plain)
     if plain in _MARKED:
         return plain
     try:
         found = codecs.lookup(_NAMES_OF_ICU.get(plain, name))
-    except (LookupError, ValueError):  # a name that holds a zero byte is a ValueError
+    except (LookupError, ValueError):  # a name with a zero byte raises ValueError
         found = None
     if (
         found is None
@@ -110,7 +109,7 @@ def _codec(name: str) -> codecs.CodecInfo | str:
 
 
 def _characters(data: bytes, codec: codecs.CodecInfo | str) -> Iterator[tuple[int | None, int]]:
-    """The code points of a string and where each begins; None for a malformed part."""
+    """Yield the code points of a string and their starts; None for a malformed part."""
     if isinstance(codec, str):
         yield from _marked_characters(data, codec)
         return
@@ -137,12 +136,12 @@ def _marked_characters(data: bytes, encoding: str) -> Iterator[tuple[int | None,
         yield _ONLY_A_MARK, 0
         return
     for code_point, start in _characters(data[len(mark) :], codecs.lookup(name)):
-        # The mark belongs to the first character.
+        # The byte order mark belongs to the first character.
         yield code_point, start + len(mark) if start else 0
 
 
 def _decoded(data: bytes, codec: codecs.CodecInfo | str, errors: Errors) -> list[tuple[int, int]]:
-    """Code points and where they begin, errors dealt with.
+    """Return code points and their starts, after the treatment of errors.
 
     Raises:
       InvalidArgumentError: the input is malformed and the policy is strict.
@@ -171,7 +170,7 @@ def _encoded(code_points: list[int], encoding: str) -> bytes:
     "UnicodeScript", "input: int32 -> output: int32", shape=unchanged_shape, devices=("CPU",)
 )
 def unicode_script(xp: Xp, input: Array) -> Array:
-    """The script of every code point, in ICU's numbers."""
+    """Return the script of every code point, in ICU's numbers."""
     return script_numbers(input)
 
 
@@ -196,7 +195,7 @@ def unicode_transcode(
     replacement_char: int,
     replace_control_characters: bool,
 ) -> Array:
-    """Strings in another encoding."""
+    """Return strings in another encoding."""
     how = Errors(errors, replacement_char, replace_control_characters)
     codec = _codec(input_encoding)
 
@@ -257,7 +256,7 @@ def unicode_decode(
     replace_control_characters: bool,
     Tsplits: DType,
 ) -> Outputs:
-    """The code points of all strings in a row, and where each string begins among them."""
+    """Return the code points of all strings in a row, and the start of each string among them."""
     how = Errors(errors, replacement_char, replace_control_characters)
     return _decode_rows(input, input_encoding, how, Tsplits)[:2]
 
@@ -283,7 +282,7 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool,
     Tsplits: DType,
 ) -> Outputs:
-    """The code points of all strings, and at which byte of its string each begins."""
+    """Return the code points of all strings, and the byte in its string where each begins."""
     how = Errors(errors, replacement_char, replace_control_characters)
     return _decode_rows(input, input_encoding, how, Tsplits)
 
@@ -314,7 +313,7 @@ def unicode_encode(
     output_encoding: str,
     replacement_char: int,
 ) -> Array:
-    """Strings made of rows of code points."""
+    """Return strings of rows of code points."""
     how = Errors(errors, replacement_char)
     if input_values.ndim != 1 or input_splits.ndim != 1:
         raise status.invalid_argument(

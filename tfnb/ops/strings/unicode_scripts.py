@@ -1,4 +1,4 @@
-"""Which script a character belongs to: Latin, Greek, Han, in ICU's numbers."""
+"""The script of a character, as Latin, Greek or Han, in ICU's numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LAST = 0x10FFFF
 
-# ICU's numbers of the scripts, by the names that regular expressions use.
+# ICU's numbers of the scripts, by the names in regular expressions.
 _NAMES = """
 Common Inherited Arabic Armenian Bengali Bopomofo Cherokee Coptic Cyrillic Deseret Devanagari
 Ethiopic Georgian Gothic Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer
@@ -36,7 +36,7 @@ def _table() -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 def script_numbers(code_points: Array) -> Array:
-    """ICU's number of every code point's script; -1 for what is no code point.
+    """Return ICU's number of every code point's script; -1 if it is not a code point.
 
     >>> script_numbers(np.array([65, 0x3B1, -1]))
     array([25, 14, -1], dtype=int32)
@@ -47,7 +47,7 @@ def script_numbers(code_points: Array) -> Array:
 
 
 def script_ranges(name: str) -> list[tuple[int, int]]:
-    """The code points of a script, as first and last of each range."""
+    """Return the code points of a script, as the first and the last of each range."""
     starts, scripts = _table()
     ends = np.append(starts[1:] - 1, _LAST)
     own = scripts == SCRIPT_NAMES[name]

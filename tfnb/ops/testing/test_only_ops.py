@@ -1,7 +1,7 @@
-"""TensorFlow's test-only ops: definitions without kernels, for tests of graphs and their builders.
+"""TensorFlow's test-only ops: definitions without kernels, for tests of graphs and builders.
 
-They are no part of the vocabulary: :func:`register_test_ops` adds them, and takes them back. A
-graph of them can be built, written and read, not run.
+They are not part of the vocabulary: :func:`register_test_ops` adds them and can remove them. A
+graph of them can be built, written and read, but not run.
 """
 
 from __future__ import annotations
@@ -175,26 +175,26 @@ _SHAPES: Final = {"RequiresOlderGraphVersion": _shape_of_older_graph}
 
 
 class TestOps:
-    """The test-only ops that one call registered; in a ``with`` statement they go at its end.
+    """The test-only ops that one call registered; at its end, a ``with`` statement removes them.
 
     ``ops["FloatInput"](1.0)`` builds a node.
     """
 
-    __test__ = False  # no test class, in spite of its name
+    __test__ = False  # not a test class, despite its name
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The ops that were registered."""
+        """The names of the ops that were registered."""
         return self._names
 
     def __getitem__(self, name: str) -> op_registry.OpDefinition:
         return op_registry.get(name)
 
     def remove(self) -> None:
-        """Forget them; a second call does nothing."""
+        """Remove the ops; a second call does nothing."""
         for name in self._names:
             op_registry.deregister_op(name)
         self._names = ()
@@ -207,9 +207,9 @@ class TestOps:
 
 
 def register_test_ops() -> TestOps:
-    """Register TensorFlow's test-only ops: FloatInput, IntOutput, None, ListInput and their kin.
+    """Register TensorFlow's test-only ops: FloatInput, IntOutput, None, ListInput and others.
 
-    Names that are registered already are left alone.
+    Names that are already registered are not changed.
     """
     added = []
     for rows, stateful in ((_STATELESS, False), (_STATEFUL, True)):

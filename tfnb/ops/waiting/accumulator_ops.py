@@ -1,8 +1,8 @@
 """Conditional accumulators: sums of gradients that can be taken once there are enough.
 
 Each gradient has the global step at which its variables were read; a gradient older than the
-accumulator's own step is dropped. Taking returns the mean or the sum, and increments the step; a
-take that comes too early waits without holding a thread. Corresponds to
+accumulator's own step is dropped. A take returns the mean or the sum, and increments the step;
+until there are enough gradients, it waits without holding a thread. Corresponds to
 ``conditional_accumulator_base.cc`` and related kernels.
 """
 
@@ -35,10 +35,10 @@ _log = logging.getLogger("tfnb")
 
 
 class Accumulator:
-    """Base class of both kinds of accumulators; thread safe.
+    """The base class of both kinds of accumulators; thread-safe.
 
     Args:
-      name: the name for messages.
+      name: the name in messages.
       dtype: the gradients' type.
       shape: the gradients' shape, as far as it is known.
       is_mean: whether to take the mean instead of the sum.
@@ -55,7 +55,7 @@ class Accumulator:
         self._total: TensorLike = None  # guarded by self._attempts.lock
 
     def _sum_with(self, gradient: Any) -> Any:
-        """Return the total plus one more gradient; just the gradient if ``self._count`` is 0."""
+        """Return the total plus one more gradient; only the gradient if ``self._count`` is 0."""
         raise NotImplementedError
 
     def _result(self) -> Any:
@@ -81,7 +81,7 @@ class Accumulator:
         self._attempts.change(add)
 
     def take(self, num_required: int, done: type_of_done, manager: CancellationManager) -> None:
-        """Give ``done`` the mean or sum, once there are ``num_required`` gradients."""
+        """Call ``done`` with the mean or sum, once there are ``num_required`` gradients."""
 
         def serve() -> Any:
             if self._count < num_required:
@@ -106,7 +106,7 @@ class Accumulator:
 
 
 class DenseAccumulator(Accumulator):
-    """Sums tensors."""
+    """An accumulator of tensors."""
 
     def _sum_with(self, gradient: Array) -> Array:
         found = TensorShape(list(np.shape(gradient)))
@@ -137,7 +137,7 @@ def _divided(total: Array, count: Array) -> Array:
 
 
 class SparseAccumulator(Accumulator):
-    """Sums rows; the mean of a row divides by the number of gradients that contain it.
+    """An accumulator of rows; a row's mean divides by the number of gradients that contain it.
 
     The total holds the row numbers, their sums, and the number of gradients of each row.
     """
@@ -320,7 +320,7 @@ def resource_accumulator_apply_gradient(
 def resource_accumulator_take_gradient(
     ctx: OpKernelContext, done: type_of_done, handle: Array, num_required: Array
 ) -> None:
-    """Return the mean or sum of the gradients; waits until there are enough."""
+    """Return the mean or sum of the gradients; wait until there are enough."""
     found: DenseAccumulator = _find(ctx, handle, DenseAccumulator)
     found.take(_num_required(num_required), done, ctx.cancellation_manager)
 
@@ -398,7 +398,7 @@ def sparse_accumulator_apply_gradient(
 def sparse_accumulator_take_gradient(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, num_required: Array
 ) -> None:
-    """Return the mean or sum of each row; waits until there are enough gradients."""
+    """Return the mean or sum of each row; wait until there are enough gradients."""
     found: SparseAccumulator = _find(ctx, handle, SparseAccumulator)
     found.take(_num_required(num_required), done, ctx.cancellation_manager)
 

@@ -40,9 +40,9 @@ class Barrier:
     """Complete and incomplete elements by key; thread-safe.
 
     Args:
-      name: name for error messages.
-      types: dtype of each component.
-      shapes: shape of each component.
+      name: the name in error messages.
+      types: the dtype of each component.
+      shapes: the shape of each component.
     """
 
     def __init__(self, name: str, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
@@ -59,7 +59,7 @@ class Barrier:
         self._is_cancelled = False
 
     def state_text(self, name: str) -> str:
-        """Describe the contents, for the report on a step that stands still."""
+        """Return the contents as text, for the report on a step that makes no progress."""
         return (
             f"barrier '{name}' ({len(self._ready)} whole elements, {len(self._incomplete)} "
             "incomplete ones)"
@@ -77,7 +77,8 @@ class Barrier:
         """Insert a component for each key.
 
         Raises:
-          InvalidArgumentError: the component's index or shape is wrong, or a key has it already.
+          InvalidArgumentError: the component's index or shape is wrong, or a key already has the
+            component.
           CancelledError: the barrier is closed.
         """
         self._check(component, keys, values)
@@ -239,7 +240,7 @@ def barrier(
     container: str,
     shared_name: str,
 ) -> Array:
-    """Elements by key whose components arrive separately."""
+    """Return a barrier: elements by key whose components arrive separately."""
     if len(shapes) != len(component_types):
         raise errors.invalid_argument("All of the component shapes must be specified")
     if capacity != -1:
@@ -362,7 +363,7 @@ def barrier_take_many(
     traits="closes",
 )  # fmt: skip
 def barrier_close(ctx: OpKernelContext, handle: RefCell, *, cancel_pending_enqueues: bool) -> None:
-    """Refuses new keys."""
+    """Refuse new keys."""
     _find(ctx, handle).close_with(cancel_pending=cancel_pending_enqueues)
 
 

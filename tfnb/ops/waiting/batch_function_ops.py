@@ -1,6 +1,6 @@
 """Ops for serving that join the requests of several callers into one batch.
 
-Here an execution does not wait for other callers: its inputs are a batch of their own, padded to an
+Here an execution does not wait for other callers: its inputs alone are the batch, padded to an
 allowed size, as in TensorFlow when no other request arrives in time. Corresponds to
 TensorFlow's ``batch_kernels.cc``.
 """
@@ -40,7 +40,7 @@ _ids = itertools.count()
 
 
 def _check_sizes(allowed: Sequence[int], most: int, *, splits: bool) -> None:
-    """Checks the attr ``allowed_batch_sizes`` with TensorFlow's errors."""
+    """Check the attr ``allowed_batch_sizes`` with TensorFlow's errors."""
     before = 0
     for size in allowed:
         if size <= before:
@@ -61,7 +61,7 @@ def _check_sizes(allowed: Sequence[int], most: int, *, splits: bool) -> None:
 
 
 def _rows(tensors: Sequence[Array]) -> int:
-    """The number of rows, the same for all tensors.
+    """Return the number of rows, which must be the same for all tensors.
 
     Raises:
       InvalidArgumentError: a tensor is a scalar, or the numbers differ.
@@ -79,7 +79,7 @@ def _rows(tensors: Sequence[Array]) -> int:
 
 
 def _padded(tensors: Sequence[Array], allowed: Sequence[int]) -> list[Array]:
-    """The tensors with their first row repeated until they have an allowed number of rows."""
+    """Return the tensors, padded with their first row to an allowed number of rows."""
     rows = tensors[0].shape[0]
     wanted = next((size for size in allowed if size >= rows), rows)
     if wanted == rows or not rows:
@@ -120,7 +120,7 @@ def batch_function(
     allowed_batch_sizes: list[int],
     enable_large_batch_splitting: bool,
 ) -> Calls:
-    """f(in_tensors, captured_tensors) for a batch of requests."""
+    """Return f(in_tensors, captured_tensors) for a batch of requests."""
     _check_sizes(allowed_batch_sizes, max_batch_size, splits=enable_large_batch_splitting)
     rows = _rows(in_tensors)
     if rows > max_batch_size:
@@ -164,7 +164,7 @@ def batch_function(
 def batch(
     xp: Xp, in_tensors: list[Array], *, max_batch_size: int, allowed_batch_sizes: list[int]
 ) -> Outputs:
-    """A batch of requests, the range of rows of each request, and the id of this request."""
+    """Return a batch of requests, the range of rows of each request, and the id of this request."""
     _check_sizes(allowed_batch_sizes, max_batch_size, splits=False)
     rows = _rows(in_tensors)
     if rows > max_batch_size:
@@ -186,7 +186,7 @@ def _(c: InferenceContext) -> list[TensorShape]:
 
 
 def _place(batch_index: Array, number: Array) -> tuple[int, int]:
-    """The range of rows of one request.
+    """Return the range of rows of one request.
 
     Raises:
       InvalidArgumentError: the index is not a matrix with three columns.
@@ -199,7 +199,7 @@ def _place(batch_index: Array, number: Array) -> tuple[int, int]:
     for own, start, end in batch_index.tolist():
         if own == int(number):
             return start, end
-    raise errors.deadline_exceeded(f"Batched data timed out: no batch brought request {number}")
+    raise errors.deadline_exceeded(f"Batched data timed out: no batch contained request {number}")
 
 
 @register_op(
@@ -212,7 +212,7 @@ def _place(batch_index: Array, number: Array) -> tuple[int, int]:
     **_CPU,
 )
 def unbatch(xp: Xp, batched_tensor: Array, batch_index: Array, number: Array) -> Array:
-    """The rows of one request."""
+    """Return the rows of one request."""
     if not batched_tensor.ndim:
         raise errors.invalid_argument("Input data must have at least one dimension")
     start, end = _place(batch_index, number)
@@ -240,10 +240,12 @@ def _(c: InferenceContext) -> TensorShape:
 def unbatch_grad(
     xp: Xp, original_input: Array, batch_index: Array, grad: Array, number: Array
 ) -> Array:
-    """The gradients of all requests of a batch, one after the other, without its padding."""
+    """Return the gradients of all requests of a batch, concatenated, without padding."""
     start, end = _place(batch_index, number)
     if len(batch_index) > 1:
-        raise errors.deadline_exceeded("Batched data timed out: other requests bring no gradients")
+        raise errors.deadline_exceeded(
+            "Batched data timed out: no gradients of other requests arrived"
+        )
     if grad.shape[:1] != (end - start,):
         raise errors.invalid_argument(
             f"The gradient's shape {shape_text(grad.shape)} is not that of the request's "

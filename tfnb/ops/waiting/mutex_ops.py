@@ -1,4 +1,4 @@
-"""A mutex: MutexV2 makes it, MutexLock waits for it, ConsumeMutexLock releases it.
+"""A mutex: MutexV2 creates it, MutexLock waits for it, ConsumeMutexLock releases it.
 
 A lock that is not consumed is released at the end of its step, so that a failure inside a critical
 section does not block other steps forever.
@@ -25,7 +25,7 @@ _lock_numbers = itertools.count()
 
 
 class Mutex:
-    """Held by one lock at a time; waiting requests are served in order of arrival."""
+    """A mutex that one lock holds at a time; waiting requests are served in order of arrival."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class Mutex:
         self._holder: MutexLock | None = None  # guarded by self._attempts.lock
 
     def state_text(self, name: str) -> str:
-        """Describe the holder, for the report on a step that stands still."""
+        """Return the holder as text, for the report on a step that makes no progress."""
         return f"mutex '{name}' ({'free' if self._holder is None else 'held'})"
 
     def acquire(self, ctx: OpKernelContext, done: type_of_done) -> None:
@@ -44,7 +44,7 @@ class Mutex:
                 return NOT_YET
             lock = MutexLock(self)
             name = f"_{next(_lock_numbers)}_{self.name}"
-            # Registered before it is held, so that it is released in any case.
+            # The lock is registered before it is held, so that it is released in any case.
             ctx.step_container.create("", "MutexLock", name, lock)
             self._holder = lock
             return lock
@@ -62,7 +62,7 @@ class Mutex:
 
 
 class MutexLock:
-    """The right to be inside the critical section; a variant value."""
+    """The right to be inside the critical section, as a variant value."""
 
     shape = ()
 
@@ -83,7 +83,7 @@ def _scalar(c: InferenceContext) -> TensorShape:
     stateful=True, shape=_scalar, devices=("CPU",),
 )  # fmt: skip
 def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handle:
-    """A mutex; nodes with one shared name share it."""
+    """Return a mutex; nodes with the same shared name share one."""
     name = shared_name or ctx.node_name
     ctx.resource_manager.lookup_or_create(container, _TYPE, name, lambda: Mutex(name))
     return ctx.resource_manager.make_handle(name, _TYPE, container=container)

@@ -5,8 +5,8 @@ waits for elements, and a close attempt waits for the enqueue attempts before it
 a thread: it carries the callback that ends it. Every change calls ``_flush``, which advances the
 first attempts of both kinds as far as possible.
 
-An attempt that takes several elements takes them as they come; if it is cancelled, or the queue
-closes before it has all, the elements it took go back.  Corresponds to ``queue_base.cc`` and
+An attempt to take several elements takes them as they arrive; if it is cancelled, or the queue
+closes before it has all, these elements return to the queue.  Corresponds to ``queue_base.cc`` and
 related files.
 """
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     type_of_done = Callable[[Any], None]
 
 
-# The capacity of a queue that takes any number of elements.
+# The capacity of a queue without a limit.
 UNBOUNDED: Final = (1 << 31) - 1
 
 
 class _QueueAttempt:
-    """A pending attempt: to put ``elements`` in, to take ``wanted`` out, or to close."""
+    """A pending attempt: to put ``elements`` in, to take ``wanted`` elements out, or to close."""
 
     __slots__ = ("closes", "done", "elements", "manager", "small_batch", "token", "wanted")
 
@@ -69,10 +69,10 @@ type_of_ended = list[tuple[_QueueAttempt, Any]]
 
 
 def _tell(ended: type_of_ended) -> None:
-    """Calls the callbacks of ended attempts; outside of every lock.
+    """Call the callbacks of ended attempts, without holding a lock.
 
-    The attempts belong to other steps, so an interrupted call is repeated: a second answer to an
-    attempt does no harm.
+    The attempts may belong to other steps, so an interrupted call is repeated: a second answer to
+    an attempt does no harm.
     """
     for attempt, answer in ended:
         if attempt.manager is not None:
@@ -81,13 +81,13 @@ def _tell(ended: type_of_ended) -> None:
 
 
 class Queue:
-    """First in, first out; thread safe.
+    """A first-in, first-out queue; thread-safe.
 
     Args:
-      name: for messages.
-      types: dtype of each component of an element.
-      shapes: shape of each component; empty where nothing is promised.
-      capacity: how many elements fit; negative for any number.
+      name: the name in messages.
+      types: the dtype of each component of an element.
+      shapes: the shape of each component; empty if shapes may vary.
+      capacity: the maximum number of elements; negative for no limit.
     """
 
     kind = "FIFOQueue"
@@ -120,7 +120,7 @@ class Queue:
         self._store.extendleft(reversed(elements))
 
     def _available(self) -> int:
-        """How many elements may be taken now."""
+        """Return the number of elements that can be taken now."""
         return len(self._store)
 
     @property
@@ -130,16 +130,16 @@ class Queue:
             store = self.__dict__["_elements"] = self._make_store()
         return store
 
-    # -- what users ask
+    # -- public methods
 
     def size(self) -> int:
-        """How many elements are inside."""
+        """Return the number of elements."""
         with self._lock:
             return len(self._store)
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing may be put in any more."""
+        """Whether the queue refuses further elements."""
         return self._closed
 
     def enqueue(
@@ -148,7 +148,7 @@ class Queue:
         done: type_of_done,
         manager: CancellationManager,
     ) -> None:
-        """Puts elements in, one after the other; ``done`` hears when all are inside."""
+        """Put elements in, one after the other; call ``done`` when all are inside."""
         kept = [tuple(owned(value) for value in element) for element in elements]
         self._start(self._puts, _QueueAttempt(done, kept), manager, "Enqueue")
 
@@ -159,21 +159,21 @@ class Queue:
         manager: CancellationManager,
         small_batch: bool = False,
     ) -> None:
-        """Takes ``count`` elements out; ``done`` gets a list of them.
+        """Take ``count`` elements out; call ``done`` with a list of them.
 
-        With ``small_batch`` a closed queue gives what it has, if that is anything.
+        With ``small_batch``, a closed queue that is not empty returns the elements it has.
         """
         self._start(self._takes, _QueueAttempt(done, [], count, small_batch), manager, "Dequeue")
 
     def close_in_turn(self, done: type_of_done, manager: CancellationManager) -> None:
-        """Closes the queue after the enqueue attempts before it.
+        """Close the queue after the enqueue attempts before it.
 
-        Elements inside may still be taken out.
+        Elements in the queue can still be taken out.
         """
         self._start(self._puts, _QueueAttempt(done, [], closes=True), manager, "Close")
 
     def close(self) -> None:
-        """Closes the queue at once; cancels the waiting enqueue attempts."""
+        """Close the queue at once; cancel the waiting enqueue attempts."""
         ended: type_of_ended = []
         try:
             with self._lock:
@@ -211,7 +211,7 @@ class Queue:
                         attempt.manager = None
                         self._withdraw(attempts, attempt, what, ended)
         except KeyboardInterrupt:
-            # The attempt may no longer be cancellable and would take an element that is then lost.
+            # The attempt may no longer be cancellable; it would take an element that is then lost.
             with self._lock:
                 self._withdraw(attempts, attempt, what, ended)
             raise
@@ -250,9 +250,9 @@ class Queue:
         self._flush(ended)
 
     def _flush(self, ended: type_of_ended) -> None:
-        """Lets attempts go as far as they can; ``ended`` gets those that have, with their answer.
+        """Advance attempts as far as possible; add those that end to ``ended``, with answers.
 
-        They are put there before they leave the line: an interrupt in between may answer an
+        They are added before they leave the line: an interrupt in between may answer an
         attempt twice, which does no harm, but never leaves it unanswered.
         """
         moved = True
@@ -264,7 +264,7 @@ class Queue:
                 moved = True
 
     def _serve_put(self, attempt: _QueueAttempt, ended: type_of_ended) -> bool:
-        """Whether anything changed."""
+        """Return whether the attempt or the queue changed."""
         if self._closed:
             ended.append((attempt, errors.cancelled(self._closed_text(attempt))))
             self._puts.popleft()
@@ -322,7 +322,7 @@ class Queue:
         return changed and bool(self._puts)
 
     def check_element(self, element: type_of_element) -> None:
-        """Refuses an element whose components have other shapes than the queue's.
+        """Refuse an element whose components do not have the queue's shapes.
 
         Raises:
           InvalidArgumentError: a shape does not fit.
@@ -330,7 +330,7 @@ class Queue:
         self._check_shapes(element, self.shapes)
 
     def check_many(self, components: Sequence[Array]) -> None:
-        """Refuses components that are no stacked elements.
+        """Refuse components that are not stacked elements.
 
         Raises:
           InvalidArgumentError: a shape does not fit, or the first sizes differ.
@@ -362,7 +362,7 @@ class Queue:
                 )
 
     def stack(self, xp: Xp, elements: Sequence[type_of_element]) -> tuple[Array, ...]:
-        """The components of several elements, each along a new first dimension."""
+        """Return the components of several elements, each along a new first dimension."""
         return tuple(
             self._stack_one(xp, position, [element[position] for element in elements])
             for position in range(len(self.types))
@@ -373,7 +373,9 @@ class Queue:
 
 
 def stacked(values: list[Array], dtype: DType, shape: TensorShape, xp: Xp = np) -> Array:
-    """Values of one shape along a new first dimension; the shape is needed where there are none.
+    """Return values of one shape, stacked along a new first dimension.
+
+    The shape is needed if there are no values.
 
     Raises:
       ValueError: the values differ in shape.
@@ -385,7 +387,7 @@ def stacked(values: list[Array], dtype: DType, shape: TensorShape, xp: Xp = np) 
 
 
 class RandomShuffleQueue(Queue):
-    """Gives any element; keeps ``min_after_dequeue`` of them inside while it is open."""
+    """A queue that returns random elements; while open, it keeps ``min_after_dequeue`` of them."""
 
     kind = "RandomShuffleQueue"
 
@@ -429,7 +431,7 @@ _BLOCKS = 16
 
 
 def _stream(generator: Philox) -> Iterator[int]:
-    """The generator's numbers one by one."""
+    """Yield the generator's numbers one by one."""
     while True:
         yield from generator.blocks(np, _BLOCKS).reshape(-1).tolist()
         generator = generator.skip(_BLOCKS)
@@ -456,7 +458,7 @@ class PaddingFIFOQueue(Queue):
 
 
 class PriorityQueue(Queue):
-    """Gives the element with the lowest first component; equals in the order they came."""
+    """A queue that returns the element with the lowest first component; equal ones in order."""
 
     kind = "PriorityQueue"
 

@@ -1,4 +1,4 @@
-"""The queue ops: a queue behind a handle, put into and taken out of without holding a thread."""
+"""The queue ops: they put into and take from a queue without holding a thread."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _scalar(c: InferenceContext) -> TensorShape:
 
 
 def _check_same(queue: Queue, wanted: Queue, op: str) -> None:
-    """Refuses to take a queue for one of another form."""
+    """Refuse a queue of another form."""
     name = queue.name
     if queue.kind != wanted.kind:
         raise errors.invalid_argument(f"Expected {queue.kind}, found {op}")
@@ -108,7 +108,7 @@ def _check_same(queue: Queue, wanted: Queue, op: str) -> None:
 
 
 def _fits(queue: Queue, wanted: Queue) -> bool:
-    """Whether a padding queue's shapes may be those of another one."""
+    """Return whether a padding queue's shapes match those of another one."""
     return isinstance(queue, PaddingFIFOQueue) and all(
         one.is_compatible_with(other) for one, other in zip(queue.shapes, wanted.shapes)
     )
@@ -187,7 +187,7 @@ def fifo_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A queue that gives elements in the order they came."""
+    """Return a queue that returns elements in order of arrival."""
     return _make(
         Queue,
         ctx,
@@ -212,7 +212,7 @@ def padding_fifo_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A FIFO queue whose batches are padded where sizes differ."""
+    """Return a FIFO queue whose batches are padded where sizes differ."""
     return _make(
         PaddingFIFOQueue,
         ctx,
@@ -237,7 +237,7 @@ def priority_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A queue that gives the element with the lowest first component."""
+    """Return a queue that returns the element with the lowest first component."""
     return _make(
         PriorityQueue,
         ctx,
@@ -266,7 +266,7 @@ def random_shuffle_queue_v2(
     container: str,
     shared_name: str,
 ) -> Handle:
-    """A queue that gives any of its elements."""
+    """Return a queue that returns random elements."""
     return _make(
         RandomShuffleQueue,
         ctx,
@@ -282,7 +282,7 @@ def random_shuffle_queue_v2(
 
 
 def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
-    """The queue whose handle is a reference to two strings, container and name."""
+    """Return the first version of a queue: its handle is a reference to container and name."""
     if kind is RandomShuffleQueue:
 
         @register_op(
@@ -301,7 +301,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
             container: str,
             shared_name: str,
         ) -> Array:
-            """The first version of the queue, behind a reference."""
+            """Return the first version of the queue, as a reference."""
             attrs = dict(locals())
             del attrs["ctx"], attrs["kind"]
             return as_reference(ctx, _make(kind, ctx, **attrs))
@@ -321,7 +321,7 @@ def _first_version(name: str, form: tuple[str, ...], kind: type[Queue]) -> Any:
         container: str,
         shared_name: str,
     ) -> Array:
-        """The first version of the queue, behind a reference."""
+        """Return the first version of the queue, as a reference."""
         attrs = {
             "component_types": component_types,
             "shapes": shapes,
@@ -349,9 +349,9 @@ def _find(ctx: OpKernelContext, handle: Handle) -> Queue:
 
 
 def _check_types(ctx: OpKernelContext, queue: Queue, attr: str, after: str = "") -> None:
-    """Refuses an op whose components are not the queue's.
+    """Refuse an op whose components do not match the queue's.
 
-    ``after`` is what the op takes beside the handle.
+    ``after`` is the text of the op's inputs after the handle.
     """
     types: list[Array] = list(ctx.attrs[attr])
     if list(queue.types) == types:
@@ -394,7 +394,10 @@ def _enqueue_many(
 
 
 def _row(value: Array) -> Array:
-    """A row as a tensor: a scalar string becomes an array again; a view lets go of its batch."""
+    """Return a row as a tensor that does not keep its batch in memory.
+
+    A scalar string becomes an array again; a view is copied.
+    """
     if isinstance(value, bytes):
         return np.array(value, dtype=object)
     return value.copy() if isinstance(value, np.ndarray) else value
@@ -466,7 +469,7 @@ _DEQUEUED = ("component_types: list(type) >= 1", "timeout_ms: int = -1")
 def queue_enqueue_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
 ) -> None:
-    """Puts one element in; waits while the queue is full."""
+    """Put one element in; wait while the queue is full."""
     _enqueue(ctx, done, handle, components)
 
 
@@ -478,7 +481,7 @@ def queue_enqueue_v2(
 def queue_enqueue_many_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, components: list[Array]
 ) -> None:
-    """Puts in one element for each row of the components."""
+    """Put in one element for each row of the components."""
     _enqueue_many(ctx, done, handle, components)
 
 
@@ -488,7 +491,7 @@ def queue_enqueue_many_v2(
     traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Handle) -> None:
-    """Takes one element out; waits while there is none."""
+    """Take one element out; wait while the queue is empty."""
     _dequeue(ctx, done, handle)
 
 
@@ -500,7 +503,7 @@ def queue_dequeue_v2(ctx: OpKernelContext, done: type_of_done, handle: Handle) -
 def queue_dequeue_many_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, n: Array
 ) -> None:
-    """Takes ``n`` elements out, stacked; waits until there are enough."""
+    """Take ``n`` elements out, stacked; wait until there are enough."""
     _dequeue_many(ctx, done, handle, n, small_batch=False)
 
 
@@ -512,7 +515,7 @@ def queue_dequeue_many_v2(
 def queue_dequeue_up_to_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, n: Array
 ) -> None:
-    """Takes ``n`` elements out, or what is left in a closed queue."""
+    """Take ``n`` elements out, or the remaining ones of a closed queue."""
     _dequeue_many(ctx, done, handle, n, small_batch=True)
 
 
@@ -524,7 +527,7 @@ def queue_dequeue_up_to_v2(
 def queue_close_v2(
     ctx: OpKernelContext, done: type_of_done, handle: Handle, *, cancel_pending_enqueues: bool
 ) -> None:
-    """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
+    """Close the queue for enqueues; waiting ones finish first, unless they are cancelled."""
     _close(ctx, done, handle, cancel_pending_enqueues)
 
 
@@ -533,7 +536,7 @@ def queue_close_v2(
     devices=("CPU",),
 )  # fmt: skip
 def queue_size_v2(ctx: OpKernelContext, handle: Handle) -> Array:
-    """How many elements are inside."""
+    """Return the number of elements."""
     return np.int32(_find(ctx, handle).size())
 
 
@@ -542,7 +545,7 @@ def queue_size_v2(ctx: OpKernelContext, handle: Handle) -> Array:
     devices=("CPU",),
 )  # fmt: skip
 def queue_is_closed_v2(ctx: OpKernelContext, handle: Handle) -> Array:
-    """Whether the queue was closed."""
+    """Return whether the queue was closed."""
     return np.bool_(_find(ctx, handle).is_closed)
 
 
@@ -554,7 +557,7 @@ def queue_is_closed_v2(ctx: OpKernelContext, handle: Handle) -> Array:
 def queue_enqueue(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, components: list[Array]
 ) -> None:
-    """Puts one element in; waits while the queue is full."""
+    """Put one element in; wait while the queue is full."""
     _enqueue(ctx, done, handle, components)
 
 
@@ -566,7 +569,7 @@ def queue_enqueue(
 def queue_enqueue_many(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, components: list[Array]
 ) -> None:
-    """Puts in one element for each row of the components."""
+    """Put in one element for each row of the components."""
     _enqueue_many(ctx, done, handle, components)
 
 
@@ -576,7 +579,7 @@ def queue_enqueue_many(
     traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: RefCell) -> None:
-    """Takes one element out; waits while there is none."""
+    """Take one element out; wait while the queue is empty."""
     _dequeue(ctx, done, handle)
 
 
@@ -586,7 +589,7 @@ def queue_dequeue(ctx: OpKernelContext, done: type_of_done, handle: RefCell) -> 
     traits="takes_elements",
 )  # fmt: skip
 def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: RefCell, n: Array) -> None:
-    """Takes ``n`` elements out, stacked; waits until there are enough."""
+    """Take ``n`` elements out, stacked; wait until there are enough."""
     _dequeue_many(ctx, done, handle, n, small_batch=False)
 
 
@@ -598,7 +601,7 @@ def queue_dequeue_many(ctx: OpKernelContext, done: type_of_done, handle: RefCell
 def queue_dequeue_up_to(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, n: Array
 ) -> None:
-    """Takes ``n`` elements out, or what is left in a closed queue."""
+    """Take ``n`` elements out, or the remaining ones of a closed queue."""
     _dequeue_many(ctx, done, handle, n, small_batch=True)
 
 
@@ -610,13 +613,13 @@ def queue_dequeue_up_to(
 def queue_close(
     ctx: OpKernelContext, done: type_of_done, handle: RefCell, *, cancel_pending_enqueues: bool
 ) -> None:
-    """Closes the queue for enqueues; those who wait come first, unless they are cancelled."""
+    """Close the queue for enqueues; waiting ones finish first, unless they are cancelled."""
     _close(ctx, done, handle, cancel_pending_enqueues)
 
 
 @register_op("QueueSize", "handle: Ref(string) -> size: int32", shape=_scalar, devices=("CPU",))
 def queue_size(ctx: OpKernelContext, handle: RefCell) -> Array:
-    """How many elements are inside."""
+    """Return the number of elements."""
     return np.int32(_find(ctx, handle).size())
 
 
@@ -624,7 +627,7 @@ def queue_size(ctx: OpKernelContext, handle: RefCell) -> Array:
     "QueueIsClosed", "handle: Ref(string) -> is_closed: bool", shape=_scalar, devices=("CPU",)
 )
 def queue_is_closed(ctx: OpKernelContext, handle: RefCell) -> Array:
-    """Whether the queue was closed."""
+    """Return whether the queue was closed."""
     return np.bool_(_find(ctx, handle).is_closed)
 
 
@@ -633,7 +636,7 @@ def queue_is_closed(ctx: OpKernelContext, handle: RefCell) -> Array:
     devices=("CPU",),
 )  # fmt: skip
 def fake_queue(ctx: OpKernelContext, resource: Handle) -> Array:
-    """The handle of a queue as one of the first version."""
+    """Return the handle of a queue as a handle of the first version."""
     return as_reference(ctx, resource)
 
 

@@ -1,6 +1,7 @@
 """Staging areas: tuples of tensors between two parts of a pipeline, as a queue or by key.
 
-A put waits while the area is full, a get or peek until the tuple is there; neither holds a thread.
+A put waits while the area is full; a get or peek waits until the tuple is there. Neither holds a
+thread.
 An area is full by number of tuples (``capacity``) or by bytes (``memory_limit``); 0 sets no limit.
 Corresponds to ``stage_op.cc`` and ``map_stage_op.cc``.
 """
@@ -30,7 +31,7 @@ def _bytes(values: Sequence[Array]) -> int:
 
 
 class StagingBase:
-    """Base class of both kinds of staging areas."""
+    """The base class of both kinds of staging areas."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
         self.name = name
@@ -69,7 +70,7 @@ class StagingBase:
 
 
 class StagingBuffer(StagingBase):
-    """First in, first out."""
+    """A first-in, first-out staging area."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
         super().__init__(name, capacity, memory_limit)
@@ -133,7 +134,7 @@ class StagingMap(StagingBase):
     """Tuples by key, which may arrive in parts.
 
     Args:
-      name: name for error messages.
+      name: the name in error messages.
       capacity: upper bound on keys.
       memory_limit: upper bound on bytes.
       num_components: number of components of a complete tuple.
@@ -146,8 +147,8 @@ class StagingMap(StagingBase):
         super().__init__(name, capacity, memory_limit)
         self.num_components = num_components
         self.is_ordered = is_ordered
-        # By key, complete tuples and parts; None where a component is missing or was taken. All
-        # guarded by self.attempts.lock
+        # Complete tuples, and parts, by key; None where a component is missing or was taken. All
+        # are guarded by self.attempts.lock
         self._whole: dict[int, list[Array]] = {}
         self._parts: dict[int, list[Array]] = {}
 
@@ -194,7 +195,7 @@ class StagingMap(StagingBase):
         done: type_of_done,
         manager: CancellationManager,
     ) -> None:
-        """Take components of a tuple out; key None takes any; returns (key, values)."""
+        """Take components of a tuple out; key None takes any; return (key, values)."""
         self._check_indices(key, indices)
 
         def serve() -> Outputs:

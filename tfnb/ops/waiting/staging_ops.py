@@ -26,7 +26,7 @@ _ANY = (*_LIMITS, "dtypes: list(type)", "container: string = ''", "shared_name: 
 
 
 def _area(ctx: OpKernelContext, kind: str, make: Callable[..., Array]) -> Array:
-    """The area of this node: by shared name, or by its own."""
+    """Return the area of this node: by shared name, or a private one."""
     attrs = ctx.attrs
     name = (attrs["shared_name"] or b"").decode() or ctx.node_name
     container = (attrs["container"] or b"").decode()
@@ -58,13 +58,13 @@ def _scalar(c: InferenceContext) -> TensorShape:
     "Stage", "*values: dtypes ->", *_SOME, stateful=True, shape=no_outputs, traits="keeps_state"
 )
 def stage(ctx: OpKernelContext, done: type_of_done, values: list[Array]) -> None:
-    """Puts a tuple in; waits while the area is full."""
+    """Put a tuple in; wait while the area is full."""
     _row(ctx).put(values, done, ctx.cancellation_manager)
 
 
 @register_op("Unstage", "-> *values: dtypes", *_SOME, stateful=True, traits="keeps_state")
 def unstage(ctx: OpKernelContext, done: type_of_done) -> None:
-    """Takes the oldest tuple out; waits while there is none."""
+    """Take the oldest tuple out; wait while there is none."""
     _row(ctx).get(done, ctx.cancellation_manager)
 
 
@@ -77,7 +77,7 @@ def unstage(ctx: OpKernelContext, done: type_of_done) -> None:
     traits="keeps_state",
 )
 def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Array) -> None:
-    """The tuple at a place, which stays inside; waits until there is one."""
+    """Return the tuple at a position, which stays in the area; wait until there is one."""
     _row(ctx).peek(_int(index), done, ctx.cancellation_manager)
 
 
@@ -91,13 +91,13 @@ def stage_peek(ctx: OpKernelContext, done: type_of_done, index: Array) -> None:
     traits="keeps_state",
 )
 def stage_size(ctx: OpKernelContext) -> Array:
-    """How many tuples are inside."""
+    """Return the number of tuples."""
     return np.int32(_row(ctx).size())
 
 
 @register_op("StageClear", "->", *_ANY, stateful=True, shape=no_outputs, traits="keeps_state")
 def stage_clear(ctx: OpKernelContext) -> None:
-    """Throws all tuples away."""
+    """Remove all tuples."""
     _row(ctx).clear()
 
 
@@ -124,7 +124,7 @@ def _indices(value: Array) -> list[int]:
 def _stage(
     ctx: OpKernelContext, done: type_of_done, key: Array, indices: Array, values: list[Array]
 ) -> None:
-    """Puts components of a key's tuple in; waits while the area is full."""
+    """Put components of a key's tuple in; wait while the area is full."""
     chosen = _indices(indices)
     if len(chosen) != len(values):
         raise errors.invalid_argument(
@@ -134,12 +134,12 @@ def _stage(
 
 
 def _peek(ctx: OpKernelContext, done: type_of_done, key: Array, indices: Array) -> None:
-    """Components of a key's tuple, which stay inside; waits until it is whole."""
+    """Return components of a key's tuple, which stay in the area; wait until it is complete."""
     _map(ctx).peek(_int(key), _indices(indices), done, ctx.cancellation_manager)
 
 
 def _unstage(ctx: OpKernelContext, done: type_of_done, key: Array, indices: Array) -> None:
-    """Takes components of a key's tuple out; waits until it is whole."""
+    """Take components of a key's tuple out; wait until it is complete."""
 
     def taken(answer: Array) -> None:
         done(answer if isinstance(answer, BaseException) else tuple(answer[1]))
@@ -148,7 +148,7 @@ def _unstage(ctx: OpKernelContext, done: type_of_done, key: Array, indices: Arra
 
 
 def _unstage_no_key(ctx: OpKernelContext, done: type_of_done, indices: Array) -> None:
-    """Takes components of some whole tuple out, with its key; waits until there is one."""
+    """Take components of any complete tuple out, with its key; wait until there is one."""
 
     def taken(answer: Array) -> None:
         if isinstance(answer, BaseException):
@@ -160,17 +160,17 @@ def _unstage_no_key(ctx: OpKernelContext, done: type_of_done, indices: Array) ->
 
 
 def _size(ctx: OpKernelContext) -> Array:
-    """How many keys have a whole tuple."""
+    """Return the number of keys with a complete tuple."""
     return np.int32(_map(ctx).size())
 
 
 def _incomplete_size(ctx: OpKernelContext) -> Array:
-    """How many keys lack a component."""
+    """Return the number of keys that lack a component."""
     return np.int32(_map(ctx).incomplete_size())
 
 
 def _clear(ctx: OpKernelContext) -> None:
-    """Throws everything away."""
+    """Remove all tuples."""
     _map(ctx).clear()
 
 

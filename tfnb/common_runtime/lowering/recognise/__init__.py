@@ -1,1 +1,1 @@
-"""Which shape a partition has: schedules, loops, conditions, registers."""
+"""The structure of a partition: schedules, loops, conditions, registers."""

@@ -1,7 +1,7 @@
-"""When a node is alive: a set of literals that all hold.
+"""The condition under which a node is alive: a set of literals that must all hold.
 
-A literal is (register, side): the predicate in the register is true or false.  Where the register
-is marked by ``PRESENCE``, the question is whether it holds a value.
+A literal is (register, side): the predicate in the register is true or false.  For a register
+marked by ``PRESENCE``, the predicate is whether it holds a value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALWAYS: Final[type_of_condition] = frozenset()
 def both(
     one: type_of_condition | None, other: type_of_condition | None
 ) -> type_of_condition | None:
-    """When both hold; None: never."""
+    """Return the condition under which both hold; None: never."""
     if one is None or other is None:
         return None
     if not other or one == other:
@@ -36,7 +36,7 @@ def both(
 
 
 def union(conditions: Iterable[type_of_condition]) -> type_of_condition | None:
-    """When one of some exclusive conditions holds; None where no single condition says that."""
+    """Return the single condition that says that one of some exclusive ones holds, or None."""
     left = list(dict.fromkeys(conditions))
     while len(left) > 1:
         found = None

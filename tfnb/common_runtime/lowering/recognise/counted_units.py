@@ -1,4 +1,4 @@
-"""What is noted of the units of a frame whose nodes are counted (``counts.py``)."""
+"""Additional records about the units of a frame whose nodes are counted (``counts.py``)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def alive_alone(
     registers: Registers, units: Iterable[Unit], weak_enters: Collection[int]
 ) -> dict[int, set[int]]:
-    """The nodes that are alive even where their frame as a whole is not.
+    """Return the nodes that are alive even if their frame as a whole is not.
 
     Args:
-      registers: what the nodes are given.
-      units: those of the frame, in a topological order.
+      registers: the registers of the partition, with the inputs of each node.
+      units: the units of the frame, in a topological order.
       weak_enters: the Enters that are alive there.
 
     Returns:
@@ -44,14 +44,14 @@ def alive_alone(
 
 
 def triggered(registers: Registers, units: Iterable[Unit]) -> set[int]:
-    """The ControlTriggers, which are never dead, and what waits for nothing else."""
+    """Return the ControlTriggers, which are never dead, and the nodes that wait only for them."""
     found: set[int] = set()
     for unit in units:
         item = unit.item
         if item is None or item.is_merge:
             continue
         before = [src.id for src, _ in registers.sources[item.id]]
-        if item.op not in RECEIVES:  # they are told what was sent
+        if item.op not in RECEIVES:  # they depend on their Send
             before += [src.id for src in registers.controls[item.id]]
         if item.is_control_trigger or (before and found.issuperset(before)):
             found.add(item.id)
@@ -61,12 +61,12 @@ def triggered(registers: Registers, units: Iterable[Unit]) -> set[int]:
 def marks(
     units: Sequence[Unit], more: Iterable[Unit], goes_on: type_of_literal | None
 ) -> list[Unit]:
-    """What makes a block for each condition of a node that would have none.
+    """Return units that make a block for each condition of a node that has no block yet.
 
     Args:
-      units: those of the frame.
-      more: others that run in it.
-      goes_on: what a loop goes on with; None for the root frame.
+      units: the units of the frame.
+      more: other units that run in it.
+      goes_on: the literal under which a loop continues; None for the root frame.
     """
     made = {unit.condition for unit in (*units, *more) if unit.instructions}
     made.add(ALWAYS)

@@ -75,7 +75,7 @@ class Frame:
         Args:
           registers: the tensors of the partition.
           name: the name of the frame; "" for the root.
-          weak_enters: the Enters that may be alive where the frame as a whole is not.
+          weak_enters: the Enters that may be alive if the frame as a whole is not.
           implied: the condition that holds wherever the frame runs.
         """
         self._owner = registers
@@ -87,7 +87,7 @@ class Frame:
         self._loops: dict[str, Unit] = {}
         self._more: list[Unit] = []
         self._checked: dict[str, list[tuple[type_of_condition, Unit]]] = {}
-        self._numbers: dict[str, int] = {}  # predicates by the place of the unit they come from
+        self._numbers: dict[str, int] = {}  # the position of each predicate's unit
         self._merges: list[NodeItem] = []  # of the loop's variables
         self._merge_ids: set[int] = set()
         self._nexts: list[NodeItem] = []
@@ -95,7 +95,7 @@ class Frame:
         self.goes_on: type_of_literal | None = None
 
     def switches(self) -> dict[int, str]:
-        """The predicates of the frame's Switches, by the Switch's id."""
+        """Return the predicates of the frame's Switches, by the Switch's id."""
         owner = self._owner
         return {
             unit.item.id: owner.predicate(unit.item)
@@ -106,7 +106,7 @@ class Frame:
     # -- units and their edges
 
     def order(self) -> None:
-        """Make the units; find their conditions and the end of the loop."""
+        """Make the units, and find their conditions and the end of the loop."""
         owner = self._owner
         info = owner.immutable.frames[self._name]
         for item in info.nodes:
@@ -131,7 +131,7 @@ class Frame:
             self._check_waits()
 
     def _check_waits(self) -> None:
-        """Refuse nodes that could block at the same time: one might be what unblocks the other."""
+        """Reject nodes that could block at the same time: one might be what unblocks the other."""
         waits = [unit for unit in self._units if unit.waits and unit.condition is not None]
         if len(waits) > _MOST_WAITS:
             raise Unrecognised("many nodes that may wait")
@@ -192,7 +192,7 @@ class Frame:
         ):
             raise Unrecognised(f"'{item.name}' ({item.op})")
         if first[0].control_edges:
-            # Other consumers of an Enter would run in the first iteration only.
+            # Its other consumers would run in the first iteration only.
             raise Unrecognised(f"'{first[0].name}' leads elsewhere")
         self._merges.append(item)
         self._merge_ids.add(item.id)
@@ -201,7 +201,7 @@ class Frame:
     # -- conditions
 
     def _find_conditions(self) -> None:
-        """Visit the units in topological order, deriving each condition from its inputs'."""
+        """Visit the units in topological order and derive their conditions from their inputs'."""
         waits = {id(unit): len(unit.before) for unit in self._units}
         # Last in, first out, as in the reference executor: a value is used soon after it was made.
         roots = [unit for unit in self._units if not unit.before]
@@ -267,7 +267,7 @@ class Frame:
         return condition
 
     def _check_predicate(self, unit: Unit, item: NodeItem) -> None:
-        """Read and check the predicate at its first Switch; one that is no scalar is an error."""
+        """Read and check the predicate at its first Switch; it must be a scalar."""
         owner = self._owner
         predicate, source = owner.predicate(item), owner.register(*owner.sources[item.id][1])
         assert unit.condition is not None
@@ -292,14 +292,14 @@ class Frame:
                 self._numbers.setdefault(name, unit.number)
         else:
             check.instructions.append(CheckPredicate(item, predicate))
-        # Before the Switch, and before all units that depend on it.
+        # The check runs before the Switch, and before all units that depend on it.
         for before in unit.before:
             check.wait_for(before)
         unit.wait_for(check)
         self._more.append(check)
 
     def _take(self, unit: Unit, check: Unit) -> None:
-        """Let a further Switch use the register set by the check before the first Switch."""
+        """Make a further Switch use the register set by the check before the first Switch."""
         if all(isinstance(one, CheckPredicate) for one in check.instructions):
             return
         if any(before.waits for before in check.all_before()):
@@ -348,7 +348,7 @@ class Frame:
         enters = owner.enters[unit.frame]
         conditions = {enter.id: self._unit_of[enter.id].condition for enter in enters}
         whole = _strongest(set(conditions.values()), unit.frame)
-        # An Enter may be alive where the whole loop is not, e.g. a counter added by a gradient.
+        # An Enter may be alive if the whole loop is not, e.g. a counter added by a gradient.
         weak = {number for number, condition in conditions.items() if condition != whole}
         frame = Frame(owner, unit.frame, weak, self._implied | (whole or ALWAYS))
         frame.order()
@@ -379,7 +379,7 @@ class Frame:
         )
 
     def _find_end(self) -> None:
-        """Find the predicate on which all NextIterations continue and all Exits leave."""
+        """Find the predicate by which all NextIterations continue and all Exits leave."""
         if not self._nexts or not self._merges:
             raise Unrecognised(f"frame '{self._name}' has no iterations")
         ways = {self._unit_of[item.id].condition for item in self._nexts}
@@ -425,7 +425,7 @@ def _is_chosen(index: str, output: int) -> str:
 
 
 def _side(item: NodeItem, predicate: str, output: int) -> list[type_of_literal]:
-    """Return the literals that hold where an output of a Switch is alive."""
+    """Return the literals that hold if an output of a Switch is alive."""
     if item.op != "_SwitchN":
         return [(predicate, output == 1)]
     # As a chain of else-if: any two outputs exclude each other, and all together cover every case.

@@ -1,9 +1,9 @@
 """Joins the partitions of one signature into one.
 
 A Recv takes the input of its Send directly; a loop and its shadows on other devices become one
-frame of that name; kernels stay on their devices.  Only an emitted function runs the result: its
-order of nodes, given by the edges, holds across devices, and nothing has to be sent.  Where a
-debugger has it left, the partitions themselves go on (``leave.py``).
+frame of that name; kernels stay on their devices.  Only an emitted function runs the result: the
+order of its nodes, given by the edges, holds across devices, and nothing has to be sent.  If a
+debugger makes the step leave it, the separate partitions continue (``leave.py``).
 
 To a GPU, a Recv queues a copy.  From a GPU, the Send begins a copy, and the Recv, which runs when
 no other node can, waits for it: meanwhile kernels are queued.
@@ -81,7 +81,7 @@ def join(
 def _connect(items: Sequence[NodeItem]) -> dict[int, int] | None:
     """Replace each Send and Recv by an edge; return the ids of the Recvs by those of the Sends.
 
-    It is None if one has no counterpart.
+    Return None if one of them has no counterpart.
     """
     sends: dict[type_of_key, NodeItem] = {}
     receives: dict[type_of_key, NodeItem] = {}
@@ -134,7 +134,7 @@ _BOTH = "a copy that is begun and waited for"
 
 
 def _way(send: NodeItem, receive: NodeItem) -> Any:
-    """Return how a tensor is moved between devices: None as it is, a function, or ``_BOTH``."""
+    """Return how a tensor moves between devices: None (unchanged), a function, or ``_BOTH``."""
     assert send.kernel is not None
     assert receive.kernel is not None
     source: Any = send.kernel.device

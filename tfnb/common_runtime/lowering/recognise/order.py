@@ -1,8 +1,8 @@
-"""Puts the units of one frame in order: into blocks by condition, behind what they wait for.
+"""Orders the units of one frame: into blocks by condition, behind the units that they wait for.
 
-Everything that is ready under a condition runs before a question is asked that leads further
-inside; so most conds become one ``if``.  One that becomes ready later gets another ``if`` of the
-same predicate.
+All units that are ready under a condition run before a test for a narrower condition; therefore
+most conds become one ``if``.  A unit that becomes ready later gets another ``if`` of the same
+predicate.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Order:
         numbers: Mapping[str, int],
         goes_on: type_of_literal | None = None,
     ) -> None:
-        """Prepares.
+        """Initialize the order.
 
         Args:
-          units: all of them.
-          numbers: predicates by the place of the unit they come from.
-          goes_on: what a loop goes on with; None for the root frame.
+          units: all units of the frame.
+          numbers: for each predicate, the position of the unit that computes it.
+          goes_on: the literal under which a loop continues; None for the root frame.
         """
         self._units = sorted(units, key=lambda unit: unit.number)
         self._numbers = numbers
@@ -46,7 +46,7 @@ class Order:
         self._has_left = False
 
     def block(self) -> Block:
-        """The units as a block; that of a loop has its ExitLoop.
+        """Return the units as a block; the block of a loop contains its ExitLoop.
 
         Raises:
           Unrecognised: some units wait for each other.
@@ -70,7 +70,7 @@ class Order:
         return block
 
     def _waits_for_both_sides(self) -> bool:
-        """Whether a unit that runs in every iteration comes behind one that does not."""
+        """Return whether a unit that runs in every iteration is behind a unit that does not."""
         assert self._goes_on is not None
         predicate = self._goes_on[0]
         behind: set[int] = set()
@@ -92,7 +92,7 @@ class Order:
     def _fill(
         self, block: Block, here: type_of_condition, leaves_inside: bool, *, takes_later: bool
     ) -> None:
-        """Runs what is ready under a condition, and everything further inside."""
+        """Run all units that are ready under a condition, and those under narrower conditions."""
         ready = self._ready.setdefault(here, [])
         end = self._goes_on[0] if leaves_inside and self._goes_on is not None else ""
         while True:
@@ -118,7 +118,7 @@ class Order:
                 self._fill(inside, here | {(name, side)}, leaves_inside, takes_later=False)
 
     def _take_later(self, here: type_of_condition, end: str) -> bool:
-        """Makes one of those ready that had to wait, if it stands in front of the end."""
+        """Make one deferred unit ready, if it comes before the end of the iteration."""
         for unit in sorted(self._later, key=lambda unit: unit.waits):
             condition = unit.condition or ALWAYS
             if here <= condition and all(name != end for name, _ in condition):
@@ -128,7 +128,7 @@ class Order:
         return False
 
     def _later_literal(self, here: type_of_condition, end: str) -> type_of_literal | None:
-        """The end of an iteration, where one that had to wait stands behind it."""
+        """Return the literal of the end of an iteration, if a deferred unit comes behind it."""
         for unit in self._later:
             for literal in unit.condition or ALWAYS:
                 if literal[0] == end:
@@ -136,7 +136,7 @@ class Order:
         return None
 
     def _leave(self, block: Block, here: type_of_condition) -> None:
-        """What happens at the end of a loop, and what in a further iteration."""
+        """Add the end of a loop, its exits, and the units of a further iteration."""
         assert self._goes_on is not None
         name, side = self._goes_on
         leave = ExitLoop(name, side)
@@ -146,10 +146,10 @@ class Order:
         self._fill(block, here | {(name, side)}, False, takes_later=True)
 
     def _next_literal(self, here: type_of_condition, end: str) -> type_of_literal | None:
-        """The next question to ask: the oldest, but whether the loop goes on comes last.
+        """Return the next literal to test: the oldest one, but the end of the loop comes last.
 
-        That question is asked outside of all others, which therefore wait for it where a unit
-        depends on both.
+        The end is tested outside of all other tests; therefore units that depend on both wait for
+        it.
         """
         best: tuple[bool, int, type_of_literal] | None = None
         for condition, units in self._ready.items():
@@ -169,7 +169,7 @@ class Order:
         return None if best is None else best[2]
 
     def _release(self, unit: Unit) -> None:
-        """Lets those run that waited for a unit; what has nothing to do is done at once."""
+        """Make ready the units that waited for this one; those without instructions are done."""
         done = [unit]
         while done:
             unit = done.pop()

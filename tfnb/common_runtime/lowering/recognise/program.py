@@ -93,7 +93,7 @@ class CheckPredicate:
 
 @dataclass(slots=True, eq=False)
 class Choose:
-    """Sets, for each output of a _SwitchN but the last, whether it is the chosen one."""
+    """Sets a flag for each output of a _SwitchN except the last: whether it is the chosen one."""
 
     item: NodeItem
     data: str
@@ -103,7 +103,7 @@ class Choose:
 
 @dataclass(slots=True, eq=False)
 class If:
-    """Runs ``then`` where a predicate is true, ``otherwise`` where it is false.
+    """Runs ``then`` if a predicate is true, ``otherwise`` if it is false.
 
     With ``is_presence``, the test is whether the register holds a value.
     """
@@ -204,7 +204,7 @@ class Sent:
 
 @dataclass(slots=True, eq=False)
 class Mark:
-    """Does nothing; it makes a block exist if all of its nodes emit no code."""
+    """Does nothing; it makes a block exist although none of its nodes emits code."""
 
 
 type_of_instruction = (
@@ -229,24 +229,25 @@ Block = list[type_of_instruction]
 
 
 class Unrecognised(Exception):
-    """The partition stays with the reference executor."""
+    """The reason why a partition stays with the reference executor."""
 
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A node, a frame inside, or a step of a Merge.
+    """A node, an inner frame, or a step of a Merge.
 
     Attributes:
-      item: the node, if it is one.
-      frame: the frame's name, if it is one.
-      condition: when it is alive; None: never.
-      before: what it waits for.
-      after: who waits for it.
+      item: the node, if the unit is one.
+      frame: the frame's name, if the unit is one.
+      condition: the condition under which it is alive; None: never.
+      before: the units that it waits for.
+      after: the units that wait for it.
       number: its place in a topological order.
-      instructions: what it does; nothing where it only orders others.
-      is_part: it does not run where the frame as a whole is dead.
-      waits_for_others: it runs when nothing else is ready: it writes to what others read.
-      waits: it runs even later: it may wait for what comes from elsewhere.
+      instructions: its instructions; empty if it only orders other units.
+      is_part: whether it does not run if the frame as a whole is dead.
+      waits_for_others: whether it runs when nothing else is ready, because it writes to a variable
+        that others read.
+      waits: whether it runs even later, because it may wait for something outside the function.
     """
 
     item: NodeItem | None = None
@@ -262,12 +263,12 @@ class Unit:
     num_waits: int = 0
 
     def wait_for(self, before: Unit) -> None:
-        """Has it run behind another one."""
+        """Make it run after another unit."""
         self.before.append(before)
         before.after.append(self)
 
     def all_before(self) -> list[Unit]:
-        """Whatever it waits for, and whatever that waits for."""
+        """Return all units that it waits for, directly or indirectly."""
         found, seen = list(self.before), {id(unit) for unit in self.before}
         for unit in found:
             more = [one for one in unit.before if id(one) not in seen]
@@ -277,7 +278,7 @@ class Unit:
 
 
 class RegistersOfNodes(Protocol):
-    """Tells which register holds what a node makes or decides by."""
+    """Maps the outputs and predicates of nodes to registers."""
 
     @property
     def immutable(self) -> ImmutableExecutorState:
@@ -287,13 +288,13 @@ class RegistersOfNodes(Protocol):
         """Return the register of an output."""
 
     def predicate(self, item: NodeItem) -> str:
-        """Return the register by which a Switch decides."""
+        """Return the register of the predicate of a Switch."""
 
     def args(self, item: NodeItem) -> list[str]:
-        """Return what the inputs of a node are read from."""
+        """Return the registers of the inputs of a node."""
 
     def hands_on(self, item: NodeItem) -> tuple[NodeItem, int] | None:
-        """Return the output that a node only passes on, or None."""
+        """Return the tensor that a node's output only forwards, or None."""
 
 
 @dataclass(slots=True, eq=False)
@@ -311,7 +312,7 @@ class Program:
       num_loops: number of frames.
       frames: if the function counts: each loop's number and its units, inner loops first.
       triggered: if the function counts: the nodes that are never dead.
-      alive_alone: if the function counts: the nodes that are alive even where their loop is not
+      alive_alone: if the function counts: the nodes that are alive even if their loop is not
         entered, and the Enters that make them alive.
       registers: the mapping of tensors to registers.
     """

@@ -1,11 +1,12 @@
 """Finds loops and conds in a partition and makes a :class:`Program` of it.
 
-Every frame is looked at by itself (``frame.py``), with the registers of the tensors that it shares
+Every frame is analysed by itself (``frame.py``), with the registers of the tensors that it shares
 with others (``registers.py``).
 
-What is written here is taken as it is, or not at all: :class:`Unrecognised` leaves a partition to
-the reference executor.  Not recognised are loops whose variables do not go on and leave together,
-Merges whose inputs are not known to be exclusive, and patterns that no front end makes.
+A partition is recognised as a whole or not at all: after :class:`Unrecognised` it stays with the
+reference executor.  These are not recognised: loops whose variables do not all continue and exit by
+one predicate, Merges whose inputs are not known to be exclusive, and patterns that no front end
+makes.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ _MOST_LOOPS, _MOST_LEVELS = 18, 80
 def recognise(
     immutable: ImmutableExecutorState, *, counts: bool = False, wanted: Collection[int] = ()
 ) -> Program:
-    """The partition as a program.
+    """Return the partition as a program.
 
     Args:
       immutable: the partition.
       counts: whether all its nodes are to be counted (``counts.py``).
-      wanted: ids of the nodes whose outputs are all wanted.
+      wanted: ids of the nodes that need registers for all outputs.
 
     Raises:
       Unrecognised: the partition cannot be expressed as a program.
@@ -50,7 +51,7 @@ def recognise(
     program = registers.made
     program.registers = registers
     if immutable.schedule is not None:
-        # Without control flow, in the reference's order.
+        # Without control flow, the nodes run in the order of the reference executor.
         for item in immutable.schedule:
             program.root += registers.instructions(item)
     else:

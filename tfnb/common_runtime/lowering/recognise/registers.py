@@ -45,7 +45,7 @@ class Registers:
 
     Attributes:
       immutable: the partition.
-      made: the program that is written for it.
+      made: the program that is made from it.
       counts: whether all its nodes are counted.
       sources: the inputs of each node, by its id: nodes and their outputs.
       controls: the control inputs of each node.
@@ -56,10 +56,10 @@ class Registers:
     def __init__(
         self, immutable: ImmutableExecutorState, *, counts: bool, wanted: Collection[int] = ()
     ) -> None:
-        """Reads all edges.
+        """Read all edges.
 
         Raises:
-          Unrecognised: only the reference can run one of the nodes.
+          Unrecognised: only the reference executor can run one of the nodes.
         """
         self.immutable = immutable
         self.counts = counts
@@ -77,7 +77,7 @@ class Registers:
             self._wanted |= {(number, output) for output in range(items[number].num_outputs)}
 
     def instructions(self, item: NodeItem) -> list[type_of_instruction]:
-        """The instructions of a node; none if it only orders or names others."""
+        """Return the instructions of a node; empty if it only orders or forwards."""
         if item.action == NOTHING:
             return []
         if item.op in SWITCHES or item.action == PASS:
@@ -100,7 +100,7 @@ class Registers:
         return [*made, Compute(item, args, results)]
 
     def predicate(self, item: NodeItem) -> str:
-        """The register of the predicate of a Switch."""
+        """Return the register of the predicate of a Switch."""
         source = self.register(*self.sources[item.id][1])
         if all(position != 1 for position, *_ in item.dereference):
             return source
@@ -130,7 +130,7 @@ class Registers:
                 raise Unrecognised(f"'{item.name}' lacks an input")
 
     def register(self, item: NodeItem, output: int) -> str:
-        """The register of a node's output; nodes that forward their input share its register."""
+        """Return the register of a node's output; a forwarding node shares that of its input."""
         path = []
         while True:
             key = (item.id, output)
@@ -153,7 +153,7 @@ class Registers:
         return name
 
     def hands_on(self, item: NodeItem) -> tuple[NodeItem, int] | None:
-        """The tensor that a node's output forwards; None if the node makes a value of its own."""
+        """Return the tensor that a node's output forwards; None if the node makes a new value."""
         if item.is_merge and item.dereference:
             raise Unrecognised(f"'{item.name}' reads a variable")
         if item.is_merge or any(position == 0 for position, *_ in item.dereference):
@@ -172,7 +172,7 @@ class Registers:
             elif "value" in kernel.state:
                 value = kernel.state["value"]
             else:
-                # On a GPU: uploaded here, so that no step waits for it.
+                # Constants on a GPU are uploaded here, so that no step waits for the copy.
                 device: Any = kernel.device
                 value = kernel.state["value"] = device.take(kernel_attr(kernel.attrs["value"]))
         except Exception:
@@ -184,14 +184,14 @@ class Registers:
         return name
 
     def args(self, item: NodeItem) -> list[str]:
-        """The registers of a node's inputs."""
+        """Return the registers of a node's inputs."""
         return [self.register(*source) for source in self.sources[item.id]]
 
     def is_wanted(self, item: NodeItem, output: int) -> bool:
-        """Whether an output has consumers."""
+        """Return whether an output has consumers."""
         return (item.id, output) in self._wanted
 
 
 def _may_write(item: NodeItem) -> bool:
-    """Whether a node may write to a variable of which it takes a reference."""
+    """Return whether a node may write to a variable that it gets as a reference."""
     return item.op not in _KEEPING and any(dtype.is_ref_dtype for dtype in item.input_types)

@@ -1,1 +1,1 @@
-"""What an emitted function does differently from its nodes: clusters, sums, releases."""
+"""Optimizations of an emitted function: clusters, sums, releases."""

@@ -9,9 +9,9 @@ one number per channel (the last dimension).
 
 On a GPU a cluster holds elementwise nodes of any types, and runs as one kernel (``fused.py``).
 
-``find_clusters`` changes a program, ``plan_tile`` says which node writes where, and a
-the emitted function calls a ``TiledCluster``.  An input is overwritten only if its reference count
-shows that no other register, variable, constant, feed, stack or view holds it.
+``find_clusters`` changes a program, ``plan_tile`` plans where each node writes, and the emitted
+function calls a ``TiledCluster``.  An input is overwritten only if its reference count shows that
+no other register, variable, constant, feed, stack or view holds it.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ if TYPE_CHECKING:
 
 TILE_BYTES = 1 << 18
 """A few tiles of this size fit into the second cache."""
-_FEWEST = 2  # nodes of a cluster; on a GPU, functions
+_FEWEST = 2  # minimum number of nodes; on a GPU, of functions
 
 
 # -- in the program --------------------------------------------------------------------------------
 
 
 def find_clusters(program: Program) -> None:
-    """Puts the clusters of a program in place of their nodes."""
+    """Replace the nodes of clusters in a program by the clusters."""
     uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
     count_uses(program.root, uses)
     _ClusterFinder(program, uses).find(program.root)
 
 
 def count_uses(block: Block, uses: dict[str, int]) -> None:
-    """Counts how often registers are read in a block."""
+    """Count how often registers are read in a block."""
     for instruction in block:
         for name in reads_of(instruction):
             uses[name] = uses.get(name, 0) + 1
@@ -84,7 +84,7 @@ class _ClusterFinder:
         self._made: Block = []
 
     def find(self, block: Block) -> None:
-        """Changes a block and the blocks inside it."""
+        """Find the clusters of a block and of the blocks inside it, which are changed."""
         for instruction in block:
             for inside in insides_of(instruction):
                 _ClusterFinder.find(self, inside)
@@ -126,7 +126,7 @@ class _ClusterFinder:
         self._open[compute.results[0]] = [*members, compute]
 
     def _close(self, names: Iterable[str]) -> None:
-        """Writes down the clusters that give these registers."""
+        """Add the clusters that compute these registers to the program."""
         for name in names:
             members = self._open.pop(name, None)
             if members is None:
@@ -138,7 +138,7 @@ class _ClusterFinder:
             on_gpu = is_on_gpu(members[-1].item)
             size = len(members)
             if on_gpu:
-                # One node may be many kernels.
+                # One node may run many kernels.
                 size = sum(functions_of(member.item) for member in members)
                 args = [arg for arg in inputs if number_in(self._item_of.get(arg)) is None]
             else:
@@ -157,7 +157,7 @@ _VARIABLES = ops_with(Trait.VARIABLE)
 
 
 def vector_args(compute: Compute) -> list[str]:
-    """The registers that a node of a CPU wants to have a number for each entry of the last axis."""
+    """Return the inputs of a CPU node that must have one number per entry of the last axis."""
     kernel = compute.item.kernel
     tile = None if kernel is None else tile_of(kernel)
     if kernel is None or tile is None or not tile.vector:
@@ -167,7 +167,7 @@ def vector_args(compute: Compute) -> list[str]:
 
 
 def kind_of(item: NodeItem) -> object:
-    """Returns the key shared by a cluster's members; None for a node outside clusters."""
+    """Return the key shared by a cluster's members; None for a node outside clusters."""
     kernel = item.kernel
     if kernel is None:
         return None
@@ -177,9 +177,9 @@ def kind_of(item: NodeItem) -> object:
 
 
 def functions_of(item: NodeItem) -> int:
-    """Returns the number of elementwise functions in a GPU node; 0: it is not elementwise."""
+    """Return the number of elementwise functions in a GPU node; 0: it is not elementwise."""
     from tfnb.common_runtime.lowering.support.fused import (
-        num_functions,  # where there is a GPU only
+        num_functions,  # only if there is a GPU
     )
 
     types = [one.base_dtype.numpy_dtype for one in item.input_types]
@@ -187,12 +187,12 @@ def functions_of(item: NodeItem) -> int:
 
 
 def is_on_gpu(item: NodeItem) -> bool:
-    """Returns whether a node computes on a GPU."""
+    """Return whether a node computes on a GPU."""
     return item.kernel is not None and item.kernel.device.xp is not np
 
 
 def only_gpu(items: Iterable[NodeItem]) -> Any:
-    """Returns the one GPU that nodes compute on; None for none or several.
+    """Return the one GPU that nodes compute on; None for none or several.
 
     Also None if a node may change the current device: a user's function, or one of the graph.
     """
@@ -211,19 +211,19 @@ def only_gpu(items: Iterable[NodeItem]) -> Any:
 
 
 def is_constant(item: NodeItem) -> bool:
-    """Returns whether a node's value is a constant of the graph."""
+    """Return whether a node's value is a constant of the graph."""
     return item.op in ("Const", "HostConst") and item.num_inputs == 0
 
 
 def number_in(source: tuple[NodeItem, int] | None) -> Any:
-    """The NumPy scalar that a register on a GPU always holds; None where it holds an array."""
+    """Return the NumPy scalar that a GPU register always holds; None if it holds an array."""
     if source is None or not is_constant(source[0]) or source[0].kernel is None:
         return None
     value = kernel_attr(source[0].kernel.attrs["value"])
     return value[()] if value.ndim == 0 and value.dtype != object else None
 
 
-# -- which node writes where -----------------------------------------------------------------------
+# -- where nodes write -----------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -233,7 +233,7 @@ class TilePlan:
     Attributes:
       targets: for each node ``out`` or ``spare1``, ...
       places: for each register between the nodes, the place of its value.
-      num_spares: how many spare tiles are needed.
+      num_spares: number of spare tiles.
     """
 
     targets: list[str]
@@ -242,11 +242,11 @@ class TilePlan:
 
 
 def plan_tile(cluster: Cluster, over: str = "") -> TilePlan:
-    """Finds the places.
+    """Plan where each node writes.
 
     Args:
       cluster: its nodes in their order.
-      over: an input that the result is written over; "" if the result has an array of its own.
+      over: an input that the result overwrites; "" if the result has an array of its own.
     """
     members = [member for member in cluster.plain if isinstance(member, Compute)]
     last_use = {arg: number for number, member in enumerate(members) for arg in member.args}
@@ -276,13 +276,13 @@ def plan_tile(cluster: Cluster, over: str = "") -> TilePlan:
     return plan
 
 
-# -- in a step -------------------------------------------------------------------------------------
+# -- running a cluster in a step -------------------------------------------------------------------
 
 type_of_tile = tuple["Callable[..., None]", int]
 
 
 class TiledCluster:
-    """Called by the emitted function; returns the result, or None to run node by node."""
+    """A cluster as the emitted function calls it: returns the result, or None to run its nodes."""
 
     __slots__ = ("_dtype", "_least", "_members", "_over", "_size", "_tile", "_vectors", "_works")
 
@@ -294,14 +294,14 @@ class TiledCluster:
         over: Mapping[int, type_of_tile],
         vectors: Collection[int] = (),
     ) -> None:
-        """Binds the functions.
+        """Initialize the cluster.
 
         Args:
-          dtype: of all arrays.
+          dtype: the dtype of all arrays.
           members: for each node its inputs: numbers of arguments, names of other results.
-          tile: a function of tiles of the arguments, of the result and of spare tiles, and how many
-            of these it wants.
-          over: the same for results that are written over an argument, by its number.
+          tile: a function of tiles of the arguments, of the result and of spare tiles, and the
+            number of these spare tiles.
+          over: such a pair for results that overwrite an argument, by the argument's number.
           vectors: the numbers of arguments that must be vectors of channels.
         """
         self._vectors = vectors
@@ -314,7 +314,7 @@ class TiledCluster:
         self._works: dict[tuple[int, ...], bool] = {}
 
     def __call__(self, *args: Any) -> Any:
-        """The result in an array, or None."""
+        """Return the result in an array, or None."""
         for arg in args:
             if arg.__class__ is np.ndarray and arg.size >= self._least:
                 break
@@ -327,7 +327,7 @@ class TiledCluster:
         return self._run(args, shape, _only_here(args, self._over, _ALONE, shape))
 
     def over_input(self, args: list[Any]) -> Any:
-        """The result in the place of an input that only the list holds, or None."""
+        """Return the result in the memory of an input that only the list holds, or None."""
         twice = len(args) == 2 and args[0] is args[1]
         found = _only_here(args, self._over, _ALONE_IN_LIST + twice)
         if found in self._vectors:
@@ -344,13 +344,13 @@ class TiledCluster:
             try:
                 out = np.empty(shape, self._dtype)
             except MemoryError:
-                return None  # the nodes themselves find the words
+                return None  # the nodes raise the error
         size = self._size
         row: tuple[int, ...] = ()
         wholes = [arg if arg.shape == shape else None for arg in args]
         others = list(args)
         if any(arg.shape and whole is None for arg, whole in zip(args, wholes, strict=True)):
-            # Long rows of some positions each, and the vectors repeated to their length.
+            # Combine several positions into one long row, and repeat the vectors to its length.
             channels = shape[-1]
             repeats = _positions_of_row(out.size // channels, channels)
             row = (repeats * channels,)
@@ -404,7 +404,7 @@ class TiledCluster:
         return works
 
     def _has_arrays_everywhere(self, lesser: Collection[int]) -> bool:
-        """Whether no node would combine scalars or vectors only, which is not done in tiles."""
+        """Return whether every node reads an array; others combine scalars or vectors only."""
         return all(
             any(isinstance(source, str) or source not in lesser for source in sources)
             for sources in self._members
@@ -417,7 +417,7 @@ _ROW = 2048
 
 @lru_cache(maxsize=256)
 def _positions_of_row(positions: int, channels: int) -> int:
-    """How many positions make a row: a divisor of all."""
+    """Return the number of positions in a row: a divisor of their total number."""
     most = min(positions, max(1, _ROW // channels))
     return next(number for number in range(most, 0, -1) if positions % number == 0)
 
@@ -425,13 +425,13 @@ def _positions_of_row(positions: int, channels: int) -> int:
 def _only_here(
     args: Sequence[Any], numbers: Iterable[int], alone: int, shape: tuple[int, ...] | None = None
 ) -> int:
-    """The first of some arguments that is an array which only the calling function holds, or -1.
+    """Return the first argument that is an array without holders besides the caller, or -1.
 
     Args:
       args: the arguments.
-      numbers: of those that may be written over.
-      alone: what getrefcount says here of such an array.
-      shape: that of the array; None: any but that of a scalar.
+      numbers: the numbers of those that may be overwritten.
+      alone: the result of getrefcount here for an array without other holders.
+      shape: the required shape of the array; None: any except that of a scalar.
     """
     for number in numbers:
         if getrefcount(args[number]) <= alone and args[number].shape:
@@ -444,7 +444,7 @@ def _only_here(
 
 
 class _Probe:
-    """Called like a cluster."""
+    """Measures reference counts by being called like a cluster."""
 
     def __call__(self, *args: Any) -> int:
         return _count(args, (0,), 0)
@@ -476,7 +476,7 @@ _single: dict[tuple[str, np.dtype[Any]], TiledCluster] = {}
 
 
 def compute_over_input(item: NodeItem, args: list[Any]) -> Any:
-    """Writes the result over a large input without other holders; None: compute it plainly.
+    """Write the result over a large input without other holders; None: compute it normally.
 
     Args:
       item: the node.
@@ -492,7 +492,7 @@ def compute_over_input(item: NodeItem, args: list[Any]) -> Any:
         text = expression.write(
             {name: name for name in [*names, "out"]}, "", {name: name for name in expression.names}
         )
-        # The text is the op's own; nothing in it comes from a graph.
+        # The text is defined by the op; no part of it comes from a graph.
         function = eval(f"lambda {', '.join(names)}, out: {text}", dict(expression.names))
         numbers = range(len(names))
         over = dict.fromkeys(numbers, (function, 0))

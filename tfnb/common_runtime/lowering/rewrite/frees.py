@@ -1,8 +1,9 @@
 """Frees registers after their last use, on every path through the code.
 
-A register holds its array until it is deleted, so that a step keeps no tensor longer than its last
-use.  A :class:`Free` stands only where the register surely holds a value: behind the instruction
-that read or set it last, or at the beginning of the branch that does not read what the other reads.
+A register holds its array until it is deleted; freed registers let a step keep no tensor longer
+than its last use.  A :class:`Free` is placed only where the register certainly holds a value:
+behind the instruction that read or set it last, or at the beginning of the branch that does not
+read what the other reads.
 """
 
 from __future__ import annotations
@@ -48,20 +49,20 @@ class _FreePlacer:
         self._never = never
 
     def place(self, block: Block, live: set[str], left: set[str], visible: set[str]) -> set[str]:
-        """Free the registers that end in a block, which is changed.
+        """Free the registers whose last use is in a block.
 
         Args:
           block: the block; it is changed.
-          live: see above.
-          left: see above.
-          visible: the registers that surely hold a value when the block begins.
+          live: the registers that are read behind the block.
+          left: the registers that are read behind the loop around it.
+          visible: the registers that certainly hold a value when the block begins.
 
         Returns:
           The registers that are read in it or behind it.
         """
         seen, before = set(visible), []
         for instruction in block:
-            # Only nested blocks need a copy; copying for each of a thousand nodes would be slow.
+            # Only nested blocks need a copy; copies for thousands of nodes would be slow.
             has_inside = isinstance(instruction, If | ExitLoop | Loop | Cluster | Segment)
             before.append(set(seen) if has_inside else seen)
             seen |= _surely_set(instruction)
@@ -80,7 +81,7 @@ class _FreePlacer:
                 made += self._free((exits - live) & there)
                 live = live | exits | {instruction.predicate}
             elif isinstance(instruction, Loop):
-                # One pass suffices: an iteration reads the values of the one before at its start.
+                # One pass suffices: an iteration reads the values of the previous one at its start.
                 head = _read_in(instruction.body, set(), live)
                 self.place(instruction.body, head, live, there)
                 live = head

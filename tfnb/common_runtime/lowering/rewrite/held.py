@@ -1,4 +1,4 @@
-"""Resources of the step that a register holds in place of their handle.
+"""Resources of the step that a register holds in place of their handles.
 
 If the handle of a TensorArray or a stack goes only to the ops that use the resource, nothing else
 can look it up.  Then the register of the handle holds the resource itself, so that no op looks it
@@ -35,7 +35,7 @@ _DTYPE_ATTRS = ("dtype", "elem_type", "T")
 
 
 def find_held(program: Program) -> None:
-    """Marks the nodes whose resource a register may hold."""
+    """Mark the nodes whose resource a register may hold."""
     found = [
         (instruction, held)
         for instruction in instructions_in(program.root)
@@ -79,7 +79,7 @@ def find_held(program: Program) -> None:
 
 
 def makes_handle(instruction: Compute) -> bool:
-    """Whether the first output of a node is the handle."""
+    """Return whether the first output of a node is the handle."""
     kernel = instruction.item.kernel
     outputs = () if kernel is None else kernel.definition.op_def.outputs
     return bool(outputs) and outputs[0].type is dtypes.resource
@@ -93,7 +93,7 @@ def _held_of(item: NodeItem) -> HeldUse | None:
 
 
 def _kinds(item: NodeItem, held: HeldUse) -> list[Any]:
-    """The kind of resource, and its dtype if the node has one."""
+    """Return the kind of resource, and its dtype if the node has one."""
     assert item.kernel is not None
     attrs = item.kernel.attrs
     return [held.kind, *[attrs[name] for name in _DTYPE_ATTRS if name in attrs]]
@@ -106,12 +106,12 @@ class _Groups:
         self._above: dict[str, str] = {}
 
     def of(self, register: str) -> str:
-        """The register that represents the group."""
+        """Return the register that represents the group."""
         while (above := self._above.get(register, register)) != register:
             self._above[register] = self._above.get(above, above)
             register = above
         return register
 
     def join(self, one: str, other: str) -> None:
-        """Merges two groups."""
+        """Merge two groups."""
         self._above[self.of(one)] = self.of(other)

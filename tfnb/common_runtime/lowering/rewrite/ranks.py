@@ -1,7 +1,8 @@
 """Finds the registers of a program that hold scalars for all feeds.
 
 Ops with an expression are elementwise, so they compute scalars from scalars; a loop variable is a
-scalar if its first value and the next ones are.  A register of unknown rank counts as no scalar.
+scalar if its first value and the next ones are.  A register of unknown rank does not count as a
+scalar.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Stretches of a program that a GPU may run as one CUDA graph.
 
 A *segment* is a row of instructions that only launch kernels of one GPU: clusters, elementwise
-nodes, and the ops listed here, whose kernels in CuPy neither look at values nor copy from the host.
-What else stands among them goes in front of the segment, or behind it if it uses a result: products
-(cuBLAS), random numbers, variables, transfers.  That changes nothing, because launching a kernel
-touches nothing but its result; those others keep their order, unless they are pure.  A segment ends
-where a kernel needs what goes behind, at a question, and where the step waits for something.
-Whether a segment becomes a graph is found out when it runs (``gpu_graph.py``).
+nodes, and the ops listed here, whose kernels in CuPy neither read values on the host nor copy from
+it.  Other instructions among them (products by cuBLAS, random numbers, variables, transfers) are
+moved in front of the segment, or behind it if they use its results.  The move changes no result,
+because launching a kernel changes only that kernel's output; the moved instructions keep their
+order, unless they are pure.  A segment ends where a kernel needs a result of an instruction that is
+moved behind it, at a branch, and where the step waits.  Whether a segment is captured as a graph is
+decided when it runs (``gpu_graph.py``).
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.recognise.program import Block, Program, type_of_instruction
 
 _LAUNCHING = ops_with(Trait.LAUNCHES)
-# Fewer kernels are launched as fast one by one.
+# A row of fewer kernels is launched as fast one by one.
 _FEWEST = 3
 
 
 def find_segments(program: Program) -> None:
-    """Puts the segments of a program around their instructions."""
+    """Replace rows of instructions in a program by segments."""
     _SegmentFinder(program).find(program.root)
 
 
 def _device_of(instruction: type_of_instruction) -> object:
-    """The GPU that an instruction launches a kernel of; None for any other instruction."""
+    """Return the GPU that an instruction launches a kernel of; None for any other instruction."""
     if isinstance(instruction, Cluster) and instruction.is_on_gpu:
         instruction = instruction.plain[-1]
     if not isinstance(instruction, Compute) or not is_on_gpu(instruction.item):
@@ -58,7 +59,7 @@ def _device_of(instruction: type_of_instruction) -> object:
 
 
 def fused_of(cluster: Cluster, item_of: Mapping[str, tuple[NodeItem, int]]) -> FusedCluster:
-    """What a cluster on a GPU runs as; ``item_of`` tells the node of a register."""
+    """Return the fused form of a cluster on a GPU; ``item_of`` maps registers to nodes."""
     numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
     kernels = []
     members = [one for one in cluster.plain if isinstance(one, Compute)]
@@ -71,7 +72,7 @@ def fused_of(cluster: Cluster, item_of: Mapping[str, tuple[NodeItem, int]]) -> F
 
 
 def reports_of(names: Mapping[str, Any]) -> list[str]:
-    """What became of the clusters and segments among an emitted function's names, as comments."""
+    """Return how the clusters and segments among an emitted function's names ran, as comments."""
     lines = []
     for name, value in names.items():
         if isinstance(value, GraphSegment):
@@ -83,11 +84,11 @@ def reports_of(names: Mapping[str, Any]) -> list[str]:
 
 
 class _Row:
-    """A segment in the making.
+    """A segment under construction.
 
     Attributes:
       launching: its instructions.
-      behind: what stood among them and goes behind.
+      behind: the instructions among them that are moved behind it.
     """
 
     def __init__(self, device: object) -> None:
@@ -95,11 +96,11 @@ class _Row:
         self.launching: Block = []
         self.behind: Block = []
         self._launched: set[str] = set()  # registers that `launching` sets
-        self._later: set[str] = set()  # and those that `behind` does
+        self._later: set[str] = set()  # registers that `behind` sets
         self._is_behind_impure = False
 
     def takes(self, instruction: type_of_instruction, device: object) -> bool:
-        """Adds an instruction that launches, if it may come in front of what goes behind."""
+        """Add a launching instruction, unless it needs a result of those behind the segment."""
         if device is not self._device or not self._later.isdisjoint(reads_of(instruction)):
             return False
         self.launching.append(instruction)
@@ -107,7 +108,7 @@ class _Row:
         return True
 
     def passes(self, instruction: type_of_instruction, front: Block) -> bool:
-        """Puts an instruction that does not launch in front of the row, or behind it."""
+        """Move an instruction that does not launch to ``front``, or behind the segment."""
         if not self.launching:
             return False
         if not isinstance(instruction, Compute) or instruction.item.waits_for_others:
@@ -138,7 +139,7 @@ class _SegmentFinder:
         self._number = 0
 
     def find(self, block: Block) -> None:
-        """Changes a block and the blocks inside it."""
+        """Find the segments of a block and of the blocks inside it, which are changed."""
         made: Block = []
         row = _Row(None)
         for instruction in block:

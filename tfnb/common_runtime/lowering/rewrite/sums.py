@@ -2,8 +2,8 @@
 
 The gradient of a variable used at every step of an unrolled loop is an AddN with one tensor per
 step.  If each tensor is added as soon as it exists, only one is alive beside the sum, and it stays
-in the cache.  The order is that of the kernel, so the sum is the same to the last bit; an error
-about unequal shapes is raised at the place of the node.
+in the cache.  The order is that of the kernel, so the sum is equal to the last bit; an error about
+unequal shapes is raised where the node would run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
 
 _SUMS = frozenset(["AddN", "AccumulateNV2"])
-# Minimum number of tensors: smaller sums do not gain.
+# Minimum number of tensors: smaller sums would not become faster.
 _FEWEST = 3
 
 
@@ -97,11 +97,12 @@ def _is_sum(instruction: type_of_instruction) -> bool:
     )
 
 
-# -- in a step -------------------------------------------------------------------------------------
+# -- running the sums in a step
+# ---------------------------------------------------------------------
 
 
 class _Unequal:
-    """Replaces the sum after a tensor of another shape."""
+    """Replaces the sum after a tensor with a different shape."""
 
     __slots__ = ("number", "shapes")
 

@@ -1,1 +1,1 @@
-"""Running emitted functions, and leaving them."""
+"""Running and leaving of emitted functions."""

@@ -134,7 +134,7 @@ class _Liveness:
 
 
 def _takes(item: NodeItem, decided: Any, output: int) -> bool:
-    """Whether a Switch with the predicate ``decided`` sent its value to an output."""
+    """Return whether a Switch with the predicate ``decided`` sent its value to an output."""
     if item.op != "_SwitchN":
         return bool(decided) == (output == 1)
     if decided is None:

@@ -1,14 +1,15 @@
-"""Continues node by node where an emitted function was left; debuggers stop this way.
+"""Continues node by node where an emitted function was left; debuggers stop steps this way.
 
-A function that may be left (``JournalKind.leaves``) keeps in its variables which way it went: the
+The variables of a function that may be left (``JournalKind.leaves``) record its path: the
 predicates of its conditionals, and the iterations of its loops.  Near a breakpoint, or when the
-step is paused, it raises :class:`Leave` between two nodes.  Its lines are then followed again, each
-loop only in its latest iteration: this tells which nodes have run there, and the variables hold
-their outputs.  From these the reference executor's frames and counts are built as if it
-had run those nodes itself, and it runs the others.
+step is paused, it raises :class:`Leave` between two nodes.  Then its lines are followed again, each
+loop only in its latest iteration: this shows which nodes have run there, and the variables hold
+their outputs.  From them the frames and counts of the reference executor are built, as if it had
+run these nodes itself, and it runs the remaining nodes.
 
-A function of several partitions is left for an executor of each.  What has passed from one to the
-other in the function has been sent and received there; any other Send is still to run.
+If a function of several partitions is left, there is one executor for each partition.  Values that
+passed between partitions in the function count as sent and received; every other Send is still to
+run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _Done = dict[int, "Sequence[Any]"]  # the outputs of each live node, by its id
 
 
 class _UsedUp:
-    """Stands for a value that all its consumers have used."""
+    """The placeholder of a value that all its consumers have used."""
 
     def __repr__(self) -> str:
         return "a value that was used up"
@@ -53,13 +54,13 @@ class _Ran:
     """The nodes that ran in the latest iteration of each frame.
 
     Attributes:
-      frames: name, frame around and iteration there of each frame.
-      iterations: the latest of each.
-      done: the nodes that ran in it.
+      frames: for each frame its name, the frame around it, and the iteration of that one.
+      iterations: the latest iteration of each frame.
+      done: the nodes that ran in that iteration.
       ended: the frames that have ended.
 
-    Dead nodes and loops that were not entered have not run: the reference executor finds them
-    again.
+    Dead nodes and loops that were not entered do not count as run: the reference executor finds
+    them again.
     """
 
     def __init__(self, plan: LeavePlan, line: int, values: Mapping[str, Any]) -> None:
@@ -75,7 +76,7 @@ class _Ran:
                 self._block(0, 0)
 
     def settle(self, receivers: Mapping[int, int]) -> None:
-        """Counts a Send as run where its Recv has run, and only there."""
+        """Count a Send as run if its Recv has run, and only then."""
         for done in self.done.values():
             for send, receive in receivers.items():
                 done.pop(send, None)
@@ -83,12 +84,12 @@ class _Ran:
                     done[send] = ()
 
     def _is_in(self, number: int) -> bool:
-        """Whether the function was left in a block."""
+        """Return whether the function was left in a block."""
         block = self._plan.blocks[number]
         return block.first <= self._line <= block.last
 
     def _block(self, number: int, frame: int) -> bool:
-        """Follows a block that was entered; says whether the loop around was left."""
+        """Follow a block that was entered; return whether the loop around it was left."""
         done, is_left = self.done[frame], False
         for line, _, kind, what in self._plan.scripts[number]:
             if line >= self._line:
@@ -109,14 +110,14 @@ class _Ran:
         return is_left
 
     def _side(self, number: int, frame: int) -> None:
-        """One side of a question."""
+        """Follow one side of a cond."""
         if self._plan.is_entered(number, self._values):
             self._block(number, frame)
         else:
             self._dead(number, self.done[frame])
 
     def _leave(self, leaving: int, going: int, frame: int) -> bool:
-        """A loop was left unless the function stands in what comes behind."""
+        """Follow the end of an iteration; the loop was left unless the line is in ``going``."""
         is_left = not self._is_in(going) or self._is_in(leaving)
         entered, other = (leaving, going) if is_left else (going, leaving)
         self._block(entered, frame)
@@ -129,12 +130,12 @@ class _Ran:
         self.iterations[frame] = self._values.get(f"turn{loop.number}", 0)
         self.done[frame] = {}
         if self._line == self._plan.blocks[body].first:
-            raise _Here  # an iteration begins, nothing of it has run
+            raise _Here  # an iteration begins; no node of it has run
         self._block(body, frame)
         self.ended.add(frame)
 
     def _dead(self, number: int, done: _Done) -> None:
-        """Handles a block that was not entered: only nodes that are never dead have run."""
+        """Handle a block that was not entered: only nodes that are never dead have run."""
         for _, _, kind, what in self._plan.scripts[number]:
             if kind == "node" and what[0] in self._plan.triggered:
                 done[what[0]] = ()
@@ -150,7 +151,7 @@ class _Ran:
                 self._dead(one, done)
 
     def _given(self, number: int) -> Sequence[Any]:
-        """Which outputs of a node are dead."""
+        """Return for each output of a Switch whether it is dead; empty for other nodes."""
         plan = self._plan
         decides = plan.switches.get(number)
         if decides is None:
@@ -163,7 +164,7 @@ class _Ran:
 def fresh_executors(
     emitted: EmittedFunction, run_state: RunState, step: StepContext, debugger: StepDebugger
 ) -> list[DebuggedExecutorState]:
-    """Executors of the partitions of a function, in which nothing has run."""
+    """Return executors of the partitions of a function, in which no node has run."""
     return [
         DebuggedExecutorState(state, run_state, step, index, debugger)
         for index, state in enumerate(emitted.immutable.parts or (emitted.immutable,))
@@ -178,14 +179,14 @@ def go_on(
     *,
     tells: bool = True,
 ) -> None:
-    """Brings fresh executors to where a function was left, and has the debugger look there.
+    """Bring fresh executors to the line where a function was left, and notify the debugger.
 
     Args:
-      executors: of its partitions, in which nothing has run.
+      executors: the executors of its partitions, in which no node has run.
       emitted: the function.
-      line: where it was left.
+      line: the line where it was left.
       values: its variables.
-      tells: whether the debugger looks.
+      tells: whether to notify the debugger.
     """
     plan, immutable = emitted.leave_plan, emitted.immutable
     ran = _Ran(plan, line, values)
@@ -206,11 +207,11 @@ class _Builder:
     """Builds the frames and counts of one partition.
 
     Args:
-      executor: of the partition.
+      executor: the executor of the partition.
       first: the number of its first node in the function.
-      ran: what has run.
-      registers: those of each node's outputs, by its number in the function.
-      values: what they hold.
+      ran: the nodes that have run.
+      registers: the registers of each node's outputs, by its number in the function.
+      values: the values of the registers.
     """
 
     def __init__(
@@ -226,16 +227,16 @@ class _Builder:
         self._items = executor.immutable.items
         self._ready = executor.ready
         self._propagator = executor.propagator
-        # Kernels name what they keep by their frame's number, and the function numbered its own.
+        # Kernels name their resources by frame number, and the function used numbers of its own.
         self._propagator.number_frames_from(_FIRST_FRAME)
         self._ran = ran
         self._registers = registers
         self._values = values
-        self._live: dict[int, _Done] = {}  # what has run in iterations that live, by their id
+        self._live: dict[int, _Done] = {}  # the nodes that ran in live iterations, by id
         self._places: list[IterationState] = []
 
     def build(self) -> None:
-        """Makes frames, iterations and counts, and leaves what is ready."""
+        """Make frames, iterations and counts, and keep the nodes that are ready."""
         self._iteration(0, self._propagator.root.iterations[0])
         ready, pushed = list(self._ready), set[tuple[IterationState, int]]()
         self._ready.clear()
@@ -243,7 +244,7 @@ class _Builder:
             item, iteration, _ = tagged
             done = self._live.get(id(iteration))
             if done is None and iteration.frame.iterations.get(iteration.number) is not iteration:
-                continue  # of an iteration that is gone
+                continue  # its iteration has ended
             if done is not None and item.id in done:
                 iteration.outstanding_ops -= 1
                 forget_inputs(item, iteration)
@@ -253,14 +254,14 @@ class _Builder:
         for iteration in self._places:
             for number in self._live[id(iteration)]:
                 if (iteration, number) not in pushed:
-                    # It waits for what is dead, or for a node that only orders.
+                    # The node waits for a dead input, or for a node that only orders others.
                     self._executor.ran_before.add((iteration, number))
         for iteration in reversed(self._places):
             if not iteration.outstanding_ops:
                 self._propagator.cleanup(iteration.frame, iteration.number)
 
     def tell_of(self, number: int) -> None:
-        """Has the debugger hear of a node that ran just before the function was left."""
+        """Notify the debugger of a node that ran just before the function was left."""
         number -= self._first
         if not 0 <= number < len(self._items):
             return
@@ -272,7 +273,7 @@ class _Builder:
                 executor.debugger.ran(executor, (item, iteration, False), outputs)
 
     def _done(self, frame_id: int) -> _Done:
-        """The nodes of this partition among those that ran in a frame."""
+        """Return the nodes of this partition among those that ran in a frame."""
         first, end = self._first, self._first + len(self._items)
         ran = self._ran.done[frame_id]
         return {number - first: gave for number, gave in ran.items() if first <= number < end}
@@ -285,7 +286,7 @@ class _Builder:
         return found
 
     def _iteration(self, frame_id: int, iteration: IterationState) -> None:
-        """Hands on what the nodes of an iteration gave that have run."""
+        """Deliver the outputs of the nodes that have run in an iteration."""
         propagator, ran, items = self._propagator, self._ran, self._items
         done = self._done(frame_id)
         self._live[id(iteration)] = done
@@ -325,7 +326,7 @@ class _Builder:
                 propagator.next_iteration(item, False, iteration, outputs)
 
     def _begin(self, frame: FrameState, number: int) -> IterationState:
-        """The iteration in which a frame is; those before are gone."""
+        """Return the iteration that a frame is in, after dropping the earlier ones."""
         if not number:
             return frame.iterations[0]
         iteration = IterationState(frame, number)

@@ -1,7 +1,7 @@
 """A partition as emitted functions.
 
-Imported with the code that writes them when the first one is written: most signatures run once, by
-their schedule.
+This module is imported, with the code that writes functions, when the first one is written: most
+signatures run once, by their schedule.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LoweredStep:
         counts: bool = False,
         journal: JournalKind | None = None,
     ) -> None:
-        """Lowers a partition.
+        """Lower a partition.
 
         Args:
           immutable: the partition.
@@ -111,7 +111,7 @@ class LoweredStep:
         return self._any().items
 
     def functions(self) -> list[EmittedFunction]:
-        """The functions written so far."""
+        """Return the functions written so far."""
         return [*self._variants.values(), *([] if self.only is None else [self.only])]
 
     def _any(self) -> EmittedFunction:
@@ -120,7 +120,7 @@ class LoweredStep:
         return list(self._variants.values())[-1] if self._variants else self._variant(())
 
     def variant_for(self, args: Sequence[Any]) -> EmittedFunction:
-        """The function for these arguments, if there is more than one."""
+        """Return the function for these arguments, if there is more than one."""
         return self._variant(tuple([i for i in self._arguments if isinstance(args[i], np.generic)]))
 
     def _variant(self, scalar_args: tuple[int, ...]) -> EmittedFunction:
@@ -141,7 +141,7 @@ class LoweredStep:
         return recognise(self._immutable, counts=self._counts, wanted=self._wanted)
 
     def _emit(self, program: Program, scalar_args: tuple[int, ...]) -> EmittedFunction:
-        """Writes the function of a program for the given arguments that are scalars."""
+        """Write the function of a program for the given arguments that are scalars."""
         immutable, counts, journal = self._immutable, self._counts, self._journal
         draft = None
         if journal is not None and journal.leaves is not None and journal.leaves.before:
@@ -160,10 +160,10 @@ class LoweredStep:
 
     @runs_nodes(run_state="run_state")
     def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
-        """Runs one step; its results are in the call frame then.
+        """Run one step, which puts its results into the call frame.
 
         Returns:
-          What explains a result that has no value; None if all have one.
+          A function that explains a result without a value; None if all have one.
 
         Raises:
           OpError: a kernel failed, or the step was cancelled.
@@ -203,7 +203,7 @@ class LoweredStep:
         args: Sequence[Any],
         retvals: list[Any],
     ) -> type_of_absence | None:
-        """Like :meth:`run`, with a journal, which is passed to listeners before and after."""
+        """Run a step like :meth:`run`, with a journal; pass it to listeners before and after."""
         hooks, kind = run_state.hooks, self._journal
         assert kind is not None
         debugger = hooks.debugger if kind.keeps else None
@@ -256,7 +256,7 @@ class LoweredStep:
         args: Sequence[Any],
         retvals: list[Any],
     ) -> type_of_absence | None:
-        """Like :meth:`run`, until a debugger stops the function."""
+        """Run a step like :meth:`run`, until a debugger stops the function."""
         debugger = run_state.hooks.debugger
         run_state.may_be_left, run_state.emitted = True, emitted
         try:
@@ -289,7 +289,7 @@ class LoweredStep:
         return partial(waiting.absent_value, run_state.left) if has_absent(retvals) else None
 
     def counts_of(self, run_state: RunState) -> StepCounts | None:
-        """The counts of a step that has ended; None if nothing of it ran."""
+        """Return the counts of a step that has ended; None if nothing of it ran."""
         found: StepCounts | None = run_state.counts
         if self._journal is not None and self._journal.leaves is not None:
             return None
@@ -302,7 +302,7 @@ class LoweredStep:
     def failure(
         self, emitted: EmittedFunction, run_state: RunState, error: BaseException
     ) -> BaseException:
-        """The error that ends a step: the given one, or one that names the node."""
+        """Return the error that ends a step: the given one, or one that names the node."""
         if isinstance(error, Exception):
             return self._explained(emitted, run_state, error)
         if isinstance(error, KeyboardInterrupt):
@@ -313,7 +313,7 @@ class LoweredStep:
         return partial(self.absent_value, predicates) if has_absent(retvals) else None
 
     def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> OpError:
-        """The error of a step that ended without a value for a fetch."""
+        """Return the error of a step that ended without a value for a fetch."""
         values = dict(zip(self._predicates, predicates, strict=True))
         sides = {switch: values.get(name) for switch, name in self._switches.items()}
         return absent_value(self._immutable, sides, position, name)
@@ -330,7 +330,7 @@ class LoweredStep:
         inputs = emitted.inputs_at(place)
         line = emitted.line_of(place)
         if line in emitted.expressions and not raised_by_handler(error):
-            # Only the kernel raises TensorFlow's message, not the inlined expression: run it.
+            # Run the kernel: only it raises TensorFlow's message, the inlined expression does not.
             assert item.compute is not None
             try:
                 item.compute(*inputs)
@@ -340,7 +340,7 @@ class LoweredStep:
         return annotate(error, item.name, item.op, device.name, inputs)
 
     def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
-        """The node on whose line a traceback passes."""
+        """Return the node of the line in a traceback."""
         for emitted in self.functions():
             place = emitted.place_of(traceback)
             if place is not None:
@@ -349,7 +349,7 @@ class LoweredStep:
 
 
 def _scalar_candidates(program: Program) -> tuple[int, ...]:
-    """The arguments for which it matters whether they are scalars."""
+    """Return the arguments for which it matters whether they are scalars."""
     if not rank_matters(program):
         return ()
     found = []

@@ -1,14 +1,14 @@
-"""Tells of a step that was written down as if it were told of while it ran.
+"""Reports a journaled step to listeners as if it were observed while it ran.
 
-A journal (``journal.py``) holds moments, sides and notes in the order of the function's lines.  The
-replay goes through the function's blocks as the step did, takes an entry wherever a line appended
-one, and calls the hooks of a listener: of each node, live or dead, in its frame and iteration; of
-frames and iterations.
+A journal (``journal.py``) holds timestamps, sides and notes in the order of the function's lines.
+The replay follows the function's blocks as the step did, takes an entry wherever a line appended
+one, and calls the hooks of a listener: for each node, live or dead, in its frame and iteration, and
+for frames and iterations.
 
-Lines between two moments share the time between them, less what looking at the clock takes; a node
-without a line of its own (a constant, a Switch, a Merge) takes no time.  Where the reference
-executor takes ready nodes of several iterations in turn, a function runs one iteration after the
-other, and so it is told.
+Lines between two timestamps share the time between them, less the cost of reading the clock; a node
+without a line of its own (a constant, a Switch, a Merge) takes no time.  The reference executor may
+alternate between ready nodes of several iterations; a function runs one iteration after the other,
+and the replay reports them in that order.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _ENDLESS = 1 << 62
 
 
 class JournalReader(StepObserver):
-    """A listener that also hears of notes and of what nodes gave."""
+    """A listener that also receives notes and the outputs of nodes."""
 
     def noted(self, entry: Any, node_id: int, iteration: int, t_ns: int) -> None:
-        """An entry of a listener; ``node_id`` is the node that was told of, -1 for none."""
+        """Receive a note of an observer; ``node_id`` is the node it belongs to, -1 for none."""
 
     def was_not_entered(self, frame_id: int) -> None:
-        """Nothing ran in a frame of which it was told that it began."""
+        """Receive that no node ran in a frame whose begin was reported."""
 
     def gave(self, node_id: int, contents: Sequence[Any]) -> None:
-        """What is known of the outputs of a live node, told just before ``node_done``.
+        """Receive what is known of the outputs of a live node, just before ``node_done``.
 
-        Of each output the list with its kept value, a :class:`Told`, a :class:`Number`,
+        For each output it is the list with its kept value, a :class:`Told`, a :class:`Number`,
         ``DEAD``, or None.
         """
 
@@ -60,7 +60,7 @@ class Told(NamedTuple):
 
 
 class _End(Exception):
-    """The journal tells no more."""
+    """Raised at the end of the journal."""
 
 
 class _Iteration:
@@ -68,8 +68,8 @@ class _Iteration:
 
     Attributes:
       live: the weak Enters that were alive in it.
-      loop: the number of the loop that it is of, and ``around`` the iteration around.
-      put_off: the loops that were not entered and of which something may be alive.
+      loop: the number of its loop; ``around`` is the iteration around it.
+      put_off: the loops that were not entered but may have live nodes.
     """
 
     __slots__ = ("around", "frame", "frames", "iteration", "live", "loop", "put_off")
@@ -94,18 +94,18 @@ def replay(
     most: int = _ENDLESS,
     length: int = _ENDLESS,
 ) -> int:
-    """Tells a listener of a step.
+    """Report a step to a listener.
 
     Args:
-      journal: of the step.
-      listener: is told; a :class:`JournalReader` also of notes and outputs.
+      journal: the journal of the step.
+      listener: gets the events; a :class:`JournalReader` also gets notes and outputs.
       step_id: the step.
       partition: the partition.
-      most: how many events it is told of, more or less.
-      length: how many entries are looked at, if not all of the step's.
+      most: the approximate maximum number of events to report.
+      length: the number of entries to read, if not all of the step's.
 
     Returns:
-      How many it was told of.
+      The number of reported events.
     """
     return _Replay(journal, listener, step_id, partition, most, length).run()
 
@@ -138,7 +138,7 @@ class _Replay:
         self._count = 0
         self._frames = 0
         self._now = 0
-        self._rows: list[tuple[Any, ...]] = []  # what happened since the last moment
+        self._rows: list[tuple[Any, ...]] = []  # the events since the last timestamp
         self._weight = 0
         self._contents: dict[str, Any] = dict(self._plan.contents)
         self._weak = frozenset[int]().union(*self._plan.alone.values())
@@ -146,7 +146,7 @@ class _Replay:
         self._here: _Iteration = _Iteration(0, 0)
 
     def run(self) -> int:
-        """Tells of all."""
+        """Report the whole step."""
         place = self._here
         try:
             self._now = self._next_moment() if self._plan.has_times else 0
@@ -163,7 +163,7 @@ class _Replay:
         return self._count
 
     def _tell_of_deaths(self) -> None:
-        """Whatever was not told of any more: what died meanwhile is told."""
+        """Report the remaining notes of buffers that died, after the last event."""
         if self._reader is None:
             return
         for entry in self._entries[self._at :]:
@@ -173,7 +173,7 @@ class _Replay:
                 self._reader.noted(entry, -1, 0, self._now)
 
     def _fail(self) -> None:
-        """The node in which the step ended began, and was not done."""
+        """Report the node in which the step ended: it began, and was not done."""
         item = self._journal.emitted.items[self._journal.line]
         if item is not None:
             self._row("failed", self._here, item.id)
@@ -181,7 +181,7 @@ class _Replay:
     # -- entries
 
     def _foreign(self, stop: int, node: int) -> tuple[Any, ...]:
-        """Passes on the notes in front of ``stop``, or of the next entry that is none."""
+        """Pass on the notes before position ``stop``, or before the next entry that is no note."""
         entries, found = self._entries, []
         while self._at < stop and entries[self._at].__class__ not in (int, list, Gap):
             entry = entries[self._at]
@@ -194,7 +194,7 @@ class _Replay:
         return tuple(found)
 
     def _peek(self) -> Any:
-        """The next entry that is no note; None behind the last."""
+        """Return the next entry that is no note; None at the end."""
         self._foreign(len(self._entries), -1)
         return self._entries[self._at] if self._at < len(self._entries) else None
 
@@ -212,14 +212,14 @@ class _Replay:
         self._look_again(registers)
 
     def _look_again(self, registers: Sequence[str]) -> None:
-        """Nodes on the line of another one gave what that made."""
+        """Update the outputs of nodes that are reported with these registers, such as aliases."""
         if self._plan.registers and self._reader is not None:
             for place, row in enumerate(self._rows):
                 names = self._plan.registers[row[3]] if row[0] == "live" else []
                 if any(name in registers for name in names):
                     self._rows[place] = (*row[:5], self._given(row[3]))
 
-    # -- what is told
+    # -- events
 
     def _row(
         self, kind: str, place: _Iteration, what: int, weight: int = 0, more: Any = None
@@ -237,7 +237,7 @@ class _Replay:
         self._row("live", place, number, weight, contents)
 
     def _given(self, number: int) -> list[Any]:
-        """What is known of a node's outputs."""
+        """Return what is known of a node's outputs."""
         found = [self._contents.get(one) for one in self._plan.registers[number]]
         decides = self._contents.get(self._plan.switches.get(number, ""))
         if decides is not None:
@@ -247,7 +247,7 @@ class _Replay:
         return found
 
     def _flush(self, until: int) -> None:
-        """Tells of what happened until a moment."""
+        """Report the events before a timestamp."""
         rows, now = self._rows, self._now
         if rows:
             tell, reader, (step, part) = self._tell, self._reader, self._ids
@@ -293,7 +293,7 @@ class _Replay:
     # -- blocks
 
     def _block(self, number: int, place: _Iteration) -> bool:
-        """Goes through a block that was entered; says whether the loop around was left."""
+        """Follow a block that was entered; return whether the loop around it was left."""
         left = False
         self._here = place
         for line, _, kind, what in self._plan.scripts[number]:
@@ -339,7 +339,7 @@ class _Replay:
         return left
 
     def _is_latest(self, place: _Iteration) -> bool:
-        """Whether the loops around were in these iterations when the function stopped."""
+        """Return whether the loops around were in these iterations when the function stopped."""
         turns, here = self._journal.turns, place
         while here.around is not None:
             if here.iteration < turns.get(here.loop, 0):
@@ -348,7 +348,7 @@ class _Replay:
         return True
 
     def _tell_of(self, number: int, registers: Sequence[str]) -> None:
-        """A node ran by itself, and its outputs were told."""
+        """Report a node that ran alone on its line, and its outputs."""
         moment = self._next_moment()
         before, self._now = self._now, moment
         self._told(number, registers)
@@ -401,7 +401,7 @@ class _Replay:
         self._row("done", place, 0)
 
     def _enter(self, body: int, around: _Iteration) -> _Iteration:
-        """A frame begins."""
+        """Report that a frame begins; return its first iteration."""
         self._frames += 1
         loop = self._plan.loop_of[body]
         parent = around.frames.get(loop.parent, around.frame)
@@ -411,15 +411,15 @@ class _Replay:
         return _Iteration(self._frames, 0, loop.number, around)
 
     def _settle(self, place: _Iteration) -> None:
-        """An iteration ends; what was alive in it is known."""
+        """Report the loops that were not entered, now that the iteration's live nodes are known."""
         for body in place.put_off:
             self._dead_frame(body, place)
         place.put_off = []
 
-    # -- what did not run
+    # -- nodes that did not run
 
     def _dead(self, number: int, place: _Iteration) -> None:
-        """A block was not entered."""
+        """Report the dead nodes of a block that was not entered."""
         for _, _, kind, what in self._plan.scripts[number]:
             if kind == "node":
                 self._dead_node(what[0], place)
@@ -432,7 +432,7 @@ class _Replay:
         self._never(number, place)
 
     def _never(self, number: int, place: _Iteration) -> None:
-        """What never runs in a block that was entered, or was not."""
+        """Report the loops and nodes that never run in a block, whether it was entered or not."""
         for one in self._plan.never.get(number, ()):
             if one in self._plan.loop_of:
                 self._not_entered(one, place)

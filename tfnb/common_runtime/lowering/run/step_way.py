@@ -1,12 +1,13 @@
 """The ways in which the nodes of a step run, and the one place that chooses.
 
-:func:`choose_way` is asked once in each step of a signature and each immediate call of a function.
+:func:`choose_way` is called once in each step of a signature and each immediate call of a function.
 ``docs/architecture.md`` has its decisions as a table.
 
-A partition with loops is lowered before its first run, because a loop pays for it at once; any
-other when it runs for the second time, because most signatures of a notebook run once.  A step
-whose observers take counts in place of events of nodes runs as a function that counts
-(``counts.py``).  A step that is watched closer, measured or limited runs on the reference executor.
+A partition with loops is lowered before its first run, because a loop soon saves the cost; others
+are lowered when they run for the second time, because most signatures of a notebook run once.  If
+the observers of a step accept counts in place of events of nodes, it runs as a function that counts
+(``counts.py``).  A step that is observed more closely, measured or limited runs on the reference
+executor.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ _log = logging.getLogger("tfnb")
 
 
 class StepWay(Protocol):
-    """A way to run the nodes of one step or call: an emitted function or one of those below."""
+    """A way to run the nodes of one step or call: an emitted function or a class of this module."""
 
     def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
-        """Run the nodes; the results are in the call frame then.
+        """Run the nodes, which put their results into the call frame.
 
         Returns:
-          What explains the results that have no value; None if all have one.
+          A function that explains results without a value; None if all have one.
 
         Raises:
           OpError: a kernel failed, or the step was cancelled.
@@ -65,7 +66,7 @@ class StepWay(Protocol):
 
 
 class ScheduleWay:
-    """The nodes of one partition in a fixed order: no control flow, nothing waits."""
+    """Runs the nodes of one partition in a fixed order: no control flow, nothing waits."""
 
     __slots__ = ("_immutable",)
 
@@ -73,15 +74,15 @@ class ScheduleWay:
         self._immutable = immutable
 
     def run(self, run_state: RunState, step: StepContext) -> None:
-        """Run them; every result has a value then."""
+        """Run the nodes; every result has a value then."""
         run_schedule(self._immutable, run_state, step, 0, over_large_input)
 
     def counts_of(self, run_state: RunState) -> None:
-        """Return None: the observers of nodes were told of each."""
+        """Return None: the observers got an event for each node."""
 
 
 class ReferenceWay:
-    """The reference executor, or that of a debugger that wants the step."""
+    """Runs the reference executor, or that of a debugger that wants the step."""
 
     __slots__ = ("_function_name", "_states")
 
@@ -98,7 +99,7 @@ class ReferenceWay:
         return None if is_whole else partial(absent_value, executors)
 
     def counts_of(self, run_state: RunState) -> None:
-        """Return None: the observers of nodes were told of each."""
+        """Return None: the observers got an event for each node."""
 
 
 def choose_way(
@@ -137,7 +138,7 @@ class Lowering(enum.Enum):
 
     NEVER = enum.auto()
     WHEN_IT_PAYS = enum.auto()
-    ALWAYS = enum.auto()  # from the first run on, where they can
+    ALWAYS = enum.auto()  # from the first run on, if they can
 
 
 _lowering = Lowering.WHEN_IT_PAYS
@@ -146,7 +147,7 @@ _is_loaded = False
 
 @contextmanager
 def lowering(when: Lowering) -> Iterator[None]:
-    """Has all partitions of the process run one way for a while: for comparing the two."""
+    """Set for a while how all partitions of the process run, to compare the ways."""
     global _lowering
     before, _lowering = _lowering, when
     try:
@@ -156,19 +157,19 @@ def lowering(when: Lowering) -> Iterator[None]:
 
 
 MAX_NODES = 20_000
-"""A longer function takes Python's compiler longer than it saves."""
+"""A longer function takes longer to compile than it saves."""
 MAX_NODES_AT_ONCE = 3_000
-"""A partition with loops that is longer is not lowered before its second run."""
+"""A partition with loops and more nodes is lowered only before its second run."""
 
 
 _MOST_RECORDED = 32  # functions of a partition, one for each set of breakpoints
 
 
 def _load() -> None:
-    """Loads what writes functions, with the first of them.
+    """Import the code that writes functions, when the first one is needed.
 
-    Inside an import an interrupt would leave a lock behind for which all other threads wait for
-    ever.
+    The import is sheltered: an interrupt in it would leave a lock held, and all other threads would
+    wait for it for ever.
     """
     if not _is_loaded:
         call_sheltered(_load_here)
@@ -184,8 +185,8 @@ def _load_here() -> None:
 
 
 def over_large_input(item: NodeItem, args: list[Any]) -> Any:
-    """Write a node's result over a large input without other holders; None: compute it plainly."""
-    # Imported with the first large array.
+    """Write a node's result over a large input without other holders; None: compute it normally."""
+    # Imported when the first large array appears.
     from tfnb.common_runtime.lowering.rewrite.clusters import compute_over_input
 
     return compute_over_input(item, args)
@@ -194,12 +195,12 @@ def over_large_input(item: NodeItem, args: list[Any]) -> Any:
 def lower(
     immutable: ImmutableExecutorState, *, counts: bool = False, journal: JournalKind | None = None
 ) -> LoweredStep | None:
-    """The partition as a function, or None where it is too long, or is not recognised.
+    """Return the partition as a function, or None if it is too long or not recognised.
 
     Args:
       immutable: the partition.
-      counts: whether it counts what runs.
-      journal: what it writes down, if anything.
+      counts: whether the function counts executions.
+      journal: the journal that the function writes, if any.
     """
     if len(immutable.items) > MAX_NODES:
         return None
@@ -215,7 +216,7 @@ def lower(
 
 
 def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
-    """What runs a partition in this step; None: the reference executor."""
+    """Return the function that runs a partition in this step; None: the reference executor."""
     hooks, warm_up = run_state.hooks, immutable.warm_up
     counts = False
     if _lowering is Lowering.NEVER:
@@ -247,7 +248,7 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
     ):
         if not hooks.takes_counts:
             return None
-        # Of a schedule it is known how often each node runs.
+        # Without control flow, the count of each node is known.
         counts = immutable.schedule is None
     lowered = warm_up.counted if counts else warm_up.lowered
     if lowered is not None:
@@ -264,8 +265,8 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
         warm_up.counted, warm_up.cannot_be_counted = lowered, lowered is None
         return lowered
     warm_up.lowered, warm_up.cannot_be_lowered = lowered, lowered is None
-    # A partition without control flow is run by its schedule once more: that is not slow, and a
-    # thread that waits for the function pays for it now.
+    # Without control flow, this step still runs by its schedule, which is not slow; the function,
+    # whose cost is paid now, runs the later steps.
     is_awaited = _lowering is Lowering.ALWAYS or immutable.schedule is None
     return lowered if is_awaited else None
 
@@ -273,12 +274,12 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
 def _wanted_kind(
     wanted: RunsThrough, immutable: ImmutableExecutorState, run_state: RunState
 ) -> tuple[bool, JournalKind | None]:
-    """Whether a debugged step may run as a function, and what that writes down or is left at."""
+    """Return whether a debugged step may run as a function, and with what kind of journal."""
     keeps = _kept_of(wanted, immutable)
     near = wanted.near
     if near is not None and not near and not _can_be_left(immutable, run_state):
         if len(immutable.frames) > 1 or immutable.has_async:
-            return False, None  # it may have no end: a pause has to reach it
+            return False, None  # it may be endless, and a pause has to stop it
         near = None  # no breakpoint is in it; a pause waits for the next step
     if not keeps and near is None:
         return True, None
@@ -288,12 +289,12 @@ def _wanted_kind(
 
 
 def _kept_of(wanted: RunsThrough, immutable: ImmutableExecutorState) -> list[str]:
-    """The tensors of a partition among those whose values are wanted."""
+    """Return the tensors of a partition whose values a debugger requests."""
     return [one for one in wanted.keeps if immutable.find_id(one.rpartition(":")[0]) >= 0]
 
 
 def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool:
-    """Whether the reference could go on where an emitted function is left in this step."""
+    """Return whether the reference executor can continue after an emitted function is left."""
     is_heard = run_state.hooks.hears_nodes or run_state.record_outputs is not None
     return not (is_heard or immutable.has_async or immutable.device.xp is not np)
 
@@ -301,9 +302,9 @@ def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool
 def _recorded_for(
     immutable: ImmutableExecutorState, run_state: RunState, kind: JournalKind | None
 ) -> LoweredFunction | None:
-    """The function that writes down what it does; None: the step tells of its nodes."""
+    """Return the function that writes a journal; None: the step reports its nodes itself."""
     hooks = run_state.hooks
-    # A journal with times keeps what comes first, one of values what comes last.
+    # A full journal with times keeps the first entries, one of values the last entries.
     if immutable.device.xp is not np:
         return None
     is_recorded = hooks.takes_journals and hooks.hears_nodes
@@ -341,7 +342,7 @@ def _noted(
     kind: JournalKind,
     found: LoweredFunction | None,
 ) -> LoweredFunction | None:
-    """A function, which is remembered if it is the one that a debugger may have left."""
+    """Return a function; remember it if a debugger may make the step leave it."""
     if kind.leaves is not None and found is not None:
         immutable.warm_up.until_near = run_state.near, found
     return found
@@ -355,9 +356,9 @@ def _can_keep(immutable: ImmutableExecutorState, keeps: tuple[str, ...]) -> bool
 
 
 def lowered_together(executors: Executors, run_state: RunState) -> LoweredFunction | None:
-    """What runs the partitions of a signature as one function in this step; None: they run apart.
+    """Return the function that runs the partitions of a signature together, or None.
 
-    Once they can, ``executors.alone`` is the one partition that they make.
+    Once there is one, ``executors.alone`` is the partition into which they were joined.
     """
     hooks = run_state.hooks
     if (
@@ -391,7 +392,7 @@ def lowered_together(executors: Executors, run_state: RunState) -> LoweredFuncti
 
 
 def _joined(executors: Executors) -> ImmutableExecutorState | None:
-    """Several partitions as one; None if that does not pay yet, or cannot be."""
+    """Return several partitions joined into one; None if it does not pay yet or is impossible."""
     num_runs = executors.num_runs = executors.num_runs + 1
     num_nodes = sum(len(state.items) for state in executors.states)
     if _lowering is Lowering.WHEN_IT_PAYS:

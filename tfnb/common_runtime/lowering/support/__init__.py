@@ -1,1 +1,1 @@
-"""What emitted functions call: counts, journals, waits, compiled clusters."""
+"""Support for emitted functions, which call it: counts, journals, waits, compiled clusters."""

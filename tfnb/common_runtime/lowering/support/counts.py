@@ -4,8 +4,8 @@ Nodes of one block run equally often.  Therefore a watched function counts only 
 conds and the iterations of its loops, in local variables.  The other counts follow: a block was
 entered as often as its predicate was evaluated, minus the entries of the other branch; in the block
 that is running, the nodes below the current line have run once less.  Observers read line and
-variables from outside (``running_nodes.py``), and the function leaves its counters behind at its
-end; there is no callback per node.
+variables from outside (``running_nodes.py``), and the function stores its counters when it ends;
+there is no callback per node.
 
 A node is *dead* as often as the reference would run it without a value: in each iteration that
 takes another branch, in the last iteration of its loop, and once for each loop not entered.
@@ -108,7 +108,7 @@ class Counting:
         self._line_of: dict[int, int] = {}  # by the id of an instruction
 
     def note(self, instruction: type_of_instruction, line: int) -> None:
-        """Records an instruction that has been written; ``line`` is its last line."""
+        """Record an instruction that has been written; ``line`` is its last line."""
         if isinstance(instruction, Compute | PartialSum | Read):
             self._lines[instruction.item.id] = line, self._stack[-1]
         self._line_of[id(instruction)] = line
@@ -117,7 +117,7 @@ class Counting:
     def open(
         self, kind: Kind, statement: int, first: int, literal: type_of_literal, value: int = 0
     ) -> int:
-        """Opens the block of a branch; returns its number."""
+        """Open the block of a branch; return its number."""
         around = self.blocks[self._stack[-1]]
         block = CountedBlock(
             kind,
@@ -133,12 +133,12 @@ class Counting:
         return self._push(block)
 
     def counter(self) -> str:
-        """Adds the counter variable of the next counted branch."""
+        """Add the counter variable of the next counted branch."""
         self.counters.append(f"ran{len(self.counters)}")
         return self.counters[-1]
 
     def open_loop(self, number: int, frame_name: str, line: int) -> None:
-        """Opens a loop that begins after a line."""
+        """Open a loop that begins after a line."""
         parent = self.loops[self._around[-1]].frame_name if self._around else ""
         names = (f"turn{number}", *((f"turns{number}", f"last{number}") if self._around else ()))
         place = len(self.loops)
@@ -148,11 +148,11 @@ class Counting:
         self._push(block)
 
     def close(self, last: int) -> None:
-        """Closes the innermost block."""
+        """Close the innermost block."""
         self.blocks[self._stack.pop()].last = last
 
     def close_loop(self, last: int) -> None:
-        """Closes the innermost loop, and with it the part after its exit test."""
+        """Close the innermost loop, and with it the part after its exit test."""
         while self.blocks[self._stack[-1]].kind is not Kind.BODY:
             self.close(last)
         self.close(last)
@@ -164,11 +164,11 @@ class Counting:
         return self._stack[-1]
 
     def body(self) -> int:
-        """The number of the innermost block, which is a loop's body."""
+        """Return the number of the innermost block, which is a loop's body."""
         return self._stack[-1]
 
     def variables(self) -> tuple[str, ...]:
-        """The names of all counters."""
+        """Return the names of all counters."""
         if self.is_silent:
             return ()
         names = (name for loop in self.loops for name in loop.names)
@@ -180,7 +180,7 @@ class Counting:
         return self._stack[-1]
 
     def plan(self, immutable: ImmutableExecutorState, program: Program) -> CountPlan:
-        """Makes the plan, once the function is written."""
+        """Make the plan, once the function is written."""
         blocks_of: dict[tuple[int, type_of_condition], list[int]] = {}
         for number, block in enumerate(self.blocks):
             blocks_of.setdefault((block.frame, block.condition), []).append(number)
@@ -224,7 +224,7 @@ class Counting:
 
 
 def plan_of_schedule(schedule: Sequence[NodeItem], lines: Sequence[NodeItem | None]) -> CountPlan:
-    """The plan of a function without control flow, which needs no counters.
+    """Return the plan of a function without control flow, which needs no counters.
 
     Args:
       schedule: its nodes.
@@ -281,7 +281,7 @@ class CountPlan:
         return self._blocks, self._loops
 
     def blocks(self, values: Sequence[int], line: int) -> tuple[list[int], list[int]]:
-        """The number of entries of each block, and how often its nodes are dead."""
+        """Return the number of entries of each block, and how often its nodes are dead."""
         entered, dead = [1], [0]
         inside = [block.first <= line <= block.last for block in self._blocks]
         for number, block in enumerate(self._blocks[1:], 1):
@@ -310,7 +310,7 @@ class CountPlan:
         return entered, dead
 
     def _turns(self, loop: int, values: Sequence[int]) -> int:
-        """The number of times a loop started another iteration, in all frames."""
+        """Return the number of times a loop started another iteration, in all frames."""
         places, names = self._place_of, self._loops[loop].names
         return sum(values[places[name]] for name in names[:2])
 
@@ -330,12 +330,12 @@ class CountPlan:
         return sum((live + dead) * size for live, dead, size in rows)
 
     def total(self, values: Sequence[int]) -> int:
-        """The number of node runs in a step that has ended."""
+        """Return the number of node runs in a step that has ended."""
         base, *weights = self._weights
         return int(base + sum(map(mul, weights, values)))
 
     def nodes(self, values: Sequence[int], line: int) -> tuple[Any, Any]:
-        """The number of runs and of dead runs of each node, by node id."""
+        """Return the number of runs and of dead runs of each node, by node id."""
         entered, dead = self.blocks(values, line)
         live = np.array(entered, np.int64)[self._block_of]
         inside = np.array([block.first <= line <= block.last for block in self._blocks])
@@ -344,7 +344,7 @@ class CountPlan:
         for number in self._triggers:
             live[number], without[number] = live[number] + without[number], 0
         for number, enters, body in self._alone:
-            # The number of frames that were not entered in which the node was alive.
+            # The number of times that the node was alive although its frame was not entered.
             block = self._blocks[body]
             frames = (
                 0 if block.kind is Kind.NEVER else entered[body] - self._turns(block.value, values)
@@ -355,7 +355,7 @@ class CountPlan:
         return live, without
 
     def iterations(self, values: Sequence[int], line: int) -> list[tuple[int, int]]:
-        """For each loop, how often it began and the total number of iterations."""
+        """Return for each loop how often it began and its total number of iterations."""
         entered, dead = self.blocks(values, line)
         found = []
         for place, loop in enumerate(self._loops):
@@ -364,7 +364,7 @@ class CountPlan:
         return found
 
     def loops(self, values: Sequence[int], line: int) -> list[LoopCounts]:
-        """The loops that began, outer ones first."""
+        """Return the loops that began, outer ones first."""
         entered, dead = self.blocks(values, line)
         found = []
         for place, loop in enumerate(self._loops):
@@ -410,7 +410,7 @@ class StepCounts:
     def __init__(
         self, emitted: Any, values: Sequence[int] = (), line: int = 0, running: int = -1
     ) -> None:
-        """Stores the state of the function.
+        """Store the state of the function.
 
         Args:
           emitted: the function.
@@ -445,7 +445,7 @@ class StepCounts:
         return 2 * self.total + sum(2 * runs + 2 * iterations for runs, iterations in turns)
 
     def nodes(self) -> tuple[Any, Any]:
-        """The number of runs and of dead runs of each node, by node id.
+        """Return the number of runs and of dead runs of each node, by node id.
 
         If several partitions run as one function, the nodes of the first come first.
         """
@@ -453,7 +453,10 @@ class StepCounts:
         return plan.nodes(self._values, self._line)
 
     def iterations_of(self, frame_name: str) -> int:
-        """The number of iterations of all frames of a name, dead ones too; 1 outside of loops."""
+        """Return the number of iterations of all frames of a name, dead ones included.
+
+        It is 1 for the root frame.
+        """
         if not frame_name:
             return 1
         plan: CountPlan = self._emitted.count_plan
@@ -461,6 +464,6 @@ class StepCounts:
         return plan.iterations(self._values, self._line)[names.index(frame_name)][1]
 
     def loops(self) -> list[LoopCounts]:
-        """The loops that began, outer ones first."""
+        """Return the loops that began, outer ones first."""
         plan: CountPlan = self._emitted.count_plan
         return plan.loops(self._values, self._line)

@@ -1,10 +1,11 @@
-"""The functions that generated CUDA source is made of: NumPy's elementwise ones, type for type.
+"""The functions in generated CUDA source: NumPy's elementwise functions, type for type.
 
-Each gives what NumPy's of the same name gives: integers wrap around and are divided by zero without
-a trap, NaN passes through ``maximum``, halves round after each function, a float that does not fit
-an integer becomes the lowest one.  The text is C++ as well, so a test compiles it for a CPU.
+Each returns the result of NumPy's function of that name: integers wrap around, and division by zero
+does not trap; NaN passes through ``maximum``; halves are rounded after each function; a float that
+does not fit an integer becomes the lowest one.  The text is also valid C++, so that a test can
+compile it for a CPU.
 
-Functions of several kinds of numbers have the kind at the end of their name: ``absolute_f``.
+A function that depends on the kind of numbers has the kind at the end of its name: ``absolute_f``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ C_TYPES = {
 }
 """Element types by NumPy's name, as CuPy calls them."""
 
-# Where a type computes: integers in unsigned numbers, whose overflow is defined; halves in floats.
+# The type in which a type computes: unsigned for integers, whose overflow is then defined; float
+# for halves.
 _WIDE = dict.fromkeys(C_TYPES, "unsigned long long") | {
     "bool": "int",
     "float16": "float",
@@ -108,7 +110,7 @@ _TEXTS: dict[tuple[str, str], tuple[str, str]] = {
         "template<class T> __device__ T {name}(bool c, T a, T b) {{ {text} }}",
         "return c ? a : b;",
     ),
-    # Through float, as NumPy goes; a double is rounded once.
+    # Through float, as in NumPy; a double is rounded only once.
     ("cast", "f"): (_CAST, "return R(W(a));"),
     ("cast", ""): (_CAST, "return R(a);"),
     ("cast_half", ""): (_CAST, "return R(float(a));"),
@@ -163,12 +165,12 @@ _KINDS = {"i": "i", "u": "u", "b": "b"}
 
 
 def kind_of(dtype: np.dtype) -> str:
-    """Which kind of number a type holds, as names here end."""
+    """Return the kind of numbers of a type, as at the end of names in this module."""
     return _KINDS.get(dtype.kind, "f")
 
 
 def c_function(name: str, dtype: np.dtype) -> str | None:
-    """The name in C of NumPy's function for arguments of a type; None where there is none."""
+    """Return the C name of NumPy's function for arguments of a type; None if there is none."""
     kind = kind_of(dtype)
     if (name, kind) in _TEXTS:
         return f"{name}_{kind}"
@@ -176,8 +178,8 @@ def c_function(name: str, dtype: np.dtype) -> str | None:
 
 
 def preamble(functions: set[str], dtypes: set[str]) -> str:
-    """The functions by these names, and what the types need."""
-    # Where CuPy has no such file, the type is known anyway, or the kernel is not compiled.
+    """Return the source of these functions, and of what the types need."""
+    # If CuPy has no such file, either the type is known anyway, or the kernel is not compiled.
     lines = [
         f"#if __has_include(<cupy/{one}.cuh>)\n#include <cupy/{one}.cuh>\n#endif"
         for one in ("float16", "bfloat16")
@@ -201,7 +203,7 @@ def preamble(functions: set[str], dtypes: set[str]) -> str:
 
 
 def literal(value: np.generic) -> str:
-    """A number in C, exact to the last bit.
+    """Return a number in C, exact to the last bit.
 
     >>> literal(np.float32(0.1)), literal(np.int8(-128)), literal(np.float64("-inf"))
     ('float(0.1f)', '(signed char)(-128)', 'double(-1.0/0.0)')
@@ -228,5 +230,5 @@ def literal(value: np.generic) -> str:
         else:
             # The shortest decimal that reads back as the same number.
             text = repr(real if name == "float64" else float(str(np.float32(real)))) + suffix
-    # Types of two words are written so that a call of theirs is one.
+    # Parentheses around a type of two words make the cast valid C++.
     return f"({c_type})({text})" if " " in c_type else f"{c_type}({text})"

@@ -1,18 +1,18 @@
-"""Elementwise nodes of a GPU as one CUDA kernel: the source is written by their own kernels.
+"""Elementwise nodes of a GPU as one CUDA kernel, whose source is traced from their own kernels.
 
 A kernel is a function over an array module (``xp.maximum(x, zero)``).  Called with
-:class:`TracedModule` for the module and :class:`TracedArray` for arrays, it computes nothing and
-writes down what it would compute: one statement for each elementwise function, with the types NumPy
-finds.  A kernel that looks at values, moves elements or makes arrays cannot be written down, raises
-:class:`NotElementwise` and runs by itself.  So no op says a second time what it computes::
+:class:`TracedModule` for the module and :class:`TracedArray` for arrays, it computes nothing, but
+its operations are recorded: one statement for each elementwise function, with the types that NumPy
+determines.  A kernel that reads values, moves elements or makes arrays cannot be traced: it raises
+:class:`NotElementwise` and runs by itself.  Therefore no op needs a second definition::
 
     Relu, Mul by 2, AddV2     const float v1 = tfnb::maximum_f(in0, float(0.0f));
                               const float v2 = tfnb::multiply(v1, float(2.0f));
                               const float v3 = tfnb::add(v2, in1);
                               out = v3;
 
-Shapes are those of the arrays at hand, so a kernel's own checks hold; broadcasting is left to
-CuPy's ``ElementwiseKernel``.  Nothing of a graph gets into the source but numbers.
+Shapes are those of the actual arrays, so that a kernel's own checks apply; CuPy's
+``ElementwiseKernel`` broadcasts.  Numbers are the only part of a graph that enters the source.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ OPTIONS = ("--fmad=false",)
 """Rounds a product and a sum separately, as two kernels would."""
 # Cache limit per cluster: sources, one per combination of types and shapes.
 _MOST_FORMS = 64
-# A longer source takes longer to compile than it saves.
+# The compilation of a longer source takes longer than it saves.
 _MOST_STATEMENTS = 400
 
 
 class NotElementwise(Exception):
-    """A kernel does something that no elementwise source can say."""
+    """Raised if a kernel does something that elementwise source cannot express."""
 
 
 class _Statements:
-    """Statements in the making."""
+    """Statements of a kernel's source under construction."""
 
     def __init__(self) -> None:
         self.statements: list[str] = []
@@ -58,7 +58,7 @@ class _Statements:
         self.dtypes: set[str] = set()
 
     def add(self, function: str, args: Sequence[str], dtype: np.dtype[Any], cast: str = "") -> str:
-        """Writes a statement; gives the variable."""
+        """Write a statement; return its variable."""
         if len(self.statements) >= _MOST_STATEMENTS:
             raise NotElementwise("too long")
         self.functions.add(function)
@@ -69,7 +69,7 @@ class _Statements:
         return name
 
     def type(self, dtype: np.dtype[Any]) -> str:
-        """A type in C."""
+        """Return a type in C."""
         name = dtype.name
         if name not in C_TYPES:
             raise NotElementwise(f"of {name}")
@@ -78,7 +78,7 @@ class _Statements:
 
 
 class TracedArray:
-    """An array that is written down: its type and shape are known, its elements are not."""
+    """A traced array: its type and shape are known, its elements are not."""
 
     __array_ufunc__ = None  # NumPy leaves operators to this class
     __slots__ = ("_source", "dtype", "shape", "text")
@@ -97,12 +97,12 @@ class TracedArray:
     itemsize = property(lambda self: self.dtype.itemsize)
 
     def astype(self, dtype: Any, copy: bool = True) -> TracedArray:
-        """The same numbers in another type."""
+        """Return the same numbers in another type."""
         target = np.dtype(dtype)
         return TracedArray(self._source, self._cast(target), target, self.shape)
 
     def _cast(self, target: np.dtype[Any]) -> str:
-        """The variable as another type."""
+        """Return the variable as another type."""
         source, dtype = self._source, self.dtype
         if dtype == target:
             return self.text
@@ -121,12 +121,12 @@ class TracedArray:
         return source.add(name, [self.text], target, f"<{source.type(target)}>")
 
     def clip(self, lowest: Any, highest: Any, out: Any = None) -> TracedArray:
-        """No number below the lowest and above the highest."""
+        """Return the numbers, limited to the range from ``lowest`` to ``highest``."""
         found = call(self._source, "maximum", (self, self.dtype.type(lowest)))
         return _into(out, call(self._source, "minimum", (found, self.dtype.type(highest))))
 
     def reshape(self, *shape: Any) -> TracedArray:
-        """Only what stays as it is."""
+        """Return the array if its shape stays the same; else it is not elementwise."""
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
         if wanted == self.shape or (wanted == (-1,) and self.ndim == 1):
             return self
@@ -177,7 +177,7 @@ class TracedModule:
         self._source = source
 
     def where(self, condition: Any, x: Any, y: Any) -> TracedArray:
-        """Elements of one or the other."""
+        """Return elements of ``x`` where the condition holds, else of ``y``."""
         if not _is_typed(condition) or condition.dtype.kind != "b":
             raise NotElementwise("where")
         dtype = np.result_type(*[one.dtype if _is_typed(one) else one for one in (x, y)])
@@ -187,7 +187,7 @@ class TracedModule:
         return TracedArray(self._source, self._source.add("where", args, dtype), dtype, shape)
 
     def clip(self, x: TracedArray, lowest: Any, highest: Any, out: Any = None) -> TracedArray:
-        """As the method."""
+        """Return :meth:`TracedArray.clip`."""
         return x.clip(lowest, highest, out)
 
     def __getattr__(self, name: str) -> Any:
@@ -207,7 +207,7 @@ def _is_typed(value: Any) -> bool:
 
 
 def _into(out: Any, found: TracedArray) -> TracedArray:
-    """The result where the kernel wants it."""
+    """Return the result, in ``out`` if the kernel gave one."""
     if out is None:
         return found
     if not isinstance(out, TracedArray) or (out.dtype, out.shape) != (found.dtype, found.shape):
@@ -217,7 +217,7 @@ def _into(out: Any, found: TracedArray) -> TracedArray:
 
 
 def _text_of(source: _Statements, value: Any, dtype: np.dtype[Any]) -> str:
-    """An argument as a type, in C."""
+    """Return an argument converted to a type, in C."""
     if isinstance(value, TracedArray):
         return value._cast(dtype)
     if isinstance(value, bool | int | float | np.generic):
@@ -227,10 +227,10 @@ def _text_of(source: _Statements, value: Any, dtype: np.dtype[Any]) -> str:
 
 
 def call(source: _Statements, name: str, args: Sequence[Any]) -> TracedArray:
-    """One of NumPy's elementwise functions, written down.
+    """Trace a call of one of NumPy's elementwise functions.
 
     Raises:
-      NotElementwise: there is none in C for these arguments.
+      NotElementwise: there is no such function in C for these arguments.
       ValueError: the shapes do not broadcast.
     """
     ufunc = getattr(np, name)
@@ -259,11 +259,11 @@ class FusedSource:
 
     Attributes:
       in_params: the parameters that are read, as CuPy's ElementwiseKernel takes them.
-      out_params: the one that is written.
+      out_params: the parameter that is written.
       operation: the statements.
-      preamble: the functions they call.
-      dtype: of the result.
-      shape: of the result.
+      preamble: the functions that they call.
+      dtype: the dtype of the result.
+      shape: the shape of the result.
     """
 
     __slots__ = ("dtype", "in_params", "operation", "out_params", "preamble", "shape")
@@ -278,7 +278,7 @@ class FusedSource:
         self.preamble = preamble(source.functions, source.dtypes)
 
     def kernel(self, cupy: Any) -> Any:
-        """CuPy's kernel; one for all clusters of the same text."""
+        """Return CuPy's kernel; all clusters with the same source share one."""
         return _kernel(cupy, self.in_params, self.out_params, self.operation, self.preamble)
 
 
@@ -293,11 +293,11 @@ type_of_member = tuple["OpKernel", "Sequence[Any]"]
 
 
 def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_form]) -> FusedSource:
-    """The source of some nodes.
+    """Return the source of some nodes.
 
     Args:
       members: kernels with their arguments: ``int`` for the number of an input, ``(int,)`` for that
-        of an earlier member, a NumPy scalar for a constant.  The last one gives the result.
+        of an earlier member, a NumPy scalar for a constant.  The last member computes the result.
       inputs: dtype and shape of each input.
 
     Raises:
@@ -325,7 +325,7 @@ def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_for
         except NotElementwise:
             raise
         except Exception as error:
-            # The kernel itself refuses such inputs; where it runs plainly, it says so.
+            # The kernel itself rejects such inputs, and raises the error when it runs by itself.
             raise NotElementwise(str(error)) from error
         made.append(found)
         if not isinstance(found, TracedArray | np.generic):
@@ -336,14 +336,14 @@ def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_for
 
 
 def _copied(value: Any) -> Any:
-    """The value for a kernel that may write over it."""
+    """Return a value that the kernel may overwrite."""
     if isinstance(value, np.generic):
         return value
     return TracedArray(value._source, value.text, value.dtype, value.shape)
 
 
 def is_own_kernel(kernel: OpKernel) -> bool:
-    """Whether a kernel is a function over an array module that tracing can call."""
+    """Return whether a kernel is a function over an array module that tracing can call."""
     compute = kernel.compute
     return (
         kernel.kind == "pure"
@@ -355,7 +355,7 @@ def is_own_kernel(kernel: OpKernel) -> bool:
 
 
 def num_functions(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
-    """Returns the number of elementwise functions in a node; 0 if it is not elementwise.
+    """Return the number of elementwise functions in a node; 0 if it is not elementwise.
 
     The node is traced with arrays of one shape, and with vectors after the first.
     """
@@ -378,19 +378,19 @@ def num_functions(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
 
 
 class FusedCluster:
-    """Called by the emitted function; returns the result, or None to run node by node.
+    """A cluster as the emitted function calls it: returns the result, or None to run its nodes.
 
     Attributes:
-      refusals: why it runs node by node, by what is known of the inputs.
+      refusals: why it runs node by node, by the key of the inputs.
     """
 
     __slots__ = ("_launch", "_members", "_sources", "_xp", "refusals")
 
     def __init__(self, members: Sequence[type_of_member]) -> None:
-        """Prepares.
+        """Initialize the cluster.
 
         Args:
-          members: as :func:`write_source` takes them, all of one GPU.
+          members: its members as for :func:`write_source`, all on one GPU.
         """
         last = members[-1][0]
         device: Any = last.device
@@ -401,7 +401,7 @@ class FusedCluster:
         self.refusals: dict[tuple[type_of_form, ...], str] = {}
 
     def __call__(self, *args: Any) -> Any:
-        """The result, or None."""
+        """Return the result, or None."""
         array_type = self._xp.ndarray
         for arg in args:
             if not isinstance(arg, array_type):
@@ -416,7 +416,7 @@ class FusedCluster:
             source = write_source(self._members, forms)
             found = self._launch(source, args)
         except errors.ResourceExhaustedError:
-            return None  # the nodes themselves need less, or find the words
+            return None  # the nodes need less memory, or raise the error
         except Exception as error:
             _forget_some(self.refusals)
             self.refusals[forms] = f"{type(error).__name__}: {error}"
@@ -432,6 +432,6 @@ class FusedCluster:
 
 
 def _forget_some(kept: dict[Any, Any]) -> None:
-    """Makes room, should shapes change in every step."""
+    """Make room in a cache, in case shapes change in every step."""
     if len(kept) >= _MOST_FORMS:
         del kept[next(iter(kept))]

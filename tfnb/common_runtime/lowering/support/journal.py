@@ -1,9 +1,9 @@
 """The journal that a recorded emitted function writes: its format and its writers.
 
-A journal is one flat list.  The function appends timestamps between kernels, the number of a
-cond's branch when it takes it, and the end of a loop; observers may append notes of tensors in
-between.  Everything else follows from the function's source and is reconstructed when the journal
-is read (``replay.py``).  So a line that adds two numbers costs nothing, an iteration some hundred
+A journal is one flat list.  The function appends timestamps between kernels, the number of a cond's
+branch when it takes it, and the end of a loop; observers may append notes of tensors in between.
+Everything else follows from the function's source and is reconstructed when the journal is read
+(``replay.py``).  Therefore a line that adds two numbers costs nothing, an iteration some hundred
 nanoseconds, a kernel two readings of the clock.
 
 An entry that is an ``int`` is a timestamp or the number of a block, a ``list`` holds the value of a
@@ -44,7 +44,7 @@ class LeavePoints(NamedTuple):
       before: the ids of nodes before which it is left; for a node in a loop or cond, it is left
         before the whole loop or cond.
       after: the ids of nodes whose values decide whether it is left.
-      of_dead: those of ``after`` that decide it also when they are dead.
+      of_dead: those of ``after`` that decide it also if they are dead.
     """
 
     before: tuple[int, ...] = ()
@@ -109,7 +109,7 @@ class Number:
 
 
 class _Full:
-    """Marks the end of a full journal."""
+    """The mark at the end of a full journal."""
 
 
 FULL: Final = _Full()
@@ -154,7 +154,7 @@ class Journal:
         return self.emitted.journal_plans[self.is_of_values]
 
     def stopped(self, line: int, values: Mapping[str, Any]) -> None:
-        """Note the line and variables with which the function was left or failed."""
+        """Record the line and variables with which the function was left or failed."""
         self.line = line
         numbers = [loop.number for loop in self.emitted.count_plan.blocks_and_loops[1]]
         self.turns = {one: values[f"turn{one}"] for one in numbers if f"turn{one}" in values}

@@ -1,8 +1,9 @@
 """Asynchronous kernels in an emitted function: queues, and calls of functions in which one waits.
 
-The function calls such a kernel in its turn, which comes when nothing else can run, and goes on
-when it has answered.  Most answer at once.  A step that has to wait does so as the reference does,
-in ``wait_for_answer``: it hears time-outs, interrupts and ``close``, and tells what it waits for.
+The function calls such a kernel when nothing else can run, and continues when the kernel has
+answered.  Most answer at once.  A step that has to wait does so in ``wait_for_answer``, as in the
+reference executor: there it reacts to time-outs, interrupts and ``close``, and can report what it
+waits for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class _Answer:
-    """Stands where an executor would take the answer of a kernel."""
+    """Takes the answer of a kernel in place of an executor."""
 
     __slots__ = ("is_there", "outputs", "run_state")
 
@@ -42,12 +43,12 @@ class _Answer:
         self.outputs: Any = None
 
     def finish_async(self, tagged: Any, outputs: Any) -> None:
-        """The kernel has answered."""
+        """Store the outputs of the kernel, which has answered."""
         self.outputs, self.is_there = outputs, True
 
 
 def waiter(immutable: ImmutableExecutorState, item: NodeItem) -> Callable[..., Sequence[Any]]:
-    """A function ``wait(step, run_state, *args)`` that gives the outputs of a node."""
+    """Return a function ``wait(step, run_state, *args)`` that returns the outputs of a node."""
     kernel, compute = item.kernel, item.compute
     assert kernel is not None
     assert compute is not None
@@ -72,7 +73,7 @@ def waiter(immutable: ImmutableExecutorState, item: NodeItem) -> Callable[..., S
                 raise found from found.__cause__
             pump(run_state, ())
             if not answer.is_there:
-                # Who asks what the step waits for looks at an executor.
+                # Observers that explain what the step waits for need an executor.
                 state = ExecutorState(immutable, run_state, step, 0)
                 place = item, state.propagator.root.iterations[0], False
                 run_state.waiting[id(tagged)] = (state, place, args, None)

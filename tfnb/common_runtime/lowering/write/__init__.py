@@ -1,1 +1,1 @@
-"""Writing the source of a step."""
+"""The writers of a step's source."""

@@ -1,7 +1,7 @@
-"""What the lines of an emitted function do, block by block: for those who follow a step.
+"""The meaning of the lines of an emitted function, block by block, for code that follows a step.
 
-A journal is read along these scripts (``replay.py``), and so is the way that a function went which
-was left (``leave.py``).
+The reader of a journal follows these scripts (``replay.py``), and so does the search for the path
+of a function that was left (``leave.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LineMeaning(NamedTuple):
-    """What lines of a block mean; ``order`` is that within a line."""
+    """The meaning of a line of a block; ``order`` is its position within the line."""
 
     line: int
     order: int
@@ -25,13 +25,13 @@ class LineMeaning(NamedTuple):
 
 
 class NodeLines(NamedTuple):
-    """What a writer knows of the lines that it wrote.
+    """The facts that a writer records about the lines that it wrote.
 
     Attributes:
-      steps: what else lines mean, by the number of their block.
+      steps: further meanings of lines, by the number of their block.
       works: the nodes that take time.
       own: the nodes that have a line of their own.
-      ends: the last line about an instruction, by its own last.
+      ends: by the last line of an instruction, the last line that belongs to it.
     """
 
     steps: Mapping[int, Sequence[LineMeaning]]
@@ -41,17 +41,18 @@ class NodeLines(NamedTuple):
 
 
 class BlockPlan:
-    """What the lines of a function do.
+    """The meaning of the lines of a function.
 
     Attributes:
-      scripts: for each block what its lines do, in their order.
-      registers: the registers of each node's outputs, where they are followed.
-      switches: what each Switch decides by, among what registers hold.
-      blocks, loops: of its ``CountPlan``.
-      never: the blocks of loops that are never entered, by the block around.
+      scripts: for each block the meaning of its lines, in their order.
+      registers: the registers of each node's outputs, if they are followed.
+      switches: the key of each Switch's predicate among the contents of registers.
+      blocks, loops: those of its ``CountPlan``.
+      never: the blocks of loops that are never entered, by the block around them.
       enters: the Enters of each frame's variables, by the frame's name.
-      triggered, alone: the nodes that are never dead, and those that are alive though their loop is
-        not entered: by the Enters that make them so.
+      triggered: the nodes that are never dead.
+      alone: the nodes that are alive although their loop is not entered, with the Enters that make
+        them alive.
     """
 
     def __init__(
@@ -63,13 +64,13 @@ class BlockPlan:
         *,
         has_registers: bool,
     ) -> None:
-        """Sorts everything by blocks and lines.
+        """Sort the meanings of lines by blocks and lines.
 
         Args:
-          counted: where the nodes are.
+          counted: the line and block of each node.
           program: the partition.
-          lines: what is known of the lines.
-          predicates: the register that a Switch decides by, by its id.
+          lines: the writer's records about the lines.
+          predicates: the register of the predicate of each Switch, by the Switch's id.
           has_registers: whether registers are followed.
         """
         registers = program.registers
@@ -80,7 +81,7 @@ class BlockPlan:
         self.never: dict[int, list[int]] = {}
         scripts = {number: list(steps) for number, steps in lines.steps.items()}
         for number, (line, block) in counted.places.items():
-            # What has no line of its own hands on what the line gave.
+            # A node without a line of its own forwards an output of the line.
             row = LineMeaning(line, 0, "node", (number, int(number in lines.works)))
             if number not in lines.own:
                 row = row._replace(line=lines.ends.get(line, line), order=3)
@@ -103,7 +104,7 @@ class BlockPlan:
                 ]
 
     def _add_questions(self, scripts: dict[int, list[LineMeaning]]) -> None:
-        """Sides of conds and loops stand in the script of the block around them."""
+        """Add conds and loops to the script of the block around them."""
         questions: dict[tuple[int, int], list[int | None]] = {}
         for number, one in enumerate(self.blocks):
             kind = one.kind.name

@@ -1,7 +1,7 @@
-"""Writes clusters and segments: a call that computes all of it, and the nodes as a fallback.
+"""Writes clusters and segments: a call that computes the whole, and its nodes as a fallback.
 
-Below the step come the functions it calls: one per cluster that computes one tile, and one per
-segment, to be captured.
+Below the step are the functions that it calls: for each cluster one that computes a tile, and for
+each segment one to be captured.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ClusterWriter:
           write_block: writes a block's instructions one by one.
           program: the program that contains the clusters and segments.
           scalars: the registers that hold scalars.
-          segments: the module ``segments.py``, where there is a GPU.
+          segments: the module ``segments.py``, if there is a GPU.
         """
         self._source = source
         self._nodes = nodes
@@ -176,7 +176,7 @@ class ClusterWriter:
             self._write_block(block)
 
     def _is_made(self, register: str) -> bool:
-        """Whether a node of the step made the value; other registers hold feeds or reads."""
+        """Return whether a node of the step made the value; other registers hold feeds or reads."""
         found = self._program.item_of.get(register)
         return found is not None and found[0].action != ARG
 

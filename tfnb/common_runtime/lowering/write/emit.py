@@ -115,7 +115,7 @@ class EmittedFunction:
         register_emitted(self)
 
     def reports(self) -> list[str]:
-        """Return what was done with clusters and GPU graphs, as one comment each."""
+        """Return how clusters and GPU graphs ran, as one comment each."""
         return [] if self._on_gpu is None else self._on_gpu.reports_of(self._names)
 
     def check_first_outputs(self) -> None:
@@ -187,12 +187,12 @@ class EmittedFunction:
 
     @property
     def root_lines(self) -> list[int]:
-        """Lines at which it may be left: the last line of each outermost instruction."""
+        """The lines at which it may be left: the last line of each outermost instruction."""
         return [] if self._leaves is None else self._leaves.root_lines
 
     @property
     def journal_sites(self) -> int:
-        """Number of its lines that append to its journal of values."""
+        """The number of its lines that append to its journal of values."""
         writers = [] if self._journal is None else self._journal.writers
         return sum(one.sites for one in writers if not one.has_times)
 

@@ -121,7 +121,7 @@ class JournalWriter:
         )
 
     def _predicates_to_keep(self) -> set[str]:
-        """Likewise for Switch predicates, where it matters which output is dead."""
+        """Return the registers of Switch predicates to keep, which show which output is dead."""
         registers = self._program.registers
         if registers is None or not self.moves:
             return set()
@@ -259,7 +259,7 @@ class JournalWriter:
                     self._note("keep", f"?{register}")
                     self.sites += 1
                 if register in self._kept:
-                    # An op that passes on a variable's value may pass on the variable's cell.
+                    # An op that forwards a variable's value may forward the variable's cell.
                     is_number = self._nodes.are_scalars((register,))
                     value = register if is_number else f"kept({register})"
                     self._source.line(f"{self._names.mark}([{value}])")
@@ -462,7 +462,7 @@ def kept_outputs(
 
 
 def can_keep(immutable: ImmutableExecutorState, names: Collection[str]) -> bool:
-    """Whether an emitted function can keep these tensors.
+    """Return whether an emitted function can keep these tensors.
 
     It cannot keep a Merge's ``value_index``, nor tensors of several loop frames, because the latest
     values of each are needed.

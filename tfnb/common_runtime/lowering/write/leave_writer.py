@@ -1,9 +1,9 @@
-"""Writes the lines of an emitted function by which it is left where a debugger wants to look.
+"""Writes the lines at which an emitted function is left for a debugger.
 
-The function keeps no journal and counts nothing: when it is left, its variables tell which way it
-went (``leave.py``).  So what decides a question keeps its register, and so does what is handed on
-without a line.  The loops ask :class:`~tfnb.core.step_events.Near` for their iterations when they
-begin, the nodes whose values are looked at have a line behind their own::
+The function keeps no journal and counts nothing: when it is left, its path is derived from its
+variables (``leave.py``).  Therefore predicates keep their registers, and so do values that nodes
+without a line forward.  A loop gets its iterations from :class:`~tfnb.core.step_events.Near` when
+it begins; a node whose value is checked has a line behind its own::
 
     for turn1 in turns(1):                    # frame 'while/while_context'
         if run_state.stop is not None: run_state.heed_stop()
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def registers_to_keep(program: Program) -> set[str]:
-    """The registers that must hold what they hold until the function is left."""
+    """Return the registers that must keep their values until the function is left."""
     registers = program.registers
     assert registers is not None
     found = set[str]()
@@ -61,12 +61,12 @@ def registers_to_keep(program: Program) -> set[str]:
         if isinstance(one, If):
             found.add(one.predicate)
         elif isinstance(one, Read):
-            found.add(one.source)  # the node comes in a line below
+            found.add(one.source)  # a line below runs the node
     return found
 
 
 def turns_of(run_state: RunState) -> Callable[[int], Iterator[int]]:
-    """What the loops of a step count by: near an iteration it asks the function to be left."""
+    """Return the function that counts a loop's iterations; near one, it requests to leave."""
     iterations = run_state.near.iterations
     if not iterations:
         return _endless
@@ -90,7 +90,7 @@ def _near(run_state: RunState, first: int) -> Iterator[int]:
 
 
 class WrittenFunction(Protocol):
-    """A function that was written already: the same without points in front of nodes."""
+    """A function that was written already, without points in front of nodes."""
 
     @property
     def count_plan(self) -> CountPlan:
@@ -98,16 +98,16 @@ class WrittenFunction(Protocol):
 
     @property
     def root_lines(self) -> list[int]:
-        """The last line of each instruction that stands in no other."""
+        """The last line of each outermost instruction."""
 
 
 class LeaveWriter:
-    """Writes where a function may be left.
+    """Writes the points where a function may be left.
 
     Attributes:
-      sites: the nodes whose values a line looks at, by line.
-      start: the last line in front of which nothing has run.
-      root_lines: the last line of each instruction that stands in no other.
+      sites: the nodes whose values a line checks, by line.
+      start: the last line before which no node has run.
+      root_lines: the last line of each outermost instruction.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class LeaveWriter:
         program: Program,
         draft: WrittenFunction | None,
     ) -> None:
-        """Begins.
+        """Initialize the writer.
 
         Args:
-          points: where.
-          source: what is written.
+          points: the points where the function may be left.
+          source: receives the lines.
           immutable: the partition.
-          program: what it became.
-          draft: the same function without the points in front of nodes, if there are such.
+          program: the partition's program.
+          draft: this function without points in front of nodes, if there are any.
         """
         self._points = points
         self._source = source
@@ -139,7 +139,7 @@ class LeaveWriter:
         assert registers is not None
         self._of_dead = set(points.of_dead)
         written = {one.item.id for one in instructions_in(program.root) if isinstance(one, Compute)}
-        self._rests: dict[int, list[int]] = {}  # what is dead where a loop is left
+        self._rests: dict[int, list[int]] = {}  # the nodes that are dead if a loop is left
         for number in points.after:
             if number in self._of_dead:
                 continue
@@ -157,7 +157,7 @@ class LeaveWriter:
             self._is_near_at_once |= not line
 
     def begin(self) -> None:
-        """The function begins."""
+        """Write the beginning of the function."""
         source = self._source
         source.names |= {"leave": leave, "turns_of": turns_of}
         source.line("turns = turns_of(run_state)")
@@ -171,11 +171,11 @@ class LeaveWriter:
         self.start = source.last
 
     def turns(self, frame_name: str) -> str:
-        """What a loop counts by."""
+        """Return the expression over which a loop counts its iterations."""
         return f"turns({self._immutable.frames[frame_name].index})"
 
     def iteration(self, body: Block) -> None:
-        """An iteration begins; what the variables hold is looked at here, not where they got it."""
+        """Write the checks of loop variables, at the beginning of an iteration."""
         found = []
         if self._looked_at:
             (last,) = [one for one in body if isinstance(one, Assign)][-1:]
@@ -184,12 +184,12 @@ class LeaveWriter:
         self._look(found)
 
     def before(self, block: Block) -> None:
-        """An instruction is to be written in a block."""
+        """Write the point in front of an instruction, if there is one."""
         if block is self._program.root and len(self.root_lines) == self._first:
             self._source.line("leave()")
 
     def after(self, instruction: type_of_instruction, block: Block) -> None:
-        """An instruction was written."""
+        """Write the checks of an instruction's results."""
         if isinstance(instruction, Compute | Read):
             self._own.add(instruction.item.id)
         if isinstance(instruction, Compute) and instruction.item.id in self._of_dead:
@@ -200,55 +200,55 @@ class LeaveWriter:
             self.root_lines.append(self._source.last)
 
     def _look(self, registers: list[str]) -> None:
-        """Looks at values."""
+        """Write the checks of registers."""
         self._ask([(number, one) for one in registers for number in self._looked_at[one]])
 
     def dead_in(self, block: Block) -> list[int]:
-        """Of which nodes it is asked where a block is not entered."""
+        """Return the nodes to check if a block is not entered."""
         if not self._of_dead:
             return []
         found = (one.item.id for one in instructions_in(block) if isinstance(one, Compute))
         return [number for number in found if number in self._of_dead]
 
     def not_entered(self, nodes: list[int]) -> None:
-        """Asks of nodes that are dead here."""
+        """Write the checks of nodes that are dead here."""
         self._ask([(number, "") for number in nodes])
 
     def loop(self, body: Block) -> None:
-        """A loop is to be written."""
+        """Prepare a loop, before it is written."""
         for place, one in enumerate(body):
             if isinstance(one, ExitLoop):
                 self._rests[id(one)] = self.dead_in(body[place + 1 :])
 
     def rest(self, instruction: ExitLoop) -> list[int]:
-        """Of which nodes it is asked where a loop is left."""
+        """Return the nodes to check if a loop is left."""
         return self._rests[id(instruction)]
 
     def _ask(self, pairs: list[tuple[int, str]]) -> None:
-        """Writes a line that asks of nodes."""
+        """Write a line that checks nodes."""
         if pairs:
             asked = " or ".join(f"near{number}({one})" for number, one in pairs)
             self._source.line(f"if {asked}: leave()")
             self.sites[self._source.last] = tuple(dict.fromkeys(number for number, _ in pairs))
 
     def plan(self, places: CountPlan) -> LeavePlan:
-        """What its lines do, once the function is written."""
+        """Return the meaning of the function's lines, once it is written."""
         return LeavePlan(self, places, self._program, self._own)
 
 
 class LeavePlan(BlockPlan):
-    """What the lines of a function do that may be left.
+    """The meaning of the lines of a function that may be left.
 
     Attributes:
-      sites, start: as those of the writer.
-      answers: the register that decides whether a block is entered, whether it is asked if that
-        holds anything, and the answer that is wanted; by the block's number.
+      sites, start: those of the writer.
+      answers: by the block's number: the register that decides whether the block is entered,
+        whether the test is for the presence of a value, and the result with which it is entered.
     """
 
     def __init__(
         self, writer: LeaveWriter, counted: CountPlan, program: Program, own: set[int]
     ) -> None:
-        """Sorts everything by blocks and lines."""
+        """Sort the meanings of lines by blocks and lines."""
         registers = program.registers
         assert registers is not None
         predicates = {
@@ -269,7 +269,7 @@ class LeavePlan(BlockPlan):
                 self.answers[number] = name.removeprefix(PRESENCE), is_presence, side
 
     def is_entered(self, number: int, values: Any) -> bool:
-        """Whether a block was entered when its question was asked last."""
+        """Return whether a block was entered when its predicate was last tested."""
         name, is_presence, side = self.answers[number]
         value = values.get(name)
         return (value is not None if is_presence else bool(value)) is side

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.lowering.write.source import Source
 
-_COST_OF_EXPRESSION = 0.25  # in calls
+_COST_OF_EXPRESSION = 0.25  # measured in calls
 # Types of values that are written into the source as literals.
 _LITERALS = frozenset((bool, int, type(None)))
 
@@ -74,7 +74,7 @@ class NodeWriter:
         program: Program,
         scalars: Collection[str],
     ) -> None:
-        """Begin with no nodes written.
+        """Initialize the writer.
 
         Args:
           source: receives the lines.
@@ -152,7 +152,7 @@ class NodeWriter:
         return self._expression(instruction) is not None
 
     def are_scalars(self, registers: Collection[str]) -> bool:
-        """Return whether all these registers hold scalars, whatever is fed."""
+        """Return whether all these registers hold scalars for all feeds."""
         return all(one in self._scalars for one in registers)
 
     def read(self, instruction: Read) -> None:
@@ -216,7 +216,7 @@ class NodeWriter:
         """Return a node written as an expression.
 
         Args:
-          expression: how its op writes it.
+          expression: the expression that its op defines.
           item: the node.
           args: its inputs.
           target: the array to write into; "" to make a new value.
@@ -379,7 +379,7 @@ def _reader(item: NodeItem, number: int) -> Callable[[Any], Any]:
 
 
 def _chosen(index: Any, count: int) -> list[bool]:
-    """Return flags of a _SwitchN's outputs but the last; all are False if the last is chosen."""
+    """Return a flag for each output of a _SwitchN except the last, for which all are False."""
     number = int(index)
     return [number == output for output in range(count)]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
 
-# A flag asks a step to end; it is checked whenever the calls since the last check cost this much.
+# A step's stop flag is checked whenever the calls since the last check cost this much.
 CALLS_PER_CHECK: Final = 8.0
 _CHECK = "if run_state.stop is not None: run_state.heed_stop()"
 

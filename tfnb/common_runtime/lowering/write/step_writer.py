@@ -1,7 +1,7 @@
-"""Writes a partition as one Python function, one node a line.
+"""Writes a partition as one Python function, with one line for each node.
 
-Values are local variables, deleted after their last use.  The source holds nothing of the graph
-but numbers; kernels reach it as globals, and node names stand in comments, escaped::
+Values are local variables, deleted after their last use.  Numbers are the only part of the graph in
+the code of the source; kernels are its globals, and node names appear only in comments, escaped::
 
     def step(args, retvals, step, run_state):
         v0 = args[0]                            # 'x' (_Arg)
@@ -15,10 +15,10 @@ but numbers; kernels reach it as globals, and node names stand in comments, esca
             v3 = v6                             # 'while/Merge' (Merge)
         retvals[0] = v3                         # '_retval_while_0_0' (_Retval)
 
-Below it stand the functions of clusters, which write a tile of their result each.
+Below it are the functions of clusters, each of which writes a tile of its result.
 
-Here are its blocks, conds and loops, and what counts them; nodes and clusters are written in
-``node_writer.py`` and ``cluster_writer.py``.
+This module writes blocks, conds, loops and their counters; ``node_writer.py`` and
+``cluster_writer.py`` write nodes and clusters.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class StepWriter:
     """Builds the source and the names it refers to.
 
     Attributes:
-      source: what is written.
-      nodes, clusters: what writes these.
-      segments: the module ``segments.py``, where there is a GPU.
+      source: receives the lines.
+      nodes, clusters: the writers of these.
+      segments: the module ``segments.py``, if there is a GPU.
       loops: name, first and last line of each loop.
-      last: the last line of the step; below it stand other functions.
-      count_plan: how its nodes are counted, if they are.
-      journal: what writes down what runs, if anything does.
-      leaves: what writes where it may be left, if it may be.
+      last: the last line of the step; other functions follow.
+      count_plan: the meaning of its counters, if its nodes are counted.
+      journal: the writer of its journal, if it has one.
+      leaves: the writer of the points where it may be left, if there are any.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class StepWriter:
         journal: JournalKind | None = None,
         draft: WrittenFunction | None = None,
     ) -> None:
-        """Begins; for the arguments see ``EmittedFunction``."""
+        """Initialize the writer; for the arguments see ``EmittedFunction``."""
         self._immutable = immutable
         self._program = program
         points = None if journal is None else journal.leaves
@@ -107,11 +107,11 @@ class StepWriter:
             spread_sums(program)
         scalars = scalar_registers(program, scalar_args)
         if journal is None or (points is not None and not points.after):
-            # What is written down runs node by node, so that each has a time of its own.
+            # Without clusters in a recorded function, each node has a time of its own.
             find_clusters(program)
         self.segments: Any = None
         if immutable.device.xp is not np:
-            # Read where there is a GPU only.
+            # Imported only if there is a GPU.
             self.segments = importlib.import_module("tfnb.common_runtime.lowering.rewrite.segments")
             self.segments.find_segments(program)
         place_frees(program, scalars if points is None else scalars | registers_to_keep(program))
@@ -123,7 +123,7 @@ class StepWriter:
         self.loops: dict[int, tuple[str, int, int]] = {}
         self.last = 0
         self.count_plan: CountPlan | None = None
-        # Until the step is written.
+        # Kept until the step is written.
         self._counting = Counting(is_silent=points is not None) if counts else None
         self.journal: JournalWriters | None = None
         self.leaves: LeaveWriter | None = None
@@ -138,7 +138,7 @@ class StepWriter:
             )
 
     def write(self) -> None:
-        """Writes the program."""
+        """Write the program."""
         source = self.source
         source.names["count"] = itertools.count
         source.line("def step(args, retvals, step, run_state):")
@@ -262,7 +262,7 @@ class StepWriter:
             journal.meet(behind)
 
     def _if_with_dead(self, instruction: If, line: int, name: str, yes: str) -> None:
-        """The same where it is asked of nodes on the side that is not taken."""
+        """Write a cond whose sides also check nodes of the side that is not taken."""
         self.source.line(f"if {yes}:")
         then, otherwise = instruction.then, instruction.otherwise
         counted = self._side(then, line, (name, True), dead=otherwise)
@@ -277,14 +277,14 @@ class StepWriter:
         counted: int = 0,
         dead: Block | None = None,
     ) -> int:
-        """A side of a cond; gives the number of its block where it is counted.
+        """Write a side of a cond; return the number of its block if it is counted.
 
         Args:
           block: the side.
-          line: of the question.
-          literal: the answer.
+          line: the line of the test.
+          literal: the literal that holds on this side.
           counted: the number of the other side, if that is counted.
-          dead: the other side, where it is asked of nodes there.
+          dead: the other side, if its nodes are checked here.
         """
         counting, number = self._counting, 0
         if counting is not None:
@@ -390,7 +390,7 @@ class StepWriter:
 
 
 def _instructions_of_frame(block: Block) -> Iterator[type_of_instruction]:
-    """The instructions of a loop's body that are not those of a loop inside it."""
+    """Yield the instructions of a loop's body that are not those of a loop inside it."""
     for instruction in block:
         yield instruction
         if not isinstance(instruction, Loop):
