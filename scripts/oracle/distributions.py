@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/distribution_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/distributions/distribution_rows.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/feature_column_rows.py."""
+"""Store TensorFlow's results of the rows of feature_column_rows.py."""
 
 from __future__ import annotations
 

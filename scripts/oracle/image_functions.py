@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/image_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/image/image_rows.py."""
 
 from __future__ import annotations
 

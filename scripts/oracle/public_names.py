@@ -4,7 +4,7 @@
 
 Writes ``tests/golden/public_names.txt``, from which the table of docs/compatibility.md comes, and
 ``tests/golden/signatures.txt``: a line per function, class and method, with its parameters in the
-form of ``tests/client/signature_text.py``.
+form of ``tests/client/public/signature_text.py``.
 """
 
 from __future__ import annotations

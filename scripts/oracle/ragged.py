@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/ragged_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/ragged/ragged_rows.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/signal_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/signal/signal_rows.py."""
 
 from __future__ import annotations
 

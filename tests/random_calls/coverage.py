@@ -15,7 +15,7 @@ names more ops (every word that is an op counts). The ops that occur in these ar
   are those of the constants it takes and of its results;
 * gradient: *values* (numbers of TensorFlow's gradient are stored), *graph* (its nodes are),
   *numeric* (differences of the values), *second* (both for the gradient of the gradient),
-  *program* (it occurs in a program of tests/ops/gradient_programs.py: all of these but nodes).
+  *program* (it occurs in a program of gradient_programs.py: all of these but nodes).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Store TensorFlow's gradients of the programs in tests/ops/gradient_programs.py.
+"""Store TensorFlow's gradients of the programs in tests/library/gradients/gradient_programs.py.
 
 python scripts/oracle/graphs/gradient_programs.py      needs TensorFlow
 """

@@ -1,4 +1,4 @@
-"""Store the nodes TensorFlow makes for tests/ops/gradient_rows.txt.
+"""Store the nodes TensorFlow makes for tests/library/gradients/gradient_rows.txt.
 
     python scripts/oracle/graphs/gradient_rows.py        needs TensorFlow
 
