@@ -367,7 +367,12 @@ def create_kernel(
             )
     lead = 2 if kind == "async" else 1
     op_def = definition.op_def
-    compute: Callable[..., Any] = partial(function, **bound) if bound else function
+    compute: Callable[..., Any]
+    if kind == "pure" and not op_def.has_input_lists:
+        xp = device.xp
+        compute = partial(function, xp, **bound) if bound else _of_arrays(function, xp)
+    else:
+        compute = partial(function, **bound) if bound else function
     if op_def.has_input_lists:
         ranges = op_def.input_ranges(attrs)
         slices = [
@@ -377,8 +382,8 @@ def create_kernel(
             for arg in op_def.inputs
         ]
         compute = _gather_lists(compute, slices, lead)
-    if kind == "pure":
-        compute = partial(compute, device.xp)
+        if kind == "pure":
+            compute = partial(compute, device.xp)
     kernel = OpKernel(
         node_name=node_name,
         definition=definition,
@@ -395,6 +400,12 @@ def create_kernel(
         node = OpKernelContext(no_step, cast("StepDevice", device), kernel)
         kernel.compute = compute(node) if is_made else partial(compute, node)
     return kernel
+
+
+@cache
+def _of_arrays(function: type_of_kernel, xp: Xp) -> Callable[..., Any]:
+    """Return what computes nodes without attributes: shared, it stays in the processor's cache."""
+    return partial(function, xp)
 
 
 def _gather_lists(

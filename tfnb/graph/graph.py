@@ -7,6 +7,8 @@ State of a :class:`Graph`:
 * ``nodes``: by id; ``None`` where a node was removed.  Id 0 is ``_SOURCE``, id 1 is ``_SINK``.
 * the edges, by id, and a name index.  Names of live nodes are unique.
 * ``versions`` and ``library``: the other fields of the GraphDef.
+* ``distinct``: what the last search for equal nodes kept, and the edges then; None after a change
+  that an added edge does not show: until then the nodes are distinct.
 
 A graph is not thread safe; callers that share it must lock it.
 """
@@ -40,6 +42,7 @@ class Graph:
         "_edges",
         "_name_counter",
         "_signatures",
+        "distinct",
         "library",
         "nodes",
         "versions",
@@ -58,6 +61,7 @@ class Graph:
         self._edges: list[Edge | None] = []
         self._by_name: dict[str, Node] = {}
         self._name_counter = 0
+        self.distinct: object = None
         self._signatures = SignatureCache() if signatures is None else signatures
         noop = node_kind("NoOp")
         for name in ("_SOURCE", "_SINK"):
@@ -262,7 +266,8 @@ class Graph:
             other.requested_device,
         )
         node.assigned_device = other.assigned_device
-        node.original_names = other.original_names
+        if other.original_names:
+            node.original_names = other.original_names
         nodes.append(node)
         self._by_name[name] = node
         return node
@@ -285,6 +290,7 @@ class Graph:
                 f"NodeDef missing attr '{missing.args[0]}' from {definition.op_def.name}"
                 f"; NodeDef: {{{{node {node.name}}}}}"
             ).naming(node.name) from None
+        self.distinct = None
         node.op = definition.name
         node.op_definition = definition
         node.kind = node_kind(definition.name)
@@ -344,10 +350,12 @@ class Graph:
 
     def remove_edge(self, edge: Edge) -> None:
         """Remove an edge."""
+        dst = edge.dst
+        self.distinct = None
         del edge.src.out_edges[edge]
-        del edge.dst.in_edges[edge]
-        if edge.dst.data_in_edges.get(edge.dst_input) is edge:
-            del edge.dst.data_in_edges[edge.dst_input]
+        del dst.in_edges[edge]
+        if dst.data_in_edges.get(edge.dst_input) is edge:
+            del dst.data_in_edges[edge.dst_input]
         self._edges[edge.id] = None
 
     def remove_edges(self, edges: Iterable[Edge]) -> None:
@@ -410,9 +418,8 @@ class Graph:
 
 def with_default_attrs(op_def: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Fill in the op's defaults for missing attributes; return the same object if complete."""
-    missing = {
-        attr.name: attr.default
-        for attr in op_def.attrs
-        if attr.name not in attrs and attr.has_default
-    }
+    missing: dict[str, Any] = {}
+    for attr in op_def.attrs:
+        if attr.name not in attrs and attr.has_default:
+            missing[attr.name] = attr.default
     return {**attrs, **missing} if missing else attrs

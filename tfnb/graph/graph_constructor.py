@@ -220,6 +220,8 @@ class _Reader:
         nodes, add_edge = self.graph.nodes_by_name, self.graph.add_edge
         for node, sources in zip(made, inputs):
             input_types = node.input_types
+            if not sources and not input_types:
+                continue
             controls: set[str] | None = None
             num_data = 0
             for source, index in sources:

@@ -98,9 +98,8 @@ def partition(
 
 def _check_inputs(graph: Graph) -> None:
     for node in graph.op_nodes():
-        found = len([edge for edge in node.in_edges if edge.dst_input != CONTROL_SLOT])
-        if found != len(node.input_types):
-            raise _incomplete(node, found)
+        if len(node.data_in_edges) != len(node.input_types):
+            raise _incomplete(node, len(node.data_in_edges))
 
 
 def _incomplete(node: Node, found: int) -> errors.InvalidArgumentError:

@@ -173,8 +173,11 @@ class Node:
 
         A constant that an optimizer made has the name of the node that it replaces.
         """
+        edges = self.data_in_edges
+        if not edges:
+            return ()
         names = []
-        for _, edge in sorted(self.data_in_edges.items()):
+        for _, edge in sorted(edges.items()):
             src = edge.src
             name = src.original_names[0] if src.op == "Const" and src.original_names else src.name
             names.append(f"{name}:{edge.src_output}" if edge.src_output else name)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
-from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
+from tfnb.graph.graph import CONTROL_SLOT, SINK_ID, SOURCE_ID, Graph, Node
 from tfnb.graph.graph_constructor import check_edge_types
 from tfnb.graph.tensor_id import parse_tensor_name
 
@@ -224,8 +224,9 @@ class _Rewrite:
                 )
             feed.assigned_device = _device_at(feed_devices, position, device).name
             self.feed_nodes[position] = feed
+        twin, copy_node = self.twin, graph.copy_node
         for node in sorted(self.needed, key=_node_id):
-            self.twin[node] = graph.copy_node(node)
+            twin[node] = copy_node(node)
         for position in sorted(self.needed_feeds & self.connections.keys()):
             node, index = self.fed[position]
             source, output = self.connections[position]
@@ -244,9 +245,8 @@ class _Rewrite:
                 src, output = edge.src, edge.src_output
                 position = self.feed_of(src, output) if has_feeds else None
                 if position is None:
-                    before = twin.get(src)
-                    if before is not None:  # _SOURCE has no copy here
-                        add_edge(before, output, copy, edge.dst_input)
+                    if src.id != SOURCE_ID:  # it has no copy here
+                        add_edge(twin[src], output, copy, edge.dst_input)
                     continue
                 feed = self.feed_nodes[position]
                 slot = CONTROL_SLOT if output == CONTROL_SLOT else 0
@@ -314,7 +314,7 @@ class _Walk:
                     if position is not None:
                         self._need_feed(position, stack)
                         continue
-                if src not in nodes and src.is_op:
+                if src not in nodes and src.id > SINK_ID:
                     nodes.add(src)
                     stack.append(src)
 

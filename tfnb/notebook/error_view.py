@@ -7,6 +7,7 @@ The shell renders the traceback first; its text can be unfolded below the error 
 
 from __future__ import annotations
 
+import os
 import re
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 # The function of magics.py that runs the user's cell.
 _RUNS_CELLS = "run_cell_body"
 _EXECUTING = "while executing node"
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _FULL = "%tfnb error shows the whole traceback"
 
 
@@ -193,6 +195,8 @@ def _call_interrupted(
         elif is_internal(code.co_filename):
             name = name or code.co_qualname
             inside = []
+        elif name and _is_of_standard_library(code.co_filename):
+            pass  # how tfnb waits tells nothing of the user's code
         else:
             frames = inside if name else asked
             frames[:0] = (code, traceback.tb_lasti)
@@ -201,6 +205,11 @@ def _call_interrupted(
         return None
     number = num_registered()
     return creation_site((number, *asked)), creation_site((number, *inside)), name
+
+
+def _is_of_standard_library(filename: str) -> bool:
+    inside = filename.removeprefix(_STANDARD_LIBRARY)
+    return inside != filename and not inside.startswith("site-packages")
 
 
 def _cause(error: BaseException, known: str) -> list[str]:

@@ -268,8 +268,9 @@ function fillDevice(element: HTMLElement, device: DeviceInfo): void {
 
 function makeResource(one: ResourceInfo): HTMLElement {
   const row = html("tr");
-  const name = html("td", "tfnb-lab-names");
-  name.append(cutBeforeEnd(one.name));
+  const name = html("td", "tfnb-lab-names tfnb-lab-fetches");
+  // Names of variables differ anywhere: they break, behind slashes, and are not cut.
+  name.append(...one.name.split(/(?<=\/)/).flatMap((word) => [word, html("wbr")]));
   name.title = `${one.name}, in container ${one.container}`;
   row.append(name, html("td", "tfnb-lab-muted", one.kind), html("td"));
   return row;

@@ -69,8 +69,13 @@ export class GraphView {
   // Every widget of a page has its own copy of this module, so a counter would not do.
   private readonly prefix = `tfnb-${Math.random().toString(36).slice(2, 10)}`;
   private readonly viewport = new Viewport(() => {
-    if (!this.viewport.isUsersOwn) this.fitFirst();
+    const { viewport, leastScale } = this;
+    if (viewport.isUsersOwn) return;
+    if (leastScale === null) this.fitFirst();
+    else viewport.fit(undefined, false, leastScale);
   });
+  /** The smallest scale that was asked for with the whole; null while the first view is shown. */
+  private leastScale: number | null = null;
   private readonly card: InfoCard;
   private readonly legend: Legend;
   private readonly search: SearchBox;
@@ -143,7 +148,7 @@ export class GraphView {
       openLevel: () => void this.openOneLevel(),
       closeAll: () => void this.closeAll(),
       zoom: (factor) => this.zoom(factor),
-      fit: () => this.viewport.fit(),
+      fit: () => this.fit(),
       turn: () => void this.turn(this.direction === "down" ? "right" : "down"),
       help: () => {
         this.help.hidden = !this.help.hidden;
@@ -193,7 +198,6 @@ export class GraphView {
     this.legend.show(this.colouring);
     this.search.setScene(scene);
     this.status.textContent = "";
-    this.viewport.startsLeft = scene.isLanes;
     useFontOf(this.element);
     this.toolbar.showDirection(this.direction, !scene.isLanes);
     const kept = before && openAsBefore(before, open, scene);
@@ -211,6 +215,7 @@ export class GraphView {
 
   private makeArranger(scene: Scene): Arranger {
     const direction = scene.isLanes ? "down" : this.direction;
+    this.viewport.startsLeft = scene.isLanes || direction === "right";
     return new Arranger(scene, this.layouts.layout, direction);
   }
 
@@ -230,9 +235,16 @@ export class GraphView {
     return choices[least]!;
   }
 
+  /** Shows the whole, and again when the view gets another size; at less than `leastScale` its beginning. */
+  private fit(leastScale = 0): void {
+    this.leastScale = leastScale;
+    this.viewport.fit(undefined, true, leastScale);
+  }
+
   /** Shows the whole graph if it is readable, else its beginning. */
   private fitFirst(): void {
     const { viewport } = this;
+    this.leastScale = null;
     const whole = fittingScale(viewport.bounds, viewport.extent);
     viewport.fit(undefined, false, whole < LEAST_LEGIBLE_SCALE ? LEGIBLE_SCALE : 0);
   }
@@ -413,7 +425,7 @@ export class GraphView {
     this.noteOpen();
     if (!(await this.update())) return;
     this.makeRoom();
-    this.viewport.fit(undefined, true, MIN_SCALE);
+    this.fit(MIN_SCALE);
   }
 
   private async closeAll(): Promise<void> {
@@ -422,7 +434,7 @@ export class GraphView {
     this.open = new Set(scene.isLanes ? scene.innerScopes(ROOT) : []);
     this.noteOpen();
     this.select(null);
-    if (await this.update()) this.viewport.fit(undefined, true, MIN_SCALE);
+    if (await this.update()) this.fit(MIN_SCALE);
   }
 
   private click(event: MouseEvent): void {
@@ -454,7 +466,7 @@ export class GraphView {
     handleKey(event, {
       pan: (dx, dy) => viewport.pan(dx, dy),
       zoom: (factor) => this.zoom(factor),
-      fit: () => viewport.fit(),
+      fit: () => this.fit(),
       search: () => this.search.focus(),
       go: (direction) => {
         const next =

@@ -6,6 +6,8 @@ import type { Viewport } from "./viewport.ts";
 
 const WIDTH = 132;
 const HEIGHT = 88;
+/** The part of a small view's width and height that it may cover. */
+const MOST_COVERED = 0.28;
 /** If there are very many boxes, only open scopes are drawn. */
 const MOST_BOXES = 600;
 
@@ -29,9 +31,6 @@ export class Minimap {
 
   show({ items, width, height }: Arrangement): void {
     this.element.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const scale = Math.min(WIDTH / width, HEIGHT / height);
-    this.element.style.width = `${Math.round(width * scale)}px`;
-    this.element.style.height = `${Math.round(height * scale)}px`;
     const drawn = [...items.values()].filter((one) => one.isOpen || items.size <= MOST_BOXES);
     drawn.sort((a, b) => a.depth - b.depth);
     this.boxes.replaceChildren(
@@ -49,7 +48,13 @@ export class Minimap {
   }
 
   private move(): void {
-    const { visible, bounds } = this.viewport;
+    const { visible, bounds, extent } = this.viewport;
+    const scale = Math.min(
+      Math.min(WIDTH, MOST_COVERED * extent.width) / bounds.width,
+      Math.min(HEIGHT, MOST_COVERED * extent.height) / bounds.height,
+    );
+    this.element.style.width = `${Math.round(bounds.width * scale)}px`;
+    this.element.style.height = `${Math.round(bounds.height * scale)}px`;
     const isWhole = visible.width >= bounds.width * 0.97 && visible.height >= bounds.height * 0.97;
     this.element.style.display = isWhole ? "none" : "";
     setAttributes(this.seen, { ...visible });

@@ -287,7 +287,8 @@ export class Replay {
       bytes[i] = this.states[i]! | (often << 4);
     }
     const last = this.record.node[this.at - 1] ?? -1;
-    if (last >= 0) bytes[last]! |= 0b1000;
+    // The mark looks like that of a node which runs: at the end of the step there is none.
+    if (last >= 0 && this.at < this.record.count) bytes[last]! |= 0b1000;
     return bytes;
   }
 

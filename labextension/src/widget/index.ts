@@ -18,6 +18,7 @@ import { decodeScene } from "../render/scene.ts";
 import { KernelNews } from "./kernel_news.ts";
 import { Link } from "./link.ts";
 import type { Context, Traits } from "./model.ts";
+import { Moments } from "./moments.ts";
 import { keepKeys } from "./notebook_keys.ts";
 import { base64, pageOf } from "./page.ts";
 import { renderTable } from "./table.ts";
@@ -106,28 +107,26 @@ function render({ model, el }: Context): () => void {
   if (table) root.append(table.element);
   el.append(root);
 
-  let shown = -1;
-  let asked = 0;
-  const showScene = async () => {
-    const bytes = bytesOf(model.get("_scene"));
-    const mine = ++asked;
+  const say = (text: string) => {
+    message.hidden = text === "";
+    message.textContent = text;
+  };
+  const drawScene = async (view: DataView) => {
+    const bytes = bytesOf(view);
     if (passes) {
-      message.hidden = true;
+      say("");
       await passes.setPasses(model.get("_passes").passes ?? []);
       root.dataset["ready"] = "true";
       return;
     }
     main.hidden = bytes.length === 0;
-    message.hidden = bytes.length > 0;
-    message.textContent = panel
-      ? "The graph appears with the first step."
-      : options.view === "run"
-        ? "The step appears here when it has ended."
-        : "There is nothing to show.";
-    if (bytes.length === 0) return;
+    if (bytes.length === 0) {
+      say(nothing());
+      return;
+    }
+    say("");
     try {
       const scene = await decodeScene(bytes);
-      if (mine !== asked) return;
       const record = run ? await decodeRunRecord(bytesOf(model.get("_record"))) : null;
       if (record) {
         recorded = record.header.step;
@@ -139,31 +138,55 @@ function render({ model, el }: Context): () => void {
         const inLanes = bytesOf(model.get("_lanes"));
         run!.setRecord(record, scene, inLanes.length ? await decodeScene(inLanes) : null);
       }
-      shown = mine;
-      showStates();
       showSelected();
+      hasPicture = true;
       root.dataset["ready"] = "true";
     } catch (error) {
-      message.hidden = false;
-      message.textContent = `The graph cannot be drawn: ${String(error)}`;
+      say(`The graph cannot be drawn: ${String(error)}`);
     }
   };
-  const showStates = () => {
-    if (shown !== asked) return;
-    const states = bytesOf(model.get("_states"));
-    if (states.length === 0) return;
-    const { phase } = model.get("_counters") as Partial<Counters>;
-    graph.setStates(states, !isActive(phase));
+  const nothing = () => {
+    if (panel) return "The graph appears with the first step.";
+    return options.view === "run"
+      ? "The step appears here when it has ended."
+      : "There is nothing to show.";
   };
-  const showCounters = () => {
+  const showCounters = (counters: Traits["_counters"]) => {
+    if (!panel || !("phase" in counters)) return;
+    panel.show(counters as Counters);
+    const isNew = root.dataset["phase"] !== (counters as Counters).phase;
+    root.dataset["phase"] = (counters as Counters).phase;
+    if (isNew) showDebugger();
+  };
+  let hasPicture = false;
+  const moments = new Moments<DataView, DataView, Traits["_counters"]>(
+    drawScene,
+    ({ states, counters }) => {
+      const bytes = bytesOf(states);
+      if (bytes.length > 0) {
+        graph.setStates(bytes, !isActive((counters as Partial<Counters>).phase));
+      }
+      showCounters(counters);
+    },
+  );
+  let isAsked = false;
+  let isGone = false;
+  undo.add(() => {
+    isGone = true;
+  });
+  /** A message changes several traits; all are there when the first is told. */
+  const look = () => {
+    isAsked = false;
+    if (isGone) return;
     const counters = model.get("_counters");
     news?.heard(isActive((counters as Partial<Counters>).phase));
-    if (panel && "phase" in counters) {
-      panel.show(counters as Counters);
-      const isNew = root.dataset["phase"] !== (counters as Counters).phase;
-      root.dataset["phase"] = (counters as Counters).phase;
-      if (isNew) showDebugger();
-    }
+    // Before there is a graph the header is all there is to see.
+    if (!hasPicture) showCounters(counters);
+    moments.take({ scene: model.get("_scene"), states: model.get("_states"), counters });
+  };
+  const lookSoon = () => {
+    if (!isAsked) queueMicrotask(look);
+    isAsked = true;
   };
   const showSelected = () => {
     const name = model.get("selected");
@@ -181,8 +204,7 @@ function render({ model, el }: Context): () => void {
       model.send({ picture: base64(new DataView(bytes.buffer)) });
     }, console.warn);
   });
-  listen("change:_scene", () => void showScene());
-  listen("change:_states", showStates);
+  for (const part of ["_scene", "_states", "_counters"]) listen(`change:${part}`, lookSoon);
   if (news) {
     // The front end marks the view when it learns of this itself.
     const check = () => void setTimeout(() => news.check());
@@ -197,7 +219,6 @@ function render({ model, el }: Context): () => void {
   const showNotice = () => notice.show(model.get("_notice") ?? {});
   listen("change:_debug", showDebugger);
   listen("change:_notice", showNotice);
-  listen("change:_counters", showCounters);
   const showCurves = () => {
     const state = model.get("_curves") ?? {};
     if ("curves" in state) curves?.show(state as CurvesState);
@@ -213,10 +234,9 @@ function render({ model, el }: Context): () => void {
     root.remove();
   });
   showNotice();
-  showCounters();
   showCurves();
+  look();
   if (debug) showDebugger();
-  void showScene();
   return () => undo.dispose();
 }
 

@@ -12,7 +12,7 @@ import tfnb
 from tests.library.gradients.gradient_programs import PROGRAMS, slopes, values
 from tfnb.framework.functions import function
 
-_WANTED = json.loads((Path(__file__).parents[1] / "golden/gradient_programs.json").read_text())
+_WANTED = json.loads((Path(__file__).parents[2] / "golden/gradient_programs.json").read_text())
 # Their gradients are not derivatives, or do not exist.
 _NO_SLOPE = frozenset(["prevented"])
 

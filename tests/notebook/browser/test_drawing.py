@@ -97,10 +97,41 @@ def test_the_whole_graph_is_shown_however_large_it_is(widget_page: WidgetPage) -
     page.get_by_role("button", name="Show the whole graph").click()
     widget_page.settle()
     assert page.evaluate(_SEEN_WHOLE)
+    page.set_viewport_size({"width": 700, "height": 700})
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
     before = page.evaluate(_SCALE)
     assert before < 0.3
     page.get_by_role("button", name="Zoom in").click()
     assert page.evaluate(_SCALE) == pytest.approx(1.3 * before, rel=0.01)
+
+
+def test_a_graph_that_flows_to_the_right_begins_at_its_left(widget_page: WidgetPage) -> None:
+    """Where the whole cannot be read, its first nodes are seen, not its middle."""
+    page = widget_page.page
+    names = [f"{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(40)]
+    ops = [SceneNode(n, f"Op{n}", ((i - 1, 0),) if i else ()) for i, n in enumerate(names)]
+    widget_page.mount(build_scene(ops))
+    page.get_by_role("button", name="Let data flow to the right").click()
+    page.locator(".tfnb-button[aria-pressed=true]").wait_for()
+    widget_page.settle()
+    left = page.locator(".tfnb-field").bounding_box()["x"]
+    assert page.locator(".tfnb-node", has_text="Opaa").bounding_box()["x"] > left
+
+
+def test_the_minimap_of_a_narrow_view_covers_little_of_it(widget_page: WidgetPage) -> None:
+    """Of a wide graph, where it would be as wide as elsewhere."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    names = [f"{chr(97 + i)}{chr(97 + i)}" for i in range(24)]
+    pairs = [
+        SceneNode(f"{name}{end}", f"Op{name}{end}", ((2 * i, 0),) if end else ())
+        for i, name in enumerate(names)
+        for end in ("", "z")
+    ]
+    widget_page.mount(build_scene(pairs))
+    minimap = page.locator(".tfnb-minimap").bounding_box()
+    assert minimap["width"] < 0.3 * page.locator(".tfnb-field").bounding_box()["width"]
 
 
 @pytest.mark.parametrize(("count", "size"), [(4, 3), (1, 11)])

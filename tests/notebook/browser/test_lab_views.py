@@ -113,6 +113,8 @@ def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[.
               f'name="a_long_name_of_a_placeholder_{i}")' for i in range(3)),
             f"total = tf.add_n([{many}], name='a_long_name_of_a_total')",
             "twice = tf.multiply(total, 2.0, name='twice_as_much_as_the_total')",
+            "a, b = (tf.get_variable(f'layer/{one}/Adam_1', [2]) for one in ('kernel', 'bias'))",
+            "sess.run([a.initializer, b.initializer])",
             "other = tf.Session()",
             f"feed = dict.fromkeys([{many}], 1.0)",
             "other.run(total, feed); other.run(twice, feed);",
@@ -124,10 +126,14 @@ def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[.
     lab.run(1)
     panel.get_by_role("heading", name="other", exact=True).wait_for(timeout=LIMIT_MS)
     panel.get_by_role("heading", name="sess", exact=True).wait_for(timeout=LIMIT_MS)
+    wait_for_text(panel, "twice_as_much_as_the_total:0")
     fetches = panel.locator(".tfnb-lab-session", has_text="twice_as").locator(".tfnb-lab-fetches")
     assert fetches.all_inner_texts() == ["twice_as_much_as_the_total:0", "a_long_name_of_a_total:0"]
     for one in fetches.all():
         assert one.evaluate("(e) => e.scrollWidth <= e.clientWidth && e.clientHeight > 0")
+    for name in ("layer/bias/Adam_1", "layer/kernel/Adam_1"):
+        held = panel.locator("td.tfnb-lab-names").get_by_text(name, exact=True)
+        assert held.evaluate("(e) => e.scrollWidth <= e.clientWidth")
     numbers = panel.get_by_text("No. ").all_inner_texts()
     assert len({text.split(" · ")[0] for text in numbers}) == len(numbers)
 
@@ -139,31 +145,40 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 ])"""
 
 
+# How many pictures their cells cut off.
+_TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filter(
+  (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1
+).length"""
+
+
 def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab: Lab, notebook_of: Callable[..., str], server_folder: Path
 ) -> None:
     """The picture is in an exported page, too; it is hidden while the widget is shown."""
-    record = "%%tfnb record\nsess.run(score, {x: [[1.0, 2.0, 3.0]]})"
-    path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, record)
+    run = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
+    live = (f"%%tfnb record\n{run}", f"%%tfnb watch\n{run}")
+    path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, *live)
     lab.page.set_viewport_size({"width": 1320, "height": 3200})
     lab.open(path)
-    for index in range(len(SAVED_VIEWS) + 2):
+    for index in range(len(SAVED_VIEWS) + 3):
         lab.run(index)
-    for view in ("graph", "placement", "partitions", "passes", "run"):
+    for view in ("graph", "placement", "partitions", "passes", "run", "progress"):
         lab.page.wait_for_selector(f".tfnb-view-{view}[data-ready]", timeout=LIMIT_MS)
-    assert lab.page.evaluate(_PICTURES) == [[0, False]] * 4 + [[1, False]]
+    assert lab.page.evaluate(_PICTURES) == [[0, False]] * 4 + [[1, False]] * 2
     lab.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.close()
 
     lab.open(path)
     are_there = f"() => ({_PICTURES})().every(([shown]) => shown === 1)"
     lab.page.wait_for_function(are_there, timeout=LIMIT_MS)
-    assert lab.page.evaluate(_PICTURES) == [[1, False]] * 5
+    assert lab.page.evaluate(_PICTURES) == [[1, False]] * 6
+    lab.page.set_viewport_size({"width": 700, "height": 1200})
+    assert lab.page.evaluate(_TOO_WIDE) == 0
 
     from nbconvert import HTMLExporter
 
     page, _ = HTMLExporter().from_filename(str(server_folder / path))
     found = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
     pictures = [base64.b64decode(text).decode() for text in found]
-    assert len(pictures) == 5
+    assert len(pictures) == 6
     assert "Placement: CPU:0" in pictures[1]

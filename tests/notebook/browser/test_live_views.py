@@ -93,6 +93,26 @@ def test_a_closed_debugger_leaves_the_session(lab: Lab, notebook_of: Callable[..
     wait_for_output(lab, 2, "None")
 
 
+def test_a_step_that_stands_runs_to_its_end_when_the_debugger_is_closed(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """The breakpoint in its next iteration does not stop it again, where no view would show it."""
+    lab.open(notebook_of("stands_closed.ipynb", SETUP, LOOP, "sess.run(loop, {x: 1.0})", DEBUGGER))
+    panel = show_panel(lab)
+    lab.run(0)
+    lab.run(1)
+    wait_for_text(panel, "float32 (3, 2)")
+    debugger = debugger_tab(lab)
+    break_at(debugger, "loop/first")
+    to_notebook(lab)
+    lab.start(2)
+    heading(debugger, "Stands before loop/first")
+    close_tab(lab.page, "Debugger")
+    lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
+    lab.run(3)
+    assert "None" in str(lab.outputs(3))
+
+
 def test_the_debugger_attaches_only_with_a_reason_and_says_so(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -330,6 +350,11 @@ def test_a_page_that_is_reloaded_keeps_the_debugger_of_a_cell(
     debugger = page.locator(".tfnb-lab-tab .tfnb-view-debug")
     heading(debugger, "Stands before loop/first")
     assert "iteration 3" in debugger.locator(".tfnb-debug-heading").inner_text()
+    # The lists leave the graph room in the tab.
+    page.set_viewport_size({"width": 1440, "height": 900})
+    tab, field = page.locator(".tfnb-lab-tab"), debugger.locator(".tfnb-field")
+    box = tab.bounding_box()
+    assert box["y"] + box["height"] - field.bounding_box()["y"] > 200
     bar = debugger.locator(".tfnb-debug-bar")
     bar.get_by_role("button", name="Step", exact=True).click()
     debugger.locator(".tfnb-debug-heading", has_text="· step").wait_for(timeout=LIMIT_MS)

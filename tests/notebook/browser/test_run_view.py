@@ -199,6 +199,22 @@ def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
     assert widget_page.problems == []
 
 
+def test_nothing_is_marked_at_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
+    """The node that ran last, and the closed scope around it, look as all others that are done."""
+    last = int(np.flatnonzero(record.node >= 0)[-1]) + 1
+    cut = {
+        name: getattr(record, name)[:last]
+        for name in ("kind", "node", "frame", "iteration", "time_ns")
+    }
+    page = mount(widget_page, replace(record, **cut))
+    marked = page.locator(".tfnb-canvas .tfnb-ran")
+    assert marked.count() == 0
+    page.get_by_label("One event back").click()
+    assert marked.count() == 1
+    page.get_by_label("One event on").click()
+    assert marked.count() == 0
+
+
 def test_what_was_not_kept_is_done_at_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
     """A step with more events than are kept has no running node at its end."""
     last = int(np.flatnonzero(record.kind == STARTED)[len(record.kind) // 4]) + 1

@@ -468,3 +468,22 @@ def test_the_debuggers_tab_shows_that_of_the_cell_that_runs(page: Page, session:
     assert events.debugger is not None
     page.ask("close", view="debug")
     assert events.debugger is None
+
+
+def test_a_debugger_that_is_closed_lets_the_step_go_that_stands(page: Page, session: Any) -> None:
+    """To its end: the breakpoint in the next iteration does not stop it again."""
+    loop = tf.while_loop(lambda i: i < 5, lambda i: tf.add(i, 1, name="next"), [0], name="loop")
+    page.ask("watch")
+    _opened(page, view="debug")
+    debugger = page.link.views._views["debug"].widget
+    session.run(loop)
+    debugger._handle_custom_msg({"command": "break", "node": "loop/next"}, [])
+    stands = threading.Event()
+    debugger.observe(lambda change: change.new.get("stop") and stands.set(), "_debug")
+    runner = threading.Thread(target=session.run, args=(loop,), daemon=True)
+    runner.start()
+    assert stands.wait(60.0)
+    page.ask("close", view="debug")
+    runner.join(60.0)
+    assert not runner.is_alive()
+    assert session.runtime.step_events.debugger is None

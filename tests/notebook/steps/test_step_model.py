@@ -15,9 +15,19 @@ from tfnb.core.step_events import StepObserver
 from tfnb.notebook.pictures.summary_svg import summary_svg, summary_text
 from tfnb.notebook.steps import step_model
 from tfnb.notebook.steps.step_frames import FrameBook
-from tfnb.notebook.steps.step_model import DEAD, DONE, FAILED, MAX_READ, RAN, WAITING, StepModel
+from tfnb.notebook.steps.step_model import (
+    DEAD,
+    DONE,
+    FAILED,
+    MAX_READ,
+    RAN,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    StepModel,
+)
 from tfnb.notebook.steps.step_publisher import StepPublisher
-from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
+from tfnb.notebook.steps.step_recorder import NODE_DONE, EventLog, StepRecorder
 from tfnb.notebook.views.progress import Watch
 from tfnb.notebook.views.targets import events_of
 
@@ -41,11 +51,13 @@ class Pictures:
         self.scenes: list[Scene] = []
         self.states: list[bytes] = []
         self.counters: list[dict[str, Any]] = []
+        self.are_new: list[bool] = []  # whether a scene came with the states
 
     def show(
         self, scene: Scene | None, states: bytes, counters: dict[str, Any] | None = None
     ) -> None:
         """Record a picture."""
+        self.are_new.append(scene is not None)
         if scene is not None:
             self.scenes.append(scene)
         self.states.append(states)
@@ -96,6 +108,119 @@ def test_a_finished_step_shows_every_node_done(graph: Any) -> None:
     assert (counters["phase"], counters["steps"]) == ("done", 1)
     (partition,) = counters["partitions"]
     assert partition["done"] == partition["total"] == len(watched.sink.scenes[0].nodes)
+
+
+def counted(states: bytes, scene: Scene, partition: int) -> tuple[int, int]:
+    """How many nodes of a partition the states say are over, and how many of these are dead."""
+    found = [
+        byte & STATE
+        for node, byte in zip(scene.nodes, states, strict=True)
+        if node.partition == partition
+    ]
+    return found.count(DONE) + found.count(DEAD), found.count(DEAD)
+
+
+def agrees(sink: Pictures) -> bool:
+    """Whether in every message the counters count what the states beside them say."""
+    scenes, scene = iter(sink.scenes), None
+    for states, counters, is_new in zip(sink.states, sink.counters, sink.are_new, strict=True):
+        scene = next(scenes) if is_new else scene
+        for number, about in enumerate(counters["partitions"]):
+            assert scene is not None
+            assert (about["done"], about["dead"]) == counted(states, scene, number)
+    return True
+
+
+@pytest.mark.parametrize("when", list(Lowering))
+def test_every_message_of_many_short_steps_counts_what_its_states_say(
+    graph: Any, when: Lowering
+) -> None:
+    """Whenever it is made, by whichever way steps run; and none says that it is over."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    picked = tf.cond(x > 0.0, lambda: tf.negative(x), lambda: tf.square(tf.square(x)))
+    fetches = [loop(3), picked, x + 1.0, loop(40) + picked]
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.device("/cpu:1"):
+        fetches.append(tf.reduce_sum(fetches[0]) * 2.0)
+    with tf.Session(config=config) as session, lowering(when):
+        watched = Watched(session)
+        watched.model.is_open = True
+        stop = threading.Event()
+
+        def publish() -> None:
+            while not stop.is_set():
+                watched.publisher.publish()
+
+        publisher = threading.Thread(target=publish)
+        publisher.start()
+        for number in range(60):
+            session.run(fetches[number % len(fetches)], {x: number % 3 - 1.0})
+        stop.set()
+        publisher.join()
+        watched.publisher.publish(is_final=True)
+        assert {one["phase"] for one in watched.sink.counters} <= {"waiting", "running", "idle"}
+        watched.model.is_open = False
+        watched.publisher.publish(is_final=True)
+    last = watched.sink.counters[-1]
+    assert (last["phase"], last["steps"]) == ("done", 60)
+    assert all(about["done"] == about["total"] for about in last["partitions"])
+    assert agrees(watched.sink)
+
+
+def test_a_node_that_runs_again_or_waits_again_is_not_counted_as_done(graph: Any) -> None:
+    """A dequeue in a loop ran in the first iteration; in the second it waits."""
+    queue = tf.FIFOQueue(1, [tf.int32], shapes=[[]])
+    one = queue.enqueue(0)
+    taken = tf.while_loop(lambda i: i < 2, lambda i: i + 1 + queue.dequeue(name="take"), [0])
+    with tf.Session() as session:
+        session.run(one)
+        watched = Watched(session)
+        runner = threading.Thread(target=session.run, args=(taken,))
+        runner.start()
+        take = "while/take"
+        while watched.sink.counters[-1:] == [] or watched.states_by_name()[take] != RUNNING:
+            watched.publisher.publish()
+        (about,) = watched.sink.counters[-1]["partitions"]
+        assert about["done"] < about["total"]
+        assert agrees(watched.sink)
+        session.run(one)
+        runner.join()
+
+
+def test_the_first_nodes_of_a_step_are_read_whatever_others_write_meanwhile(graph: Any) -> None:
+    """Another thread has taken its number before, and appends its event behind them."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        total = tf.add(1.0, 2.0, name="total")
+        session.run(total)
+        log = watched.log
+        started = log.steps[0]
+        place = next(at for at, event in enumerate(log.events) if event[0] > started[0])
+        # Of a step that is not shown: the number before the start, written behind the first nodes.
+        other = (started[0] - 0.5, NODE_DONE, 7, 99, 0, 0, 0, False)
+        log.events.insert(place + 2, other)
+        watched.publisher.publish()
+    assert set(watched.states_by_name().values()) == {DONE}
+
+
+def test_what_a_debugger_holds_is_read_once_for_a_picture(graph: Any) -> None:
+    """The header does not say that a step runs beside the states of where it stands."""
+    queue = tf.FIFOQueue(1, [tf.int32], shapes=[[]])
+    with tf.Session() as session:
+        watched = Watched(session)
+        runner = threading.Thread(target=session.run, args=(queue.dequeue(name="take"),))
+        runner.start()
+        while not watched.model.is_running:
+            watched.publisher.publish()
+        watched.model.stop_states = {"take": STOPPED}
+        watched.model.absorb(watched.log)
+        watched.model.choose(0)
+        watched.model.stop_states = None  # by the thread of the step, before the picture is made
+        picture = watched.model.picture(0)
+        session.run(queue.enqueue(1))
+        runner.join()
+    assert STOPPED in [byte & STATE for byte in picture.states]
+    assert picture.counters["phase"] == "stopped"
 
 
 def test_nothing_new_is_not_shown_again(graph: Any) -> None:

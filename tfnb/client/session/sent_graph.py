@@ -134,7 +134,10 @@ class SentGraph:
             if number in found or number < first or number in ahead:
                 continue
             found[number] = op
-            todo += [tensor.op for tensor in op.inputs]
+            for tensor in op.inputs:
+                source = tensor.op
+                if source._id not in found:
+                    todo.append(source)
             if op.control_ops:
                 todo += op.control_ops
             if not has_one_device or "_class" in op.attrs:

@@ -151,11 +151,15 @@ class ExecutorState:
                 outputs = ()
             else:
                 # --- prepare inputs
-                slots = iteration.inputs
-                start, stop = item.input_start, item.input_stop
-                args = slots[start:stop]
-                for slot in range(start, stop):
-                    slots[slot] = None
+                slots, start = iteration.inputs, item.input_start
+                if item.num_inputs == 1:
+                    args = [slots[start]]
+                    slots[start] = None
+                else:
+                    stop = item.input_stop
+                    args = slots[start:stop]
+                    for slot in range(start, stop):
+                        slots[slot] = None
                 # --- compute
                 action = item.action
                 try:
@@ -196,7 +200,12 @@ class ExecutorState:
                 except Exception as error:
                     found = annotate(error, item.name, item.op, device.name, args)
                     raise found from found.__cause__
-            if record_outputs is not None and not is_dead:
+            if (
+                record_outputs is not None
+                and not is_dead
+                # What is only passed on was checked where it was made.
+                and (record_outputs is not check_outputs or action not in (PASS, MERGE))
+            ):
                 record_outputs(partition, item, outputs)
             if node_done is not None:
                 if item.is_transfer and not is_dead:

@@ -242,34 +242,37 @@ def initialize(
     nodes = list(graph.op_nodes())
     frames: dict[str, FrameInfo] = {"": FrameInfo("", 0)}
     items: dict[int, NodeItem] = {}
+    ordered: list[NodeItem] = []
     roots = []
+    has_control_flow = has_async = False
     for position, node in enumerate(nodes):
         item = NodeItem(position, node.name, node.op)
         items[node.id] = item
-        here = flow[node.id]
-        if node.kind.is_enter and here.parent_frame is not None:
-            # An Enter itself is executed in the frame that surrounds its child frame.
-            here = flow[here.parent_frame.id]
+        ordered.append(item)
+        here, kind = flow[node.id], node.kind
+        if kind.is_control_flow:
+            has_control_flow = True
+            if kind.is_enter and here.parent_frame is not None:
+                # An Enter itself is executed in the frame that surrounds its child frame.
+                here = flow[here.parent_frame.id]
         if not _place_in_frame(item, node, here.frame_name, frames):
             roots.append(item)
         _describe(item, node, device, create_kernel)
+        if item.action == ASYNC:
+            has_async = True
     late = find_late_reads(graph)
     has_cells = _has_references(nodes)
-    for node in nodes:
-        item = items[node.id]
+    for item, node in zip(ordered, nodes):
         _connect(item, node, items)
         if has_cells:
             _note_references(item, node, late, is_function)
     # A placeholder that was not fed fails; it runs last, so that other errors are reported first.
     roots.sort(key=lambda item: item.op in _PLACEHOLDERS)
-    ordered = [items[node.id] for node in nodes]
-    has_control_flow = any(node.kind.is_control_flow for node in nodes)
-    has_async = any(item.action == ASYNC for item in ordered)
     # A partition with a schedule may also run without it: with a pool, or driven by a debugger.
     for writer in late.writers_with_readers():
         items[writer].waits_for_others = True
     if has_control_flow or has_async:
-        frame_of = {node.id: items[node.id].frame.name for node in nodes}
+        frame_of = {number: items[number].frame.name for number in (*late.readers, *late.writers)}
         return ImmutableExecutorState(
             device,
             ordered,
@@ -309,7 +312,10 @@ def _place_in_frame(
     controls = len(node.in_edges) - data
     if controls:
         controls -= len([edge for edge in node.in_edges if edge.src.id == SOURCE_ID])
-    frame.initial_pending.append(initial_count(data, controls, kind.is_merge))
+    is_merge = kind.is_merge
+    frame.initial_pending.append(
+        initial_count(data, controls, is_merge) if is_merge else data + controls
+    )
     frame.nodes.append(item)
     if kind.is_enter:
         name = _text(node.attrs["frame_name"])
@@ -346,12 +352,14 @@ def _describe(
     """Decide how the node is executed."""
     op, kind = node.op, node.kind
     if kind.crosses_frames:
+        item.action = PASS
         if kind.is_enter:
             item.destination = INTO_CHILD
         elif kind.is_exit:
             item.destination = INTO_PARENT
         else:
             item.destination = INTO_NEXT
+        return
     if kind.is_control_trigger:
         item.is_control_trigger = True
     if kind.is_transfer_node:
@@ -393,7 +401,8 @@ def _connect(item: NodeItem, node: Node, items: dict[int, NodeItem]) -> None:
             data.append((edge.src_output, dst, dst.input_start + slot))
         elif number != SINK_ID:
             control.append(items[number])
-    item.data_edges = tuple(data)
+    if data:
+        item.data_edges = tuple(data)
     if control:
         item.control_edges = tuple(control)
 

@@ -92,8 +92,11 @@ def _partition_view(index: int, item: ExecutorItem) -> PartitionView:
     edges = []
     send_recv = []
     for node in executor.items:
-        edges += [(node.id, dst.id, False) for _, dst, _ in node.data_edges]
-        edges += [(node.id, dst.id, True) for dst in node.control_edges]
+        number = node.id
+        for _, dst, _ in node.data_edges:
+            edges.append((number, dst.id, False))
+        if node.control_edges:
+            edges += [(number, dst.id, True) for dst in node.control_edges]
         if node.is_transfer and node.kernel is not None:
             send_recv.append((node.id, node.kernel.attrs["tensor_name"].decode()))
     return PartitionView(

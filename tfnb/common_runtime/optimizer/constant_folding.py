@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device
     from tfnb.core.op_kernel import OpKernel
     from tfnb.core.op_registry import OpDefinition
-    from tfnb.graph.graph import Graph, Node
+    from tfnb.graph.graph import Edge, Graph, Node
 
     type_of_kernels = dict[tuple[OpDefinition, int], tuple[Mapping[str, Any], OpKernel]]
 
@@ -76,20 +76,21 @@ def fold_constants(graph: Graph, device: Device, max_bytes: int) -> list[str]:
     missing: dict[int, int] = {}
     num_readers: dict[int, int] = {}
     waiting = [node for node in graph.op_nodes() if node.kind.is_constant and _is_free(node)]
-    while waiting:
-        for edge in waiting.pop().out_edges:
-            node = edge.dst
-            if edge.is_control:
-                continue
-            left = missing[node.id] = missing.get(node.id, len(node.input_types)) - 1
-            if left or not _is_free(node):
-                continue
-            found = _value(node, values, device)
-            if found is not None:
-                values[node.id] = found
-                folded.append(node)
-                waiting.append(node)
-                _forget_used(node, values, num_readers)
+    with np.errstate(all="ignore"):
+        while waiting:
+            for edge in waiting.pop().out_edges:
+                node = edge.dst
+                if edge.dst_input < 0:
+                    continue
+                left = missing[node.id] = missing.get(node.id, len(node.input_types)) - 1
+                if left or not _is_free(node):
+                    continue
+                found = _value(node, values, device)
+                if found is not None:
+                    values[node.id] = found
+                    folded.append(node)
+                    waiting.append(node)
+                    _forget_used(node, values, num_readers)
     if not folded:
         return []
     actions = []
@@ -144,21 +145,23 @@ def compute_constant(
 ) -> tuple[Any, ...] | None:
     """Return the outputs of a pure node for these inputs, or None if it cannot be folded.
 
-    ``kernels`` caches the kernels of one device for nodes that were built alike.
+    The caller ignores floating point errors. ``kernels`` caches the kernels of one device for nodes
+    that were built alike.
     """
     try:
-        with np.errstate(all="ignore"):
-            definition = node.op_definition
-            assert definition is not None
-            key = (definition, id(node.attrs))
-            _, kernel = (kernels or {}).get(key, (None, None))
-            if kernel is None:
-                kernel = create_kernel(definition, node.name, node.attrs, device)
-                if kernels is not None:
-                    kernels[key] = node.attrs, kernel  # the mapping lives on: its id stays unique
-            if kernel.kind != "pure":
-                return None
-            found = kernel.compute(*args)
+        definition = node.op_definition
+        assert definition is not None
+        key = (definition, id(node.attrs))
+        known = None if kernels is None else kernels.get(key)
+        if known is not None:
+            kernel = known[1]
+        else:
+            kernel = create_kernel(definition, node.name, node.attrs, device)
+            if kernels is not None:
+                kernels[key] = node.attrs, kernel  # the mapping lives on: its id stays unique
+        if kernel.kind != "pure":
+            return None
+        found = kernel.compute(*args)
     except Exception:
         # Not folded: the step itself must fail here, with the node's own error.
         return None
@@ -260,8 +263,13 @@ def join_equal_nodes(
     Args:
       graph: the graph to change.
       keep: names of nodes that stay, because they are fetched or run as targets.
-      order: the nodes in the order in which to visit them, if it is known already.
+      order: the nodes in topological order, back edges of loops left out, if it is known already.
     """
+    if graph.distinct == (keep, graph.num_edge_ids):
+        return []
+    # In a topological order the inputs of a node are joined before it is compared, so that another
+    # search finds no more; the control edges of a joined node stay until the end, however.
+    is_complete = order is not None and len(order) == graph.num_op_nodes
     first: dict[Any, Node] = {}
     # Few nodes share op and operands with another; only those are compared in full.
     alike: dict[Any, Node | None] = {}
@@ -271,13 +279,18 @@ def join_equal_nodes(
         edges = node.data_in_edges
         if len(edges) != len(node.input_types):
             continue
-        rough: list[Any] = [node.op]
-        for index in range(len(edges)):
-            edge = edges[index]
-            rough += (edge.src, edge.src_output)
+        if len(edges) == 1:
+            edge = edges[0]
+            rough_key: tuple[Any, ...] = (node.op, edge.src, edge.src_output)
+        elif len(edges) == 2:
+            edge, other = edges[0], edges[1]
+            rough_key = (node.op, edge.src, edge.src_output, other.src, other.src_output)
+        else:
+            rough = [part for at in range(len(edges)) for part in _source(edges[at])]
+            rough_key = (node.op, *rough)
         if len(edges) != len(node.in_edges):
-            rough.append(frozenset([edge.src for edge in node.in_edges if edge.is_control]))
-        rough_key = tuple(rough)
+            controls = [edge.src for edge in node.in_edges if edge.dst_input < 0]
+            rough_key += (controls[0] if len(controls) == 1 else frozenset(controls),)
         twin = alike.setdefault(rough_key, node)
         if twin is node:
             continue
@@ -295,12 +308,19 @@ def join_equal_nodes(
         for edge in list(node.out_edges):
             if edge.is_control:
                 graph.add_control_edge(before, edge.dst)
+                is_complete = is_complete and edge.dst.is_sink
             else:
                 graph.update_edge(before, edge.src_output, edge.dst, edge.dst_input)
         repeated.append(node)
         actions.append(f"'{node.name}' ({node.op}) is the same as '{before.name}'")
     graph.remove_nodes(repeated)
+    if is_complete:
+        graph.distinct = (keep, graph.num_edge_ids)
     return actions
+
+
+def _source(edge: Edge) -> tuple[Node, int]:
+    return edge.src, edge.src_output
 
 
 def _pure_nodes(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -25,10 +25,7 @@ from tfnb.common_runtime.optimizer.static_shapes import (
 from tfnb.core.attr_value import TensorAttr
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.graph.algorithm import (
-    prune_for_reverse_reachability,
-    reverse_post_order,
-)
+from tfnb.graph.algorithm import nodes_before, reverse_post_order
 from tfnb.graph.graph import SINK_ID
 from tfnb.graph.late_reads import HANDING_ON, gives_cell
 
@@ -64,6 +61,7 @@ class GraphRewriter:
         # Cached results of constant_if; no optimizer changes a constant.
         self._conditions: dict[tuple[Node, Callable[[Any], bool]], bool] = {}
         self._order: list[Node] | None = None  # None once a node may come before its inputs
+        self._ops: tuple[int, frozenset[str]] = (-1, frozenset())  # after so many changes
         # A node without consumers has an effect or is a result.
         self._roots = [
             node for node in graph.op_nodes() if node.name in self.targets or not is_consumed(node)
@@ -89,7 +87,11 @@ class GraphRewriter:
     def nodes_of(self, *ops: Container[str]) -> list[Node]:
         """Return the nodes of certain ops in topological order, ignoring loop back edges."""
         order = self._known_order()
-        wanted = {op for op in {node.op for node in order} if any(op in some for some in ops)}
+        seen_at, there = self._ops
+        if seen_at != self.changes:
+            there = frozenset([node.op for node in order])
+            self._ops = (self.changes, there)
+        wanted = {op for op in there if any(op in some for some in ops)}
         return [node for node in order if node.op in wanted] if wanted else []
 
     def reorder(self) -> None:
@@ -187,11 +189,12 @@ class GraphRewriter:
         """
         self.changes += 1
         graph = self.graph
-        for edge in [edge for edge in node.in_edges if not edge.is_control]:
+        for edge in [edge for edge in node.in_edges if edge.dst_input >= 0]:
             graph.remove_edge(edge)
         colocated = node.attrs.get("_class")
         graph.change_op(node, op, attrs if colocated is None else {**attrs, "_class": colocated})
-        graph.add_inputs(node, inputs)
+        if inputs:
+            graph.add_inputs(node, inputs)
         for control in controls:
             graph.add_control_edge(control, node)
 
@@ -199,7 +202,10 @@ class GraphRewriter:
         self, node: Node, value: Any, dtype: DType, controls: Iterable[Node] = ()
     ) -> None:
         """Replace a node with one output by a constant with the same control dependencies."""
-        attr = TensorAttr.from_value(np.asarray(value), dtype)
+        array = np.asarray(value)
+        if array is not value:
+            array.setflags(write=False)  # nothing else has it: it needs no view
+        attr = TensorAttr.from_value(array, dtype)
         self.become(node, "Const", {"dtype": dtype, "value": attr}, (), controls)
 
     def become_constants(
@@ -280,11 +286,10 @@ class GraphRewriter:
 
     def remove_unneeded(self) -> list[Node]:
         """Remove and return the nodes that no target or original end node needs any more."""
-        before = list(self.graph.op_nodes())
-        roots = [node for node in self._roots if self.is_there(node)]
-        if not prune_for_reverse_reachability(self.graph, roots):
-            return []
-        return [node for node in before if not self.is_there(node)]
+        needed = nodes_before([node for node in self._roots if self.is_there(node)])
+        unneeded = [node for node in self.graph.op_nodes() if node not in needed]
+        self.graph.remove_nodes(unneeded)
+        return unneeded
 
 
 def is_consumed(node: Node) -> bool:

@@ -12,6 +12,7 @@ layout to choose.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import tfnb.common_runtime.optimizer.shape_rules  # noqa: F401 - registers its rules
@@ -100,8 +101,9 @@ class MetaOptimizer:
             return []
         names = rewriter_config.optimizers(options.config)
         # _Retval nodes do not count: TensorFlow adds them later.
-        size = graph.num_op_nodes - sum(node.kind.is_retval for node in graph.op_nodes())
-        if not names or size < rewriter_config.min_graph_nodes(options.config):
+        counted = (node for node in graph.op_nodes() if not node.kind.is_retval)
+        fewest = rewriter_config.min_graph_nodes(options.config)
+        if not names or sum(1 for _ in islice(counted, max(fewest, 0))) < fewest:
             return []
         rewriter = GraphRewriter(graph, options.targets)
         actions = []

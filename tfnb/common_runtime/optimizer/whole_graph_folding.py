@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.common_runtime.optimizer.constant_folding import compute_constant, is_pure
-from tfnb.common_runtime.optimizer.static_shapes import control_inputs_of
+from tfnb.common_runtime.optimizer.static_shapes import control_inputs_of, inputs_of
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.shape_inference import unchanged_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.optimizer.constant_folding import type_of_kernels
@@ -36,31 +37,30 @@ _OF_SHAPES = ops_with(Trait.SHAPE_QUERY)
 
 def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
     """Replace nodes whose inputs are all constants by constants, one for each output."""
-    devices = {device.name: device for device in options.devices}
+    devices = {device.name: device for device in options.devices if device.device_type == "CPU"}
     limit = options.config.graph_options.optimizer_options.max_folded_constant_in_bytes
     actions = []
     kernels: dict[str, type_of_kernels] = {name: {} for name in devices}
-    for node in rewriter.order():
-        if not node.data_in_edges or not _has_constant_inputs(node):
-            continue
-        found = _values(rewriter, node, devices, kernels, limit or _MAX_BYTES)
-        if found is None:
-            continue
-        values, controls = found
-        op = node.op
-        if node.num_outputs == 1:
-            rewriter.become_constant(node, values[0], node.output_types[0], controls)
-        else:
-            rewriter.become_constants(node, values, controls)
-        actions.append(f"'{node.name}' ({op}) became a constant")
+    with np.errstate(all="ignore"):
+        for node in rewriter.order():
+            edges = node.data_in_edges
+            if not edges:
+                continue
+            for edge in edges.values():
+                if not edge.src.kind.is_constant:
+                    break
+            else:
+                found = _values(rewriter, node, devices, kernels, limit or _MAX_BYTES)
+                if found is None:
+                    continue
+                values, controls = found
+                op = node.op
+                if len(values) == 1:
+                    rewriter.become_constant(node, values[0], node.output_types[0], controls)
+                else:
+                    rewriter.become_constants(node, values, controls)
+                actions.append(f"'{node.name}' ({op}) became a constant")
     return actions
-
-
-def _has_constant_inputs(node: Node) -> bool:
-    for edge in node.data_in_edges.values():  # noqa: SIM110  # asked for every node of a graph
-        if not edge.src.kind.is_constant:
-            return False
-    return True
 
 
 def _values(
@@ -71,32 +71,48 @@ def _values(
     limit: int,
 ) -> tuple[tuple[Any, ...], list[Node]] | None:
     """Return the outputs of a node with constant inputs and the nodes that these waited for."""
-    if not node.num_outputs or not node.num_inputs or node.name in rewriter.targets:
+    num_outputs = len(node.output_types)
+    if not num_outputs or node.name in rewriter.targets:
         return None
-    if node.num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):
+    if num_outputs > 1 and any(e.is_control and e.dst.is_op for e in node.out_edges):
         return None
-    inputs = rewriter.inputs(node)
+    inputs = inputs_of(node)
     if inputs is None:
         return None
     device = devices.get(node.assigned_device)
-    if device is None or device.device_type != "CPU" or not is_pure(node, device):
+    if device is None:
         return None
-    args = [src.attrs["value"].value() for src, _ in inputs]
-    limit = max(limit, sum(arg.nbytes for arg in args))
-    sizes = [
+    known = kernels[device.name]
+    # A node that was built like another that was computed is as pure.
+    if (node.op_definition, id(node.attrs)) not in known and not is_pure(node, device):
+        return None
+    args, controls, num_bytes = [], [], 0
+    for src, _ in inputs:
+        arg = src.attrs["value"].value()
+        args.append(arg)
+        num_bytes += arg.nbytes
+        controls += control_inputs_of(src)
+    limit = max(limit, num_bytes)
+    if _known_bytes(rewriter, node, args) > limit:
+        return None
+    found = compute_constant(node, args, device, known)
+    if found is None or len(found) != num_outputs:
+        return None
+    if sum([getattr(value, "nbytes", 0) for value in found]) > limit:
+        return None
+    return found, list(dict.fromkeys(controls)) if controls else controls
+
+
+def _known_bytes(rewriter: GraphRewriter, node: Node, args: Sequence[np.ndarray[Any, Any]]) -> int:
+    """Return the bytes of the outputs, as far as their shapes follow from the inputs'."""
+    definition = node.op_definition
+    if definition is not None and definition.shape_function is unchanged_shape:
+        return args[0].size * (node.output_types[0].size or 1)
+    return sum(
         math.prod(dims) * (dtype.size or 1)
         for output, dtype in enumerate(node.output_types)
         if (dims := rewriter.shapes.dims((node, output))) is not None
-    ]
-    if sum(sizes) > limit:
-        return None
-    found = compute_constant(node, args, device, kernels[device.name])
-    if found is None or len(found) != node.num_outputs:
-        return None
-    if sum(getattr(value, "nbytes", 0) for value in found) > limit:
-        return None
-    controls = dict.fromkeys(one for src, _ in inputs for one in control_inputs_of(src))
-    return found, list(controls)
+    )
 
 
 def materialize_shapes(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:

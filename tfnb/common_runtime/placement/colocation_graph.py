@@ -104,12 +104,22 @@ class ColocationGraph:
           InternalError: a node is assigned to a device that is unknown or cannot run it.
         """
         taking_handles = []
+        # Whether nodes that are alike may take handles; the nodes keep what the ids stand for.
+        known: dict[object, bool] = {}
         for node in nodes:
+            kernel = node.attrs.get("_kernel")
+            key = (node.op_definition, id(node.input_types), id(node.output_types), kernel)
+            takes_handle = known.get(key)
             if node.assigned_device:
                 self._check_assigned(node)
-            elif not self.supported_device_types(node):
+            elif takes_handle is None and not self.supported_device_types(node):
                 raise self._no_kernel(node)
-            if self._takes_handle(node) or node.op in _EXEMPT_FROM_RESOURCE_COLOCATION:
+            if takes_handle is None:
+                is_exempt = node.op in _EXEMPT_FROM_RESOURCE_COLOCATION
+                takes_handle = self._takes_handle(node) or is_exempt
+                if not node.assigned_device:
+                    known[key] = takes_handle
+            if takes_handle:
                 taking_handles.append(node)
         for node in taking_handles:
             if self._takes_handle(node):

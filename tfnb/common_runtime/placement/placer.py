@@ -113,14 +113,15 @@ class Placer:
             raise errors.failed_precondition("No devices are registered")
         first_id = max(first_id, _FIRST_OP_ID)
         nodes = [node for node in self._graph.nodes[first_id:] if node is not None]
-        free = [node for node in nodes if not node.assigned_device]
+        asked = self._log_device_placement
+        free = [node for node in nodes if not node.assigned_device] if asked else []
         try:
             self._place_all(nodes)
         except errors.OpError:
             if first_id == _FIRST_OP_ID:
                 raise
             self._place_anew()
-        if self._log_device_placement:
+        if asked:
             self._log(free)
 
     def _place_anew(self) -> None:
@@ -148,11 +149,13 @@ class Placer:
                         self._groups.limit_to_assigned_device(node)
                     if node.name not in self.reasons:
                         self._explain(node, "was placed before")
-                elif _is_generator(node):
+                elif not node.input_types and _is_generator(node):
                     # Placed last, after its consumers.
                     generators.append(node)
-                else:
+                elif node.kind.is_metadata:
                     self._place(node, _input_of_metadata(node), "stays with its input")
+                else:
+                    self._place(node, None, "")
             for node in generators:
                 beside = _only_place_of_consumers(node) if len(self._devices) > 1 else None
                 self._place(node, beside, "follows its consumer")
@@ -259,8 +262,6 @@ def _is_generator(node: Node) -> bool:
 
 
 def _input_of_metadata(node: Node) -> Node | None:
-    if not node.kind.is_metadata:
-        return None
     return next((edge.src for edge in node.in_edges if not edge.is_control), None)
 
 

@@ -15,12 +15,17 @@ from tfnb.common_runtime.device.thread_pool import ThreadPool
 from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:
+    from tfnb.core.op_registry import OpDefinition
     from tfnb.graph.graph import Graph, Node
 
 
 def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
     """Return a pool for a signature's Python functions, or None if no two can run together."""
-    callers = [node for node in graph.op_nodes() if _calls_python(node)]
+    kinds = {definition for node in graph.op_nodes() if (definition := node.op_definition)}
+    calling = {definition for definition in kinds if _calls_python(definition)}
+    callers = (
+        [node for node in graph.op_nodes() if node.op_definition in calling] if calling else []
+    )
     if len(callers) < 2:
         return None
     place = {node: at for at, node in enumerate(reverse_post_order(graph, back_edges=False))}
@@ -30,9 +35,8 @@ def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
     return ThreadPool("PythonFunctions", len(callers))
 
 
-def _calls_python(node: Node) -> bool:
-    definition = node.op_definition
-    return definition is not None and any(effect.kind == "python" for effect in definition.effects)
+def _calls_python(definition: OpDefinition) -> bool:
+    return any(effect.kind == "python" for effect in definition.effects)
 
 
 def _precedes(first: Node, second: Node) -> bool:

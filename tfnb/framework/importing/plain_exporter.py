@@ -60,7 +60,12 @@ def plain_graph_def_of(
         attrs = known.get(key)
         if attrs is None:
             attrs = known[key] = _plain_attrs(op.attrs, op.op_definition)
-        inputs = [(tensor.op.name, tensor.value_index) for tensor in op.inputs]
+        tensors = op.inputs
+        if len(tensors) == 1:  # most nodes
+            (tensor,) = tensors
+            inputs = [(tensor.op.name, tensor.value_index)]
+        else:
+            inputs = [(tensor.op.name, tensor.value_index) for tensor in tensors]
         if op.control_ops:
             inputs += sorted([(other.name, _CONTROL) for other in op.control_ops])
         nodes.append(PlainNodeDef(op.name, op.type, op.requested_device, inputs, attrs))
@@ -111,12 +116,12 @@ def _plain_value(value: Any, kind: str | None) -> Any:
 def _shared_tensor(attr: TensorAttr) -> TensorAttr:
     """Return a tensor that a session may use directly, else the tensor read from its message."""
     value = attr.decoded
-    if value is None or (
-        isinstance(value, np.ndarray)
-        and not value.flags.writeable
-        and value.flags.c_contiguous
-        and value.dtype != object
-        and value.dtype == attr.dtype.numpy_dtype
-    ):
+    if value is None:
         return attr
+    if isinstance(value, np.ndarray):
+        flags, kind = value.flags, value.dtype
+        if not flags.writeable and flags.c_contiguous and not kind.hasobject:
+            wanted = attr.dtype.numpy_dtype
+            if kind is wanted or kind == wanted:
+                return attr
     return TensorAttr(attr.proto)

@@ -155,12 +155,12 @@ class LabViews:
                     _tried(lambda: opener(self, view, session, signature))
                 self._views[name] = view
         assert view.widget is not None
-        view.comm.is_open = True
-        content, buffers = _whole_state(view.widget)
-        self._tell(
-            {"kind": "opened", "id": ask, "view": name, "title": view.title, "content": content},
-            buffers,
-        )
+        opened = {"kind": "opened", "id": ask, "view": name, "title": view.title}
+        # What changes meanwhile is told after it, not before.
+        with view.widget.changing:
+            view.comm.is_open = True
+            content, buffers = _whole_state(view.widget)
+            self._tell({**opened, "content": content}, buffers)
         return name
 
     def hear(self, name: Any, content: Any) -> None:

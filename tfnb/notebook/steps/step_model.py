@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -41,6 +42,8 @@ from tfnb.notebook.steps.step_recorder import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy.typing as npt
+
     from tfnb.common_runtime.executor.running_nodes import NodeCounts
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scenes.scene import Scene
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 IDLE, WAITING, RUNNING, DONE, DEAD, FAILED, BLOCKED, STOPPED = range(8)
 RAN = 0b1000
 COUNT_SHIFT = 4
+STATE_BITS = 0b111
 _NOT_STATE = 0b11111000
 MAX_LEVEL = 15
 MAX_FRAME_ROWS = 8
@@ -86,6 +90,8 @@ class Signature:
     # place_of[partition][node id] is the node's place in the scene.
     place_of: list[list[int]]
     totals: list[int]
+    # The partition of the node at each place; -1 for those that `totals` leaves out.
+    partition_of: npt.NDArray[np.intp]
     _places: dict[str, int] = field(default_factory=dict)
 
     def places(self) -> dict[str, int]:
@@ -112,12 +118,19 @@ class Signature:
 
 @dataclass(slots=True)
 class PartitionProgress:
-    """Progress of a partition: distinct nodes done, how many of them dead, and kernel runs."""
+    """Progress of a partition: kernel runs, and the node that began last."""
 
-    done: int = 0
-    dead: int = 0
     runs: int = 0
     current: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is shown of one moment; the counters count the nodes by the states beside them."""
+
+    signature: Signature | None
+    states: bytes
+    counters: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -186,7 +199,6 @@ class RunningStep:
                 states[source] = DONE
                 self.counts[source] = 1
                 self.levels[source] = 1 << COUNT_SHIFT
-                self.partitions[nodes[source].partition].done += 1
 
     def take(self, counts: NodeCounts) -> None:
         """Take the run counts so far of a step that reports no node events."""
@@ -212,8 +224,7 @@ class RunningStep:
             np.frombuffer(self.levels, np.uint8)[place] = levels
             for node, count in zip(places, runs.tolist()):
                 self.counts[node] = count
-            about.done, about.runs = int(np.count_nonzero(runs)), int(runs.sum())
-            about.dead = int(np.count_nonzero(states == DEAD))
+            about.runs = int(runs.sum())
             self.frames.counted(number, loops, views[number].device, views[number].frame_names)
 
     def op_of(self, number: int) -> str:
@@ -223,14 +234,27 @@ class RunningStep:
 
     def state_bytes(self) -> bytes:
         """Return one byte per scene node; nodes that ran since the last call are marked."""
-        if self.ended_ns:
-            self.ran = bytearray(len(self.ran))
-        merged = np.frombuffer(self.states, np.uint8) | np.frombuffer(self.levels, np.uint8)
-        merged |= np.frombuffer(self.ran, np.uint8)
+        found = self.shown()
+        if not self.ended_ns:
+            found |= np.frombuffer(self.ran, np.uint8)
         self.ran = bytearray(len(self.ran))
+        return found.tobytes()
+
+    def shown(self) -> npt.NDArray[np.uint8]:
+        """Return the states and run counts as they are shown, without marks."""
+        merged = np.frombuffer(self.states, np.uint8) | np.frombuffer(self.levels, np.uint8)
         for place, state in self.standing.items() if not self.ended_ns else ():
             merged[place] = state | (int(merged[place]) & _NOT_STATE)
-        return merged.tobytes()
+        return merged
+
+    def tally(self, shown: npt.NDArray[np.uint8]) -> list[tuple[int, int]]:
+        """Count, by partition, the nodes shown as done or dead, and the dead ones among them."""
+        states, partition_of = shown & STATE_BITS, self.signature.partition_of
+        counts = []
+        for among in ((DONE, DEAD), (DEAD,)):
+            found = partition_of[np.isin(states, among) & (partition_of >= 0)]
+            counts.append(np.bincount(found, minlength=len(self.partitions)).tolist())
+        return list(zip(*counts))
 
     def stand(self, states: dict[str, int]) -> None:
         """Override the states of nodes, by name, until the next call."""
@@ -273,6 +297,9 @@ class StepModel:
         self.sampled: Callable[[int], dict[str, Any]] | None = None
         # Whether more steps may come, so that the phase is not "done" when none runs.
         self.is_open = False
+        # `is_open` and `stop_states` when the events were read: other threads set them.
+        self._was_open = False
+        self._stands: dict[str, int] | None = None
         self.has_news = False  # the last call of `absorb` brought something
         self._waits: dict[tuple[int, int], StepWait] = {}
         self._noted: dict[tuple[int, int], StepWait] = {}
@@ -297,6 +324,7 @@ class StepModel:
 
     def absorb(self, log: EventLog) -> bool:
         """Read all events since the last call; return whether there were any."""
+        self._was_open = self.is_open  # before the events: none comes after the end
         has_turned = self._take_choice()
         self.has_news = self._absorb(log) or has_turned
         return self.has_news
@@ -317,6 +345,7 @@ class StepModel:
 
     def choose(self, now_ns: int) -> None:
         """If the step on display has ended, show another one that has run or waited for long."""
+        self._stands = self.stop_states
         step = self.step
         if step is None or step.ended_ns:
             found = [
@@ -329,8 +358,8 @@ class StepModel:
                 return
             step = self._join(min(found)[1])
         wait = self.shown_wait
-        if self.stop_states is not None:
-            step.stand(self.stop_states)
+        if self._stands is not None:
+            step.stand(self._stands)
             return
         step.stand(dict.fromkeys(() if wait is None else wait.nodes, BLOCKED))
         for place in step.standing:
@@ -416,14 +445,16 @@ class StepModel:
             batch = [event for event in skipped if event[1] >= ITERATION_STARTED]
             count = NEWEST_EVENTS
         batch += [events.popleft() for _ in range(count)]
+        # Threads take a number and append in two steps, so neighbours may be swapped: the first
+        # nodes of a step would be read before its start, and be lost.
+        batch.sort(key=itemgetter(0))
         # Take the start of a step that began meanwhile: this batch has its first node events.
         while batch and log.steps and log.steps[0][0] < batch[-1][0]:
             steps.append(log.steps.popleft())
         if not (steps or batch):
             return changed
         numbers = [event[0] for event in batch]
-        # Threads take a number and append in two steps, so neighbours may be swapped.
-        following = max([*numbers[:1], *numbers[-1:], *(event[0] for event in steps)]) + 1
+        following = max([*numbers[-1:], *(event[0] for event in steps)]) + 1
         dropped_before = self.events_dropped
         self.events_seen += len(batch) + len(steps)
         self.events_dropped += max(0, following - self._next_event - len(batch) - len(steps))
@@ -540,16 +571,12 @@ class StepModel:
                 about.runs += 1
                 if step.in_flight[place]:
                     step.in_flight[place] -= 1
-                if count == 1:
-                    about.done += 1
                 if count & (count - 1) == 0:
                     step.levels[place] = min(MAX_LEVEL, count.bit_length()) << COUNT_SHIFT
                 # A node of a loop is dead in the last iteration; it counts as dead only if it
                 # never ran.
                 if not is_dead:
                     step.lived[place] = 1
-                    if step.states[place] == DEAD:
-                        about.dead -= 1
                     # Another iteration of the node may run or wait meanwhile.
                     step.states[place] = RUNNING if step.in_flight[place] else DONE
                     step.ran[place] = RAN
@@ -559,7 +586,6 @@ class StepModel:
                 elif step.in_flight[place]:
                     pass
                 elif not step.lived[place]:
-                    about.dead += step.states[place] != DEAD
                     step.states[place] = DEAD
                 elif step.states[place] == RUNNING:
                     step.states[place] = DONE
@@ -647,9 +673,6 @@ class StepModel:
             if state == RUNNING or (state == WAITING and left_over == DONE and not is_whole):
                 step.states[place] = left_over
         step.frames.end(is_complete=left_over == DONE)
-        if left_over == DONE and not is_whole:
-            for about, total in zip(step.partitions, step.signature.totals):
-                about.done = total
 
     def _keep_times(self, step: RunningStep) -> None:
         for place, busy in enumerate(step.busy_ns):
@@ -713,12 +736,12 @@ class StepModel:
         if self.step is None:
             return "waiting"
         if self.is_running:
-            if self.stop_states is not None:
+            if self._stands is not None:
                 return "stopped"
             wait = None if self.step.ended_ns else self.shown_wait
             return "running" if wait is None or not wait.kind else wait.kind
         if not self._last_error:
-            if not self.is_open:
+            if not self._was_open:
                 return "done"
             return "running" if self.has_news else "idle"
         return "cancelled" if is_cancelled(self._last_error) else "failed"
@@ -742,7 +765,22 @@ class StepModel:
         """Return the loops of the step on display."""
         return [] if self.step is None else self.step.frames.rows()
 
+    def picture(self, now_ns: int) -> Picture:
+        """Return what is shown of the moment that was read last; marks of what ran begin anew."""
+        step = self.step
+        if step is None:
+            return Picture(None, b"", self._counters(now_ns, []))
+        states = step.state_bytes()
+        tally = step.tally(np.frombuffer(states, np.uint8))
+        return Picture(step.signature, states, self._counters(now_ns, tally))
+
     def counters(self, now_ns: int) -> dict[str, Any]:
+        """Return the counters as they are now."""
+        self._was_open = self.is_open
+        step = self.step
+        return self._counters(now_ns, [] if step is None else step.tally(step.shown()))
+
+    def _counters(self, now_ns: int, tally: Sequence[tuple[int, int]]) -> dict[str, Any]:
         """Return the counters sent with the states; progress_panel.ts reads them."""
         step = self.step
         end_ns = now_ns if self.is_running else self.last_ns
@@ -758,14 +796,14 @@ class StepModel:
             partitions = [
                 {
                     "device": device,
-                    "done": about.done,
-                    "dead": about.dead,
+                    "done": done,
+                    "dead": dead,
                     "total": total,
                     "runs": about.runs,
                     "current": _name_of(step, partition, about.current),
                 }
-                for partition, (device, total, about) in enumerate(
-                    zip(step.signature.devices, step.signature.totals, step.partitions)
+                for partition, (device, total, about, (done, dead)) in enumerate(
+                    zip(step.signature.devices, step.signature.totals, step.partitions, tally)
                 )
             ]
         # Each missed node run has two events.
@@ -832,7 +870,11 @@ def make_signature(
         for view, first in zip(partitioned.partitions, description.start)
     ]
     totals = [sum(op not in _NOT_NODES for op in view.node_ops) for view in partitioned.partitions]
-    return Signature(number, partitioned, placed, graph, scene, place_of, totals)
+    partition_of = np.full(len(scene.nodes), -1, np.intp)
+    for number_of, (view, places) in enumerate(zip(partitioned.partitions, place_of)):
+        counted = [place for place, op in zip(places, view.node_ops) if op not in _NOT_NODES]
+        partition_of[counted] = number_of
+    return Signature(number, partitioned, placed, graph, scene, place_of, totals, partition_of)
 
 
 def _name_of(step: RunningStep, partition: int, node_id: int) -> str:

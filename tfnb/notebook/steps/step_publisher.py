@@ -100,14 +100,12 @@ class StepPublisher:
         is_over = model.is_open and had_news
         if not (changed or is_final or is_over or model.is_running):
             return False
-        step = model.step
-        scene, states = None, b""
-        if step is not None:
-            states = step.state_bytes()
-            if step.signature is not self._shown:
-                self._shown = step.signature
-                scene = step.signature.scene
-        self._sink.show(scene, states, model.counters(self._clock_ns()))
+        picture = model.picture(self._clock_ns())
+        scene = None
+        if picture.signature is not None and picture.signature is not self._shown:
+            self._shown = picture.signature
+            scene = picture.signature.scene
+        self._sink.show(scene, picture.states, picture.counters)
         return True
 
     def _run(self) -> None:

@@ -43,7 +43,7 @@ _MAX_TEXT = 20_000
 
 # The open debuggers, of cells and of tabs.
 _open: list[Debug] = []
-_SHARED = ("_scene", "_states", "_counters", "_debug", "_notice", "_curves", "selected")
+_SHARED = ("_debug", "_notice", "_curves", "selected")
 
 
 def debug_of_a_cell() -> Debug | None:
@@ -90,6 +90,7 @@ class Debug:
         self.attaches_late = attaches_late
         self._mirrors: list[Any] = []
         self._is_off = False  # whether the user has detached it
+        self._is_over = False  # whether its block has ended; guarded by _fitting
         self._fitting = threading.Lock()
         self._shown: tuple[Any, ...] = ()
         self._stop_at_start = stop_at_start
@@ -122,10 +123,13 @@ class Debug:
             with found.changing:
                 setattr(found, change.name, change.new)
 
-        for name in _SHARED:
-            if first.has_trait(name):
-                first.observe(follow, name)
-                setattr(found, name, getattr(first, name))
+        with first.changing:
+            for name in _SHARED:
+                if first.has_trait(name):
+                    first.observe(follow, name)
+                    setattr(found, name, getattr(first, name))
+            found.show(first.scene, first._states, first._counters)
+            first.mirrors.append(found)
         found.on_msg(self._hear)
         self._mirrors.append((found, follow))
         return found
@@ -134,6 +138,7 @@ class Debug:
         """Forget a widget that :meth:`mirror` returned and that is closed."""
         for pair in [one for one in self._mirrors if one[0] is mirror]:
             self._mirrors.remove(pair)
+            self.widget.mirrors.remove(mirror)
             self.widget.unobserve(pair[1], [one for one in _SHARED if self.widget.has_trait(one)])
 
     @property
@@ -161,6 +166,8 @@ class Debug:
         if self in _open:
             _open.remove(self)
         self._let_go()
+        with self._fitting:
+            self._is_over = True
         for debugger in self.debuggers:
             debugger.detach()
         if self._watch is not None:
@@ -203,7 +210,8 @@ class Debug:
         """
         with self._fitting:
             for debugger in self.debuggers:
-                wanted = not self._is_off
+                # A step that stood goes on when the block ends, and asks for the debugger again.
+                wanted = not (self._is_off or self._is_over)
                 if self.attaches_late:
                     wanted = wanted and debugger.has_a_reason
                 if not wanted:

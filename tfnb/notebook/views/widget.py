@@ -92,6 +92,8 @@ class SceneWidget(anywidget.AnyWidget):
         # The publisher, the thread that runs steps and messages of the front end change traits at
         # any time; a change while another thread leaves `hold_sync` would never be sent.
         self.changing = threading.RLock()
+        # Widgets of other pages that show the same.
+        self.mirrors: list[SceneWidget] = []
         traits = {
             "_scene": b"" if scene is None else scene.encode(),
             "_options": {"view": view, "colourBy": colour_by, "height": height, "group": group},
@@ -116,6 +118,8 @@ class SceneWidget(anywidget.AnyWidget):
             self._states = states
             if counters is not None:
                 self._counters = counters
+        for mirror in list(self.mirrors):
+            mirror.show(scene, states, counters)
 
     def show_curves(self, curves: dict[str, Any]) -> None:
         """Show curves of scalars (``scalar_curves.py``)."""
@@ -189,6 +193,12 @@ class SceneWidget(anywidget.AnyWidget):
             return
         if data.startswith(_PNG):
             write_whole(str(self._pictures.pop(0)), data)
+
+    def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Return the traits, all of one moment."""
+        with self.changing:
+            found: dict[str, Any] = super().get_state(*args, **kwargs)
+            return found
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Apply the front end's changes."""
