@@ -135,7 +135,7 @@ if (process.argv.includes("--tests")) {
 } else {
   const page = path.join(here, "src", "widget", "page.html");
   const app = await bundle("src/widget/index.ts", [
-    carry("layout-source", await bundle("src/render/layout_worker.ts")),
+    carry("layout-source", await bundle("src/layout/layout_worker.ts")),
     carry("page-template", await readFile(page, "utf8")),
   ]);
   const packed = deflateSync(app, { level: 9 }).toString("base64");

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tfnb as tf  # noqa: E402
-from tests.client.tensorflow_names import tensorflow_names  # noqa: E402
+from tests.client.public.tensorflow_names import tensorflow_names  # noqa: E402
 
 PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN = "<!-- names: written by scripts/generate_names_table.py -->"

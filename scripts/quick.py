@@ -25,7 +25,7 @@ ROOMS = (
 )  # fmt: skip
 _OP = re.compile(r"""register_op\(\s*["'](\w+)["']""")
 _TABLES = ("generate_public_names.py", "generate_names_table.py", "generate_ops_table.py")
-# Rooms whose tests share the folder of the ops: only tests that name a changed module or op run.
+# Rooms with many tests: only tests that name a changed module or op run.
 _MANY_TESTS = frozenset(["ops", "library"])
 
 
@@ -67,16 +67,18 @@ def related_tests(changed: Iterable[Path], root: Path = ROOT) -> list[str]:
 
 
 def _tests_that_name(path: Path, root: Path) -> set[str]:
-    """Return the test files of a room that name a module or one of the ops that it registers."""
+    """Return the tests of these rooms that name a module or one of the ops that it registers."""
     words = {path.stem, *_OP.findall((root / path).read_text("utf-8"))}
     named = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(words)))})\b")
-    room = root / "tests" / "ops"
+    rooms = [root / "tests" / room for room in sorted(_MANY_TESTS)]
     found = {
         str(test.relative_to(root))
-        for test in room.glob("test_*.py")
+        for room in rooms
+        for test in room.rglob("test_*.py")
         if named.search(test.read_text("utf-8"))
     }
-    if any(named.search(rows.read_text("utf-8")) for rows in room.glob("samples_*.py")):
+    rows = (path for room in rooms for path in room.rglob("samples_*.py"))
+    if any(named.search(path.read_text("utf-8")) for path in rows):
         found |= {"tests/ops/test_samples.py"}
     return found
 

@@ -36,8 +36,6 @@ ONE_STRUCTURE = {
     "tfnb.framework.graph": "Graph",
     "tfnb.framework.operation": "Operation",
 }
-# Imports for types inside these packages, which protocols are to replace.
-FOR_TYPES = ("tfnb.common_runtime.session",)
 
 
 @pytest.mark.slow
@@ -86,20 +84,17 @@ def _counted_imports(exempt: frozenset[str]) -> dict[str, set[str]]:
             one.module
             for one in imports
             if not (one.function and module in exempt)
-            and not (one.is_for_types and _is_exempt_type(module, one, exempt))
+            and not (one.is_for_types and _is_exempt_type(one, exempt))
         }
         for module, imports in _imports().items()
     }
 
 
-def _is_exempt_type(module: str, found: Import, exempt: frozenset[str]) -> bool:
-    return (found.module in exempt and ONE_STRUCTURE.get(found.module) == found.name) or any(
-        name in exempt and module.startswith(name) and found.module.startswith(name)
-        for name in FOR_TYPES
-    )
+def _is_exempt_type(found: Import, exempt: frozenset[str]) -> bool:
+    return found.module in exempt and ONE_STRUCTURE.get(found.module) == found.name
 
 
-EXEMPT = frozenset({*GIVES_SUBCLASSES, *ONE_STRUCTURE, *FOR_TYPES})
+EXEMPT = frozenset({*GIVES_SUBCLASSES, *ONE_STRUCTURE})
 
 
 def _told(found: list[list[str]]) -> str:

@@ -68,9 +68,7 @@ OF_OTHERS = frozenset(
         "_parser",
     }
 )
-# An unobserved step enters and leaves its session's set of steps without a function call.
-OF_STEPS = frozenset({"_active", "_end_of"})
-ALLOWED = OF_TENSORFLOW | OF_FLAGS | OF_NAMED_TUPLES | OF_OTHERS | OF_STEPS
+ALLOWED = OF_TENSORFLOW | OF_FLAGS | OF_NAMED_TUPLES | OF_OTHERS
 
 
 def _uses() -> list[tuple[str, str]]:

@@ -12,8 +12,8 @@ import sys as _sys
 from typing import Any as _Any
 
 from tfnb.client import public as _public
+from tfnb.core.package_version import __version__ as __version__
 
-__version__ = "0.1.0"
 # The build of TensorFlow, for programs that print it; tfnb contains no C++.
 __git_version__ = "tfnb"
 __compiler_version__ = "none"

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type LayoutRequest, layout } from "../src/render/layout_worker.ts";
+import { type LayoutRequest, layout } from "../src/layout/layout_worker.ts";
 
 const edge = (from: number, to: number, isBack = false): LayoutRequest["edges"][number] => ({
   from,

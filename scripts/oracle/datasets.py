@@ -17,8 +17,8 @@ def main() -> None:
     """Write the answers."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops.dataset_scenarios import ITERATORS, PIPELINES, answer_of_pipeline
-    from tests.ops.pipeline_scenarios import answer_of_run
+    from tests.library.data.dataset_scenarios import ITERATORS, PIPELINES, answer_of_pipeline
+    from tests.ops.waiting.pipeline_scenarios import answer_of_run
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/distribution_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/distributions/distribution_rows.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> None:
     """Write tests/golden/distributions.json.xz."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import distribution_rows
+    from tests.library.distributions import distribution_rows
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

@@ -1,6 +1,6 @@
 """Compare event files and TFRecord files with TensorFlow's, in both directions.
 
-TensorFlow writes files that ``tests/client/test_summary_writer.py`` and ``test_record_io.py`` read
+TensorFlow writes files that the tests in ``tests/client/files`` read
 (``tests/golden/event_files.json``, bytes in base64), and TensorFlow reads files of tfnb.
 
     python scripts/oracle/event_files.py          # in an environment with TensorFlow

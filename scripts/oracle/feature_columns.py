@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/feature_column_rows.py."""
+"""Store TensorFlow's results of the rows of feature_column_rows.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> None:
     """Write tests/golden/feature_columns.json.xz."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import feature_column_rows
+    from tests.library.feature_columns import feature_column_rows
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

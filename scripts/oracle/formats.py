@@ -25,7 +25,7 @@ def main() -> int:
     import tensorflow.compat.v1 as tensorflow
 
     import tfnb
-    from tests.ops.format_scenarios import read, write
+    from tests.library.data.format_scenarios import read, write
 
     tensorflow.disable_v2_behavior()
     tensorflow.logging.set_verbosity(tensorflow.logging.ERROR)

@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/image_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/image/image_rows.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> None:
     import numpy as np
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import image_rows
+    from tests.library.image import image_rows
 
     tf.disable_v2_behavior()
     found = image_rows.values(tf)

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.ops.metric_scenarios import SCENARIOS, outline  # noqa: E402
+from tests.library.metrics.metric_scenarios import SCENARIOS, outline  # noqa: E402
 
 
 def main() -> None:

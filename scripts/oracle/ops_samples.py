@@ -2,7 +2,7 @@
 
     python scripts/oracle/ops_samples.py [family ...]        needs TensorFlow
 
-For every row of tests/ops/samples_<family>.py the op alone is built four times and run twice:
+For every row of tests/ops/*/samples_<family>.py the op alone is built four times and run twice:
 
 * inputs as constants: the static shapes TensorFlow infers, or its error while building;
 * inputs as placeholders of known shape: static shapes again;

@@ -11,7 +11,7 @@ import tensorflow.compat.v1 as tf
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.ops.optimizer_scenarios import OPTIMIZERS, train  # noqa: E402
+from tests.library.training.optimizer_scenarios import OPTIMIZERS, train  # noqa: E402
 
 
 def main() -> None:

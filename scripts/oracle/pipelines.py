@@ -17,8 +17,8 @@ def main() -> None:
     """Write the answers."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import data_flow_scenarios  # noqa: F401  # adds programs
-    from tests.ops.pipeline_scenarios import GRAPHS, RUNS, answer_of_graph, answer_of_run
+    from tests.ops.waiting import data_flow_scenarios  # noqa: F401  # adds programs
+    from tests.ops.waiting.pipeline_scenarios import GRAPHS, RUNS, answer_of_graph, answer_of_run
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

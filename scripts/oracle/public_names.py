@@ -4,7 +4,7 @@
 
 Writes ``tests/golden/public_names.txt``, from which the table of docs/compatibility.md comes, and
 ``tests/golden/signatures.txt``: a line per function, class and method, with its parameters in the
-form of ``tests/client/signature_text.py``.
+form of ``tests/client/public/signature_text.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.client.signature_text import parameters_of  # noqa: E402
+from tests.client.public.signature_text import parameters_of  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

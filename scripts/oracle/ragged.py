@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/ragged_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/ragged/ragged_rows.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def main() -> None:
     """Write tests/golden/ragged.json.xz."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import ragged_rows
+    from tests.library.ragged import ragged_rows
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

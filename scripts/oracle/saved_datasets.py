@@ -1,4 +1,4 @@
-"""Save datasets with TensorFlow for ``tests/ops/test_saved_datasets.py``, or load tfnb's.
+"""Save datasets with TensorFlow for ``tests/library/data/test_saved_datasets.py``, or load tfnb's.
 
 ``python scripts/oracle/saved_datasets.py tests/golden/saved_datasets`` writes a zip file for each
 dataset. With ``FOLDER --load COMPRESSION`` it prints the elements of a dataset that tfnb saved. The

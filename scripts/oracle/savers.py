@@ -17,8 +17,8 @@ def main() -> None:
     """Write the answers."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops.pipeline_scenarios import answer_of_graph
-    from tests.ops.saver_scenarios import GRAPHS, RUNS, answer_of_run
+    from tests.library.training.saver_scenarios import GRAPHS, RUNS, answer_of_run
+    from tests.ops.waiting.pipeline_scenarios import answer_of_graph
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

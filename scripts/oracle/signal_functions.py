@@ -1,4 +1,4 @@
-"""Store TensorFlow's results of the rows of tests/ops/signal_rows.py."""
+"""Store TensorFlow's results of the rows of tests/library/signal/signal_rows.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> None:
     import numpy as np
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import signal_rows
+    from tests.library.signal import signal_rows
 
     tf.disable_v2_behavior()
     found = signal_rows.values(tf)

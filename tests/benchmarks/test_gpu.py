@@ -18,7 +18,7 @@ from tfnb.core import array_module
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.common_runtime.recording_cupy import RecordingCupy
+    from tests.common_runtime.device.recording_cupy import RecordingCupy
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.common_runtime.recording_cupy import RecordingCupy, forget
+from tests.common_runtime.device.recording_cupy import RecordingCupy, forget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -44,12 +44,13 @@ def test_an_error_survives_pickling_but_for_its_op() -> None:
     """Message, code, node, payloads and notes travel; the op belongs to the graph it was in."""
     error = errors.InvalidArgumentError(graph_pb2.NodeDef(name="n"), Op("n"), "why", {b"k": b"v"})
     error.node_name = "n"
-    error.add_note("a note")
+    error.naming("m").add_note("a note")
 
     copy = pickle.loads(pickle.dumps(error))
 
     assert type(copy) is errors.InvalidArgumentError
     assert (copy.message, copy.error_code, copy.node_name) == ("why", 3, "n")
+    assert copy.named_node == "m"
     assert (copy.node_def.name, copy.op) == ("n", None)
     assert copy.experimental_payloads == {b"k": b"v"}
     assert copy.__notes__ == ["a note"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfnb.core import dtypes, errors
-from tfnb.core.resource_mgr import RefCell, ResourceMgr, Variable
+from tfnb.core.resource_mgr import RefCell, ResourceMgr, Var
 
 
 def test_a_resource_is_found_by_its_handle_until_it_is_deleted():
@@ -53,7 +53,7 @@ def test_reading_an_empty_variable_names_it():
     with pytest.raises(errors.FailedPreconditionError, match="uninitialized value w"):
         RefCell("w", dtypes.float32).read()
     with pytest.raises(errors.FailedPreconditionError, match="Could not find variable w"):
-        Variable("w", dtypes.float32).read()
+        Var("w", dtypes.float32).read()
 
 
 def test_a_value_that_was_read_survives_a_write_in_place():
@@ -89,7 +89,7 @@ def test_a_view_of_the_value_counts_as_a_reader():
 
 def test_update_replaces_the_value_in_one_step():
     """The function gets the value, and its result becomes the value."""
-    cell = Variable("w", dtypes.int32)
+    cell = Var("w", dtypes.int32)
     cell.assign(np.int32(2))
     assert cell.update(lambda value: value * np.int32(5)) == 10
     assert cell.read() == 10

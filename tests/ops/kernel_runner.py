@@ -15,7 +15,7 @@ from tfnb.core import dtypes, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.cancellation import CancellationManager
 from tfnb.core.op_kernel import OpKernelContext, StepContext, create_kernel
-from tfnb.core.resource_mgr import RefCell, ResourceMgr, Variable
+from tfnb.core.resource_mgr import RefCell, ResourceMgr, Var
 from tfnb.core.shape_inference import InferenceContext, run_shape_function
 from tfnb.core.tensor_shape import TensorShape
 
@@ -89,7 +89,7 @@ class SampleRun:
             handle = self.device.resource_manager.make_handle(
                 name, "Variable", dtype=value_dtype, shape=shape
             )
-            cell = Variable(name, value_dtype)
+            cell = Var(name, value_dtype)
             if item.value is not None:
                 cell.assign(np.array(item.value))
                 self.device.resource_manager.create("", "Variable", name, cell)

@@ -226,14 +226,19 @@ def integers(*shape: int, low: int = -9, high: int = 10, seed: int = 0) -> Any:
 
 
 def families() -> list[str]:
-    """The families that have rows: the files samples_<family>.py beside this one."""
-    return sorted(path.stem.removeprefix("samples_") for path in HERE.glob("samples_*.py"))
+    """The families that have rows: the files samples_<family>.py in the folders beside this one."""
+    return sorted(_files())
+
+
+@cache
+def _files() -> dict[str, Path]:
+    return {path.stem.removeprefix("samples_"): path for path in HERE.glob("*/samples_*.py")}
 
 
 @cache
 def family(name: str) -> list[Sample]:
     """The rows of one family; the same list each time."""
-    path = HERE / f"samples_{name}.py"
+    path = _files()[name]
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

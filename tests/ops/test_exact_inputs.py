@@ -19,18 +19,20 @@ import numpy as np
 import pytest
 
 from tests import exact_numbers
-from tests.ops import layer_scenarios, metric_scenarios, old_op_rows, samples
+from tests.library.layers import layer_scenarios
+from tests.library.metrics import metric_scenarios
+from tests.ops import old_op_rows, samples
 from tests.ops.golden import upstream_gradient
 
 _TESTS = Path(__file__).resolve().parents[1]
 _MODULES = sorted(
     path
     for pattern in (
-        "ops/samples*.py",
-        "*/*_rows.py",
-        "*/*_scenarios.py",
+        "ops/**/samples*.py",
+        "**/*_rows.py",
+        "**/*_scenarios.py",
         "ops/golden.py",
-        "ops/gradient_programs.py",
+        "**/gradient_programs.py",
         "cases/replay.py",
     )
     for path in _TESTS.glob(pattern)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - registers the ops
-from tests.common_runtime.recording_cupy import Array, RecordingCupy
+from tests.common_runtime.device.recording_cupy import Array, RecordingCupy
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.core import array_module, dtypes, op_registry

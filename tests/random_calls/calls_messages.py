@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.ops.io.samples_parsing import sequence
 from tests.ops.samples import Many, Resource, Sample, Uninitialized, op
-from tests.ops.samples_parsing import sequence
 from tests.random_calls.draws import Draw, calls
 
 _WORDS = {"f": "float32", "i": "int64", "s": "string"}

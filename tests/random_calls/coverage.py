@@ -8,14 +8,14 @@ names more ops (every word that is an op counts). The ops that occur in these ar
 
 * values: *calls* (a maker in calls_<family>.py draws random calls), *programs* (it occurs in a
   stored random program or random graph), *samples* (rows of tests/ops), *scenarios* (programs of
-  tests/ops whose nodes and values are stored), *cases* (whole graphs), or the first test that
-  names it;
+  tests/ops and tests/library whose nodes and values are stored), *cases* (whole graphs), or the
+  first test that names it;
 * of its stored calls and samples: how many there are, how many have an empty or a scalar input, NaN
   or infinities or the largest integers, and how many must fail; in random programs an op's edges
   are those of the constants it takes and of its results;
 * gradient: *values* (numbers of TensorFlow's gradient are stored), *graph* (its nodes are),
   *numeric* (differences of the values), *second* (both for the gradient of the gradient),
-  *program* (it occurs in a program of tests/ops/gradient_programs.py: all of these but nodes).
+  *program* (it occurs in a program of gradient_programs.py: all of these but nodes).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ import numpy as np
 
 import tfnb as tf
 from tests.cases.replay import read_case, read_graph_def
-from tests.ops import gradient_programs, samples
+from tests.library.gradients import gradient_programs
+from tests.ops import samples
 from tests.ops.golden import Golden
 from tests.random_calls.makers import makers
 from tests.random_calls.stored import EDGES, PATH, decode

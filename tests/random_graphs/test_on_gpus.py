@@ -11,10 +11,10 @@ from tests.random_graphs.case import Case, Node
 from tests.random_graphs.generator import case_of_seed
 from tests.random_graphs.ways import Everything, _script, plain_config, reference
 from tests.repeats import few
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 if TYPE_CHECKING:
-    from tests.common_runtime.recording_cupy import RecordingCupy
+    from tests.common_runtime.device.recording_cupy import RecordingCupy
     from tfnb.proto import config_pb2
 
 _GPUS = {"/cpu:1": "/gpu:0", "/cpu:2": "/gpu:1", "": "/gpu:0"}

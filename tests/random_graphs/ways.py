@@ -24,8 +24,8 @@ from tests.random_graphs.case import Case, Node, Step, array_of, value_of
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.executor.immutable_executor_state import CONTEXT, PURE, PURE_ONE
 from tfnb.common_runtime.executor.run_state import Leave
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
 from tfnb.common_runtime.lowering.run.replay import replay
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.common_runtime.lowering.write import source
 from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import errors

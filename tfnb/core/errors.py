@@ -11,7 +11,7 @@ from __future__ import annotations
 import traceback
 import warnings
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -88,6 +88,7 @@ class OpError(Exception):
         error_code: One of this module's integer codes.
         experimental_payloads: Details as a mapping of bytes or strings.
         node_name: The name of the failing node, filled in by the executor.
+        named_node: The first node that the message itself names; None where it names none.
         mistake: The kind of mistake, where it is known.
         nodes: The nodes that the mistake is about, where the message names several.
         names_creation: Whether the message itself says where ``op`` was made.
@@ -112,11 +113,17 @@ class OpError(Exception):
         self.error_code = error_code
         self.experimental_payloads: Mapping[Any, Any] = args[0] if args else {}
         self.node_name: str | None = None
+        self.named_node: str | None = None
         self.mistake: Mistake | None = None
         self.nodes: tuple[str, ...] = ()
         self.names_creation = False
         self.standstill: Standstill | None = None
         self.lead: str | None = None
+
+    def naming(self, node_name: str | None) -> Self:
+        """Note which node the message names, as in ``{{node x}}``; return the error."""
+        self.named_node = node_name
+        return self
 
     def __str__(self) -> str:
         """Return the message, followed by where the op was made unless the message says so."""
@@ -147,6 +154,7 @@ class OpError(Exception):
             None if notes is None else list(notes),
             self.mistake,
             self.nodes,
+            self.named_node,
         )
 
 
@@ -160,11 +168,13 @@ def _rebuild(
     notes: list[str] | None,
     mistake: Mistake | None,
     nodes: tuple[str, ...],
+    named_node: str | None,
 ) -> OpError:
     error = cls.__new__(cls, message)
     OpError.__init__(error, node_def, None, message, error_code, payloads)
     error.node_name = node_name
     error.mistake, error.nodes = mistake, nodes
+    error.named_node = named_node
     for note in notes or ():
         error.add_note(note)
     return error

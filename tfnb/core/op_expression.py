@@ -23,6 +23,7 @@ function holds the resource itself, and its handle is not used elsewhere::
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,11 @@ class Expression:
     vector: str = ""
     attrs: Mapping[str, Attr] = field(default_factory=dict)
     is_elementwise: bool = True
+
+    @property
+    def calls_kernel(self) -> bool:
+        """Whether it calls the kernel."""
+        return "kernel" in fields_of(self.text)
 
     def is_for(self, attrs: Mapping[str, Attr]) -> bool:
         """Return whether it is valid for a node with these attributes."""
@@ -98,6 +104,21 @@ class HeldUse:
     text: str
     gives: str
     names: Mapping[str, Any]
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """What stands in braces."""
+        return fields_of(self.text)
+
+
+@functools.cache
+def fields_of(text: str) -> frozenset[str]:
+    """Return the names that stand in braces.
+
+    >>> sorted(fields_of("{x} + {y}"))
+    ['x', 'y']
+    """
+    return frozenset(_FIELD.findall(text))
 
 
 def fill(text: str, names: Mapping[str, str]) -> str:

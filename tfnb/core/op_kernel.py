@@ -355,7 +355,7 @@ def create_kernel(
     """
     function = definition.kernel_for(device.device_type, attrs)
     if function is None:
-        raise errors.not_found(no_kernel_message(definition, node_name, device.device_type))
+        raise _no_kernel(definition, node_name, device.device_type)
     kind, wanted, is_made = _form_of(function)
     bound = {}
     for name, is_optional in wanted:
@@ -433,10 +433,10 @@ def _gather_lists(
     return call_async
 
 
-def no_kernel_message(definition: OpDefinition, node_name: str, device_type: str) -> str:
-    """Return TensorFlow's message for a missing kernel, with the registered kernels."""
-    return (
+def _no_kernel(definition: OpDefinition, node_name: str, device_type: str) -> errors.NotFoundError:
+    """Return TensorFlow's error for a missing kernel, with the registered kernels."""
+    return errors.not_found(
         f"No OpKernel was registered to support Op '{definition.name}' used by "
         f"{{{{node {node_name}}}}} on a {device_type} device.\nRegistered kernels:\n"
         f"{definition.registered_kernels()}"
-    )
+    ).naming(node_name)

@@ -1,7 +1,7 @@
 """Named state of a device: variables, queues, tables, grouped in containers.
 
 ``ResourceMgr`` maps (container, type, name) to an object and is owned by one device of one session.
-``RefCell`` is the buffer behind a reference edge (``float32_ref``) and, as ``Variable``, behind a
+``RefCell`` is the buffer behind a reference edge (``float32_ref``) and, as ``Var``, behind a
 resource variable.  Arrays inside a cell are never written while they are referenced elsewhere:
 ``assign`` replaces the array, ``writable`` returns the array itself only when the cell is its sole
 owner, else a copy.  A reader therefore keeps its value unchanged, as if every read had copied.
@@ -123,7 +123,7 @@ class RefCell:
         return value
 
 
-class Variable(RefCell):
+class Var(RefCell):
     """A resource variable: a cell that is reached through a handle."""
 
     __slots__ = ()

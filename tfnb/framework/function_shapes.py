@@ -132,7 +132,7 @@ def body_in(
     return list(builder.arguments), results
 
 
-class FunctionBody(NamedTuple):
+class FunctionDefGraph(NamedTuple):
     """A function's body as a separate graph, for inspection.
 
     Attributes:
@@ -157,7 +157,7 @@ def function_body(
     name: str,
     attrs: Mapping[str, Any],
     inputs: Sequence[Tensor] | None = None,
-) -> FunctionBody:
+) -> FunctionDefGraph:
     """Build the body of a function into a separate graph.
 
     Args:
@@ -195,7 +195,7 @@ def function_body(
     results = builder.build(definition, tuple(inputs))
     builder.commit(is_loaded=False)
     names = [output.name for output in definition.op_def.outputs for _ in output.types(attrs)]
-    return FunctionBody(builder.arguments, builder.operations, list(zip(names, results)))
+    return FunctionDefGraph(builder.arguments, builder.operations, list(zip(names, results)))
 
 
 class _BodyBuilder:

@@ -92,7 +92,7 @@ def frame_name_of(enter: Node) -> str:
     if not text:
         raise errors.invalid_argument(
             f"The Enter {{{{node {enter.name}}}}} must have a frame name."
-        )
+        ).naming(enter.name)
     return text
 
 
@@ -117,7 +117,7 @@ def _raise_different_frames(
         f"{{{{node {out.name}}}}} has inputs from different frames. "
         f"The input {{{{node {node.name}}}}} is in frame '{frame_name}'. "
         f"The input {{{{node {first.name}}}}} is in frame '{first_frame_name}'."
-    )
+    ).naming(out.name)
 
 
 def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
@@ -135,11 +135,11 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
         if kind.is_exit and not here.frame_name:
             raise errors.invalid_argument(
                 f"Invalid Exit op: Cannot find a corresponding Enter op. ({{{{node {node.name}}}}})"
-            )
+            ).naming(node.name)
         if kind.is_next_iteration and not here.frame_name:
             raise errors.invalid_argument(
                 f"Invalid NextIteration op: it is in no loop. ({{{{node {node.name}}}}})"
-            )
+            ).naming(node.name)
         parent = info[here.parent_frame.id].frame_name
         known = parents.setdefault(here.frame_name, parent)
         if known != parent:
@@ -147,7 +147,7 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
                 f'Invalid loop structure: Mismatched parent frames for "{here.frame_name}": '
                 f'"{parent}" vs "{known}". The node giving this error: {{{{node {node.name}}}}}. '
                 "Give each loop a frame name of its own."
-            )
+            ).naming(node.name)
         if kind.is_loop_cond:
             other = loop_conds.get(here.frame_name)
             # Two loops may share a frame in one case only: the counters of a loop and of its
@@ -161,5 +161,5 @@ def _validate(graph: Graph, info: list[ControlFlowInfo]) -> None:
                     f'Invalid loop structure: Loop "{here.frame_name}" has more than one LoopCond '
                     f"node: {{{{node {node.name}}}}} and {{{{node {other.name}}}}}. "
                     "Give each loop a frame name of its own."
-                )
+                ).naming(node.name)
             loop_conds[here.frame_name] = node

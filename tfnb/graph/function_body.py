@@ -74,7 +74,7 @@ def instantiate(
     except errors.InvalidArgumentError as error:
         raise errors.invalid_argument(
             f"Cannot instantiate function '{definition.name}': {error.message}"
-        ) from None
+        ).naming(error.named_node) from None
     maker = _BodyMaker(definition, values, Graph(library))
     maker.add_args()
     maker.add_nodes()

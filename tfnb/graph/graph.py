@@ -227,7 +227,7 @@ class Graph:
             raise errors.invalid_argument(
                 f"NodeDef missing attr '{missing.args[0]}' from {definition.op_def.name}"
                 f"; NodeDef: {{{{node {name}}}}}"
-            ) from None
+            ).naming(name) from None
         nodes = self.nodes
         node = Node(
             len(nodes),
@@ -289,7 +289,7 @@ class Graph:
             raise errors.invalid_argument(
                 f"NodeDef missing attr '{missing.args[0]}' from {definition.op_def.name}"
                 f"; NodeDef: {{{{node {node.name}}}}}"
-            ) from None
+            ).naming(node.name) from None
         self.distinct = None
         node.op = definition.name
         node.op_definition = definition

@@ -108,7 +108,7 @@ def check_number_of_inputs(
         raise errors.invalid_argument(
             f"NodeDef expected inputs '{types}' do not match {found} inputs specified; "
             f"{op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
-        )
+        ).naming(node_name)
 
 
 def is_back_edge_pair(src_op: str, dst_op: str) -> bool:
@@ -128,7 +128,7 @@ def _missing_attrs(
     return errors.invalid_argument(
         f"NodeDef missing attr{plural} {listed} from {op_def_text(op_def)}"
         f"; NodeDef: {{{{node {node_name}}}}}"
-    )
+    ).naming(node_name)
 
 
 def _wrong_kind(
@@ -138,7 +138,7 @@ def _wrong_kind(
         f"AttrValue had value with type '{kind_of(value)}' when '{attr.type}' expected\n\t "
         f"for attr '{attr.name}'\n\t; NodeDef: {{{{node {node_name}}}}}; "
         f"{op_def_text(op_def)}"
-    )
+    ).naming(node_name)
 
 
 def _check_allowed(op_def: OpDef, attr: AttrDef, value: Any, node_name: str) -> None:
@@ -150,7 +150,7 @@ def _check_allowed(op_def: OpDef, attr: AttrDef, value: Any, node_name: str) -> 
             raise errors.invalid_argument(
                 f"{what} for attr '{attr.name}' of {found} must be at least minimum {attr.minimum}"
                 f"; NodeDef: {{{{node {node_name}}}}}; {op_def_text(op_def)}"
-            )
+            ).naming(node_name)
     if attr.allowed:
         for one in value if isinstance(value, list) else (value,):
             if one not in attr.allowed:
@@ -162,4 +162,4 @@ def _check_allowed(op_def: OpDef, attr: AttrDef, value: Any, node_name: str) -> 
                     f"Value for attr '{attr.name}' of {found_word} is not in the list of allowed "
                     f"values: {allowed}\n\t; NodeDef: {{{{node {node_name}}}}}; "
                     f"{op_def_text(op_def)}"
-                )
+                ).naming(node_name)

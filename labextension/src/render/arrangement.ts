@@ -5,8 +5,8 @@
  * out only that scope and those around it.
  */
 
-import type { Layouter } from "./layout_client.ts";
-import type { Direction, LayoutResult, Point } from "./layout_worker.ts";
+import type { Layouter } from "../layout/layout_client.ts";
+import type { Direction, LayoutResult, Point } from "../layout/layout_worker.ts";
 import { laneMetagraph, type MetaEdge, type Metagraph, metagraph } from "./metagraph.ts";
 import { CONTROL, type ItemId, ROOT, type Scene } from "./scene.ts";
 import { cutMiddle, textWidth } from "./text_measure.ts";

@@ -1,9 +1,9 @@
 /** Draws edges: thickness for the number of tensors, dashes for control, and the shape of a single tensor. */
 
+import type { Direction } from "../layout/layout_worker.ts";
 import { type Arrangement, type PlacedEdge, type PlacedItem, transferText } from "./arrangement.ts";
 import { round, svg } from "./dom.ts";
 import { spline } from "./glyphs.ts";
-import type { Direction } from "./layout_worker.ts";
 import { CONTROL, type ItemId, type Scene } from "./scene.ts";
 
 const MAX_TITLE_LINES = 8;

@@ -1,7 +1,7 @@
 /** Outlines of boxes around the origin, one per kind of op, so that kinds differ in shape and not in colour alone. */
 
+import type { Point } from "../layout/layout_worker.ts";
 import { round } from "./dom.ts";
-import type { Point } from "./layout_worker.ts";
 
 export function outline(kind: string, width: number, height: number): string {
   const w = width / 2;

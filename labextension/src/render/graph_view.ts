@@ -4,6 +4,8 @@
  * Every change of the open scopes requests an arrangement; an answer to an outdated request is dropped.
  */
 
+import type { LayoutClient } from "../layout/layout_client.ts";
+import type { Direction } from "../layout/layout_worker.ts";
 import { type Arrangement, Arranger, HEADER, type PlacedItem } from "./arrangement.ts";
 import { html, setText, svg } from "./dom.ts";
 import { EdgePainter } from "./edge_painter.ts";
@@ -13,8 +15,6 @@ import { InfoCard } from "./info_card.ts";
 import { ItemPainter } from "./item_painter.ts";
 import { firstItem, handleKey, nextItem } from "./keyboard.ts";
 import { LaneHeads } from "./lane_heads.ts";
-import type { LayoutClient } from "./layout_client.ts";
-import type { Direction } from "./layout_worker.ts";
 import { Legend } from "./legend.ts";
 import { paintMarks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";

@@ -1,5 +1,6 @@
 /** Draws boxes.  Elements are kept by item, so that a box glides to its new place when a scope opens beside it. */
 
+import type { Direction } from "../layout/layout_worker.ts";
 import {
   type Arrangement,
   DOT_PITCH,
@@ -10,7 +11,6 @@ import {
 } from "./arrangement.ts";
 import { svg } from "./dom.ts";
 import { outline } from "./glyphs.ts";
-import type { Direction } from "./layout_worker.ts";
 import type { Colouring } from "./palette.ts";
 import { CATEGORY_COUNT } from "./palette.ts";
 import type { ItemId, Scene } from "./scene.ts";

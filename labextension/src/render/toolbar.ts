@@ -1,8 +1,8 @@
 /** The row of controls above a graph. */
 
+import type { Direction } from "../layout/layout_worker.ts";
 import { html, ICONS, iconButton } from "./dom.ts";
 import type { PictureForm } from "./export_picture.ts";
-import type { Direction } from "./layout_worker.ts";
 import { COLOUR_NAMES, type ColourBy } from "./palette.ts";
 
 export interface ToolbarActions {

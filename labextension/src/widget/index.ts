@@ -1,12 +1,12 @@
 /** The anywidget: connects the model's traits (tfnb/notebook/views/widget.py) with the views. */
 
 import layoutSource from "layout-source";
+import { LayoutClient } from "../layout/layout_client.ts";
 import { CurvesPanel, type CurvesState } from "../render/curves.ts";
 import { DebugPanel, type DebugState } from "../render/debug_panel.ts";
 import { Disposables, html } from "../render/dom.ts";
 import { pngOf } from "../render/export_picture.ts";
 import { GraphView } from "../render/graph_view.ts";
-import { LayoutClient } from "../render/layout_client.ts";
 import { Notice } from "../render/notice.ts";
 import { PassesView } from "../render/passes_view.ts";
 import { PlacementTable } from "../render/placement_table.ts";

@@ -18,8 +18,8 @@ def main() -> None:
     """Write the answers."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops import gradient_scenarios, nested_scenarios, variable_scenarios  # noqa: F401  # register programs
-    from tests.ops.control_flow_scenarios import FORWARD, GRADIENTS
+    from tests.library.control_flow import gradient_scenarios, nested_scenarios, variable_scenarios  # noqa: F401  # register programs
+    from tests.library.control_flow.control_flow_scenarios import FORWARD, GRADIENTS
 
     tf.disable_v2_behavior()
     answers = {name: _answer(tf, program, False) for name, program in FORWARD.items()}
@@ -31,7 +31,12 @@ def main() -> None:
 
 
 def _answer(tf: Any, program: Any, only_control: bool) -> dict[str, Any]:
-    from tests.ops.control_flow_scenarios import described, nodes_of, values_of, without_tensors
+    from tests.library.control_flow.control_flow_scenarios import (
+        described,
+        nodes_of,
+        values_of,
+        without_tensors,
+    )
 
     with tf.Graph().as_default() as graph:
         try:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 
-from tests.ops.gradient_graph_scenarios import SCENARIOS, nodes
+from tests.library.gradients.gradient_graph_scenarios import SCENARIOS, nodes
 
 OUT = Path(__file__).resolve().parents[3] / "tests/golden/gradient_graphs.json.xz"
 

@@ -1,4 +1,4 @@
-"""Store TensorFlow's gradients of the programs in tests/ops/gradient_programs.py.
+"""Store TensorFlow's gradients of the programs in tests/library/gradients/gradient_programs.py.
 
 python scripts/oracle/graphs/gradient_programs.py      needs TensorFlow
 """
@@ -18,7 +18,7 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function
 from tensorflow.python.ops import map_ops as _gradients_of_maps  # noqa: F401
 
-from tests.ops.gradient_programs import PROGRAMS, values
+from tests.library.gradients.gradient_programs import PROGRAMS, values
 
 tf.disable_v2_behavior()
 

@@ -1,4 +1,4 @@
-"""Store the nodes TensorFlow makes for tests/ops/gradient_rows.txt.
+"""Store the nodes TensorFlow makes for tests/library/gradients/gradient_rows.txt.
 
     python scripts/oracle/graphs/gradient_rows.py        needs TensorFlow
 
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import tensorflow.compat.v1 as tf
 
-from tests.ops import gradient_rows
+from tests.library.gradients import gradient_rows
 
 OUT = Path(__file__).resolve().parents[3] / "tests/golden/gradient_rows.json.xz"
 

@@ -17,8 +17,8 @@ def main() -> None:
     """Write the answers."""
     import tensorflow.compat.v1 as tf
 
-    from tests.ops.meta_graph_scenarios import RUNS
-    from tests.ops.saver_scenarios import answer_of_run
+    from tests.library.training.meta_graph_scenarios import RUNS
+    from tests.library.training.saver_scenarios import answer_of_run
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

@@ -2,7 +2,7 @@
 
     python scripts/oracle/graphs/rewriter_switches.py        needs TensorFlow
 
-The graph and the configurations are in tests/common_runtime/rewriter_switches.py.
+The graph and the configurations are in tests/common_runtime/optimizer/rewriter_switches.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tests.common_runtime.rewriter_switches import CONFIGS, build, config, facts
+from tests.common_runtime.optimizer.rewriter_switches import CONFIGS, build, config, facts
 
 tf.disable_v2_behavior()
 

@@ -13,7 +13,7 @@ from tests.random_graphs.case import Case, array_of
 from tests.random_graphs.generator import case_of_seed
 from tests.random_graphs.ways import Events, _on_one_device, plain_config
 from tfnb.client.debugger.debugger import Debugger
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import errors
 from tfnb.core.step_events import StepObserver

@@ -17,7 +17,7 @@ from tests.repeats import few
 from tfnb.client.debugger.breakpoints import value_test
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.executor.run_state import Leave
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,16 +54,16 @@ def session() -> Any:
 
 def left_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A growing list of the places where functions were left."""
-    from tfnb.common_runtime.lowering.run import lowered_partition
+    from tfnb.common_runtime.lowering.run import lowered_step
 
     found: list[int] = []
-    go_on = lowered_partition.go_on
+    go_on = lowered_step.go_on
 
     def noting(executors: Any, emitted: Any, line: int, values: Any) -> None:
         go_on(executors, emitted, line, values)
         found.append(max((turn for _, turn in emitted.loops_around(line, values)), default=-1))
 
-    monkeypatch.setattr(lowered_partition, "go_on", noting)
+    monkeypatch.setattr(lowered_step, "go_on", noting)
     return found
 
 

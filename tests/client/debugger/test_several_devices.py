@@ -14,7 +14,7 @@ import tfnb as tf
 from tests.client.debugger.running import LIMIT_S, Running
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.looking.step_inspection import NodeState
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.core import errors
 from tfnb.notebook.steps.step_recorder import NODE_DONE, NODE_STARTED, SENT, EventLog, StepRecorder
 

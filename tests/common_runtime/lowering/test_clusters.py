@@ -15,7 +15,7 @@ from tests.traced_memory import traced_memory
 from tfnb.common_runtime.executor.immutable_executor_state import LARGE_BYTES
 from tfnb.common_runtime.lowering.recognise.program import Cluster, Compute
 from tfnb.common_runtime.lowering.rewrite.clusters import plan_tile
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ import pytest
 import tfnb as tf
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.time_outs import message_of_time_out
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lower, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lower, lowering
 from tfnb.core.attr_value import NameAttrList
 from tfnb.framework.functions import function
 

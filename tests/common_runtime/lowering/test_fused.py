@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - every op
-from tests.common_runtime.cuda_interpreter import interpret
+from tests.common_runtime.device.cuda_interpreter import interpret
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.device.cpu_device import CpuDevice
@@ -23,7 +23,7 @@ from tfnb.common_runtime.lowering.support.cuda_functions import C_TYPES, literal
 from tfnb.common_runtime.lowering.support.fused import (
     NotElementwise,
     TracedArray,
-    _Source,
+    _Statements,
     num_functions,
     write_source,
 )
@@ -124,7 +124,7 @@ def test_other_nodes_are_left_alone(members, inputs):
 
 def test_only_a_shape_that_stays_is_a_reshape():
     """A reshape is fused only if the shape stays, so that elements keep their places."""
-    source = _Source()
+    source = _Statements()
     matrix, vector = (TracedArray(source, "in0", F, shape) for shape in ((2, 3), (3,)))
     assert matrix.reshape((2, 3)) is matrix.reshape(2, 3) is matrix
     assert vector.reshape((-1,)) is vector.reshape(-1) is vector

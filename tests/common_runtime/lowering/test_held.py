@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tests.common_runtime.lowering.test_control_flow import sources
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.framework.functions import function
 
 if TYPE_CHECKING:

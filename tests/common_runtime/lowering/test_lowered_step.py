@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.graph_defs import binary, const, node, placeholder, session
-from tfnb.common_runtime.lowering.run.lowered_step import lower
+from tfnb.common_runtime.lowering.run.step_way import lower
 from tfnb.core import dtypes, errors
 from tfnb.core.step_events import StepObserver
 

@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tests.time_outs import let_time_out, message_of_time_out
-from tfnb.common_runtime.lowering.run.lowered_step import Lowering, lowering
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.framework.functions import function
 
 _LIMIT_S = 60

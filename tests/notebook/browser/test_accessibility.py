@@ -10,7 +10,7 @@ import pytest
 
 from tests.notebook.browser.test_front_end import digits_scene
 from tests.notebook.browser.test_recorded_costs import passes_of_small_graph
-from tests.notebook.recorded_loop import recorded_loop
+from tests.notebook.steps.recorded_loop import recorded_loop
 from tfnb.notebook.scenes.scene import build_scene
 from tfnb.notebook.steps.run_costs import with_costs
 

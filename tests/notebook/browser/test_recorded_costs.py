@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import tfnb as tf
-from tests.notebook.recorded_loop import HOSTILE, recorded_loop
-from tests.notebook.test_passes import small_graph
+from tests.notebook.steps.recorded_loop import HOSTILE, recorded_loop
+from tests.notebook.views.test_passes import small_graph
 from tfnb.notebook.scenes.graph_scene import describe_graph
 from tfnb.notebook.scenes.pass_scenes import pass_pictures
 from tfnb.notebook.scenes.scene import SceneNode, build_scene

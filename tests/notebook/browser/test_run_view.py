@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.notebook.recorded_loop import HOSTILE, recorded_loop
+from tests.notebook.steps.recorded_loop import HOSTILE, recorded_loop
 from tfnb.notebook.scenes.scene import SceneNode, build_scene
 from tfnb.notebook.steps.run_record import RecordedFrame, RunRecord
 from tfnb.notebook.steps.step_tape import (

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.client.command_line import completion
 from tfnb.core import errors
+from tfnb.core.package_version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,8 +77,7 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
         epilog=f"{_EXAMPLES}\n{_EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    version = sys.modules["tfnb"].__version__
-    top.add_argument("--version", action="version", version=f"tfnb {version}")
+    top.add_argument("--version", action="version", version=f"tfnb {__version__}")
     every = argparse.ArgumentParser(add_help=False)
     every.add_argument("--tags", help="tags of the graph of a SavedModel, separated by commas")
     every.add_argument("--quiet", action="store_true", help="no progress on standard error")

@@ -7,7 +7,6 @@ All of this runs only after a step failed. The class, code, notes and cause of t
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -36,7 +35,6 @@ _MAX_PATH = 5
 _SOFT_PLACEMENT = (
     "To run it where it can run: tf.Session(config=tf.ConfigProto(allow_soft_placement=True))"
 )
-_NODE_IN_MESSAGE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 
 
 class FailedPlan(Protocol):
@@ -68,14 +66,16 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     Returns:
         An error of the same class, to be raised from the cause of ``error``.
     """
-    name = error.node_name or _node_in(error.message)
+    name, named = error.node_name or error.named_node, error.named_node
     op = _find_operation(graph, name)
     lines = [_message_of(error, graph)]
-    if name is not None and (op is not None or not _NODE_IN_MESSAGE.search(error.message)):
+    if name is not None and (op is not None or named is None):
         lines.append(f"\t [[node {name}{_definition(op)}]]")
+        named = named or name
     origin = _find_origin(graph, name) if op is None else None
     if origin is not None:
         lines.append(f"\t inside [[node {origin.name}{_definition(origin)}]]")
+        named = named or origin.name
     lines += _advice(error, op, plan)
     cls: Any = type(error)
     code = (error.error_code,) if cls is OpError else ()
@@ -83,7 +83,7 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     explained: OpError = cls(node_def, op, "\n".join(lines), *code)
     explained.error_code = error.error_code
     explained.experimental_payloads = error.experimental_payloads
-    explained.node_name = name
+    explained.node_name, explained.named_node = name, named
     explained.mistake, explained.nodes = error.mistake, error.nodes
     explained.names_creation = True
     for note in getattr(error, "__notes__", ()):
@@ -132,11 +132,6 @@ def _place(op: Operation | None) -> str:
     if op is None or op.creation_site is None:
         return ""
     return f"{op.creation_site}{_caller(op)}"
-
-
-def _node_in(message: str) -> str | None:
-    match = _NODE_IN_MESSAGE.search(message)
-    return None if match is None else match[1] or match[2]
 
 
 def _find_operation(graph: Graph, name: str | None) -> Operation | None:

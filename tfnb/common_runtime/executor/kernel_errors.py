@@ -84,7 +84,9 @@ def _form(value: Any) -> str:
 def missing_output(node_name: str, found: int, wanted: int) -> OpError:
     """Return the error for a kernel that returned fewer or more outputs than its op has."""
     if found < wanted:
-        return errors.internal(f"Missing {found}-th output from {{{{node {node_name}}}}}")
+        return errors.internal(f"Missing {found}-th output from {{{{node {node_name}}}}}").naming(
+            node_name
+        )
     return errors.internal(
         f"The kernel of node '{node_name}' gave {found} outputs, its op has {wanted}."
     )
@@ -137,5 +139,5 @@ def _wrong_output(item: NodeItem, outputs: Sequence[Any]) -> OpError | None:
             return errors.internal(
                 f"Output {position} of type {name} does not match "
                 f"declared output type {declared.name} for node {{{{node {item.name}}}}}"
-            )
+            ).naming(item.name)
     return None

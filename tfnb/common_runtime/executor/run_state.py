@@ -77,6 +77,14 @@ class CallFrame:
         self.retvals: list[Any] = [None] * num_retvals
 
 
+def has_absent(results: Sequence[Any]) -> bool:
+    """Return whether a step or call ended without a value for one of its results."""
+    for value in results:  # noqa: SIM110 - costs half of any()
+        if value is None:
+            return True
+    return False
+
+
 class ToldOutputs:
     """Reports the outputs of one step's nodes to observers; ``then`` is a second recorder."""
 

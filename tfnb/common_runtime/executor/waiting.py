@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.running_nodes import interrupted_node, running_nodes
@@ -19,13 +18,20 @@ from tfnb.core.op_registry import has_trait, ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.process.standstill import Finding, Standstill
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
+from tfnb.graph.node_kind import node_kind
+from tfnb.graph.tensor_id import parse_tensor_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.executor.propagator_state import FrameState, IterationState
-    from tfnb.common_runtime.executor.run_state import HandedOverKernel, PartitionInStep, RunState
+    from tfnb.common_runtime.executor.run_state import (
+        HandedOverKernel,
+        JoinedCall,
+        PartitionInStep,
+        RunState,
+    )
     from tfnb.common_runtime.executor.running_nodes import RunningNode
     from tfnb.graph.graph import Graph
     from tfnb.graph.node import Node
@@ -56,7 +62,8 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
     if not run_state.stands_still:
         return None
     rows = []
-    findings, can_be_helped = [], False
+    told: list[tuple[bool, Finding]] = []  # whether a transfer waits; its finding
+    can_be_helped = False
     for state in states:
         step = StepProgress(state.executors)
         for row in list(state.waiting.values()):
@@ -65,18 +72,17 @@ def explain_standstill(run_state: RunState) -> Standstill | None:
             if kernel is not None and kernel.calls_functions:
                 continue  # what waits inside is reported instead
             rows.append(row)
+            where = _where(tagged[1], state.call)
             if work is not None:
-                finding, is_final = _in_pool(tagged[0], tagged[1], work), False
+                finding, is_final = _in_pool(tagged[0], where, work), False
             else:
-                finding, is_final = _describe(step, executor, tagged[0], tagged[1], args)
-            if state.call is not None:
-                finding = replace(finding, text=f"{finding.text}, in {state.call}")
-            findings.append(finding)
+                finding, is_final = _describe(step, executor, tagged[0], tagged[1], args, where)
+            told.append((tagged[0].is_transfer, finding))
             can_be_helped = can_be_helped or not is_final
     if not rows:
         return None
     # A finding about a queue tells more than one about a transfer that waits for the queue.
-    findings.sort(key=lambda finding: "Recv)" in finding.text)
+    findings = [finding for _, finding in sorted(told, key=lambda pair: pair[0])]
     for executor in dict.fromkeys(row[0] for row in rows):
         findings += _held_back(executor.propagator.root)
     runs = any(work is not None and work.is_taken for *_, work in rows)
@@ -234,7 +240,7 @@ def _state_of(
             return Finding(f"is ready and comes soon{where}", item.name)
     for other, (waiting, place, _), args, _ in list(executor.run_state.waiting.values()):
         if waiting is item and place is iteration:
-            return _describe(step, other, item, iteration, args)[0]
+            return _describe(step, other, item, iteration, args, where)[0]
     status = step.status(item, iteration)
     if status == NodeStatus.DONE:
         return Finding(f"has run, or runs now{where}", item.name)
@@ -254,7 +260,8 @@ def _state_of(
 
 
 def _origin_finding(origin: NodeItem) -> Finding:
-    did = "sent its value the other way" if "Switch" in origin.op else "gave no value"
+    is_switch = node_kind(origin.op).is_switch
+    did = "sent its value the other way" if is_switch else "gave no value"
     return Finding(f"'{origin.name}' ({origin.op}) {did}", origin.name)
 
 
@@ -267,6 +274,7 @@ def _describe(
     item: NodeItem,
     iteration: IterationState,
     args: Sequence[Any],
+    where: str,
 ) -> tuple[Finding, bool]:
     """Return the node's finding, and whether nothing can unblock the node."""
     kernel = item.kernel
@@ -277,7 +285,7 @@ def _describe(
         tensor = kernel.attrs["tensor_name"].decode()
         if kernel.attrs["client_terminated"]:
             wanted = f"the feed '{tensor}' of this partial run"
-            node = tensor.partition(":")[0]
+            node, _ = parse_tensor_name(tensor)
         else:
             wanted = f"'{tensor}' from {kernel.attrs['send_device'].decode()}"
             source = kernel.attrs.get("_src", b"").decode()
@@ -288,20 +296,22 @@ def _describe(
                 reasons, is_final = _sender(step, item, iteration, tensor)
     else:
         wanted, reasons, is_final = _resource_text(step, executor, item, args)
-    text = f"'{item.name}' ({item.op}) waits for {wanted}{_where(iteration)}"
+    text = f"'{item.name}' ({item.op}) waits for {wanted}{where}"
     return Finding(text, node, tuple(reasons)), is_final
 
 
-def _in_pool(item: NodeItem, iteration: IterationState, work: HandedOverKernel) -> Finding:
+def _in_pool(item: NodeItem, where: str, work: HandedOverKernel) -> Finding:
     verb = "runs on" if work.is_taken else "waits for"
     pool = f"a thread of pool '{work.pool_name}'"
-    return Finding(f"'{item.name}' ({item.op}) {verb} {pool}{_where(iteration)}", item.name)
+    return Finding(f"'{item.name}' ({item.op}) {verb} {pool}{where}", item.name)
 
 
-def _where(iteration: IterationState) -> str:
-    if iteration.frame.parent is None:
-        return ""
-    return f", in iteration {iteration.number} of frame '{iteration.frame.info.name}'"
+def _where(iteration: IterationState, call: JoinedCall | None = None) -> str:
+    """Name the iteration of a node inside a loop, and the call that it belongs to."""
+    places: list[object] = [] if call is None else [call]
+    if iteration.frame.parent is not None:
+        places.insert(0, f"iteration {iteration.number} of frame '{iteration.frame.info.name}'")
+    return "".join(f", in {place}" for place in places)
 
 
 def _is_from_another_task(attrs: Mapping[str, Any]) -> bool:

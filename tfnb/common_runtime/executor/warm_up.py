@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
-    from tfnb.common_runtime.executor.fetched_values import type_of_absence
+    from tfnb.core.errors import OpError
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import Near
+
+    # (position, name) of a result without a value -> the error that says why it has none.
+    type_of_absence = Callable[[int, str], OpError]
 
 
 class LoweredFunction(Protocol):

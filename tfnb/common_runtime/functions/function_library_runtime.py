@@ -455,7 +455,7 @@ class FunctionLibraryRuntime:
             raise errors.not_found(
                 f"No registered '{node.op}' OpKernel for '{device.device_type}' devices compatible "
                 f"with node {{{{node {node.name}}}}}"
-            )
+            ).naming(node.name)
         Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
         if trace is not None:
             trace.begin(graph, function=name)

@@ -156,11 +156,11 @@ def lower_functional_ops(
     Returns:
       The actions, a line for each node.
     """
-    lowering = _Lowering(graph, inline_calls, lower_control_flow, inside, keep_effects)
+    lowering = _FunctionalOpsLowering(graph, inline_calls, lower_control_flow, inside, keep_effects)
     return lowering.run(max(first_id, SINK_ID + 1))
 
 
-class _Lowering:
+class _FunctionalOpsLowering:
     """One run; ``lineage`` maps each inlined node to the functions that it came from."""
 
     def __init__(

@@ -35,10 +35,10 @@ def why_not(node: Node) -> str:
 
 def rewrite_while_node(graph: Graph, node: Node, *, keep_fetchable: bool) -> list[Node]:
     """Replace a While or StatelessWhile; return the calls of its condition and body."""
-    return _Loop(graph, node).run(keep_fetchable)
+    return _LowerWhileHelper(graph, node).run(keep_fetchable)
 
 
-class _Loop:
+class _LowerWhileHelper:
     """One replacement; lists are by loop variable, with None for a resource without the node."""
 
     def __init__(self, graph: Graph, node: Node) -> None:

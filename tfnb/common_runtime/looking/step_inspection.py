@@ -407,7 +407,7 @@ class StepInspector:
             place.put(as_value(tensor, value, place.dtype, place.value))
         return len(places)
 
-    def _places(self, tensor: str) -> Iterator[_Place]:
+    def _places(self, tensor: str) -> Iterator[_StoredValue]:
         """Yield the places of a tensor's value."""
         name, _, output = tensor.rpartition(":")
         if not name:
@@ -420,7 +420,7 @@ class StepInspector:
 
     def _places_behind(
         self, executor: PartitionInStep, item: NodeItem, output: str
-    ) -> Iterator[_Place]:
+    ) -> Iterator[_StoredValue]:
         """Yield the places of the value of a node's output, also on other devices."""
         for number, dst, slot in item.data_edges:
             if str(number) != output:
@@ -433,7 +433,7 @@ class StepInspector:
                     if iteration.inputs[slot] is not None:
                         put = partial(_put, executor, iteration, slot)
                         at = frame.info.name, iteration.number
-                        yield _Place(*at, dtype, iteration.inputs[slot], put)
+                        yield _StoredValue(*at, dtype, iteration.inputs[slot], put)
             if dst.is_transfer and dst.kernel is not None:
                 found = self._progress.receiver_of(dst)
                 if found is not None:
@@ -446,7 +446,7 @@ class StepInspector:
         send: NodeItem,
         receiving: PartitionInStep,
         receive: NodeItem,
-    ) -> Iterator[_Place]:
+    ) -> Iterator[_StoredValue]:
         """Yield the places of a value that was sent and not yet delivered to the receiving node."""
         (dtype,) = receive.output_types
         run_state = receiving.run_state
@@ -461,18 +461,18 @@ class StepInspector:
                     seen.add(key)
                     if isinstance(value, np.ndarray | np.generic):
                         put = partial(run_state.rendezvous.replace, key)
-                        yield _Place(frame.info.name, number, dtype, value, put)
+                        yield _StoredValue(frame.info.name, number, dtype, value, put)
         for place, (executor, tagged, outputs) in enumerate(list(run_state.inbox)):
             if executor is not receiving or tagged is None or tagged[0] is not receive:
                 continue
             if isinstance(outputs, tuple) and isinstance(outputs[0], np.ndarray | np.generic):
                 put = partial(_answer, run_state.inbox, place, executor, tagged)
                 frame = tagged[1].frame
-                yield _Place(frame.info.name, tagged[1].number, dtype, outputs[0], put)
+                yield _StoredValue(frame.info.name, tagged[1].number, dtype, outputs[0], put)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _StoredValue:
     """A place of a value, in a frame's iteration; ``put`` replaces the value."""
 
     frame: str

@@ -69,7 +69,7 @@ def inspect_call(
             f"Recursive function calls are not supported. Node {{{{node {call.name}}}}} inside the "
             f"body of {stack[-1]} calls function {name}, which is already present in the call "
             f"stack:\n{chain}"
-        )
+        ).naming(call.name)
     body = instantiate(definition, call.attrs["f"].attrs, library)
     groups = new_groups(body.graph, (*stack, name))
     groups.add_nodes(list(body.graph.op_nodes()))

@@ -113,7 +113,7 @@ class ColocationGraph:
             if node.assigned_device:
                 self._check_assigned(node)
             elif takes_handle is None and not self.supported_device_types(node):
-                raise errors.invalid_argument(self._no_kernel_message(node))
+                raise self._no_kernel(node)
             if takes_handle is None:
                 is_exempt = node.op in _EXEMPT_FROM_RESOURCE_COLOCATION
                 takes_handle = self._takes_handle(node) or is_exempt
@@ -146,14 +146,14 @@ class ColocationGraph:
             member.assigned = member.requested = node.assigned_device
             return member
         if not member.device_types:
-            raise errors.invalid_argument(self._no_kernel_message(node))
+            raise self._no_kernel(node)
         if node.requested_device:
             spec = device_spec.parse_full_name(node.requested_device)
             if spec is None:
                 raise errors.invalid_argument(
                     f"Malformed device specification '{node.requested_device}' in node: "
                     f"{{{{node {node.name}}}}} = {node.op}"
-                )
+                ).naming(node.name)
             member.requested = device_spec.runtime_text(spec.parts)
             if _makes_handle(node):
                 member.resource = member.requested
@@ -286,7 +286,7 @@ class ColocationGraph:
                 "Nodes were connected by a reference connection (requiring them to be on the same "
                 "device), but the two nodes were assigned two different devices: "
                 f"{error.message}{_at(dst)}"
-            ) from None
+            ).naming(dst.name) from None
         self.causes.setdefault(dst, f"takes the reference or handle of '{src.name}'")
         self.causes.setdefault(src, f"gives its reference or handle to '{dst.name}'")
 
@@ -347,7 +347,7 @@ class ColocationGraph:
             self._join(node, self.root(node), root, self.root(root))
         except errors.InvalidArgumentError as error:
             if not self._allow_soft_placement:
-                raise _apart(f"{error.message}{_at(node)}", error.nodes) from None
+                raise _apart(f"{error.message}{_at(node)}", error.nodes).naming(node.name) from None
             if self._log_device_placement:
                 _log.info(
                     "Ignoring request to colocate node '%s' with nodes in colocation group '%s' "
@@ -498,14 +498,14 @@ class ColocationGraph:
 
     # -- error messages -------------------------------------------------------------------------
 
-    def _no_kernel_message(self, node: Node) -> str:
+    def _no_kernel(self, node: Node) -> errors.OpError:
         attrs = ", ".join(f"{name}={attr_text(value)}" for name, value in node.attrs.items())
-        return (
+        return errors.invalid_argument(
             f"No OpKernel was registered to support Op '{node.op}' used by {{{{node {node.name}}}}}"
             f" with these attrs: [{attrs}]\n"
             f"Registered devices: [{', '.join(sorted(self._device_types))}]\n"
             f"Registered kernels:\n{_registered_kernels(node)}{_at(node)}"
-        )
+        ).naming(node.name)
 
     def _nowhere_message(self, node: Node, root: Member) -> str:
         asked = node.requested_device

@@ -186,7 +186,7 @@ class Placer:
                 f"Cannot assign a device for operation {node.name}: {error.message}"
                 f"\n\t [[{{{{node {node.name}}}}}]]",
                 errors.Mistake.NO_DEVICE,
-            ) from None
+            ).naming(node.name) from None
         chosen = devices[0].name
         why = ""
         if beside is not None and beside.assigned_device != chosen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.executors_and_keys import view
 from tfnb.core import errors
@@ -15,9 +15,44 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.common_runtime.device.device import Device
-    from tfnb.common_runtime.executor.executors_and_keys import ExecutorsAndKeys
-    from tfnb.common_runtime.session.direct_session import DirectSession
+    from tfnb.common_runtime.device.device_mgr import DeviceMgr
+    from tfnb.common_runtime.executor.executors_and_keys import Executors, ExecutorsAndKeys
     from tfnb.proto import config_pb2
+
+
+class CallableSession(Protocol):
+    """A session that has callables."""
+
+    @property
+    def device_mgr(self) -> DeviceMgr:
+        """The session's devices."""
+
+    def prepare(
+        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+    ) -> ExecutorsAndKeys:
+        """Return the executors of a signature."""
+
+    def create_executors(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        connections: Sequence[tuple[str, str]],
+        feed_devices: Sequence[str],
+        fetch_devices: Sequence[str],
+        sync_on_finish: bool,
+    ) -> Executors:
+        """Make executors that no other callable shares."""
+
+    def run_prepared(
+        self,
+        prepared: ExecutorsAndKeys,
+        feed_values: Sequence[Any],
+        run_options: config_pb2.RunOptions | None,
+        run_metadata: config_pb2.RunMetadata | None,
+    ) -> list[Any]:
+        """Run one step."""
 
 
 @dataclass(slots=True)
@@ -32,7 +67,7 @@ class _Callable:
 class Callables:
     """The callables of one session; thread safe."""
 
-    def __init__(self, session: DirectSession) -> None:
+    def __init__(self, session: CallableSession) -> None:
         self._session = session
         self._lock = threading.RLock()  # a finalizer may release inside of it
         self._handles = itertools.count(0)

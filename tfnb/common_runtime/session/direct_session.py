@@ -5,7 +5,7 @@ State of a :class:`DirectSession`:
 * fixed: devices, configuration, the step events;
 * grown under ``_lock``: the graph (in ``GraphExecutionState``), the executors by signature, the
   kernels that keep state (``_kernels``, by node name, for the session's life);
-* changing: the steps in flight (``_active``), each of which belongs to the thread that runs it.
+* changing: ``steps_in_flight``, each of which belongs to the thread that runs it.
 
 ``run`` is ``prepare`` (signature to executors, cached) and ``run_prepared`` (one step). Corresponds
 to TensorFlow's ``direct_session.cc``.  It differs in that the calling thread itself drives the
@@ -103,7 +103,12 @@ _NOTHING_ASKED = _Asked()
 
 
 class DirectSession(RuntimeSession):
-    """A session in this process; thread safe."""
+    """A session in this process; thread safe.
+
+    Attributes:
+      is_closed: whether the session was told to close.
+      steps_in_flight: each step adds and removes itself; others read :meth:`active_steps`.
+    """
 
     def __init__(
         self,
@@ -130,7 +135,7 @@ class DirectSession(RuntimeSession):
         forking.guard(self, "_lock")
         forking.renew_in_child(self)
         self._state = GraphExecutionState(device_mgr, config)
-        self._closed = False
+        self.is_closed = False
         self._is_down = False
         self._finalized = False
         self._is_static = False  # the graph was created as one that does not grow
@@ -142,7 +147,7 @@ class DirectSession(RuntimeSession):
         # Stateful ones, by node name; guarded by self._lock.
         self._kernels: dict[str, OpKernel] = {} if kernels is None else kernels
         self._owns_kernels = kernels is None
-        self._active: set[RunState] = set()
+        self.steps_in_flight: set[RunState] = set()
         # No pool, no deadline and no measurement, except where a run requests them.
         self._steps_are_plain = (
             self._default_pool is None
@@ -390,7 +395,7 @@ class DirectSession(RuntimeSession):
           OpError: the error of the step; the session stays usable.
           KeyboardInterrupt: the user interrupted the step; the session stays usable.
         """
-        if self._closed:
+        if self.is_closed:
             raise errors.cancelled("Session has been closed.")
         executors, hooks = prepared.executors, self.step_events.hooks
         has_options = run_options is not None or run_metadata is not None
@@ -481,13 +486,13 @@ class DirectSession(RuntimeSession):
             recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))
         return _Asked(pool, timeout_ms, recorder)
 
-    def _end_of(self, run_state: RunState) -> None:
+    def end_step(self, run_state: RunState) -> None:
         """Remove a step that has ended from the active ones; a second call does nothing."""
-        self._active.discard(run_state)
+        self.steps_in_flight.discard(run_state)
         run_state.close()
         if run_state.deadline is not None:
             DEADLINES.call_off(run_state.deadline)
-        if self._closed and not self._active:
+        if self.is_closed and not self.steps_in_flight:
             self._drop()
 
     def step_context(self, run_state: RunState) -> StepContext:
@@ -592,7 +597,7 @@ class DirectSession(RuntimeSession):
                 self.step_events.remove(self._limit_observer)
                 self._limit_observer = None
             if limits:
-                self._limit_observer = LimitObserver(self, limits)
+                self._limit_observer = LimitObserver(self.active_steps, limits)
                 self.step_events.add(self._limit_observer)
 
     def last_run(self) -> tuple[int, int]:
@@ -652,21 +657,21 @@ class DirectSession(RuntimeSession):
 
     def active_steps(self) -> list[RunState]:
         """Return the steps in flight."""
-        return list(self._active)
+        return list(self.steps_in_flight)
 
     def running_nodes(self) -> list[RunningNode]:
         """Return the node that runs now in each step in flight; waiting steps are left out."""
-        return running_nodes([*self._active, *self._steps_of_partial_runs()])
+        return running_nodes([*self.steps_in_flight, *self._steps_of_partial_runs()])
 
     def step_counts(self) -> dict[int, NodeCounts]:
         """Return how often nodes ran, by step, for steps in flight that are emitted functions."""
-        return counts_of(self._active)
+        return counts_of(self.steps_in_flight)
 
     def hold_steps(self) -> None:
         """Pause all steps between two nodes, including those that begin later."""
         with self._lock:
-            if self._hold is None and not self._closed:
-                self._hold = StepHold(self)
+            if self._hold is None and not self.is_closed:
+                self._hold = StepHold(self.step_events, self.active_steps)
                 self._hold.begin()
 
     def let_steps_go(self) -> None:
@@ -683,30 +688,25 @@ class DirectSession(RuntimeSession):
 
     def waiting(self) -> Standstill | None:
         """Explain what every step in flight waits for or does; None without steps."""
-        return explain_steps([*self._active, *self._steps_of_partial_runs()])
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether :meth:`close` was called."""
-        return self._closed
+        return explain_steps([*self.steps_in_flight, *self._steps_of_partial_runs()])
 
     def close(self) -> None:
         """End all steps in flight and drop the session's state; a second call does nothing."""
         with self._lock:
             if self._is_down:
                 return
-            self._closed = True
-        if self._active or self._steps_of_partial_runs():
+            self.is_closed = True
+        if self.steps_in_flight or self._steps_of_partial_runs():
             error = errors.cancelled("Session has been closed.")
             self._partial_runs.close(error)
-            for run_state in list(self._active):
+            for run_state in list(self.steps_in_flight):
                 run_state.abort(error)
                 run_state.wake.set()
         session_settings.release(self._metadata_key)
         pools = self._thread_pools
         if pools is not NO_POOLS:
             pools.close()
-        if not self._active:
+        if not self.steps_in_flight:
             if pools is not NO_POOLS:
                 pools.join(_JOIN_S)
             self._drop()
@@ -719,9 +719,9 @@ class DirectSession(RuntimeSession):
         while frame is not None:
             mine |= {id(one) for one in frame.f_locals.values() if isinstance(one, RunState)}
             frame = frame.f_back
-        for run_state in list(self._active):
+        for run_state in list(self.steps_in_flight):
             if id(run_state) not in mine:
-                self._active.discard(run_state)
+                self.steps_in_flight.discard(run_state)
 
     def _drop(self) -> None:
         """Free executors, kernels and the resources of the devices; called when no step runs."""
@@ -731,7 +731,7 @@ class DirectSession(RuntimeSession):
         self._device_mgr.close()
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.is_closed:
             raise errors.cancelled("Session has been closed.")
 
     def _check_not_finalized(self) -> None:

@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -33,13 +33,66 @@ from tfnb.graph.tensor_id import parse_tensor_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from tfnb.common_runtime.device.device_mgr import DeviceMgr
+    from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.executors_and_keys import Executors
-    from tfnb.common_runtime.session.direct_session import DirectSession
+    from tfnb.common_runtime.executor.loaded_effects import FedTexts
+    from tfnb.core.op_kernel import StepContext
+    from tfnb.core.step_events import StepEvents
+    from tfnb.graph.graph import Graph
+    from tfnb.proto import config_pb2
 
 # Cache limit: checked combinations of feeds and fetches.
 _MOST_ASKED = 1000
 _log = logging.getLogger("tfnb")
+
+
+class PartialRunSession(Protocol):
+    """A session that has partial runs.
+
+    Attributes:
+      is_closed: whether the session was told to close.
+      step_events: the events of its steps.
+      has_watched_nodes: whether the graph has nodes whose effects are checked.
+    """
+
+    is_closed: bool
+    step_events: StepEvents
+    has_watched_nodes: bool
+
+    @property
+    def config(self) -> config_pb2.ConfigProto:
+        """How the session was configured."""
+
+    @property
+    def device_mgr(self) -> DeviceMgr:
+        """The session's devices."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """The full graph of the session, or None."""
+
+    @property
+    def default_pool(self) -> ThreadPool | None:
+        """The threads of steps that choose none, or None."""
+
+    @property
+    def fed_texts(self) -> FedTexts:
+        """The texts that the session was fed."""
+
+    def create_executors(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial_run: bool,
+    ) -> Executors:
+        """Make the executors of a signature."""
+
+    def step_context(self, run_state: RunState) -> StepContext:
+        """Return the context that the kernels of a step share."""
 
 
 @dataclass(slots=True)
@@ -94,7 +147,7 @@ def state_text(missing: tuple[str, ...] | None) -> str:
 class PartialRuns:
     """The partial runs of one session; thread safe."""
 
-    def __init__(self, session: DirectSession) -> None:
+    def __init__(self, session: PartialRunSession) -> None:
         self._session = session
         self._lock = threading.Lock()
         self._runs: dict[str, _PartialRun] = {}  # guarded by self._lock

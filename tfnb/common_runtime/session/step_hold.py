@@ -11,32 +11,43 @@ from typing import TYPE_CHECKING
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:
-    from tfnb.common_runtime.session.direct_session import DirectSession
+    from collections.abc import Callable, Sequence
+
+    from tfnb.common_runtime.executor.run_state import RunState
+    from tfnb.core.step_events import StepEvents
 
 
 class StepHold(StepObserver):
-    """Holds every step of one session from :meth:`begin` to :meth:`end`."""
+    """Holds every step of one session from :meth:`begin` to :meth:`end`.
 
-    def __init__(self, session: DirectSession) -> None:
-        self._session = session
+    Args:
+      step_events: the events of the session.
+      active_steps: returns the steps in flight of the session.
+    """
+
+    def __init__(
+        self, step_events: StepEvents, active_steps: Callable[[], Sequence[RunState]]
+    ) -> None:
+        self._step_events = step_events
+        self._active_steps = active_steps
         self._is_over = False
 
     def begin(self) -> None:
         """Hold the running steps and those that begin later."""
-        self._session.step_events.add(self)
-        for run_state in self._session.active_steps():
+        self._step_events.add(self)
+        for run_state in self._active_steps():
             run_state.hold()
 
     def end(self) -> None:
         """Release all steps."""
         self._is_over = True
-        self._session.step_events.remove(self)
-        for run_state in self._session.active_steps():
+        self._step_events.remove(self)
+        for run_state in self._active_steps():
             run_state.let_go()
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
         """Hold a step that begins."""
-        for run_state in self._session.active_steps():
+        for run_state in self._active_steps():
             if run_state.step_id == step_id:
                 run_state.hold()
                 if self._is_over:  # the hold ended while this method ran

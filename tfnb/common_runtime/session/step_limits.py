@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.executor.deadlines import Deadline
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
-    from tfnb.common_runtime.session.direct_session import DirectSession
     from tfnb.core.effects import StepLimits
 
 
@@ -35,20 +34,18 @@ class LimitObserver(StepObserver):
     thread that drives the step accesses its entries.
     """
 
-    def __init__(self, session: DirectSession, limits: StepLimits) -> None:
-        self._session = session
+    def __init__(self, active_steps: Callable[[], Sequence[RunState]], limits: StepLimits) -> None:
+        self._active_steps = active_steps
         self._limits = limits
-        self._steps: dict[int, _Step] = {}
+        self._steps: dict[int, _LimitedStep] = {}
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
         """Set the deadline, the work counter and the size limit."""
         limits = self._limits
-        run_state = next(
-            (one for one in self._session.active_steps() if one.step_id == step_id), None
-        )
+        run_state = next((one for one in self._active_steps() if one.step_id == step_id), None)
         if run_state is None:
             return
-        step = self._steps[step_id] = _Step(run_state)
+        step = self._steps[step_id] = _LimitedStep(run_state)
         if limits.max_seconds is not None:
             step.deadline = DEADLINES.set(run_state, max(1, round(limits.max_seconds * 1000)))
         if limits.max_iterations is not None:
@@ -100,7 +97,7 @@ class LimitObserver(StepObserver):
         if step is not None and iteration:
             self._count(step)
 
-    def _count(self, step: _Step) -> None:
+    def _count(self, step: _LimitedStep) -> None:
         step.num_iterations += 1
         wanted = self._limits.max_iterations
         if wanted is not None and step.num_iterations > wanted:
@@ -132,7 +129,7 @@ def _num_bytes(value: Any) -> int:
     return len(value) + 24 if isinstance(value, bytes) else getattr(value, "nbytes", 0)
 
 
-class _Step:
+class _LimitedStep:
     """One step in flight."""
 
     __slots__ = ("count_before", "deadline", "limit_before", "num_iterations", "run_state")

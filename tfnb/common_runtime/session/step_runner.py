@@ -13,13 +13,13 @@ that reads its step, no fetch that may be dead, feeds in the executors' order.
 
 from __future__ import annotations
 
+from sys import getrefcount
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from tfnb.common_runtime.executor.deadlines import DEADLINES
-from tfnb.common_runtime.executor.fetched_values import as_numbers, own_all, refuse_absent
 from tfnb.common_runtime.executor.run_state import RunState, step_ids
 from tfnb.common_runtime.executor.running_nodes import runs_signature
 from tfnb.common_runtime.executor.waiting import explained
@@ -34,16 +34,40 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.common_runtime.executor.executors_and_keys import Executors, ExecutorsAndKeys
-    from tfnb.common_runtime.executor.fetched_values import type_of_absence
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
     )
-    from tfnb.common_runtime.executor.warm_up import LoweredFunction
+    from tfnb.common_runtime.executor.warm_up import LoweredFunction, type_of_absence
     from tfnb.common_runtime.lowering.run.step_way import StepWay
     from tfnb.common_runtime.lowering.write.emit import EmittedFunction
-    from tfnb.common_runtime.session.direct_session import DirectSession
+    from tfnb.core.op_kernel import StepContext
+    from tfnb.core.step_events import StepEvents
 
 _NO_STEP: Any = None
+_generic, _ndarray = np.generic, np.ndarray
+
+
+class StepSession(Protocol):
+    """A session that runs steps.
+
+    Attributes:
+      is_closed: whether the session was told to close.
+      step_events: the events of its steps.
+      steps_in_flight: the steps that run; a step enters and leaves without a call of the session.
+    """
+
+    is_closed: bool
+    step_events: StepEvents
+    steps_in_flight: set[RunState]
+
+    def run_prepared(self, prepared: ExecutorsAndKeys, feed_values: Sequence[Any]) -> list[Any]:
+        """Run a step that is not quick."""
+
+    def step_context(self, run_state: RunState) -> StepContext:
+        """Return the context that the kernels of a step share."""
+
+    def end_step(self, run_state: RunState) -> None:
+        """Forget a step; a second call does nothing."""
 
 
 class StepRunner(Protocol):
@@ -51,7 +75,7 @@ class StepRunner(Protocol):
 
     def __call__(
         self,
-        session: DirectSession,
+        session: StepSession,
         feed_values: Sequence[Any],
         run_state: RunState | None = None,
         states: Sequence[ImmutableExecutorState] = (),
@@ -82,7 +106,7 @@ class _QuickRunState(RunState):
 _NOT_PLAIN = frozenset((np.ndarray, RefCell))
 
 
-def find_quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> StepRunner | None:
+def find_quick_run(session: StepSession, prepared: ExecutorsAndKeys) -> StepRunner | None:
     """Make the function for the quick steps of a signature once it is known to have them.
 
     Returns:
@@ -108,7 +132,7 @@ def find_quick_run(session: DirectSession, prepared: ExecutorsAndKeys) -> StepRu
 
 
 def step_runner(
-    session: DirectSession, prepared: ExecutorsAndKeys, lowered: LoweredFunction | None = None
+    session: StepSession, prepared: ExecutorsAndKeys, lowered: LoweredFunction | None = None
 ) -> StepRunner:
     """Make the function that runs the steps of a signature.
 
@@ -122,7 +146,7 @@ def step_runner(
     call = None if only is None else only.call
     computes = only is None or only.computes
     varies = lowered is not None and only is None  # with the arguments that are scalars
-    events, active = session.step_events, session._active
+    events, active = session.step_events, session.steps_in_flight
     begin, end = active.add, active.discard
     owns_fetches = only is not None and only.owns_fetches
     reaction_now, react = NUMERIC_REACTION.get, NUMERIC_REACTION.set
@@ -133,7 +157,7 @@ def step_runner(
 
     @runs_signature(executors="executors", run_state="run_state")
     def run(
-        session: DirectSession,
+        session: StepSession,
         feed_values: Sequence[Any],
         run_state: RunState | None = None,
         states: Sequence[ImmutableExecutorState] = (),
@@ -157,7 +181,7 @@ def step_runner(
         try:
             begin(run_state)
             # A `close` from here on finds the step; the check below finds an earlier `close`.
-            if session._closed:
+            if session.is_closed:
                 raise errors.cancelled("Session has been closed.")
             if computes:
                 before = react(IGNORE_ALL)
@@ -198,13 +222,13 @@ def step_runner(
                 elif computes:
                     react(reaction)
                 end(run_state)
-                if session._closed or (states and not run_state.is_clear):
-                    session._end_of(run_state)
+                if session.is_closed or (states and not run_state.is_clear):
+                    session.end_step(run_state)
             except KeyboardInterrupt:
                 # Just before the end: no work of the step may remain on a device.
                 if computes:
                     react(reaction)
-                session._end_of(run_state)
+                session.end_step(run_state)
                 raise
         if order is not None:
             if states:
@@ -222,7 +246,7 @@ def step_runner(
 
 
 def _run_observed(
-    session: DirectSession,
+    session: StepSession,
     executors: Executors,
     run_state: RunState,
     states: Sequence[ImmutableExecutorState],
@@ -257,3 +281,52 @@ def _synchronize(executors: Executors, way: StepWay) -> None:
     if not executors.is_joined(way):
         for device in executors.devices_to_sync:
             device.synchronize()
+
+
+# -- what leaves a step: values that are there, and that the caller may keep and write to ----------
+
+
+def refuse_absent(
+    results: Sequence[Any], fetches: Sequence[str], absence: type_of_absence
+) -> NoReturn:
+    """Raise the error of a step that ended without a value for one of its fetches.
+
+    Args:
+      results: the value of each fetch, None where there is none.
+      fetches: the names of the fetches.
+      absence: makes the error that explains a missing value.
+
+    Raises:
+      InvalidArgumentError: a fetched tensor is dead, or never became ready.
+    """
+    position = next(i for i, value in enumerate(results) if value is None)
+    raise absence(position, f"'{fetches[position]}'")
+
+
+def own_all(results: list[Any]) -> list[Any]:
+    """Replace results by values that the caller may keep and write to; return them.
+
+    Raises:
+      FailedPreconditionError: a fetched variable has no value.
+    """
+    # Not enumerate(): its tuple would hold another reference to each value.
+    for position in range(len(results)):
+        value = results[position]
+        if value.__class__ is not _ndarray and isinstance(value, _generic):
+            continue
+        if isinstance(value, _ndarray):
+            # Referenced by: the list, the local name, getrefcount's argument.
+            if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
+                is_number = value.ndim == 0 and value.dtype.kind != "O"
+                results[position] = value[()] if is_number else value.copy()
+        elif isinstance(value, RefCell):
+            found = value.read()
+            results[position] = found.copy() if isinstance(found, _ndarray) else found
+    return results
+
+
+def as_numbers(results: list[Any]) -> list[Any]:
+    """Return the values, arrays of rank 0 as NumPy scalars, text as bytes."""
+    return [
+        value[()] if value.__class__ is _ndarray and value.ndim == 0 else value for value in results
+    ]

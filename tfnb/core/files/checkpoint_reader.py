@@ -33,11 +33,11 @@ class CheckpointReader:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self._bundle: BundleReader | None = None
-        self._v1: checkpoint_v1.CheckpointReader | None = None
+        self._v1: checkpoint_v1.TensorSliceReader | None = None
         if bundle_exists(file_system.local_path(prefix)):
             self._bundle = BundleReader(prefix)
         else:
-            self._v1 = checkpoint_v1.CheckpointReader(prefix)
+            self._v1 = checkpoint_v1.TensorSliceReader(prefix)
 
     def __enter__(self) -> Self:
         """Return the reader; leaving the block closes the files."""

@@ -33,7 +33,7 @@ _META_KEY: Final = b""
 _VERSION: Final = 1
 
 
-class CheckpointWriter:
+class TensorSliceWriter:
     """The slices of one file; nothing is written before :meth:`finish`."""
 
     def __init__(self, path: str) -> None:
@@ -91,7 +91,7 @@ def _slice_of(proto: Any) -> TensorSlice:
     )
 
 
-class CheckpointReader:
+class TensorSliceReader:
     """The tensors of all files that match a pattern.
 
     Raises:

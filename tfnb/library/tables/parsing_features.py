@@ -76,7 +76,7 @@ class SparseFeature(NamedTuple):
     already_sorted: bool = False
 
 
-class _Columns:
+class _ParseOpParams:
     """The requested features of one kind of message, divided into sparse and dense ones."""
 
     def __init__(self, features: Mapping[str, Any] | None, allowed: tuple[type, ...]) -> None:
@@ -265,7 +265,7 @@ def parse_example(
     return put_together(features, found)
 
 
-def columns_of_example(features: Mapping[str, Any]) -> _Columns:
+def columns_of_example(features: Mapping[str, Any]) -> _ParseOpParams:
     """Return the columns to read of Example messages.
 
     Raises:
@@ -280,7 +280,7 @@ def columns_of_example(features: Mapping[str, Any]) -> _Columns:
                 )
             wanted[key] = feature._replace(shape=[None, *feature.shape])
     one = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
-    return _Columns(wanted, one)
+    return _ParseOpParams(wanted, one)
 
 
 def put_together(features: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
@@ -351,9 +351,11 @@ def parse_single_example(
 
 def _sequence_columns(
     context_features: Mapping[str, Any] | None, sequence_features: Mapping[str, Any] | None
-) -> tuple[_Columns, _Columns]:
-    context = _Columns(context_features, (VarLenFeature, FixedLenFeature, RaggedFeature))
-    lists = _Columns(sequence_features, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature))
+) -> tuple[_ParseOpParams, _ParseOpParams]:
+    context = _ParseOpParams(context_features, (VarLenFeature, FixedLenFeature, RaggedFeature))
+    lists = _ParseOpParams(
+        sequence_features, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature)
+    )
     for key, value in lists.dense_defaults.items():
         if value is not None:
             raise ValueError(f"Value feature_list.dense_defaults[{key}] must be None")

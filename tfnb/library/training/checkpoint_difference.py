@@ -209,7 +209,7 @@ def same_class(error: errors.OpError, op: Operation | None, text: str) -> errors
     cls: Any = type(error)
     code = (error.error_code,) if cls is errors.OpError else ()
     found: errors.OpError = cls(None if op is None else op.node_def, op, text, *code)
-    return found
+    return found.naming(error.named_node)
 
 
 def _missing(one: WantedTensor) -> errors.OpError:

@@ -487,11 +487,13 @@ def _explained(error: errors.OpError, table: str) -> errors.OpError:
         ]
     lines.append(error.message)
     op: Operation | None = error.op  # type: ignore[assignment]
-    if op is not None and "[[node" not in error.message:
+    named = error.named_node
+    if op is not None and named is None:
         lines.append(f"\t [[node {op.name}]]")
+        named = op.name
     if table:
         lines.append(table)
-    found = difference.same_class(error, op, "\n".join(lines))
+    found = difference.same_class(error, op, "\n".join(lines)).naming(named)
     found.node_name = error.node_name or (None if op is None else op.name)
     found.names_creation = True
     return found

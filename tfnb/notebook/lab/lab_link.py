@@ -25,6 +25,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.package_version import __version__
 from tfnb.notebook.kernel.control_shell import route_to_control_shell
 from tfnb.notebook.lab.lab_snapshot import LabSnapshots, find_session
 from tfnb.notebook.scenes.attr_text import cut_middle
@@ -219,8 +220,6 @@ class LabLink:
 
     def greeting(self) -> dict[str, Any]:
         """Return the message with which a kernel announces tfnb."""
-        from tfnb import __version__
-
         return {
             "kind": "hello",
             "version": __version__,

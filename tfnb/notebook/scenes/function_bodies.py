@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.errors import OpError
-from tfnb.framework.function_shapes import FunctionBody, call_key, function_body
+from tfnb.framework.function_shapes import FunctionDefGraph, call_key, function_body
 from tfnb.graph.node_kind import PARTITIONED_CALLS
 from tfnb.notebook.scenes.graph_scene import describe_operation, tensor_shape_text
 from tfnb.notebook.scenes.scene import CONTROL, SceneNode
@@ -123,7 +123,7 @@ class _Maker:
         self._found = found
         self._calls = calls
         self._placements = placements
-        self._bodies: dict[Any, FunctionBody | None] = {}  # by function, attrs, form of arguments
+        self._bodies: dict[Any, FunctionDefGraph | None] = {}  # by function, attrs, argument form
 
     def expand(self, call: _Call, *, limit: int) -> None:
         """Add the functions that a node calls, unless the description would become too long."""
@@ -144,7 +144,7 @@ class _Maker:
             control = [pair for pair in caller.inputs if pair[1] == CONTROL]
             found[call.place] = replace(caller, inputs=(*returned, *control))
 
-    def _body_of(self, op: Operation, called: _Called) -> FunctionBody | None:
+    def _body_of(self, op: Operation, called: _Called) -> FunctionDefGraph | None:
         """Return the body, or None if it cannot be built: then the call stays a box."""
         inputs: Sequence[Tensor] | None = None
         if called.first_input >= 0:
@@ -159,7 +159,7 @@ class _Maker:
 
     def _add(
         self,
-        body: FunctionBody,
+        body: FunctionDefGraph,
         prefix: str,
         given: Sequence[tuple[int, int]],
         chain: tuple[str, ...],

@@ -49,7 +49,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeCost:
+class RecordedCost:
     """The cost of a node in one recorded step.
 
     Attributes:
@@ -94,7 +94,7 @@ class SceneNode:
     colocated: str = ""  # the first node of its colocation group
     touched: tuple[str, ...] = ()  # the passes' reports about it, one line each
     change: str = ""  # the change by a pass
-    cost: NodeCost | None = None
+    cost: RecordedCost | None = None
 
 
 @dataclass(slots=True)
@@ -474,7 +474,7 @@ def _parent_path(name: str) -> str:
     return "/".join(name.split("/", MAX_DEPTH)[:MAX_DEPTH])
 
 
-def _cost_row(cost: NodeCost | None) -> list[Any]:
+def _cost_row(cost: RecordedCost | None) -> list[Any]:
     """Return the fields of a cost as a list of numbers, with its liveness last."""
     if cost is None:
         return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.notebook.scenes.scene import NodeCost
+from tfnb.notebook.scenes.scene import RecordedCost
 from tfnb.notebook.steps.step_tape import DONE, RECEIVED, SENT
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def latest_record(graph: Graph | None) -> RunRecord | None:
     return None if graph is None else graph.kept.get(_LATEST)
 
 
-def node_costs(record: RunRecord) -> list[NodeCost]:
+def node_costs(record: RunRecord) -> list[RecordedCost]:
     """Return the cost of each node of the record's scene."""
     count = len(record.scene.nodes)
     tensors = record.tensors
@@ -52,7 +52,7 @@ def node_costs(record: RunRecord) -> list[NodeCost]:
     runs = np.bincount(record.node[record.kind == DONE], minlength=count)
     times = record.node_times_ns()
     return [
-        NodeCost(
+        RecordedCost(
             int(runs[i]),
             float(times[i]),
             float(made[i]),
@@ -65,9 +65,9 @@ def node_costs(record: RunRecord) -> list[NodeCost]:
     ]
 
 
-def costs_by_name(record: RunRecord) -> dict[str, NodeCost]:
+def costs_by_name(record: RunRecord) -> dict[str, RecordedCost]:
     """Return the costs by name; for a name on several devices, those of the node that ran most."""
-    found: dict[str, NodeCost] = {}
+    found: dict[str, RecordedCost] = {}
     for node, cost in zip(record.scene.nodes, node_costs(record)):
         before = found.get(node.name)
         if before is None or before.ns < cost.ns:
@@ -83,7 +83,7 @@ def with_costs(nodes: Sequence[SceneNode], record: RunRecord | None) -> list[Sce
         (node.partition, node.name): cost
         for node, cost in zip(record.scene.nodes, node_costs(record))
     }
-    costs: Mapping[str, NodeCost] = costs_by_name(record)
+    costs: Mapping[str, RecordedCost] = costs_by_name(record)
     return [
         replace(node, cost=by_place.get((node.partition, node.name)) or costs.get(node.name))
         for node in nodes

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, frozen=True)
-class Optional:
+class OptionalVariant:
     """A tuple of tensors, or no value.
 
     Attributes:
@@ -42,7 +42,7 @@ class Optional:
         """The shape of the optional as a tensor: a scalar."""
         return ()
 
-    def zeros_like(self) -> Optional:
+    def zeros_like(self) -> OptionalVariant:
         """Return an optional of zeros of the same shapes; without a value, itself."""
         if self.values is None:
             return self
@@ -50,9 +50,9 @@ class Optional:
             value.zeros_like() if hasattr(value, "zeros_like") else _zeros(value, dtype)
             for value, dtype in zip(self.values, self.types)
         ]
-        return Optional(tuple(zeros), self.types)
+        return OptionalVariant(tuple(zeros), self.types)
 
-    def __add__(self, other: Optional) -> Optional:
+    def __add__(self, other: OptionalVariant) -> OptionalVariant:
         if self.values is None or other.values is None:
             if self.values is not other.values:
                 raise errors.invalid_argument(
@@ -63,7 +63,7 @@ class Optional:
             raise errors.invalid_argument(
                 "Cannot add optionals because they have incompatible element types."
             )
-        return Optional(
+        return OptionalVariant(
             tuple([one + another for one, another in zip(self.values, other.values)]), self.types
         )
 
@@ -81,7 +81,7 @@ def _zeros(value: Array, dtype: DType) -> Array:
 @register_op("OptionalNone", "-> optional: variant", shape=lambda c: SCALAR_SHAPE)
 def optional_none(xp: Xp) -> Variant:
     """Return an optional without a value."""
-    return Optional()
+    return OptionalVariant()
 
 
 @register_op(
@@ -92,7 +92,7 @@ def optional_none(xp: Xp) -> Variant:
 )
 def optional_from_value(xp: Xp, components: list[Array], *, Toutput_types: list[DType]) -> Variant:
     """Return an optional with the given tensors."""
-    return Optional(tuple(components), tuple(Toutput_types))
+    return OptionalVariant(tuple(components), tuple(Toutput_types))
 
 
 @optional_from_value.gradient
@@ -163,7 +163,7 @@ def optional_has_value(xp: Xp, optional: Variant) -> Array:
     return np.bool_(_optional(optional).values is not None)
 
 
-def _optional(value: Array) -> Optional:
-    if not isinstance(value, Optional):
+def _optional(value: Array) -> OptionalVariant:
+    if not isinstance(value, OptionalVariant):
         raise errors.invalid_argument("Input is not a scalar variant that holds an optional.")
     return value

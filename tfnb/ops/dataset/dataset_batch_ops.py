@@ -15,7 +15,7 @@ from tfnb.ops.dataset.dataset_iterators import (
     UNKNOWN,
     BoundFunction,
     CapturedFunction,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     Element,
     as_dataset,
@@ -105,7 +105,7 @@ def _drops(drop_remainder: Array) -> bool:
     return bool(scalar_of(drop_remainder, "drop_remainder"))
 
 
-def _num_batches(source: Dataset, size: int, drop_remainder: bool) -> int:
+def _num_batches(source: DatasetBase, size: int, drop_remainder: bool) -> int:
     count = source.cardinality
     if count < 0:
         return count
@@ -113,14 +113,14 @@ def _num_batches(source: Dataset, size: int, drop_remainder: bool) -> int:
 
 
 def _batches(
-    source: Dataset,
+    source: DatasetBase,
     size: int,
     drop_remainder: bool,
     types: list[DType],
     shapes: list[TensorShape],
     join: Callable[[Sequence[Element]], Element] = batched,
-) -> Dataset:
-    return Dataset(
+) -> DatasetBase:
+    return DatasetBase(
         types,
         shapes,
         lambda scope: BatchIterator(source.make(scope), size, drop_remainder, join),
@@ -230,14 +230,14 @@ def sizes_of(vector: Array) -> tuple[int, ...]:
 
 
 def _padded_batches(
-    source: Dataset,
+    source: DatasetBase,
     size: int,
     padded_shapes: list[Array],
     padding_values: list[Array],
     drop_remainder: bool,
     types: list[DType],
     output_shapes: list[TensorShape],
-) -> Dataset:
+) -> DatasetBase:
     if any(np.ndim(shape) != 1 for shape in padded_shapes):
         raise errors.invalid_argument("All padded shapes must be vectors")
     for index, (value, dtype) in enumerate(zip(padding_values, source.types)):
@@ -363,7 +363,7 @@ def _map_and_batch(
     if size <= 0:
         raise errors.invalid_argument("batch_size must be greater than zero.")
     check_parallel_calls(num_parallel_calls)
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _MapAndBatchIterator(source.make(scope), function.bound(scope), size, drops),
@@ -389,7 +389,13 @@ experimental_map_and_batch_dataset = register_op(
 
 class _WindowIterator(DatasetIterator):
     def __init__(
-        self, inner: DatasetIterator, size: int, shift: int, stride: int, drops: bool, like: Dataset
+        self,
+        inner: DatasetIterator,
+        size: int,
+        shift: int,
+        stride: int,
+        drops: bool,
+        like: DatasetBase,
     ) -> None:
         self._inner: DatasetIterator | None = inner
         self._stride, self._shift, self._drops, self._like = stride, shift, drops, like
@@ -441,7 +447,7 @@ class _WindowIterator(DatasetIterator):
             [
                 window_of(
                     [(element[number],) for element in elements],
-                    Dataset([dtype], [shape], self._like.make),
+                    DatasetBase([dtype], [shape], self._like.make),
                 )
                 for number, (dtype, shape) in enumerate(zip(self._like.types, self._like.shapes))
             ]
@@ -481,7 +487,7 @@ def window_dataset(
     count = source.cardinality
     if count >= 0:
         count = max(0, -(-(count - (length - 1) * gap if drops else count) // step))
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _WindowIterator(source.make(scope), length, step, gap, drops, source),
@@ -499,7 +505,7 @@ def window_op(
     """Return a dataset of the given elements, component by component."""
     width = len(output_types)
     rows = [tuple(inputs[start : start + width]) for start in range(0, len(inputs), width)]
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: RowsIterator(len(rows), rows.__getitem__),
@@ -552,7 +558,7 @@ def _unbatch(
         sizes = {shape.dim_values[0] for shape in source.shapes if shape.dim_values}
         sizes.discard(None)
         count = count * sizes.pop() if len(sizes) == 1 else UNKNOWN  # type: ignore[operator]
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _UnbatchIterator(source.make(scope)),

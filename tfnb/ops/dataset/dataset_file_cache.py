@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 from tfnb.core import dtypes, effects, errors
 from tfnb.core.files.tensor_bundle import BundleReader, BundleWriter, bundle_exists
 from tfnb.core.files.unfinished_files import remove_leftovers
-from tfnb.ops.dataset.dataset_iterators import Dataset, DatasetIterator, Element, ImmediateIterator
+from tfnb.ops.dataset.dataset_iterators import (
+    DatasetBase,
+    DatasetIterator,
+    Element,
+    ImmediateIterator,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def cached_in_file(
-    source: Dataset, prefix: str, scope: IteratorScope, guard: effects.Guard | None
+    source: DatasetBase, prefix: str, scope: IteratorScope, guard: effects.Guard | None
 ) -> DatasetIterator:
     """Return an iterator that reads the file, or writes it if it does not exist yet.
 
@@ -44,7 +49,7 @@ def _key(element: int, component: int, count: int) -> str:
 
 
 class _ReadingIterator(ImmediateIterator):
-    def __init__(self, prefix: str, source: Dataset, guard: effects.Guard | None) -> None:
+    def __init__(self, prefix: str, source: DatasetBase, guard: effects.Guard | None) -> None:
         self._reader, self._guard = BundleReader(prefix), guard
         weakref.finalize(self, self._reader.close)
         self._types = source.types
@@ -75,7 +80,7 @@ class _WritingIterator(DatasetIterator):
     def __init__(
         self,
         prefix: str,
-        source: Dataset,
+        source: DatasetBase,
         inner: DatasetIterator,
         guard: effects.Guard | None,
     ) -> None:
@@ -126,7 +131,8 @@ class _WritingIterator(DatasetIterator):
             if self._abandon is not None:
                 self._abandon()
             is_end = isinstance(error, errors.OutOfRangeError)
-            self._error = errors.internal(error.message) if is_end else error
+            told = errors.internal(error.message).naming(error.named_node)
+            self._error = told if is_end else error
             raise self._error from None
 
 

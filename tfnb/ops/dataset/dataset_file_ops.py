@@ -12,7 +12,7 @@ from tfnb.core.files.tf_record import inflated, tf_records
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.dataset.dataset_iterators import (
-    Dataset,
+    DatasetBase,
     Element,
     ImmediateIterator,
     go_on_or_end,
@@ -84,9 +84,9 @@ def contents_of(name: str, compression: str) -> bytes:
     return inflated(data, compression) if compression and data else data
 
 
-def _records_dataset(filenames: Array, read: Callable[[str, int], Iterator[bytes]]) -> Dataset:
+def _records_dataset(filenames: Array, read: Callable[[str, int], Iterator[bytes]]) -> DatasetBase:
     names, guard = names_of(filenames), effects.current_guard()
-    return Dataset(
+    return DatasetBase(
         (dtypes.string,), (TensorShape(()),), lambda scope: _FilesIterator(names, read, guard)
     )
 
@@ -119,7 +119,7 @@ def text_line_dataset(
     return _records_dataset(filenames, read)
 
 
-def _tf_record_dataset(filenames: Array, compression_type: Array, offsets: Array) -> Dataset:
+def _tf_record_dataset(filenames: Array, compression_type: Array, offsets: Array) -> DatasetBase:
     kind: bytes = np.asarray(scalar_of(compression_type, "compression_type")).item()
     # TFRecord readers treat an unknown compression as none.
     compression = kind.decode() if kind in (b"ZLIB", b"GZIP") else ""
@@ -165,7 +165,7 @@ def _fixed_length(
     record_bytes: Array,
     footer_bytes: Array,
     compression: str,
-) -> Dataset:
+) -> DatasetBase:
     header = scalar_int(header_bytes, "header_bytes")
     size = scalar_int(record_bytes, "record_bytes")
     footer = scalar_int(footer_bytes, "footer_bytes")

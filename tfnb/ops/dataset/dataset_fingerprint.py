@@ -21,7 +21,7 @@ from tfnb.core.dtypes import DType
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.dataset.dataset_iterators import CapturedFunction, Dataset, as_dataset
+from tfnb.ops.dataset.dataset_iterators import CapturedFunction, DatasetBase, as_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TEXTS: Final = (bool, int, float, complex, str, bytes, type(None), DType, TensorShape)
 
 
-def fingerprint(ctx: OpKernelContext, dataset: Dataset) -> int:
+def fingerprint(ctx: OpKernelContext, dataset: DatasetBase) -> int:
     """Return the fingerprint of a dataset, a number of 64 bits.
 
     Args:
@@ -86,7 +86,7 @@ class _Fingerprint:
             self._all(part for pair in value.items() for part in pair)
         elif isinstance(value, NameAttrList):
             self._function(value)
-        elif isinstance(value, Dataset):
+        elif isinstance(value, DatasetBase):
             self._text("dataset")
             self._all([list(value.types), list(value.shapes), value.make])
         elif isinstance(value, types.FunctionType):

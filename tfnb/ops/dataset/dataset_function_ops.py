@@ -15,7 +15,7 @@ from tfnb.ops.dataset.dataset_iterators import (
     UNKNOWN,
     BoundFunction,
     CapturedFunction,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     EachIterator,
     IteratorScope,
@@ -75,7 +75,7 @@ def _end_with(error: errors.OutOfRangeError, preserve_cardinality: bool) -> None
     if preserve_cardinality:
         raise errors.invalid_argument(
             f"Function invocation produced OutOfRangeError: {error.message}"
-        ) from error
+        ).naming(error.named_node) from error
 
 
 def _map(
@@ -85,9 +85,9 @@ def _map(
     output_types: list[DType],
     output_shapes: list[TensorShape],
     preserve_cardinality: bool,
-) -> Dataset:
+) -> DatasetBase:
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: MapIterator(source.make(scope), function.bound(scope), preserve_cardinality),
@@ -186,7 +186,7 @@ def _filtering(ends: bool) -> Array:
     ) -> Variant:
         """Return the elements for which a predicate holds, or those before the first failure."""
         source, function = as_dataset(input_dataset), CapturedFunction(predicate, other_arguments)
-        return Dataset(
+        return DatasetBase(
             output_types,
             output_shapes,
             lambda scope: _FilterIterator(source.make(scope), function.bound(scope), ends),
@@ -296,11 +296,11 @@ def _interleaved(
     shapes: list[TensorShape],
     cycle_length: int = 1,
     block_length: int = 1,
-) -> Dataset:
+) -> DatasetBase:
     dataset, function = as_dataset(source), CapturedFunction(f, args)
     if cycle_length == -1:
         cycle_length = os.cpu_count() or 1
-    return Dataset(
+    return DatasetBase(
         types,
         shapes,
         lambda scope: _InterleaveIterator(
@@ -468,7 +468,7 @@ def _scan(
     """Return the outputs of f for each element and a state that f updates."""
     source, function = as_dataset(input_dataset), CapturedFunction(f, other_arguments)
     state = [owned(value) for value in initial_state]
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _ScanIterator(
@@ -502,7 +502,7 @@ class _GroupIterator(DatasetIterator):
     def __init__(
         self,
         scope: IteratorScope,
-        source: Dataset,
+        source: DatasetBase,
         functions: Sequence[CapturedFunction],
     ) -> None:
         self._scope, self._inner = scope, source.make(scope)
@@ -563,10 +563,10 @@ def _int_of(results: Sequence[Array], text: str) -> int:
     return int(results[0])
 
 
-def window_of(elements: Sequence[Element], like: Dataset) -> Dataset:
+def window_of(elements: Sequence[Element], like: DatasetBase) -> DatasetBase:
     """Return elements as a new dataset."""
     kept = list(elements)
-    return Dataset(
+    return DatasetBase(
         like.types,
         like.shapes,
         lambda scope: RowsIterator(len(kept), kept.__getitem__),
@@ -594,7 +594,7 @@ def _group_by_window(
         CapturedFunction(reduce_func, reduce_func_other_arguments),
         CapturedFunction(window_size_func, window_size_func_other_arguments),
     )
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _GroupIterator(scope, source, functions)
     )
 

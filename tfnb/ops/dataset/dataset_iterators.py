@@ -130,7 +130,7 @@ class EachIterator(DatasetIterator):
 
 
 @dataclass(slots=True, eq=False)
-class Dataset:
+class DatasetBase:
     """A dataset as a tensor: a variant.
 
     Attributes:
@@ -151,13 +151,13 @@ class Dataset:
         return ()
 
 
-def as_dataset(value: Array) -> Dataset:
+def as_dataset(value: Array) -> DatasetBase:
     """Return a variant as a dataset.
 
     Raises:
       InvalidArgumentError: the value is not a dataset.
     """
-    if isinstance(value, Dataset):
+    if isinstance(value, DatasetBase):
         return value
     raise errors.invalid_argument(
         "Tensor must be a Dataset object. The given variant is not a dataset, but a "
@@ -241,13 +241,13 @@ def truth_of(results: Sequence[Array], text: str = "") -> bool:
     return bool(results[0])
 
 
-def dataset_of(results: Sequence[Array]) -> Dataset:
+def dataset_of(results: Sequence[Array]) -> DatasetBase:
     """Return the dataset that a function returned.
 
     Raises:
       InvalidArgumentError: the result is not a dataset.
     """
-    if len(results) != 1 or not isinstance(results[0], Dataset):
+    if len(results) != 1 or not isinstance(results[0], DatasetBase):
         raise errors.invalid_argument("Function must return a single scalar of dtype DT_VARIANT.")
     return results[0]
 

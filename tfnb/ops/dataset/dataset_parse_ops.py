@@ -10,7 +10,7 @@ from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import owned
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.dataset.dataset_iterators import Dataset, EachIterator, as_dataset, bracketed
+from tfnb.ops.dataset.dataset_iterators import DatasetBase, EachIterator, as_dataset, bracketed
 from tfnb.ops.dataset.dataset_sequence_ops import check_parallel_calls
 from tfnb.ops.dataset.dataset_source_ops import OUTPUTS, scalar_handle
 from tfnb.ops.io.example_ops import parse_example_v2_op
@@ -125,7 +125,7 @@ def _parse_dataset(
                     f"{bracketed(size)})."
                 )
 
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _ParseIterator(source.make(scope), parse),

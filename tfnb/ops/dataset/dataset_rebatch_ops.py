@@ -13,7 +13,7 @@ from tfnb.ops.dataset.dataset_batch_ops import BatchIterator, sizes_of
 from tfnb.ops.dataset.dataset_iterators import (
     UNKNOWN,
     CapturedFunction,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     Element,
     IteratorScope,
@@ -136,7 +136,7 @@ def rebatch_dataset_v2(
     if not sizes or min(sizes) < 0 or not any(sizes):
         raise errors.invalid_argument(f"batch_sizes must be positive, got {sizes}")
     drops = bool(scalar_of(drop_remainder, "drop_remainder"))
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _RebatchIterator(source.make(scope), sizes, drops),
@@ -186,7 +186,7 @@ def rebatch_dataset(
     if parts <= 0:
         raise errors.invalid_argument("num_replicas must be greater than zero.")
     count = source.cardinality * parts if source.cardinality > 0 else source.cardinality
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _SplitIterator(source.make(scope), parts),
@@ -254,7 +254,7 @@ def dense_to_sparse_batch_dataset(
         raise errors.invalid_argument("row_shape must be a vector")
     wanted = sizes_of(row_shape)
     count = source.cardinality
-    return Dataset(
+    return DatasetBase(
         [dtypes.variant],  # regardless of the node's attributes
         output_shapes,
         lambda scope: BatchIterator(
@@ -328,7 +328,7 @@ def sliding_window_dataset(
     count = source.cardinality
     if count > 0:
         count = count // shift if drop_remainder else -(-count // shift)
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _SlidingIterator(source.make(scope), (size, shift, stride), drop_remainder),
@@ -343,7 +343,7 @@ class _ReducingIterator(DatasetIterator):
     """The iterator that reads all input, then returns each key's final state, by rising keys."""
 
     def __init__(
-        self, scope: IteratorScope, source: Dataset, functions: Sequence[CapturedFunction]
+        self, scope: IteratorScope, source: DatasetBase, functions: Sequence[CapturedFunction]
     ) -> None:
         self._inner: DatasetIterator | None = source.make(scope)
         self._key, self._init, self._reduce, self._finalize = (f.bound(scope) for f in functions)
@@ -400,7 +400,7 @@ def group_by_reducer_dataset(
             (key_func, init_func, reduce_func, finalize_func), arguments, strict=True
         )
     ]
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _ReducingIterator(scope, source, functions)
     )
 
@@ -444,7 +444,7 @@ def sampling_dataset(
     if seeds == (0, 0):
         words = RandomWords(0, 0)
         seeds = words.take(), words.take()
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _SamplingIterator(source.make(scope), share, seeds),
@@ -473,7 +473,7 @@ def list_dataset(
         )
     kept = [owned(value) for value in tensors]
     rows = [tuple(kept[start : start + width]) for start in range(0, len(kept), width)]
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: RowsIterator(len(rows), rows.__getitem__),

@@ -12,7 +12,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.ops.dataset.dataset_iterators import (
     INFINITE,
     UNKNOWN,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     Element,
     ImmediateIterator,
@@ -52,7 +52,7 @@ def check_parallel_calls(value: Array) -> None:
 
 
 class _RepeatIterator(DatasetIterator):
-    def __init__(self, scope: IteratorScope, source: Dataset, count: int) -> None:
+    def __init__(self, scope: IteratorScope, source: DatasetBase, count: int) -> None:
         self._scope, self._source, self._left = scope, source, count
         self._inner: DatasetIterator | None = None
         self._has_any = True
@@ -97,7 +97,7 @@ def repeat_dataset(
         total = 0
     else:
         total = size * times if size >= 0 else size
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _RepeatIterator(scope, source, times), total
     )
 
@@ -137,7 +137,7 @@ def take_dataset(
         total = size
     else:  # only the cardinality reads a count below -1 as a number
         total = most if size == INFINITE else min(size, most)
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _TakeIterator(source.make(scope), most), total
     )
 
@@ -178,10 +178,10 @@ def skip_dataset(
     """Return all except the first ``count`` elements; none if the count is negative."""
     source, first = as_dataset(input_dataset), scalar_int(count, "count")
     if first < 0:
-        return Dataset(output_types, output_shapes, lambda scope: _EmptyIterator(), 0)
+        return DatasetBase(output_types, output_shapes, lambda scope: _EmptyIterator(), 0)
     size = source.cardinality
     total = max(0, size - first) if size >= 0 else size
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _SkipIterator(source.make(scope), first), total
     )
 
@@ -249,7 +249,7 @@ def shard_dataset(
         )
     size = source.cardinality
     total = size // shards + (own < size % shards) if size >= 0 else size
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _ShardIterator(source.make(scope), shards, own, require_non_empty),
@@ -308,7 +308,7 @@ def zip_dataset(
         total = UNKNOWN
     else:
         total = min([size for size in sizes if size != INFINITE], default=INFINITE)
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _ZipIterator([source.make(scope) for source in sources]),
@@ -317,7 +317,7 @@ def zip_dataset(
 
 
 class _ConcatenateIterator(DatasetIterator):
-    def __init__(self, scope: IteratorScope, sources: Sequence[Dataset]) -> None:
+    def __init__(self, scope: IteratorScope, sources: Sequence[DatasetBase]) -> None:
         self._scope, self._rest = scope, list(sources)
         self._inner: DatasetIterator | None = None
 
@@ -360,7 +360,7 @@ def concatenate_dataset(
     total = UNKNOWN if UNKNOWN in sizes else sum(sizes)
     if INFINITE in sizes:
         total = INFINITE
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _ConcatenateIterator(scope, (one, other)), total
     )
 
@@ -424,7 +424,7 @@ def _directed(
                 "All inputs must have the same output_dtypes. First input has types "
                 f"{', '.join(first)}, and input {index} has types {', '.join(found)}"
             )
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _DirectedIterator(
@@ -485,7 +485,7 @@ class _CachedIterator(ImmediateIterator):
 
 
 def _cached(
-    source: Dataset, filename: Array, find: Callable[[IteratorScope], MemoryCache]
+    source: DatasetBase, filename: Array, find: Callable[[IteratorScope], MemoryCache]
 ) -> Callable[[IteratorScope], DatasetIterator]:
     name = np.asarray(scalar_of(filename, "filename")).item().decode("utf-8", "surrogateescape")
     if name:
@@ -519,7 +519,7 @@ def cache_dataset(
     """Return the elements of a dataset, which is read only once."""
     source, cache = as_dataset(input_dataset), MemoryCache()
     make = _cached(source, filename, lambda scope: cache)
-    return Dataset(output_types, output_shapes, make, source.cardinality)
+    return DatasetBase(output_types, output_shapes, make, source.cardinality)
 
 
 @register_op(
@@ -540,7 +540,7 @@ def cache_dataset_v2(
     """Return the elements of a dataset, kept in a cache that several datasets may share."""
     source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
     make = _cached(source, filename, lambda scope: kept)
-    return Dataset(output_types, output_shapes, make, source.cardinality)
+    return DatasetBase(output_types, output_shapes, make, source.cardinality)
 
 
 class Deleter:
@@ -606,7 +606,7 @@ def _ignore_errors(
     """Return the elements without those whose computation fails."""
     source = as_dataset(input_dataset)
     size = INFINITE if source.cardinality == INFINITE else UNKNOWN
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _IgnoreErrorsIterator(source.make(scope)), size
     )
 
@@ -658,7 +658,7 @@ def _unique(
     if source.types[0] not in (dtypes.int32, dtypes.int64, dtypes.string):
         raise errors.invalid_argument(f"{text} `tf.int32`, `tf.int64`, or `tf.string` component.")
     size = 0 if source.cardinality == 0 else UNKNOWN
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _UniqueIterator(source.make(scope)), size
     )
 
@@ -711,7 +711,7 @@ def assert_cardinality_dataset(
 ) -> Variant:
     """Return the same elements; raise an error if their number is not ``cardinality``."""
     source, count = as_dataset(input_dataset), scalar_int(cardinality, "cardinality")
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _CountedIterator(source.make(scope), count),
@@ -728,7 +728,7 @@ def _same(
 ) -> Variant:
     """Return the elements of the input: nothing is computed ahead or in parallel."""
     source = as_dataset(input_dataset)
-    return Dataset(source.types, source.shapes, source.make, source.cardinality)
+    return DatasetBase(source.types, source.shapes, source.make, source.cardinality)
 
 
 @register_op(

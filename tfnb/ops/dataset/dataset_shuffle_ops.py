@@ -15,7 +15,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.ops.dataset.dataset_iterators import (
     INFINITE,
     UNKNOWN,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     Element,
     IteratorScope,
@@ -80,7 +80,7 @@ class _ShuffleIterator(DatasetIterator):
     def __init__(
         self,
         scope: IteratorScope,
-        source: Dataset,
+        source: DatasetBase,
         size: int,
         generator: SeedGenerator,
         count: int,
@@ -152,13 +152,13 @@ class _ShuffleIterator(DatasetIterator):
 
 
 def _shuffled(
-    source: Dataset,
+    source: DatasetBase,
     buffer_size: Array,
     generator: SeedGenerator,
     types: list[DType],
     shapes: list[TensorShape],
     count: int = 1,
-) -> Dataset:
+) -> DatasetBase:
     size = scalar_int(buffer_size, "buffer_size")
     if size == UNKNOWN:  # large enough for all elements
         size = source.cardinality if source.cardinality > 0 else 1 << 62
@@ -171,7 +171,7 @@ def _shuffled(
         total = 0 if total == 0 else INFINITE
     elif total > 0 or count == 0:
         total = max(total, 0) * count
-    return Dataset(
+    return DatasetBase(
         types,
         shapes,
         lambda scope: _ShuffleIterator(scope, source, size, generator, count),

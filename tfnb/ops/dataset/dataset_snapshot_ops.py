@@ -20,7 +20,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.dataset.dataset_fingerprint import fingerprint
 from tfnb.ops.dataset.dataset_iterators import (
     CapturedFunction,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     EachIterator,
     ImmediateIterator,
@@ -57,7 +57,7 @@ class _SavingIterator(EachIterator):
 
     def __init__(
         self,
-        source: Dataset,
+        source: DatasetBase,
         scope: IteratorScope,
         run: Run,
         compression: str,
@@ -194,7 +194,7 @@ def save_dataset_v2(
         run = Run(folder, source.types)
         return _SavingIterator(source, scope, run, compression, bound, guard)
 
-    return Dataset(output_types, output_shapes, make, source.cardinality)
+    return DatasetBase(output_types, output_shapes, make, source.cardinality)
 
 
 # ------------------------------------------------------------------------------------------ loading
@@ -243,18 +243,18 @@ class _LoadingIterator(DatasetIterator):
         self._reader_func, self._guard = reader_func, guard
         self._inner: DatasetIterator | None = None
 
-    def _shards(self) -> Dataset:
+    def _shards(self) -> DatasetBase:
         with effects.watched_by(self._guard):
             folders = shards_of(self._run)
         elements = [(self._shard(folder),) for folder in folders]
-        return Dataset(
+        return DatasetBase(
             (dtypes.variant,), (TensorShape(()),), lambda scope: _ListIterator(elements),
             len(elements),
         )  # fmt: skip
 
-    def _shard(self, folder: str) -> Dataset:
+    def _shard(self, folder: str) -> DatasetBase:
         compression, size, guard = self._compression, len(self._types), self._guard
-        return Dataset(
+        return DatasetBase(
             self._types,
             self._shapes,
             lambda scope: _ShardIterator(folder, compression, size, guard),
@@ -264,7 +264,7 @@ class _LoadingIterator(DatasetIterator):
         """Return the next element of the dataset that the function returned."""
         if self._inner is None:
             results = yield self._reader_func.call((self._shards(),))
-            if len(results) != 1 or not isinstance(results[0], Dataset):
+            if len(results) != 1 or not isinstance(results[0], DatasetBase):
                 raise errors.invalid_argument(
                     "Dataset tensor must be a scalar of dtype DT_VARIANT."
                 )
@@ -311,7 +311,7 @@ def load_dataset(
         shape = output_types, output_shapes
         return _LoadingIterator(run, scope, shape, compression, function.bound(scope), guard)
 
-    return Dataset(output_types, output_shapes, make)
+    return DatasetBase(output_types, output_shapes, make)
 
 
 # ---------------------------------------------------------------------------------------- snapshots
@@ -364,4 +364,4 @@ def snapshot_dataset_v2(
         shape = output_types, output_shapes
         return _LoadingIterator(run, scope, shape, kind, reader.bound(scope), guard)
 
-    return Dataset(output_types, output_shapes, make, source.cardinality)
+    return DatasetBase(output_types, output_shapes, make, source.cardinality)

@@ -16,7 +16,7 @@ from tfnb.ops.dataset.dataset_iterators import (
     INFINITE,
     UNKNOWN,
     CapturedFunction,
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     ImmediateIterator,
     IteratorScope,
@@ -114,7 +114,7 @@ def tensor_dataset(
 ) -> Variant:
     """Return a dataset of one element."""
     element = tuple([owned(value) for value in components])
-    return Dataset(
+    return DatasetBase(
         Toutput_types, output_shapes, lambda scope: RowsIterator(1, lambda _: element), 1
     )
 
@@ -143,7 +143,7 @@ def tensor_slice_dataset(
     def row(index: int) -> Element:
         return tuple([slice_of(array, index) for array in arrays])
 
-    return Dataset(Toutput_types, output_shapes, lambda scope: RowsIterator(count, row), count)
+    return DatasetBase(Toutput_types, output_shapes, lambda scope: RowsIterator(count, row), count)
 
 
 @register_op(
@@ -198,7 +198,7 @@ def sparse_tensor_slice_dataset(
         return indices[part, 1:], values[part], inner
 
     rank = len(inner)
-    return Dataset(
+    return DatasetBase(
         (dtypes.int64, Tvalues, dtypes.int64),
         (TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])),
         lambda scope: RowsIterator(count, row),
@@ -237,7 +237,7 @@ def range_dataset(
 
     # The largest number means infinite; a count that does not fit is reported as 0.
     size = INFINITE if last == _LARGEST else count if count <= _LARGEST else 0
-    return Dataset(output_types, output_shapes, lambda scope: RowsIterator(count, row), size)
+    return DatasetBase(output_types, output_shapes, lambda scope: RowsIterator(count, row), size)
 
 
 _LARGEST = (1 << 63) - 1
@@ -285,7 +285,7 @@ def _random_dataset(
     if seeds == (0, 0):
         words = RandomWords(0, 0)
         seeds = words.take(), words.take()
-    return Dataset(output_types, output_shapes, lambda scope: _RandomIterator(*seeds), INFINITE)
+    return DatasetBase(output_types, output_shapes, lambda scope: _RandomIterator(*seeds), INFINITE)
 
 
 random_dataset = register_op(
@@ -352,6 +352,6 @@ def generator_dataset(
         CapturedFunction(next_func, next_func_other_args),
         CapturedFunction(finalize_func, finalize_func_other_args),
     )
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _GeneratorIterator(scope, functions), UNKNOWN
     )

@@ -16,7 +16,7 @@ from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.dataset.dataset_file_ops import compression_of, contents_of, names_of
 from tfnb.ops.dataset.dataset_iterators import (
-    Dataset,
+    DatasetBase,
     Element,
     ImmediateIterator,
     IteratorScope,
@@ -190,7 +190,7 @@ def _csv_dataset(
     missing = frozenset((b"", _text(na_value)))
     arguments = (bool(header), reader, quotes, frozenset(excluded), missing)
     guard = effects.current_guard()
-    return Dataset(
+    return DatasetBase(
         output_types,
         output_shapes,
         lambda scope: _CsvIterator(
@@ -299,7 +299,7 @@ def _sql_dataset(
         )
     source = _text(data_source_name).decode("utf-8", "surrogateescape")
     text, guard = _text(query).decode("utf-8", "replace"), effects.current_guard()
-    return Dataset(
+    return DatasetBase(
         output_types, output_shapes, lambda scope: _SqlIterator(source, text, output_types, guard)
     )
 
@@ -330,7 +330,7 @@ def _matching_files(xp: Xp, patterns: Array) -> Variant:
             found = sorted({name for one in wanted for name in file_system.matching_files(one)})
         return _NamesIterator([name.encode("utf-8", "surrogateescape") for name in found])
 
-    return Dataset((dtypes.string,), (TensorShape(()),), make)
+    return DatasetBase((dtypes.string,), (TensorShape(()),), make)
 
 
 class _NamesIterator(ImmediateIterator):

@@ -14,9 +14,9 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.resource_mgr import ResourceHandle
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.ops.base.named_resources import own_resource
-from tfnb.ops.containers.optional_ops import Optional
+from tfnb.ops.containers.optional_ops import OptionalVariant
 from tfnb.ops.dataset.dataset_iterators import (
-    Dataset,
+    DatasetBase,
     DatasetIterator,
     IteratorScope,
     as_dataset,
@@ -63,7 +63,7 @@ class IteratorResource:
         """Whether a dataset was set."""
         return self._iterator is not None
 
-    def set_dataset(self, ctx: OpKernelContext, dataset: Dataset) -> None:
+    def set_dataset(self, ctx: OpKernelContext, dataset: DatasetBase) -> None:
         """Move to the beginning of a dataset.
 
         Raises:
@@ -305,9 +305,9 @@ def iterator_get_next_as_optional(
     found: IteratorResource = ctx.resource_manager.lookup(iterator)
     element = yield from found.get_next(ctx)
     if element is None:
-        return Optional()
+        return OptionalVariant()
     check_element(element, output_types, output_shapes)
-    return Optional(tuple(element), tuple(output_types))
+    return OptionalVariant(tuple(element), tuple(output_types))
 
 
 # ---------------------------------------------------------------------------------- handles as text

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.files import file_system
-from tfnb.core.files.checkpoint_v1 import CheckpointReader, CheckpointWriter
+from tfnb.core.files.checkpoint_v1 import TensorSliceReader, TensorSliceWriter
 from tfnb.core.files.tensor_slice import TensorSlice, parse_shape_and_slice
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
@@ -82,7 +82,7 @@ def _save(
             f"{np.size(specs)}"
         )
     texts = [b""] * len(data) if specs is None else np.asarray(specs).reshape(-1).tolist()
-    writer = CheckpointWriter(path)
+    writer = TensorSliceWriter(path)
     for name, spec, value, dtype in zip(names, texts, data, types):
         sizes = tuple(np.shape(value))
         shape, where = sizes, TensorSlice.full(len(sizes))
@@ -132,14 +132,14 @@ def save_slices(
 # -- reading
 
 
-def _reader(ctx: OpKernelContext, pattern: str) -> CheckpointReader:
+def _reader(ctx: OpKernelContext, pattern: str) -> TensorSliceReader:
     """Return the reader of a checkpoint, shared by a step's nodes.
 
     Old graphs have a node for each tensor.
     """
     versions = [file_system.version_of(path) for path in file_system.matching_files(pattern)]
-    reader: CheckpointReader = ctx.step_container.lookup_or_create(
-        "", "CheckpointReader", f"{pattern} {versions}", lambda: CheckpointReader(pattern)
+    reader: TensorSliceReader = ctx.step_container.lookup_or_create(
+        "", "CheckpointReader", f"{pattern} {versions}", lambda: TensorSliceReader(pattern)
     )
     return reader
 

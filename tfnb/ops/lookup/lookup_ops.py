@@ -22,9 +22,9 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.named_resources import find_resource, own_resource
 from tfnb.ops.lookup.lookup_tables import (
-    DenseHashTable,
     HashTable,
     LookupTable,
+    MutableDenseHashTable,
     MutableHashTable,
     entries_of_text,
 )
@@ -303,7 +303,7 @@ def dense_table(
 ) -> Array:
     """Return the handle of a dense table; it may reserve only the empty key, not a deleted one."""
     _check_dense(empty_key, deleted_key, buckets, max_load_factor)
-    handle = _table(ctx, DenseHashTable, _DENSE, value_shape)
+    handle = _table(ctx, MutableDenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
     table.reserve(empty_key, deleted_key, buckets, max_load_factor)
     return handle
@@ -378,7 +378,7 @@ def anonymous_mutable_dense_hash_table(
 ) -> Handle:
     """Return, in every execution, a new table that may change and reserves two keys."""
     _check_dense(empty_key, deleted_key, initial_num_buckets, max_load_factor)
-    handle = _anonymous(ctx, DenseHashTable, _DENSE, value_shape)
+    handle = _anonymous(ctx, MutableDenseHashTable, _DENSE, value_shape)
     table = ctx.resource_manager.lookup(handle)
     table.reserve(empty_key, deleted_key, initial_num_buckets, max_load_factor)
     return handle

@@ -311,7 +311,7 @@ class MutableHashTable(LookupTable):
 _DELETED: Final = object()
 
 
-class DenseHashTable(LookupTable):
+class MutableDenseHashTable(LookupTable):
     """A mutable table in buckets that reserves two keys; keys may be tensors.
 
     The bucket of each key is the same as in TensorFlow, because all buckets are exported. A bucket

@@ -1,7 +1,7 @@
 """Variables behind resource handles: creation, reading, assignment, gathering, scattering.
 
 VarHandleOp returns a handle; the first assignment creates the
-:class:`~tfnb.core.resource_mgr.Variable` behind it. The dtype and shape of the variable are known
+:class:`~tfnb.core.resource_mgr.Var` behind it. The dtype and shape of the variable are known
 statically through the handle data.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import OpDefinition, register_op
-from tfnb.core.resource_mgr import ResourceHandle, Variable
+from tfnb.core.resource_mgr import ResourceHandle, Var
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -148,15 +148,13 @@ def disable_copy_on_read(node: OpKernelContext, resource: Handle) -> None:
     find_variable(node, resource)
 
 
-def find_variable(node: Array, handle: ResourceHandle) -> Variable:
+def find_variable(node: Array, handle: ResourceHandle) -> Var:
     """Return the variable behind a handle, which must have a value.
 
     Raises:
       NotFoundError: the variable has no value.
     """
-    found: Variable | None = node.resource_manager.find(
-        handle.container, handle.type_name, handle.name
-    )
+    found: Var | None = node.resource_manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
         raise errors.not_found(_does_not_exist(handle))
     return found
@@ -192,7 +190,7 @@ def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> Te
 
 def _read(node: Array, handle: Handle, dtype: DType) -> Array:
     manager = node.resource_manager
-    found: Variable | None = manager.find(handle.container, handle.type_name, handle.name)
+    found: Var | None = manager.find(handle.container, handle.type_name, handle.name)
     if found is None or found.value is None:
         raise errors.failed_precondition(
             f"Could not find variable {handle.name}. This could mean that the variable has been "
@@ -322,13 +320,13 @@ def assign_variable_op(
 ) -> None:
     """Give a variable a value."""
     manager = node.resource_manager
-    cell: Variable | None = manager.find(resource.container, resource.type_name, resource.name)
+    cell: Var | None = manager.find(resource.container, resource.type_name, resource.name)
     if cell is None:
         cell = manager.lookup_or_create(
             resource.container,
             resource.type_name,
             resource.name,
-            lambda: Variable(resource.name, dtype, resource.value_shape),
+            lambda: Var(resource.name, dtype, resource.value_shape),
         )
         assert cell is not None
     if cell.dtype is not dtype:

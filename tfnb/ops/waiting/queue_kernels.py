@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 UNBOUNDED: Final = (1 << 31) - 1
 
 
-class _Attempt:
+class _QueueAttempt:
     """A pending attempt: to put ``elements`` in, to take ``wanted`` elements out, or to close."""
 
     __slots__ = ("closes", "done", "elements", "manager", "small_batch", "token", "wanted")
@@ -65,7 +65,7 @@ class _Attempt:
 
 
 # Attempts that have ended, with their answers.
-type_of_ended = list[tuple[_Attempt, Any]]
+type_of_ended = list[tuple[_QueueAttempt, Any]]
 
 
 def _tell(ended: type_of_ended) -> None:
@@ -101,8 +101,8 @@ class Queue:
         self.capacity = capacity if capacity >= 0 else UNBOUNDED
         self._lock = threading.RLock()
         self._closed = False  # guarded by self._lock
-        self._puts: deque[_Attempt] = deque()  # guarded by self._lock
-        self._takes: deque[_Attempt] = deque()  # guarded by self._lock
+        self._puts: deque[_QueueAttempt] = deque()  # guarded by self._lock
+        self._takes: deque[_QueueAttempt] = deque()  # guarded by self._lock
 
     # -- how elements are kept; guarded by self._lock
 
@@ -150,7 +150,7 @@ class Queue:
     ) -> None:
         """Put elements in, one after the other; call ``done`` when all are inside."""
         kept = [tuple(owned(value) for value in element) for element in elements]
-        self._start(self._puts, _Attempt(done, kept), manager, "Enqueue")
+        self._start(self._puts, _QueueAttempt(done, kept), manager, "Enqueue")
 
     def dequeue(
         self,
@@ -163,14 +163,14 @@ class Queue:
 
         With ``small_batch``, a closed queue that is not empty returns the elements it has.
         """
-        self._start(self._takes, _Attempt(done, [], count, small_batch), manager, "Dequeue")
+        self._start(self._takes, _QueueAttempt(done, [], count, small_batch), manager, "Dequeue")
 
     def close_in_turn(self, done: type_of_done, manager: CancellationManager) -> None:
         """Close the queue after the enqueue attempts before it.
 
         Elements in the queue can still be taken out.
         """
-        self._start(self._puts, _Attempt(done, [], closes=True), manager, "Close")
+        self._start(self._puts, _QueueAttempt(done, [], closes=True), manager, "Close")
 
     def close(self) -> None:
         """Close the queue at once; cancel the waiting enqueue attempts."""
@@ -191,8 +191,8 @@ class Queue:
 
     def _start(
         self,
-        attempts: deque[_Attempt],
-        attempt: _Attempt,
+        attempts: deque[_QueueAttempt],
+        attempt: _QueueAttempt,
         manager: CancellationManager,
         what: str,
     ) -> None:
@@ -222,7 +222,7 @@ class Queue:
                 _tell(ended)
                 raise
 
-    def _cancel(self, attempts: deque[_Attempt], attempt: _Attempt, what: str) -> None:
+    def _cancel(self, attempts: deque[_QueueAttempt], attempt: _QueueAttempt, what: str) -> None:
         ended: type_of_ended = []
         try:
             with self._lock:
@@ -235,7 +235,11 @@ class Queue:
                 raise
 
     def _withdraw(
-        self, attempts: deque[_Attempt], attempt: _Attempt, what: str, ended: type_of_ended
+        self,
+        attempts: deque[_QueueAttempt],
+        attempt: _QueueAttempt,
+        what: str,
+        ended: type_of_ended,
     ) -> None:
         if attempt not in attempts:
             return
@@ -259,7 +263,7 @@ class Queue:
             while self._takes and self._serve_take(self._takes[0], ended):
                 moved = True
 
-    def _serve_put(self, attempt: _Attempt, ended: type_of_ended) -> bool:
+    def _serve_put(self, attempt: _QueueAttempt, ended: type_of_ended) -> bool:
         """Return whether the attempt or the queue changed."""
         if self._closed:
             ended.append((attempt, errors.cancelled(self._closed_text(attempt))))
@@ -280,12 +284,12 @@ class Queue:
             return True
         return changed and bool(self._takes)
 
-    def _closed_text(self, attempt: _Attempt) -> str:
+    def _closed_text(self, attempt: _QueueAttempt) -> str:
         if attempt.closes:
             return f"Queue '{self.name}' is already closed."
         return f"{self.kind} '{self.name}' is closed."
 
-    def _serve_take(self, attempt: _Attempt, ended: type_of_ended) -> bool:
+    def _serve_take(self, attempt: _QueueAttempt, ended: type_of_ended) -> bool:
         missing = attempt.wanted - len(attempt.elements)
         if self._closed and self._available() < missing and not self._puts:
             found = len(attempt.elements) + self._available()

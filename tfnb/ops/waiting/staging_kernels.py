@@ -30,7 +30,7 @@ def _bytes(values: Sequence[Array]) -> int:
     return sum(int(np.asarray(value).nbytes) for value in values if value is not None)
 
 
-class StagingArea:
+class StagingBase:
     """The base class of both kinds of staging areas."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
@@ -69,7 +69,7 @@ class StagingArea:
         return not is_full and not is_large
 
 
-class Row(StagingArea):
+class StagingBuffer(StagingBase):
     """A first-in, first-out staging area."""
 
     def __init__(self, name: str, capacity: int, memory_limit: int) -> None:
@@ -130,7 +130,7 @@ class Row(StagingArea):
         self.attempts.change(clear)
 
 
-class Map(StagingArea):
+class StagingMap(StagingBase):
     """Tuples by key, which may arrive in parts.
 
     Args:

@@ -11,7 +11,7 @@ from tfnb.core import errors
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext, no_outputs
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.waiting.staging_kernels import Map, Row
+from tfnb.ops.waiting.staging_kernels import StagingBuffer, StagingMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,15 +35,15 @@ def _area(ctx: OpKernelContext, kind: str, make: Callable[..., Array]) -> Array:
     )
 
 
-def _row(ctx: OpKernelContext) -> Row:
-    found: Row = _area(ctx, "Staging", Row)
+def _row(ctx: OpKernelContext) -> StagingBuffer:
+    found: StagingBuffer = _area(ctx, "Staging", StagingBuffer)
     return found
 
 
-def _map(ctx: OpKernelContext) -> Map:
+def _map(ctx: OpKernelContext) -> StagingMap:
     is_ordered = ctx.op_type.startswith("Ordered")
-    make = partial(Map, num_components=len(ctx.attrs["dtypes"]), is_ordered=is_ordered)
-    found: Map = _area(ctx, "OrderedStagingMap" if is_ordered else "StagingMap", make)
+    make = partial(StagingMap, num_components=len(ctx.attrs["dtypes"]), is_ordered=is_ordered)
+    found: StagingMap = _area(ctx, "OrderedStagingMap" if is_ordered else "StagingMap", make)
     return found
 
 

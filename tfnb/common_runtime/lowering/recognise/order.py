@@ -15,7 +15,7 @@ from tfnb.common_runtime.lowering.recognise.conditions import (
     type_of_condition,
     type_of_literal,
 )
-from tfnb.common_runtime.lowering.recognise.program import Block, If, Leave, Unit, Unrecognised
+from tfnb.common_runtime.lowering.recognise.program import Block, ExitLoop, If, Unit, Unrecognised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class Order:
         self._has_left = False
 
     def block(self) -> Block:
-        """Return the units as a block; the block of a loop contains its Leave.
+        """Return the units as a block; the block of a loop contains its ExitLoop.
 
         Raises:
           Unrecognised: some units wait for each other.
@@ -66,7 +66,7 @@ class Order:
         if self._num_left:
             raise Unrecognised("units that never become ready")
         if self._goes_on is not None and not self._has_left:
-            block.append(Leave(*self._goes_on))
+            block.append(ExitLoop(*self._goes_on))
         return block
 
     def _waits_for_both_sides(self) -> bool:
@@ -139,7 +139,7 @@ class Order:
         """Add the end of a loop, its exits, and the units of a further iteration."""
         assert self._goes_on is not None
         name, side = self._goes_on
-        leave = Leave(name, side)
+        leave = ExitLoop(name, side)
         self._has_left = True
         block.append(leave)
         self._fill(leave.exits, here | {(name, not side)}, False, takes_later=True)

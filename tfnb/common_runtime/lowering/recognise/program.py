@@ -8,7 +8,7 @@ the branches of conds do::
                       Assign          v3 = v0
                       Loop
                           v5 = v3 < c1
-                          Leave       unless v5
+                          ExitLoop    unless v5
                           v7 = v3 + c2
                           Assign      v3 = v7
                       retvals[0] = v3
@@ -132,7 +132,7 @@ class Assign:
 class Loop:
     """A frame; the :class:`Assign` of the first values precedes it.
 
-    The body has one :class:`Leave` at its top level, not in a nested block, and ends with the
+    The body has one :class:`ExitLoop` at its top level, not in a nested block, and ends with the
     Assign of the next values.
     """
 
@@ -180,7 +180,7 @@ class PartialSum:
 
 
 @dataclass(slots=True, eq=False)
-class Leave:
+class ExitLoop:
     """Ends the loop here, after ``exits``, unless the predicate equals ``goes_on``."""
 
     predicate: str
@@ -220,7 +220,7 @@ type_of_instruction = (
     | Cluster
     | Segment
     | PartialSum
-    | Leave
+    | ExitLoop
     | Free
     | Mark
     | Sent
@@ -336,7 +336,7 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
         return instruction.args
     if isinstance(instruction, Read | Copy | Sent):
         return [instruction.source]
-    if isinstance(instruction, If | Leave | CheckPredicate):
+    if isinstance(instruction, If | ExitLoop | CheckPredicate):
         return [instruction.predicate]
     if isinstance(instruction, Choose):
         return [instruction.data, instruction.index]
@@ -371,7 +371,7 @@ def insides_of(instruction: type_of_instruction) -> list[Block]:
         return [instruction.then, instruction.otherwise]
     if isinstance(instruction, Loop):
         return [instruction.body]
-    if isinstance(instruction, Leave):
+    if isinstance(instruction, ExitLoop):
         return [instruction.exits]
     if isinstance(instruction, Cluster | Segment):
         return [instruction.plain]

@@ -59,7 +59,7 @@ def find_clusters(program: Program) -> None:
     """Replace the nodes of clusters in a program by the clusters."""
     uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
     count_uses(program.root, uses)
-    _Finder(program, uses).find(program.root)
+    _ClusterFinder(program, uses).find(program.root)
 
 
 def count_uses(block: Block, uses: dict[str, int]) -> None:
@@ -71,7 +71,7 @@ def count_uses(block: Block, uses: dict[str, int]) -> None:
             count_uses(inside, uses)
 
 
-class _Finder:
+class _ClusterFinder:
     """Finds the clusters of one program."""
 
     def __init__(self, program: Program, uses: Mapping[str, int]) -> None:
@@ -87,7 +87,7 @@ class _Finder:
         """Find the clusters of a block and of the blocks inside it, which are changed."""
         for instruction in block:
             for inside in insides_of(instruction):
-                _Finder.find(self, inside)
+                _ClusterFinder.find(self, inside)
         self._open, self._made = {}, []
         for instruction in block:
             if isinstance(instruction, Compute):

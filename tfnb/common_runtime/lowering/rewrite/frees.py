@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from tfnb.common_runtime.lowering.recognise.program import (
     Block,
     Cluster,
+    ExitLoop,
     Free,
     If,
-    Leave,
     Loop,
     Program,
     Segment,
@@ -63,7 +63,7 @@ class _FreePlacer:
         seen, before = set(visible), []
         for instruction in block:
             # Only nested blocks need a copy; copies for thousands of nodes would be slow.
-            has_inside = isinstance(instruction, If | Leave | Loop | Cluster | Segment)
+            has_inside = isinstance(instruction, If | ExitLoop | Loop | Cluster | Segment)
             before.append(set(seen) if has_inside else seen)
             seen |= _surely_set(instruction)
         live = set(live)
@@ -75,7 +75,7 @@ class _FreePlacer:
                 instruction.then[:0] = self._free((otherwise - then) & there)
                 instruction.otherwise[:0] = self._free((then - otherwise) & there)
                 live = then | otherwise | {instruction.predicate}
-            elif isinstance(instruction, Leave):
+            elif isinstance(instruction, ExitLoop):
                 exits = self.place(instruction.exits, left, set(), there)
                 instruction.exits[:0] = self._free((live - exits) & there)
                 made += self._free((exits - live) & there)
@@ -108,7 +108,7 @@ def _read_in(block: Block, live: set[str], left: set[str]) -> set[str]:
         if isinstance(instruction, If):
             then = _read_in(instruction.then, live, left)
             live = then | _read_in(instruction.otherwise, live, left) | {instruction.predicate}
-        elif isinstance(instruction, Leave):
+        elif isinstance(instruction, ExitLoop):
             live = live | _read_in(instruction.exits, left, set()) | {instruction.predicate}
         elif isinstance(instruction, Loop):
             live = _read_in(instruction.body, set(), live)
@@ -125,10 +125,10 @@ def _surely_set(instruction: object) -> set[str]:
         found: set[str] = set()
         for inside in instruction.body:
             found |= _surely_set(inside)
-            if isinstance(inside, Leave):
+            if isinstance(inside, ExitLoop):
                 return found | _set_in(inside.exits)
         return found
-    if isinstance(instruction, Leave):
+    if isinstance(instruction, ExitLoop):
         return set()
     return set(writes_of(instruction))  # type: ignore[arg-type]
 

@@ -42,7 +42,7 @@ _FEWEST = 3
 
 def find_segments(program: Program) -> None:
     """Replace rows of instructions in a program by segments."""
-    _Finder(program).find(program.root)
+    _SegmentFinder(program).find(program.root)
 
 
 def _device_of(instruction: type_of_instruction) -> object:
@@ -130,7 +130,7 @@ class _Row:
         return True
 
 
-class _Finder:
+class _SegmentFinder:
     """Finds the segments of one program."""
 
     def __init__(self, program: Program) -> None:

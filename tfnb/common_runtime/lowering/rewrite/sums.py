@@ -16,7 +16,7 @@ from tfnb.common_runtime.executor.immutable_executor_state import PURE_ONE
 from tfnb.common_runtime.lowering.recognise.program import (
     Block,
     Compute,
-    Leave,
+    ExitLoop,
     PartialSum,
     Program,
     insides_of,
@@ -50,7 +50,7 @@ def _spread(block: Block) -> None:
     for place, instruction in enumerate(block):
         for name in _all_writes(instruction):
             written[name] = place
-    leaves = [place for place, one in enumerate(block) if isinstance(one, Leave)]
+    leaves = [place for place, one in enumerate(block) if isinstance(one, ExitLoop)]
     behind: dict[int, list[PartialSum]] = {}
     for place in places:
         compute = block[place]

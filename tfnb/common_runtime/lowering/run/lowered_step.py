@@ -1,316 +1,361 @@
-"""Decides when a partition runs as an emitted function.
+"""A partition as emitted functions.
 
-A partition with loops is lowered before its first run, because a loop soon saves the cost; others
-are lowered when they run for the second time, because most signatures of a notebook run once.  If
-the observers of a step accept counts in place of events of nodes, it runs as a function that counts
-(``counts.py``).  A step that is observed more closely, measured or limited runs on the reference
-executor.
+This module is imported, with the code that writes functions, when the first one is written: most
+signatures run once, by their schedule.
 """
 
 from __future__ import annotations
 
-import enum
-import logging
-from contextlib import contextmanager
-from importlib import import_module
+from functools import partial
+from threading import Lock
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.lowering.support.journal import JournalKind, LeavePoints
-from tfnb.core.process.shelter import call_sheltered
-from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
+from tfnb.common_runtime.executor import waiting
+from tfnb.common_runtime.executor.executor import drive
+from tfnb.common_runtime.executor.immutable_executor_state import ARG, ASYNC
+from tfnb.common_runtime.executor.kernel_errors import annotate
+from tfnb.common_runtime.executor.run_state import Leave, has_absent
+from tfnb.common_runtime.executor.running_nodes import runs_nodes
+from tfnb.common_runtime.executor.waiting import explained
+from tfnb.common_runtime.lowering.recognise.program import Compute
+from tfnb.common_runtime.lowering.recognise.recognise import recognise
+from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
+from tfnb.common_runtime.lowering.run.absence import absent_value
+from tfnb.common_runtime.lowering.run.leave import fresh_executors, go_on
+from tfnb.common_runtime.lowering.support.counts import StepCounts
+from tfnb.common_runtime.lowering.support.journal import Journal
+from tfnb.common_runtime.lowering.write.emit import EmittedFunction
+from tfnb.common_runtime.lowering.write.node_writer import rank_matters
+from tfnb.core import dtypes
+from tfnb.core.process.signal_handlers import raised_by_handler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from types import TracebackType
 
-    from tfnb.common_runtime.executor.executors_and_keys import Executors
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
         NodeItem,
     )
     from tfnb.common_runtime.executor.run_state import RunState
-    from tfnb.common_runtime.executor.warm_up import LoweredFunction
-    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
-    from tfnb.core.step_events import RunsThrough
+    from tfnb.common_runtime.executor.warm_up import type_of_absence
+    from tfnb.common_runtime.lowering.recognise.program import Program
+    from tfnb.common_runtime.lowering.support.journal import JournalKind
+    from tfnb.core.errors import OpError
+    from tfnb.core.op_kernel import StepContext
+
+# Limit of function variants, one for each set of arguments that are scalars.
+_MOST_VARIANTS = 4
 
 
-_log = logging.getLogger("tfnb")
+class LoweredStep:
+    """One partition as a function, or as several: one for each set of arguments that are scalars.
 
-
-class Lowering(enum.Enum):
-    """When partitions run as emitted functions."""
-
-    NEVER = enum.auto()
-    WHEN_IT_PAYS = enum.auto()
-    ALWAYS = enum.auto()  # from the first run on, if they can
-
-
-_lowering = Lowering.WHEN_IT_PAYS
-_is_loaded = False
-
-
-@contextmanager
-def lowering(when: Lowering) -> Iterator[None]:
-    """Set for a while how all partitions of the process run, to compare the ways."""
-    global _lowering
-    before, _lowering = _lowering, when
-    try:
-        yield
-    finally:
-        _lowering = before
-
-
-MAX_NODES = 20_000
-"""A longer function takes longer to compile than it saves."""
-MAX_NODES_AT_ONCE = 3_000
-"""A partition with loops and more nodes is lowered only before its second run."""
-
-
-_MOST_RECORDED = 32  # functions of a partition, one for each set of breakpoints
-
-
-def _load() -> None:
-    """Import the code that writes functions, when the first one is needed.
-
-    The import is sheltered: an interrupt in it would leave a lock held, and all other threads would
-    wait for it for ever.
+    Attributes:
+      has_conditional_fetch: whether a fetch may be dead.
+      has_loops: whether it has frames.
+      waits: whether a kernel in it may block.
+      only: its function, if one function serves all arguments.
     """
-    if not _is_loaded:
-        call_sheltered(_load_here)
 
+    def __init__(
+        self,
+        immutable: ImmutableExecutorState,
+        *,
+        counts: bool = False,
+        journal: JournalKind | None = None,
+    ) -> None:
+        """Lower a partition.
 
-def _load_here() -> None:
-    global _is_loaded
-    try:
-        import_module("tfnb.common_runtime.lowering.run.lowered_partition")
-        import_module("tfnb.common_runtime.lowering.recognise.join")
-    finally:
-        _is_loaded = True
+        Args:
+          immutable: the partition.
+          counts: whether its functions count the runs of nodes.
+          journal: the journal that its functions write; None for none.
 
+        Raises:
+          Unrecognised: the partition cannot be written as a function.
+        """
+        self._immutable = immutable
+        self._counts = counts
+        self._journal = journal
+        self._whole: StepCounts | None = None
+        self._wanted = () if journal is None or journal.leaves is None else journal.leaves.after
+        program = self._recognise()
+        self.has_conditional_fetch = program.has_conditional_fetch
+        self.has_loops = program.num_loops > 0
+        self.waits = any(item.action == ASYNC for item in immutable.items)
+        self._predicates = program.predicates
+        self._switches = program.switches
+        self._arguments = _scalar_candidates(program)
+        self._variants: dict[tuple[int, ...], EmittedFunction] = {}
+        self.only: EmittedFunction | None = None
+        self._program: Program | None = None  # until a function is made of it
+        self._lock = Lock()
+        if self._arguments:
+            self._program = program
+        else:
+            self.only = self._emit(program, ())
 
-def over_large_input(item: NodeItem, args: list[Any]) -> Any:
-    """Write a node's result over a large input without other holders; None: compute it normally."""
-    # Imported when the first large array appears.
-    from tfnb.common_runtime.lowering.rewrite.clusters import compute_over_input
+    @property
+    def source(self) -> str:
+        """The source of the function; of the one written last, if there are several."""
+        emitted = self._any()
+        return "\n".join([emitted.source, *emitted.reports()])
 
-    return compute_over_input(item, args)
+    @property
+    def items(self) -> list[NodeItem | None]:
+        """The node of each line, by line number; None for lines without a node."""
+        return self._any().items
 
+    def functions(self) -> list[EmittedFunction]:
+        """Return the functions written so far."""
+        return [*self._variants.values(), *([] if self.only is None else [self.only])]
 
-def lower(
-    immutable: ImmutableExecutorState, *, counts: bool = False, journal: JournalKind | None = None
-) -> LoweredStep | None:
-    """Return the partition as a function, or None if it is too long or not recognised.
+    def _any(self) -> EmittedFunction:
+        if self.only is not None:
+            return self.only
+        return list(self._variants.values())[-1] if self._variants else self._variant(())
 
-    Args:
-      immutable: the partition.
-      counts: whether the function counts executions.
-      journal: the journal that the function writes, if any.
-    """
-    if len(immutable.items) > MAX_NODES:
-        return None
-    _load()
-    from tfnb.common_runtime.lowering.recognise.program import Unrecognised
-    from tfnb.common_runtime.lowering.run.lowered_partition import LoweredStep
+    def variant_for(self, args: Sequence[Any]) -> EmittedFunction:
+        """Return the function for these arguments, if there is more than one."""
+        return self._variant(tuple([i for i in self._arguments if isinstance(args[i], np.generic)]))
 
-    try:
-        return LoweredStep(immutable, counts=counts, journal=journal)
-    except (Unrecognised, RecursionError, SyntaxError) as reason:
-        _log.debug("A partition stays with the reference executor: %s", reason)
-        return None
+    def _variant(self, scalar_args: tuple[int, ...]) -> EmittedFunction:
+        found = self._variants.get(scalar_args)
+        if found is not None:
+            return found
+        if len(self._variants) >= _MOST_VARIANTS and scalar_args:
+            return self._variant(())
+        with self._lock:
+            # Writing a program changes it, so each function needs its own program.
+            program, self._program = self._program, None
+            if program is None:
+                program = self._recognise()
+            found = self._emit(program, scalar_args)
+            return self._variants.setdefault(scalar_args, found)
 
+    def _recognise(self) -> Program:
+        return recognise(self._immutable, counts=self._counts, wanted=self._wanted)
 
-def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
-    """Return the function that runs a partition in this step; None: the reference executor."""
-    hooks, warm_up = run_state.hooks, immutable.warm_up
-    counts = False
-    if _lowering is Lowering.NEVER:
-        return None
-    kind: JournalKind | None = None
-    if hooks is IDLE_HOOKS:
-        if warm_up.lowered is not None and run_state.record_outputs is None:
-            return warm_up.lowered
-    elif hooks.debugger is not None:
-        if hooks.only_debugs and warm_up.until_near is not None:
-            stops, until_near = warm_up.until_near
-            if hooks.debugger.near_now(immutable) is stops:
-                run_state.near = stops
-                return until_near
-        wanted = hooks.debugger.lets_run(run_state, immutable)
-        if wanted is None:
+    def _emit(self, program: Program, scalar_args: tuple[int, ...]) -> EmittedFunction:
+        """Write the function of a program for the given arguments that are scalars."""
+        immutable, counts, journal = self._immutable, self._counts, self._journal
+        draft = None
+        if journal is not None and journal.leaves is not None and journal.leaves.before:
+            # The positions of nodes without a line follow from the lines of the others.
+            kind = journal._replace(leaves=journal.leaves._replace(before=()))
+            draft = EmittedFunction(
+                immutable,
+                self._recognise(),
+                scalar_args,
+                counts=counts,
+                journal=kind,
+            )
+        return EmittedFunction(
+            immutable, program, scalar_args, counts=counts, journal=journal, draft=draft
+        )
+
+    @runs_nodes(run_state="run_state")
+    def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
+        """Run one step, which puts its results into the call frame.
+
+        Returns:
+          A function that explains a result without a value; None if all have one.
+
+        Raises:
+          OpError: a kernel failed, or the step was cancelled.
+        """
+        frame = run_state.call_frame
+        args, retvals = (frame.args, frame.retvals) if frame is not None else ((), [])
+        emitted = self.only
+        if emitted is None:
+            emitted = self.variant_for(args)
+        immutable = self._immutable
+        if not immutable.warm_up.is_checked:
+            emitted.check_first_outputs()
+        if self._journal is not None:
+            run = self._run_recorded if self._journal.leaves is None else self._run_until_near
+            return run(emitted, run_state, step, args, retvals)
+        try:
+            predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
+            immutable.warm_up.is_checked = True
+            return self._absence(retvals, predicates) if self.has_conditional_fetch else None
+        except BaseException as error:
+            if run_state.hooks.step_counted is not None:
+                place = emitted.place_of(error.__traceback__)
+                if place is not None:
+                    values = place.tb_frame.f_locals
+                    run_state.counts = emitted.counts_at(place.tb_lineno, values)
+            found = self.failure(emitted, run_state, error)
+            if found is error:
+                raise
+            raise found from found.__cause__
+
+    @runs_nodes(run_state="run_state")
+    def _run_recorded(
+        self,
+        emitted: EmittedFunction,
+        run_state: RunState,
+        step: StepContext,
+        args: Sequence[Any],
+        retvals: list[Any],
+    ) -> type_of_absence | None:
+        """Run a step like :meth:`run`, with a journal; pass it to listeners before and after."""
+        hooks, kind = run_state.hooks, self._journal
+        assert kind is not None
+        debugger = hooks.debugger if kind.keeps else None
+        journals: list[Journal] = []
+        if kind.times:
+            run_state.journal = Journal(emitted)
+            journals.append(run_state.journal)
+            if hooks.journal_began is not None:
+                hooks.journal_began(run_state.step_id, run_state.journal)
+        if kind.keeps:
+            run_state.kept_journal = Journal(emitted, is_of_values=True)
+            journals.append(run_state.kept_journal)
+            if debugger is not None:
+                run_state.kept_journal.most = debugger.most_kept * emitted.journal_sites
+        try:
+            predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
+            self._immutable.warm_up.is_checked = True
+            return self._absence(retvals, predicates)
+        except BaseException as error:
+            ended_ns = perf_counter_ns()
+            place = emitted.place_of(error.__traceback__)
+            for journal in journals:
+                journal.ended_ns = ended_ns
+                if place is not None:
+                    values = place.tb_frame.f_locals
+                    journal.stopped(emitted.line_of(place), values)
+                    run_state.counts = emitted.counts_at(journal.line, values)
+            found = self.failure(emitted, run_state, error)
+            if found is error:
+                raise
+            raise found from found.__cause__
+        finally:
+            run_state.journal = run_state.kept_journal = None
+            for journal in journals:
+                has_ended = journal.line == 0
+                journal.counts = self.counts_of(run_state) if has_ended else run_state.counts
+                journal.length = len(journal.entries)
+                if journal.is_of_values:
+                    if debugger is not None:
+                        debugger.kept(run_state, journal)
+                elif hooks.journal_ended is not None:
+                    hooks.journal_ended(run_state.step_id, journal)
+
+    @runs_nodes(run_state="run_state")
+    def _run_until_near(
+        self,
+        emitted: EmittedFunction,
+        run_state: RunState,
+        step: StepContext,
+        args: Sequence[Any],
+        retvals: list[Any],
+    ) -> type_of_absence | None:
+        """Run a step like :meth:`run`, until a debugger stops the function."""
+        debugger = run_state.hooks.debugger
+        run_state.may_be_left, run_state.emitted = True, emitted
+        try:
+            if debugger is not None and debugger.stops_soon:
+                run_state.leave_function()
+            predicates: Sequence[Any] = emitted.call(args, retvals, step, run_state) or ()
+            self._immutable.warm_up.is_checked = True
+            return self._absence(retvals, predicates)
+        except Leave as leave:
+            place = emitted.place_of(leave.__traceback__)
+            assert place is not None
+            values = {**emitted.constants, **place.tb_frame.f_locals}
+            line = emitted.line_of(place)
+            place = leave.__traceback__ = None
+        except BaseException as error:
+            found = self.failure(emitted, run_state, error)
+            if found is error:
+                raise
+            raise found from found.__cause__
+        finally:
+            run_state.was_left()
+        # The function was left: the reference executor runs the other nodes.
+        assert debugger is not None
+        debugger.wants(run_state)
+        executors = fresh_executors(emitted, run_state, step, debugger)
+        run_state.left = run_state.executors = executors
+        go_on(executors, emitted, line, values)
+        values.clear()
+        drive(run_state, executors)
+        return partial(waiting.absent_value, run_state.left) if has_absent(retvals) else None
+
+    def counts_of(self, run_state: RunState) -> StepCounts | None:
+        """Return the counts of a step that has ended; None if nothing of it ran."""
+        found: StepCounts | None = run_state.counts
+        if self._journal is not None and self._journal.leaves is not None:
             return None
-        may_run, kind = _wanted_kind(wanted, immutable, run_state)
-        if not may_run:
-            return None
-    if hooks.takes_journals or kind is not None:
-        return _recorded_for(immutable, run_state, kind)
-    if run_state.record_outputs is not None:
+        if found is None and not self._counts:
+            if self._whole is None:
+                self._whole = StepCounts(self._any())
+            return self._whole
+        return found
+
+    def failure(
+        self, emitted: EmittedFunction, run_state: RunState, error: BaseException
+    ) -> BaseException:
+        """Return the error that ends a step: the given one, or one that names the node."""
+        if isinstance(error, Exception):
+            return self._explained(emitted, run_state, error)
+        if isinstance(error, KeyboardInterrupt):
+            explained(run_state, error)
+        return error
+
+    def _absence(self, retvals: Sequence[Any], predicates: Sequence[Any]) -> type_of_absence | None:
+        return partial(self.absent_value, predicates) if has_absent(retvals) else None
+
+    def absent_value(self, predicates: Sequence[Any], position: int, name: str) -> OpError:
+        """Return the error of a step that ended without a value for a fetch."""
+        values = dict(zip(self._predicates, predicates, strict=True))
+        sides = {switch: values.get(name) for switch, name in self._switches.items()}
+        return absent_value(self._immutable, sides, position, name)
+
+    def _explained(
+        self, emitted: EmittedFunction, run_state: RunState, error: Exception
+    ) -> BaseException:
+        place = emitted.place_of(error.__traceback__)
+        if error is run_state.stop:
+            return explained(run_state, error)
+        item = None if place is None else emitted.items[emitted.line_of(place)]
+        if place is None or item is None:
+            return error
+        inputs = emitted.inputs_at(place)
+        line = emitted.line_of(place)
+        if line in emitted.expressions and not raised_by_handler(error):
+            # Run the kernel: only it raises TensorFlow's message, the inlined expression does not.
+            assert item.compute is not None
+            try:
+                item.compute(*inputs)
+            except Exception as again:
+                error = again.with_traceback(error.__traceback__)
+        device = self._immutable.device if item.kernel is None else item.kernel.device
+        return annotate(error, item.name, item.op, device.name, inputs)
+
+    def node_of(self, traceback: TracebackType | None) -> NodeItem | None:
+        """Return the node of the line in a traceback."""
+        for emitted in self.functions():
+            place = emitted.place_of(traceback)
+            if place is not None:
+                return emitted.items[emitted.line_of(place)]
         return None
-    if not (
-        hooks.node_started is hooks.node_done is None
-        and hooks.iteration_started is hooks.iteration_done is None
-        and hooks.frame_entered is hooks.frame_done is None
-    ):
-        if not hooks.takes_counts:
-            return None
-        # Without control flow, the count of each node is known.
-        counts = immutable.schedule is None
-    lowered = warm_up.counted if counts else warm_up.lowered
-    if lowered is not None:
-        return lowered
-    if warm_up.cannot_be_counted if counts else warm_up.cannot_be_lowered:
-        return None
-    if _lowering is Lowering.WHEN_IT_PAYS:
-        num_runs = warm_up.num_runs = warm_up.num_runs + 1
-        has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
-        if num_runs < (1 if has_loops else 2):
-            return None
-    lowered = lower(immutable, counts=counts)
-    if counts:
-        warm_up.counted, warm_up.cannot_be_counted = lowered, lowered is None
-        return lowered
-    warm_up.lowered, warm_up.cannot_be_lowered = lowered, lowered is None
-    # Without control flow, this step still runs by its schedule, which is not slow; the function,
-    # whose cost is paid now, runs the later steps.
-    is_awaited = _lowering is Lowering.ALWAYS or immutable.schedule is None
-    return lowered if is_awaited else None
 
 
-def _wanted_kind(
-    wanted: RunsThrough, immutable: ImmutableExecutorState, run_state: RunState
-) -> tuple[bool, JournalKind | None]:
-    """Return whether a debugged step may run as a function, and with what kind of journal."""
-    keeps = _kept_of(wanted, immutable)
-    near = wanted.near
-    if near is not None and not near and not _can_be_left(immutable, run_state):
-        if len(immutable.frames) > 1 or immutable.has_async:
-            return False, None  # it may be endless, and a pause has to stop it
-        near = None  # no breakpoint is in it; a pause waits for the next step
-    if not keeps and near is None:
-        return True, None
-    points = None if near is None else LeavePoints(near.before, tuple(near.checks), near.of_dead)
-    run_state.near = near or NOT_NEAR
-    return True, JournalKind(keeps=tuple(keeps), leaves=points)
-
-
-def _kept_of(wanted: RunsThrough, immutable: ImmutableExecutorState) -> list[str]:
-    """Return the tensors of a partition whose values a debugger requests."""
-    return [one for one in wanted.keeps if immutable.find_id(one.rpartition(":")[0]) >= 0]
-
-
-def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool:
-    """Return whether the reference executor can continue after an emitted function is left."""
-    is_heard = run_state.hooks.hears_nodes or run_state.record_outputs is not None
-    return not (is_heard or immutable.has_async or immutable.device.xp is not np)
-
-
-def _recorded_for(
-    immutable: ImmutableExecutorState, run_state: RunState, kind: JournalKind | None
-) -> LoweredFunction | None:
-    """Return the function that writes a journal; None: the step reports its nodes itself."""
-    hooks = run_state.hooks
-    # A full journal with times keeps the first entries, one of values the last entries.
-    if immutable.device.xp is not np:
-        return None
-    is_recorded = hooks.takes_journals and hooks.hears_nodes
-    if kind is not None and kind.leaves is not None and not _can_be_left(immutable, run_state):
-        return None
-    if kind is not None and not is_recorded:
-        hears = hooks.hears_nodes and not hooks.takes_counts
-        if hears or run_state.record_outputs is not None:
-            return None
-    else:
-        tells = run_state.record_outputs is not None
-        keeps = () if kind is None else kind.keeps
-        kind = JournalKind(times=True, each=hooks.times_each_line, tells=tells, keeps=keeps)
-    warm_up = immutable.warm_up
-    recorded = warm_up.recorded
-    if len(recorded) > _MOST_RECORDED and kind not in recorded:
-        recorded.clear()
-    if kind in recorded:
-        return _noted(immutable, run_state, kind, recorded[kind])
-    if _lowering is Lowering.WHEN_IT_PAYS:
-        num_runs = warm_up.num_recorded = warm_up.num_recorded + 1
-        has_loops = len(immutable.frames) > 1 and len(immutable.items) <= MAX_NODES_AT_ONCE
-        if num_runs < (1 if has_loops else 2):
-            return None
-    found = None
-    if not kind.keeps or _can_keep(immutable, kind.keeps):
-        found = lower(immutable, counts=immutable.schedule is None, journal=kind)
-    recorded[kind] = found
-    return _noted(immutable, run_state, kind, found)
-
-
-def _noted(
-    immutable: ImmutableExecutorState,
-    run_state: RunState,
-    kind: JournalKind,
-    found: LoweredFunction | None,
-) -> LoweredFunction | None:
-    """Return a function; remember it if a debugger may make the step leave it."""
-    if kind.leaves is not None and found is not None:
-        immutable.warm_up.until_near = run_state.near, found
-    return found
-
-
-def _can_keep(immutable: ImmutableExecutorState, keeps: tuple[str, ...]) -> bool:
-    _load()
-    from tfnb.common_runtime.lowering.write.journal_writer import can_keep
-
-    return can_keep(immutable, keeps)
-
-
-def lowered_together(executors: Executors, run_state: RunState) -> LoweredFunction | None:
-    """Return the function that runs the partitions of a signature together, or None.
-
-    Once there is one, ``executors.alone`` is the partition into which they were joined.
-    """
-    hooks = run_state.hooks
-    if (
-        not (hooks is IDLE_HOOKS or hooks.takes_counts or hooks.only_debugs)
-        or run_state.record_outputs is not None
-        or run_state.pool is not None
-        or executors.stay_apart
-        or _lowering is Lowering.NEVER
-    ):
-        return None
-    joined = executors.alone or _joined(executors)
-    if joined is None:
-        return None
-    if hooks.debugger is not None:
-        wanted = hooks.debugger.lets_run(run_state, joined)
-        if wanted is None or _kept_of(wanted, joined):
-            return None
-        may_run, kind = _wanted_kind(wanted, joined, run_state)
-        if not may_run or kind is not None:
-            return _recorded_for(joined, run_state, kind) if may_run else None
-    if hooks.hears_nodes:
-        if executors.counted is None:
-            executors.counted = lower(joined, counts=True)
-            executors.stay_apart = executors.counted is None
-        return executors.counted
-    warm_up = joined.warm_up
-    if warm_up.lowered is None:
-        warm_up.lowered = lower(joined)
-        executors.stay_apart = warm_up.lowered is None
-    return warm_up.lowered
-
-
-def _joined(executors: Executors) -> ImmutableExecutorState | None:
-    """Return several partitions joined into one; None if it does not pay yet or is impossible."""
-    num_runs = executors.num_runs = executors.num_runs + 1
-    num_nodes = sum(len(state.items) for state in executors.states)
-    if _lowering is Lowering.WHEN_IT_PAYS:
-        has_loops = any(len(state.frames) > 1 for state in executors.states)
-        if num_runs < 2 and not (has_loops and num_nodes <= MAX_NODES_AT_ONCE):
-            return None
-    _load()
-    from tfnb.common_runtime.lowering.recognise.join import join
-
-    joined = join(executors.states, executors.devices_to_sync) if num_nodes <= MAX_NODES else None
-    if joined is None:
-        executors.stay_apart = True
-        return None
-    joined.warm_up.num_recorded = num_runs
-    executors.alone = joined
-    return joined
+def _scalar_candidates(program: Program) -> tuple[int, ...]:
+    """Return the arguments for which it matters whether they are scalars."""
+    if not rank_matters(program):
+        return ()
+    found = []
+    for instruction in instructions_in(program.root):
+        if isinstance(instruction, Compute) and instruction.item.action == ARG:
+            dtype = instruction.item.output_types[0]
+            if dtype not in (dtypes.string, dtypes.resource, dtypes.variant):
+                found.append(instruction.item.argument_index)
+    return tuple(found)

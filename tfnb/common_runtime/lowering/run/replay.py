@@ -63,7 +63,7 @@ class _End(Exception):
     """Raised at the end of the journal."""
 
 
-class _Place:
+class _Iteration:
     """One iteration of one frame.
 
     Attributes:
@@ -75,7 +75,7 @@ class _Place:
     __slots__ = ("around", "frame", "frames", "iteration", "live", "loop", "put_off")
 
     def __init__(
-        self, frame: int, iteration: int, loop: int = 0, around: _Place | None = None
+        self, frame: int, iteration: int, loop: int = 0, around: _Iteration | None = None
     ) -> None:
         self.frame = frame
         self.iteration = iteration
@@ -143,7 +143,7 @@ class _Replay:
         self._contents: dict[str, Any] = dict(self._plan.contents)
         self._weak = frozenset[int]().union(*self._plan.alone.values())
         self._frame_index = journal.emitted.frame_index
-        self._here: _Place = _Place(0, 0)
+        self._here: _Iteration = _Iteration(0, 0)
 
     def run(self) -> int:
         """Report the whole step."""
@@ -221,12 +221,14 @@ class _Replay:
 
     # -- events
 
-    def _row(self, kind: str, place: _Place, what: int, weight: int = 0, more: Any = None) -> None:
+    def _row(
+        self, kind: str, place: _Iteration, what: int, weight: int = 0, more: Any = None
+    ) -> None:
         self._rows.append((kind, place.frame, place.iteration, what, weight, more))
         self._weight += weight
         self._count += 1 + (kind in ("live", "dead"))
 
-    def _node(self, place: _Place, number: int, weight: int) -> None:
+    def _node(self, place: _Iteration, number: int, weight: int) -> None:
         if number in self._weak:
             place.live.add(number)
         contents = None
@@ -290,7 +292,7 @@ class _Replay:
 
     # -- blocks
 
-    def _block(self, number: int, place: _Place) -> bool:
+    def _block(self, number: int, place: _Iteration) -> bool:
         """Follow a block that was entered; return whether the loop around it was left."""
         left = False
         self._here = place
@@ -336,7 +338,7 @@ class _Replay:
         self._never(number, place)
         return left
 
-    def _is_latest(self, place: _Place) -> bool:
+    def _is_latest(self, place: _Iteration) -> bool:
         """Return whether the loops around were in these iterations when the function stopped."""
         turns, here = self._journal.turns, place
         while here.around is not None:
@@ -353,7 +355,7 @@ class _Replay:
         self._now = before
         self._flush(moment)
 
-    def _question(self, first: int | None, other: int | None, place: _Place) -> None:
+    def _question(self, first: int | None, other: int | None, place: _Iteration) -> None:
         is_first = first is not None and self._peek() == first
         if is_first:
             self._at += 1
@@ -365,7 +367,7 @@ class _Replay:
             else:
                 self._dead(number, place)
 
-    def _leave(self, leaving: int, going: int, place: _Place) -> bool:
+    def _leave(self, leaving: int, going: int, place: _Iteration) -> bool:
         is_left = bool(self._peek() == leaving)
         if is_left:
             self._at += 1
@@ -376,7 +378,7 @@ class _Replay:
             self._block(going, place)
         return is_left
 
-    def _loop(self, body: int, around: _Place) -> None:
+    def _loop(self, body: int, around: _Iteration) -> None:
         place = self._enter(body, around)
         while True:
             entry = self._peek()
@@ -393,22 +395,22 @@ class _Replay:
             self._row("ends", place, 0)
             if left:
                 break
-            place = _Place(place.frame, place.iteration + 1, place.loop, around)
+            place = _Iteration(place.frame, place.iteration + 1, place.loop, around)
         if not self._plan.enters[self._plan.loop_of[body].frame_name]:
             self._row("died", place, 0)
         self._row("done", place, 0)
 
-    def _enter(self, body: int, around: _Place) -> _Place:
+    def _enter(self, body: int, around: _Iteration) -> _Iteration:
         """Report that a frame begins; return its first iteration."""
         self._frames += 1
         loop = self._plan.loop_of[body]
         parent = around.frames.get(loop.parent, around.frame)
         iteration = around.iteration if parent == around.frame else 0
         index = self._frame_index(loop.frame_name)
-        self._row("entered", _Place(parent, iteration), self._frames, 0, index)
-        return _Place(self._frames, 0, loop.number, around)
+        self._row("entered", _Iteration(parent, iteration), self._frames, 0, index)
+        return _Iteration(self._frames, 0, loop.number, around)
 
-    def _settle(self, place: _Place) -> None:
+    def _settle(self, place: _Iteration) -> None:
         """Report the loops that were not entered, now that the iteration's live nodes are known."""
         for body in place.put_off:
             self._dead_frame(body, place)
@@ -416,7 +418,7 @@ class _Replay:
 
     # -- nodes that did not run
 
-    def _dead(self, number: int, place: _Place) -> None:
+    def _dead(self, number: int, place: _Iteration) -> None:
         """Report the dead nodes of a block that was not entered."""
         for _, _, kind, what in self._plan.scripts[number]:
             if kind == "node":
@@ -429,7 +431,7 @@ class _Replay:
                 self._not_entered(what, place)
         self._never(number, place)
 
-    def _never(self, number: int, place: _Place) -> None:
+    def _never(self, number: int, place: _Iteration) -> None:
         """Report the loops and nodes that never run in a block, whether it was entered or not."""
         for one in self._plan.never.get(number, ()):
             if one in self._plan.loop_of:
@@ -437,7 +439,7 @@ class _Replay:
             else:
                 self._dead(one, place)
 
-    def _dead_node(self, number: int, place: _Place, around: _Place | None = None) -> None:
+    def _dead_node(self, number: int, place: _Iteration, around: _Iteration | None = None) -> None:
         enters = self._plan.alone.get(number)
         is_alone = enters is not None and around is not None and enters <= around.live
         if number in self._plan.triggered or is_alone:
@@ -445,13 +447,13 @@ class _Replay:
         else:
             self._row("dead", place, number)
 
-    def _not_entered(self, body: int, around: _Place) -> None:
+    def _not_entered(self, body: int, around: _Iteration) -> None:
         if self._weak:
             around.put_off.append(body)
         else:
             self._dead_frame(body, around)
 
-    def _dead_frame(self, body: int, around: _Place) -> None:
+    def _dead_frame(self, body: int, around: _Iteration) -> None:
         place = self._enter(body, around)
         self._row("dead frame", place, 0)
         around.frames[self._plan.loop_of[body].frame_name] = place.frame

@@ -49,7 +49,7 @@ class NotElementwise(Exception):
     """Raised if a kernel does something that elementwise source cannot express."""
 
 
-class _Source:
+class _Statements:
     """Statements of a kernel's source under construction."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class TracedArray:
     __slots__ = ("_source", "dtype", "shape", "text")
 
     def __init__(
-        self, source: _Source, text: str, dtype: np.dtype[Any], shape: tuple[int, ...]
+        self, source: _Statements, text: str, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> None:
         source.type(dtype)
         self._source = source
@@ -173,7 +173,7 @@ for _python, _name in {
 class TracedModule:
     """The array module passed to a kernel in place of CuPy."""
 
-    def __init__(self, source: _Source) -> None:
+    def __init__(self, source: _Statements) -> None:
         self._source = source
 
     def where(self, condition: Any, x: Any, y: Any) -> TracedArray:
@@ -216,7 +216,7 @@ def _into(out: Any, found: TracedArray) -> TracedArray:
     return out
 
 
-def _text_of(source: _Source, value: Any, dtype: np.dtype[Any]) -> str:
+def _text_of(source: _Statements, value: Any, dtype: np.dtype[Any]) -> str:
     """Return an argument converted to a type, in C."""
     if isinstance(value, TracedArray):
         return value._cast(dtype)
@@ -226,7 +226,7 @@ def _text_of(source: _Source, value: Any, dtype: np.dtype[Any]) -> str:
     raise NotElementwise(type(value).__name__)
 
 
-def call(source: _Source, name: str, args: Sequence[Any]) -> TracedArray:
+def call(source: _Statements, name: str, args: Sequence[Any]) -> TracedArray:
     """Trace a call of one of NumPy's elementwise functions.
 
     Raises:
@@ -268,7 +268,9 @@ class FusedSource:
 
     __slots__ = ("dtype", "in_params", "operation", "out_params", "preamble", "shape")
 
-    def __init__(self, source: _Source, inputs: Sequence[type_of_form], found: TracedArray) -> None:
+    def __init__(
+        self, source: _Statements, inputs: Sequence[type_of_form], found: TracedArray
+    ) -> None:
         self.dtype, self.shape = found.dtype, found.shape
         self.in_params = ", ".join(f"{dtype.name} in{i}" for i, (dtype, _) in enumerate(inputs))
         self.out_params = f"{found.dtype.name} out"
@@ -301,7 +303,7 @@ def write_source(members: Sequence[type_of_member], inputs: Sequence[type_of_for
     Raises:
       NotElementwise: the nodes, or their inputs, are not supported.
     """
-    source = _Source()
+    source = _Statements()
     module = TracedModule(source)
     values = [TracedArray(source, f"in{i}", *form) for i, form in enumerate(inputs)]
     made: list[Any] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.support.counts import CountPlan
 
 
-class Step(NamedTuple):
+class LineMeaning(NamedTuple):
     """The meaning of a line of a block; ``order`` is its position within the line."""
 
     line: int
@@ -34,7 +34,7 @@ class NodeLines(NamedTuple):
       ends: by the last line of an instruction, the last line that belongs to it.
     """
 
-    steps: Mapping[int, Sequence[Step]]
+    steps: Mapping[int, Sequence[LineMeaning]]
     works: Collection[int]
     own: Collection[int]
     ends: Mapping[int, int]
@@ -82,7 +82,7 @@ class BlockPlan:
         scripts = {number: list(steps) for number, steps in lines.steps.items()}
         for number, (line, block) in counted.places.items():
             # A node without a line of its own forwards an output of the line.
-            row = Step(line, 0, "node", (number, int(number in lines.works)))
+            row = LineMeaning(line, 0, "node", (number, int(number in lines.works)))
             if number not in lines.own:
                 row = row._replace(line=lines.ends.get(line, line), order=3)
             scripts.setdefault(block, []).append(row)
@@ -103,7 +103,7 @@ class BlockPlan:
                     registers.register(item, output) for output in range(item.num_outputs)
                 ]
 
-    def _add_questions(self, scripts: dict[int, list[Step]]) -> None:
+    def _add_questions(self, scripts: dict[int, list[LineMeaning]]) -> None:
         """Add conds and loops to the script of the block around them."""
         questions: dict[tuple[int, int], list[int | None]] = {}
         for number, one in enumerate(self.blocks):
@@ -112,11 +112,11 @@ class BlockPlan:
                 sides = questions.setdefault((one.parent, one.statement), [None, None])
                 sides[kind in ("REST", "GOING_ON")] = number
             elif kind == "BODY":
-                row = Step(one.statement, 2, "loop", number)
+                row = LineMeaning(one.statement, 2, "loop", number)
                 scripts.setdefault(one.parent, []).append(row)
             elif kind == "NEVER":
                 self.never.setdefault(one.parent, []).append(number)
         for (parent, line), (first, other) in questions.items():
             is_leave = first is not None and self.blocks[first].kind.name == "LEAVING"
-            row = Step(line, 2, "leave" if is_leave else "question", (first, other))
+            row = LineMeaning(line, 2, "leave" if is_leave else "question", (first, other))
             scripts.setdefault(parent, []).append(row)

@@ -21,7 +21,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
 from tfnb.common_runtime.lowering.recognise.registers import SWITCHES
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.common_runtime.lowering.support.journal import IGNORE, Number, ignore_outputs
-from tfnb.common_runtime.lowering.write.block_plan import BlockPlan, NodeLines, Step
+from tfnb.common_runtime.lowering.write.block_plan import BlockPlan, LineMeaning, NodeLines
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class JournalWriter:
         self._nodes = nodes
         self._program = program
         self._counting = counting
-        self.steps: dict[int, list[Step]] = {}
+        self.steps: dict[int, list[LineMeaning]] = {}
         self.prologue: list[tuple[int, list[str]]] = []
         self.contents: dict[str, Any] = {}
         self.sites = 2
@@ -149,7 +149,7 @@ class JournalWriter:
         return 0 if self._counting is None else self._counting.innermost
 
     def _note(self, kind: str, what: Any = None) -> None:
-        self.steps.setdefault(self._block, []).append(Step(self._source.last, 1, kind, what))
+        self.steps.setdefault(self._block, []).append(LineMeaning(self._source.last, 1, kind, what))
 
     def begin(self) -> None:
         """Write the beginning of the function."""
@@ -281,7 +281,7 @@ class JournalWriter:
         self._has_worked = self._is_aside = False
 
     def behind_leave(self, was: tuple[bool, bool]) -> None:
-        """Continue after a Leave whose loop goes on."""
+        """Continue after an ExitLoop whose loop goes on."""
         self._behind_loop.append(self.fork())
         self.back(was)
 
@@ -394,7 +394,7 @@ class JournalWriters:
             one.leave(number)
 
     def behind_leave(self, was: type_of_open) -> None:
-        """Continue after a Leave whose loop goes on."""
+        """Continue after an ExitLoop whose loop goes on."""
         for one, before in zip(self.writers, was, strict=True):
             one.behind_leave(before)
 

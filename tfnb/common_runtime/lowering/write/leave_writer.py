@@ -24,8 +24,8 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Assign,
     Clear,
     Compute,
+    ExitLoop,
     If,
-    Leave,
     Program,
     Read,
     writes_of,
@@ -217,10 +217,10 @@ class LeaveWriter:
     def loop(self, body: Block) -> None:
         """Prepare a loop, before it is written."""
         for place, one in enumerate(body):
-            if isinstance(one, Leave):
+            if isinstance(one, ExitLoop):
                 self._rests[id(one)] = self.dead_in(body[place + 1 :])
 
-    def rest(self, instruction: Leave) -> list[int]:
+    def rest(self, instruction: ExitLoop) -> list[int]:
         """Return the nodes to check if a loop is left."""
         return self._rests[id(instruction)]
 

@@ -160,23 +160,26 @@ class NodeWriter:
         item, given = instruction.item, instruction.source
         name = f"read{item.id}_{instruction.number}"
         self._source.names[name] = _reader(item, instruction.number)
-        text = f"{instruction.target} = {name}({given})"
+        value = f"{name}({given})"
         if item.dereference[instruction.number][2] == READ_CELL:
             is_good = f"{given}.__class__ is ref and {given}.value is not None"
-            text = text.replace("=", f"= {given} if {is_good} else", 1)
-        self._source.line(text, item, [given])
+            value = f"{given} if {is_good} else {value}"
+        self._source.line(f"{instruction.target} = {value}", item, [given])
 
     def partial_sum(self, instruction: PartialSum) -> None:
         """Write a part of an AddN."""
         self.computes = True
         self._source.check(_COST_OF_EXPRESSION)
-        args = instruction.args
+        args, given = instruction.args, list(instruction.args)
         if instruction.number == 1:
-            call = f"first_sum({', '.join(args)})"
+            function = "first_sum"
         else:
-            call = f"next_sum({', '.join(args)}, {instruction.number})"
+            given.append(str(instruction.number))
+            function = "next_sum"
             if instruction.is_last:
-                call = f"last_{call[5:-1]}, {instruction.item.op!r})"
+                given.append(repr(instruction.item.op))
+                function = "last_sum"
+        call = f"{function}({', '.join(given)})"
         self._source.line(f"{instruction.target} = {call}", instruction.item, args)
 
     def choose(self, instruction: Choose) -> None:
@@ -224,7 +227,7 @@ class NodeWriter:
         names = {}
         for key, value in expression.names.items():
             names[key] = self._source.name(value, "f")
-        call = self._kernel(item, args) if "{kernel}" in expression.text else ""
+        call = self._kernel(item, args) if expression.calls_kernel else ""
         return expression.write(by_name, call, names)
 
     def _is_own(self, register: str) -> bool:
@@ -282,7 +285,7 @@ class NodeWriter:
         names = {one.name: arg for one, arg in zip(op_def.inputs, instruction.args, strict=True)}
         given = f"; {results[-1]} = {names[held.gives]}" if held.gives else ""
         for name, value in {**attrs, **held.names}.items():
-            if f"{{{name}}}" in held.text:
+            if name in held.fields:
                 names[name] = self._source.name(kernel_attr(value), "f")
         made = results[:-1] if given else results
         return f"{''.join(f'{one} = ' for one in made)}{fill(held.text, names)}{given}"

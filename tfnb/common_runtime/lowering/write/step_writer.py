@@ -39,9 +39,9 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Cluster,
     Compute,
     Copy,
+    ExitLoop,
     Free,
     If,
-    Leave,
     Loop,
     Mark,
     PartialSum,
@@ -208,7 +208,7 @@ class StepWriter:
                 self._if(instruction)
             case Loop():
                 self._loop(instruction)
-            case Leave():
+            case ExitLoop():
                 self._leave(instruction)
             case Assign():
                 self._assign(instruction)
@@ -301,7 +301,7 @@ class StepWriter:
             counting.close(self.source.last)
         return number
 
-    def _leave(self, leave: Leave) -> None:
+    def _leave(self, leave: ExitLoop) -> None:
         source, counting = self.source, self._counting
         line = len(source.items)
         source.line(f"if {'not ' if leave.goes_on else ''}{leave.predicate}:")

@@ -1,0 +1,100 @@
+"""``tf.RaggedTensor``, ``tf.ragged``, and functions on strings give TensorFlow's answers."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tests.library.ragged import ragged_rows
+
+_GOLDEN = Path(__file__).parents[2] / "golden" / "ragged.json.xz"
+_STORED: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
+
+
+@pytest.mark.parametrize("row", ragged_rows.ROWS)
+def test_ragged_tensors_answer_as_in_tensorflow(row: str) -> None:
+    """Values, types and errors are equal; known parts of shapes are right."""
+    wanted = dict(_STORED[row])
+    found = json.loads(json.dumps(ragged_rows.describe(tf, row)))
+    shape, wanted_shape = found.pop("shape", None), wanted.pop("shape", None)
+    assert found == wanted
+    if wanted_shape is not None:
+        pairs = list(zip(_sizes(shape), _sizes(wanted_shape), strict=True))
+        assert all(ours in ("?", theirs) for ours, theirs in pairs)
+
+
+def _sizes(text: str) -> list[str]:
+    return text.strip("()").rstrip(",").split(", ")
+
+
+def test_every_row_is_stored() -> None:
+    """Each row has an answer of TensorFlow."""
+    assert set(_STORED) == set(ragged_rows.ROWS)
+
+
+def test_ragged_tensors_are_fed_and_fetched() -> None:
+    """Values are those of ``tf.ragged``."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        given = tf.ragged.placeholder(tf.float32, 2)
+        value = tf.ragged.constant_value([[[1.0, 2.0]], [], [[3.0], []]], dtype=np.float32)
+        assert value.ragged_rank == 2
+        assert value.shape == (3, None, None)
+        fetched = sess.run(given * 2.0, {given: value})
+        assert isinstance(fetched, tf.ragged.RaggedTensorValue)
+        assert fetched.to_list() == [[[2.0, 4.0]], [], [[6.0], []]]
+        assert fetched.dtype == np.float32
+        assert given.eval({given: value}).to_list() == value.to_list()
+        with pytest.raises(ValueError, match="cannot be fed"):
+            sess.run(given, {given: tf.ragged.constant_value([[1.0]])})
+        doubled = sess.make_callable(
+            given * 2.0, feed_list=[given.flat_values, *given.nested_row_splits]
+        )
+        assert doubled([1.0], [0, 1], [0, 1]).to_list() == [[[2.0]]]
+
+
+def test_ragged_tensors_go_through_loops_and_branches() -> None:
+    """The parts are loop variables."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        start = tf.ragged.constant([[1, 2], [], [3]])
+        _, grown = tf.while_loop(
+            lambda i, r: i < 2, lambda i, r: (i + 1, tf.concat([r, r[:, :1]], 1)), [0, start]
+        )
+        assert sess.run(grown).to_list() == [[1, 2, 1, 1], [], [3, 3, 3]]
+        flag = tf.placeholder(tf.bool, [])
+        chosen = tf.cond(flag, lambda: start, lambda: start * 10)
+        assert sess.run(chosen, {flag: False}).to_list() == [[10, 20], [], [30]]
+        assert len(tf.nest.flatten([start, start], expand_composites=True)) == 4
+
+
+def test_functions_that_take_no_ragged_tensor_say_so() -> None:
+    """The error has the remedy."""
+    with tf.Graph().as_default():
+        ragged = tf.ragged.constant([[1.0], []])
+        with pytest.raises(TypeError, match=r"cannot be converted to a Tensor: use its values"):
+            tf.matmul(ragged, ragged)
+        with pytest.raises(TypeError, match=r"tf\.igamma takes no RaggedTensor: use its"):
+            tf.igamma(ragged, ragged)
+        with pytest.raises(ValueError, match="identical ragged splits"):
+            _ = ragged + tf.ragged.constant([[[1.0]]])
+
+
+def test_a_bag_of_words_is_learned() -> None:
+    """Embeddings of ragged ids are averaged per row, and the gradient reaches the table."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        words = tf.strings.unicode_split(["aab", "b", "abb"], "UTF-8")
+        ids = tf.ragged.map_flat_values(lambda flat: tf.cast(tf.equal(flat, "b"), tf.int32), words)
+        table = tf.get_variable("table", initializer=[[0.0], [0.0]])
+        means = tf.reduce_mean(tf.nn.embedding_lookup(table, ids), axis=1)
+        loss = tf.reduce_mean(tf.square(means - [[1.0], [4.0], [3.0]]))
+        train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+        sess.run(tf.global_variables_initializer())
+        first = sess.run(loss)
+        for _ in range(50):
+            sess.run(train)
+        assert sess.run(loss) < 0.05 * first

@@ -1,0 +1,33 @@
+"""Savers build TensorFlow's nodes, files and values.
+
+The programs are in saver_scenarios.py, TensorFlow's answers in golden/savers.json.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tfnb as tf
+from tests.library.training.saver_scenarios import GRAPHS, RUNS, answer_of_run
+from tests.ops.waiting.pipeline_scenarios import answer_of_graph
+
+_GOLDEN = Path(__file__).parents[2] / "golden" / "savers.json"
+_ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
+
+
+@pytest.mark.parametrize("name", sorted(GRAPHS))
+def test_saver_is_built_as_in_tensorflow(name: str) -> None:
+    """Nodes, attributes, messages and errors equal TensorFlow's."""
+    actual = json.loads(json.dumps(answer_of_graph(tf, GRAPHS[name])))
+    assert _ANSWERS[name] == actual
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_saver_does_what_tensorflows_does(name: str) -> None:
+    """Files, values and errors equal TensorFlow's."""
+    actual = json.loads(json.dumps(answer_of_run(tf, RUNS[name])))
+    assert _ANSWERS[f"run:{name}"] == actual
