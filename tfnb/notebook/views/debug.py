@@ -128,7 +128,7 @@ class Debug:
                 if first.has_trait(name):
                     first.observe(follow, name)
                     setattr(found, name, getattr(first, name))
-            found.show(first.scene, first._states, first._counters)
+            found.show(*first.moment)
             first.mirrors.append(found)
         found.on_msg(self._hear)
         self._mirrors.append((found, follow))

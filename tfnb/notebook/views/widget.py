@@ -121,6 +121,11 @@ class SceneWidget(anywidget.AnyWidget):
         for mirror in list(self.mirrors):
             mirror.show(scene, states, counters)
 
+    @property
+    def moment(self) -> tuple[Scene | None, bytes, dict[str, Any]]:
+        """The scene, the states and the counters on display, as :meth:`show` takes them."""
+        return self.scene, self._states, self._counters
+
     def show_curves(self, curves: dict[str, Any]) -> None:
         """Show curves of scalars (``scalar_curves.py``)."""
         with self.changing:
