@@ -297,14 +297,15 @@ class GrpcSession(RuntimeSession):
         self._calls[number] = (monotonic(), asked)
         try:
             answer = self._master.call_with_bytes("RunStep", request, timeout_s)
-        except errors.CancelledError:
-            self._check_open()  # says that the session was closed
+            response = coding.decode_step_response(answer)
+            if response.code:
+                raise remote_error(response.code, response.message, self.target)
+        except errors.OpError as error:
+            if self._closed:  # whatever the server makes of a session that has ended
+                raise errors.cancelled("Session has been closed.") from error
             raise
         finally:
             self._calls.pop(number, None)
-        response = coding.decode_step_response(answer)
-        if response.code:
-            raise remote_error(response.code, response.message, self.target)
         if run_metadata is not None:
             if response.metadata is None:
                 run_metadata.Clear()
