@@ -73,6 +73,8 @@ KNOWN = [
     [("direct", [("effect",)]), ("read",)],
     [("partitioned", [("if", [("effect",)], [("swap",)])]), ("read",)],
     [("case", [[("effect",)], [("add", 2), ("effect",)]]), ("read",)],
+    [("case", [[("case", [[], [("effect",)]])]])],
+    [("case", [[("case", [[("effect",)], [], [("add", 1)]]), ("effect",)], [("add", 2)]])],
     [("if", [("while", 2, [("partitioned", [("effect",), ("read",)])])], [("direct", [])])],
 ]
 

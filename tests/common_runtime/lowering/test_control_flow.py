@@ -396,7 +396,7 @@ def test_a_case_is_a_chain_of_ifs():
         return [total], index
 
     source = both_ways(build, [0, 1, -3, 7])
-    assert "is000, " in source
+    assert "is000of00" in source
     assert "= chosen(" in source
     assert "_SwitchN" in source
 

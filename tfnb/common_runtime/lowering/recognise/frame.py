@@ -86,7 +86,8 @@ class Frame:
         self._unit_of: dict[int, Unit] = {}
         self._loops: dict[str, Unit] = {}
         self._more: list[Unit] = []
-        self._checked: dict[str, list[tuple[type_of_condition, Unit]]] = {}
+        # By predicate and number of flags that the check sets.
+        self._checked: dict[tuple[str, int], list[tuple[type_of_condition, Unit]]] = {}
         self._numbers: dict[str, int] = {}  # the position of each predicate's unit
         self._merges: list[NodeItem] = []  # of the loop's variables
         self._merge_ids: set[int] = set()
@@ -271,7 +272,8 @@ class Frame:
         owner = self._owner
         predicate, source = owner.predicate(item), owner.register(*owner.sources[item.id][1])
         assert unit.condition is not None
-        known = self._checked.setdefault(predicate, [])
+        num_flags = item.num_outputs - 1 if item.op == "_SwitchN" else 0
+        known = self._checked.setdefault((predicate, num_flags), [])
         for condition, check in known:
             if condition <= unit.condition:
                 self._take(unit, check)
@@ -285,7 +287,7 @@ class Frame:
         self._numbers.setdefault(predicate, unit.number)
         if item.op == "_SwitchN":
             data = owner.register(*owner.sources[item.id][0])
-            names = [_is_chosen(predicate, output) for output in range(item.num_outputs - 1)]
+            names = [_is_chosen(predicate, output, num_flags) for output in range(num_flags)]
             if names:
                 check.instructions.append(Choose(item, data, predicate, names))
             for name in names:
@@ -419,9 +421,13 @@ class Frame:
         return Order([*self._units, *self._more], self._numbers, self.goes_on).block()
 
 
-def _is_chosen(index: str, output: int) -> str:
-    """Return the register that is true if this output of a _SwitchN is the chosen one."""
-    return f"{index}is{output:03}"
+def _is_chosen(index: str, output: int, num_flags: int) -> str:
+    """Return the register that is true if this output of a _SwitchN is the chosen one.
+
+    Two of these nodes may share an index and differ in their number of outputs: each number has
+    flags of its own.
+    """
+    return f"{index}is{output:03}of{num_flags:03}"
 
 
 def _side(item: NodeItem, predicate: str, output: int) -> list[type_of_literal]:
@@ -429,9 +435,10 @@ def _side(item: NodeItem, predicate: str, output: int) -> list[type_of_literal]:
     if item.op != "_SwitchN":
         return [(predicate, output == 1)]
     # As a chain of else-if: any two outputs exclude each other, and all together cover every case.
-    found = [(_is_chosen(predicate, number), False) for number in range(output)]
-    if output < item.num_outputs - 1:
-        found.append((_is_chosen(predicate, output), True))
+    num_flags = item.num_outputs - 1
+    found = [(_is_chosen(predicate, number, num_flags), False) for number in range(output)]
+    if output < num_flags:
+        found.append((_is_chosen(predicate, output, num_flags), True))
     return found
 
 
