@@ -1,6 +1,6 @@
 """Answer with second gradients: read pickled samples, write pickled answers.
 
-python scripts/oracle/second_gradients.py      needs TensorFlow; tests/random_calls/second starts it
+python scripts/oracle/second_gradients.py  needs TensorFlow; tests/ops/second_gradients.py starts it
 """
 
 from __future__ import annotations
