@@ -412,7 +412,7 @@ def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any
         grpc.method_handlers_generic_handler(
             service.name,
             {
-                name: grpc.unary_unary_rpc_method_handler(_answering(grpc, name, answer))
+                name: grpc.unary_unary_rpc_method_handler(answering(grpc, name, answer))
                 for name, answer in service.handlers.items()
             },
         )
@@ -420,9 +420,10 @@ def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any
     ]
 
 
-def _answering(
+def answering(
     grpc: Any, name: str, answer: Callable[[bytes, Any], bytes]
 ) -> Callable[[bytes, Any], bytes]:
+    """Return a handler that turns errors of an answer into codes and texts of gRPC."""
     codes = {code.value[0]: code for code in grpc.StatusCode}
 
     def handle(request: bytes, context: Any) -> bytes:
