@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -325,3 +327,26 @@ def test_a_loaded_graph_needs_leave_for_its_effects_on_a_server(target: str) -> 
         pytest.raises(tf.errors.PermissionDeniedError, match="was not sent"),
     ):
         sess.run("loaded/secret:0")
+
+
+@pytest.mark.slow
+def test_a_step_that_waits_does_not_keep_the_process_from_ending() -> None:
+    """The threads of a server are daemons."""
+    script = """
+import threading, time
+import tfnb as tf
+server = tf.train.Server.create_local_server()
+taken = tf.FIFOQueue(1, tf.int32, shapes=[[]]).dequeue()
+sess = tf.Session(server.target)
+sess.run(tf.constant(1))
+threading.Thread(target=lambda: sess.run(taken), daemon=True).start()
+while "Dequeue" not in sess.waiting():
+    time.sleep(0.01)
+print("ends")
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert run.stdout == "ends\n"
+    assert run.returncode == 0, run.stderr

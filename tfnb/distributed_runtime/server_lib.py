@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
@@ -17,6 +16,7 @@ from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME, UNIX, impo
 from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
 from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
 from tfnb.distributed_runtime.master import Master, new_worker_cache
+from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.distributed_runtime.worker import Worker
 from tfnb.distributed_runtime.worker_cache import task_name
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
-# A step that waits holds a thread, so there are many; they are made as they are needed.
-_MANY_THREADS = 2000
 _LOOPBACK = frozenset(["localhost", "127.0.0.1", "[::1]", "::1"])
 _OPTIONS = (
     ("grpc.max_send_message_length", -1),
@@ -95,7 +93,7 @@ class GrpcServer:
         self._worker = Worker(self.task, devices, self._workers.find, policy)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
-        self._threads = ThreadPoolExecutor(_MANY_THREADS, thread_name_prefix="tfnb-server")
+        self._threads = ServerThreads("tfnb-server")
         limit = min(max_message_bytes, MAX_MESSAGE_BYTES)
         options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))
         self._server: Any = grpc.server(self._threads, options=options)
@@ -166,7 +164,7 @@ class GrpcServer:
         self._master.close()
         self._worker.close()
         self._workers.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()
         self._stopped.set()
 
     def join(self) -> None:

@@ -18,8 +18,9 @@ EXPORTS = {"train": ["Server"], "distribute": ["Server"], "test": ["create_local
 class Server:
     """A task of a cluster: it runs steps of sessions whose target it is, and parts of others.
 
-    Whoever reaches its port can run graphs: there is neither encryption nor a password, as in
-    TensorFlow. Tasks at ``localhost`` accept connections from this machine only.
+    All who reach its port can run graphs: there is neither encryption nor a password, as in
+    TensorFlow. Tasks at ``localhost`` accept connections from this machine only. A server runs
+    until :meth:`stop`, or until the process ends.
 
     >>> import tfnb as tf
     >>> server = tf.train.Server.create_local_server()
@@ -99,11 +100,6 @@ class Server:
             start: Whether it starts at once.
         """
         return Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
-
-    def __del__(self) -> None:
-        server = getattr(self, "_server", None)
-        if server is not None:
-            server.stop()
 
 
 def _make_server_def(
