@@ -12,7 +12,6 @@ import argparse
 import ast
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -23,23 +22,13 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts" / "oracle"))
+
+from two_libraries import library, unused_ports  # noqa: E402
+
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
 LIBRARIES = ("tensorflow", "tfnb")
 NUM_EDGES = 100
-
-
-def library(name: str) -> Any:
-    """Return the library of this process."""
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    if name == "tfnb":
-        sys.path.insert(0, str(ROOT))
-        import tfnb
-
-        return tfnb
-    import tensorflow.compat.v1 as tf
-
-    tf.disable_eager_execution()
-    return tf
 
 
 def workloads(tf: Any, sess: Any) -> dict[str, tuple[Any, int]]:
@@ -101,16 +90,6 @@ def serve(name: str, spec: dict[str, list[str]], job: str, index: int) -> None:
     server.join()
 
 
-def _ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("localhost", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 def _start(python: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [python, __file__, *arguments],
@@ -153,7 +132,7 @@ def compare(tensorflow: str, rounds: int) -> None:
     titles: list[str] = []
     try:
         for name in LIBRARIES:
-            addresses = [f"localhost:{port}" for port in _ports(3)]
+            addresses = [f"localhost:{port}" for port in unused_ports(3)]
             spec = {"ps": addresses[:1], "worker": addresses[1:]}
             tasks = [("ps", 0), ("worker", 0), ("worker", 1)]
             servers = [

@@ -8,15 +8,13 @@ of tfnb and by one of TensorFlow. The answers of TensorFlow's client on TensorFl
 from __future__ import annotations
 
 import argparse
-import os
-import socket
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from two_libraries import library, unused_ports
+
 # A cluster: the library of its parameter server, of worker 0 and of worker 1.
 CLUSTERS = {
     "tensorflow": ("tensorflow", "tensorflow", "tensorflow"),
@@ -27,20 +25,6 @@ CLUSTERS = {
     "TensorFlow joins as parameter server of tfnb": ("tensorflow", "tfnb", "tfnb"),
 }
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
-
-
-def library(name: str) -> Any:
-    """Return the library of this process."""
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    if name == "tfnb":
-        sys.path.insert(0, str(ROOT))
-        import tfnb
-
-        return tfnb
-    import tensorflow.compat.v1 as tf
-
-    tf.disable_eager_execution()
-    return tf
 
 
 def serve(tf: Any, spec: dict[str, list[str]], job: str, index: int) -> None:
@@ -151,23 +135,13 @@ def programs(tf: Any, target: str) -> None:
 # -- the comparison --------------------------------------------------------------------------------
 
 
-def _ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("localhost", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 def compare(tensorflow: str) -> int:
     """Print a line for each cluster and client; return how many differ."""
     pythons = {"tensorflow": tensorflow, "tfnb": sys.executable}
     wanted: list[str] = []
     num_different = 0
     for name, libraries in CLUSTERS.items():
-        ports = _ports(3)
+        ports = unused_ports(3)
         addresses = [f"localhost:{port}" for port in ports]
         spec = {"ps": addresses[:1], "worker": addresses[1:]}
         tasks = [("ps", 0), ("worker", 0), ("worker", 1)]

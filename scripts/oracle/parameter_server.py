@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import argparse
 import ast
-import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from two_libraries import library, unused_ports
 
-ROOT = Path(__file__).resolve().parents[2]
 # The library of the parameter server, the chief and two more workers.
 CLUSTERS = {
     "tensorflow": ("tensorflow",) * 4,
@@ -35,20 +32,6 @@ CLUSTERS = {
     "chief of TensorFlow, workers of both": ("tfnb", "tensorflow", "tfnb", "tensorflow"),
 }
 STEPS, KILLED_AT = 400, 100
-
-
-def library(name: str) -> Any:
-    """Return the library of this process."""
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    if name == "tfnb":
-        sys.path.insert(0, str(ROOT))
-        import tfnb
-
-        return tfnb
-    import tensorflow.compat.v1 as tf
-
-    tf.disable_eager_execution()
-    return tf
 
 
 def digits(seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -106,22 +89,12 @@ def main_of_task(tf: Any, spec: dict[str, list[str]], job: str, index: int, fold
 # -- the processes ---------------------------------------------------------------------------------
 
 
-def _ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("localhost", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 _STEP = re.compile(r"step (\d+) loss ([\d.]+)")
 
 
 def run_cluster(pythons: dict[str, str], libraries: tuple[str, ...]) -> str:
     """Train with four processes, of which one worker is killed and started again; return a line."""
-    addresses = [f"localhost:{port}" for port in _ports(4)]
+    addresses = [f"localhost:{port}" for port in unused_ports(4)]
     spec = {"ps": addresses[:1], "worker": addresses[1:]}
     folder = tempfile.mkdtemp()
 

@@ -49,7 +49,7 @@ class Cluster:
 
 @contextmanager
 def cluster_of(config: Any = None, *, started: bool = True, **jobs: int) -> Iterator[Cluster]:
-    """Yield a cluster with so many tasks of each job."""
+    """Yield a cluster; each keyword is a job and its number of tasks."""
     folder = tempfile.mkdtemp(prefix="tfnb")  # a short path: sockets have short names
     cluster = Cluster(folder, jobs, config)
     try:

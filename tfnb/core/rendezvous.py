@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfnb.core import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfnb.core.cancellation import CancellationManager
 
 _MASK = 0xFFFFFFFFFFFFFFFF
@@ -50,6 +52,24 @@ def create_key(
     """
     incarnation = src_incarnation & _MASK  # an attribute holds it as a signed number
     return f"{src_device};{incarnation:016x};{dst_device};{edge_name};{frame_id}:{iteration}"
+
+
+def key_of_transfer(attrs: Mapping[str, Any], frame_id: int = 0, iteration: int = 0) -> str:
+    """Return the key under which a Send and its Recv meet.
+
+    Args:
+      attrs: the attributes of either node.
+      frame_id: the number of the frame in keys.
+      iteration: the iteration of that frame.
+    """
+    return create_key(
+        attrs["send_device"].decode(),
+        attrs["send_device_incarnation"],
+        attrs["recv_device"].decode(),
+        attrs["tensor_name"].decode(),
+        frame_id,
+        iteration,
+    )
 
 
 def parse_key(key: str) -> ParsedKey:

@@ -19,8 +19,7 @@ from tfnb.common_runtime.session.graph_execution_state import ClientGraph
 from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors, op_registry
 from tfnb.core.effects import LOADED_ATTR
-from tfnb.core.process.made_once import made_once
-from tfnb.core.rendezvous import create_key
+from tfnb.core.rendezvous import key_of_transfer
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from tfnb.core.effects import EffectsPolicy
     from tfnb.core.op_kernel import OpKernel
     from tfnb.core.rendezvous import Rendezvous
-    from tfnb.graph.graph import Graph, Node
+    from tfnb.graph.graph import Graph
     from tfnb.proto import graph_pb2
 
 
@@ -73,8 +72,14 @@ class RegisteredGraph(DirectSession):
         Raises:
           InvalidArgumentError: a node is malformed, or its device is not this worker's.
         """
-        super().__init__(SessionOptions("", config), device_mgr, kernels)
+        own = config_pb2.ConfigProto()
+        own.CopyFrom(config)
+        # A name belongs to one session, and a session has many graphs.
+        own.experimental.ClearField("session_metadata")
+        super().__init__(SessionOptions("", own), device_mgr, kernels)
         self.session_state = session_state
+        self._preparing = threading.Lock()
+        self._prepared: dict[bool, ExecutorsAndKeys] = {}  # guarded by self._preparing
         if policy is not None:
             self.effects_policy = policy
             _mark_effects(graph_def)
@@ -86,24 +91,24 @@ class RegisteredGraph(DirectSession):
             node.assigned_device = node.requested_device
             self.device_mgr.lookup(node.requested_device)
 
-    @made_once
-    def _whole(self) -> ExecutorsAndKeys:
-        """Return what runs a whole step."""
+    def _prepared_for(self, *, in_parts: bool) -> ExecutorsAndKeys:
+        """Return what runs a whole step, or one fed and fetched in parts by the rendezvous."""
+        with self._preparing:
+            found = self._prepared.get(in_parts)
+            if found is None:
+                found = self._prepared[in_parts] = self._prepare(in_parts=in_parts)
+            return found
+
+    def _prepare(self, *, in_parts: bool) -> ExecutorsAndKeys:
         assert self.graph is not None
         graph = self.graph.copy()
-        ends = _turn_into_arguments(graph)
+        ends = _Ends((), [], (), []) if in_parts else _turn_into_arguments(graph)
         graph.fixup_source_and_sink_edges()
         client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types, {})
-        executors = self.executors_of(client_graph, ends.feeds, ends.fetches, ())
+        executors = self.executors_of(
+            client_graph, ends.feeds, ends.fetches, (), is_partial_run=in_parts
+        )
         return view(executors, (ends.feeds, ends.fetches, ()))
-
-    @made_once
-    def _in_parts(self) -> ExecutorsAndKeys:
-        """Return what runs a step whose feeds and fetches come one by one, by rendezvous."""
-        assert self.graph is not None
-        client_graph = ClientGraph(self.graph.copy(), [], [], {})
-        executors = self.executors_of(client_graph, (), (), (), is_partial_run=True)
-        return view(executors, ((), (), ()))
 
     def run_in_parts(self, rendezvous: Rendezvous, on_start: Callable[[RunState], None]) -> None:
         """Run the graph once; feeds and fetches meet their senders and receivers meanwhile.
@@ -111,7 +116,7 @@ class RegisteredGraph(DirectSession):
         Raises:
           OpError: what a node failed with.
         """
-        self.run_prepared(self._in_parts, (), None, None, rendezvous, on_start)
+        self.run_prepared(self._prepared_for(in_parts=True), (), None, None, rendezvous, on_start)
 
     def run_step(
         self,
@@ -134,7 +139,7 @@ class RegisteredGraph(DirectSession):
           InvalidArgumentError: an argument has no value, or a key is not the graph's.
           OpError: what a node failed with.
         """
-        prepared = self._whole
+        prepared = self._prepared_for(in_parts=False)
         try:
             values = [send[key] for key in prepared.feeds]
         except KeyError as error:
@@ -179,7 +184,7 @@ def _turn_into_arguments(graph: Graph) -> _Ends:
             argument.assigned_device = node.assigned_device
             for edge in list(node.out_edges):
                 graph.add_edge(argument, edge.src_output, edge.dst, edge.dst_input)
-            feeds.append(_key_of(node))
+            feeds.append(key_of_transfer(node.attrs))
             feed_types.append(dtype)
         else:
             dtype = node.attrs["T"]
@@ -192,22 +197,10 @@ def _turn_into_arguments(graph: Graph) -> _Ends:
             for edge in node.in_edges:
                 if edge.src.is_op:
                     graph.add_edge(edge.src, edge.src_output, result, edge.dst_input)
-            fetches.append(_key_of(node))
+            fetches.append(key_of_transfer(node.attrs))
             fetch_types.append(dtype)
         graph.remove_node(node)
     return _Ends(tuple(feeds), feed_types, tuple(fetches), fetch_types)
-
-
-def _key_of(node: Node) -> str:
-    attrs = node.attrs
-    return create_key(
-        attrs["send_device"].decode(),
-        attrs["send_device_incarnation"] & 0xFFFFFFFFFFFFFFFF,
-        attrs["recv_device"].decode(),
-        attrs["tensor_name"].decode(),
-        0,
-        0,
-    )
 
 
 class GraphMgr:

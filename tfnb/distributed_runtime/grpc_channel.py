@@ -23,6 +23,7 @@ _CA, _CERTIFICATE, _KEY = "TFNB_TLS_CA", "TFNB_TLS_CERT", "TFNB_TLS_KEY"
 # A socket of this machine: no other machine can reach it, and it takes no port.
 UNIX: Final = "unix:"
 
+_LOOPBACK = frozenset(["localhost", "127.0.0.1", "[::1]", "::1"])
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\[\]:/\s]+):(?P<port>\d{1,5})")
 _OPTIONS = (
     ("grpc.max_receive_message_length", -1),
@@ -47,6 +48,15 @@ def import_grpc() -> Any:
             "Sessions on servers need gRPC, which is not installed: pip install 'tfnb[distributed]'"
         ) from error
     return grpc
+
+
+def is_of_this_machine(host: str) -> bool:
+    """Return whether only this machine can reach a host, or the path of a socket.
+
+    >>> is_of_this_machine("localhost"), is_of_this_machine("0.0.0.0")
+    (True, False)
+    """
+    return host.startswith(UNIX) or host in _LOOPBACK
 
 
 def host_port_of(target: str) -> str:

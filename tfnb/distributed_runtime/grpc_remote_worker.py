@@ -115,7 +115,7 @@ class GrpcRemoteWorker:
         self._send("DeregisterGraph", request)
 
     def _send(self, name: str, request: Any) -> None:
-        """Send a request whose answer nobody needs: it says that something is not wanted longer."""
+        """Send a request without waiting for its answer: it releases something on the worker."""
         self._method(name).future(request.SerializeToString(), timeout=_CLEANUP_S)
 
     def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> RemoteRun:

@@ -36,8 +36,6 @@ _MAX_STATUS_TEXT = 3072
 _MANY_REQUESTS = 100_000
 _CANCELLED = "The client cancelled the request, ended, or reached its deadline."
 
-Handler = "Callable[[bytes, Any], bytes]"
-
 
 class RecentRequestIds:
     """The ids of requests that were seen; a request that comes twice is refused; thread safe."""
@@ -352,7 +350,8 @@ class WorkerService:
             arrived.set()
 
         self._worker.recv_tensor(message.step_id, message.rendezvous_key, callback)
-        context.add_callback(arrived.set)
+        if not context.add_callback(arrived.set):
+            arrived.set()  # the client has gone already
         arrived.wait()
         if not box:
             raise errors.cancelled(_CANCELLED)

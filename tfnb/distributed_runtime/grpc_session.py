@@ -30,7 +30,7 @@ from tfnb.core.step_events import StepEvents
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.remote_effects import RemoteEffects
 from tfnb.distributed_runtime.remote_errors import remote_error
-from tfnb.proto import config_pb2, master_pb2, op_def_pb2
+from tfnb.proto import config_pb2, master_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,7 +118,6 @@ class GrpcSession(RuntimeSession):
         self._handle, self._version = "", 0  # guarded by self._lock
         self._handle_field = b""
         self._nodes: dict[str, PlainNodeDef] = {}  # guarded by self._lock
-        self._functions: dict[str, op_def_pb2.OpDef] = {}  # signatures; guarded by self._lock
         self._callables: dict[int, tuple[DType | None, ...]] = {}
         self._closed = False
         self._timeout_s = _seconds(self._config.operation_timeout_in_ms)
@@ -161,7 +160,6 @@ class GrpcSession(RuntimeSession):
         """
         with self._lock:
             self._check_open()
-            message = graph_def_message(graph_def)
 
             def note(response: Any) -> None:
                 self._version = response.new_graph_version
@@ -172,7 +170,7 @@ class GrpcSession(RuntimeSession):
                 return
             request = master_pb2.ExtendSessionRequest(
                 session_handle=self._handle,
-                graph_def=message,
+                graph_def=graph_def_message(graph_def),
                 current_graph_version=self._version,
             )
             self._master.call_to_its_end(
@@ -180,12 +178,17 @@ class GrpcSession(RuntimeSession):
             )
 
     def _create(self, graph_def: type_of_graph_def) -> None:
+        self._take_session(self._ask_for_session(graph_def), graph_def)
+
+    def _ask_for_session(self, graph_def: type_of_graph_def) -> Any:
         request = master_pb2.CreateSessionRequest(
             graph_def=graph_def_message(graph_def), config=self._config, target=self.target
         )
-        response = self._master.call_when_ready(
+        return self._master.call_when_ready(
             "CreateSession", request, master_pb2.CreateSessionResponse, self._timeout_s
         )
+
+    def _take_session(self, response: Any, graph_def: type_of_graph_def) -> None:
         self._handle, self._version = response.session_handle, response.graph_version
         self._handle_field = coding.bytes_field(1, self._handle.encode())
         self._note_nodes(graph_def)
@@ -195,7 +198,6 @@ class GrpcSession(RuntimeSession):
             self._nodes.update({node.name: node for node in graph_def.node})
         if graph_def.library is not None:
             for function in graph_def.library.function:
-                self._functions[function.signature.name] = function.signature
                 self._effects.note_function(function)
 
     def replace_graph(self, graph_def: type_of_graph_def) -> None:
@@ -206,11 +208,11 @@ class GrpcSession(RuntimeSession):
         with self._lock:
             self._check_open()
             before = self._handle
+            response = self._ask_for_session(graph_def)
             self._nodes.clear()
-            self._functions.clear()
             self._effects.forget()
-            self._create(graph_def)
             self._callables.clear()
+            self._take_session(response, graph_def)
         if before:
             self._close_handle(before)
 

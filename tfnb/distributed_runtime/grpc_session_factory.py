@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.session import session_factory
+from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.distributed_runtime.grpc_session import GrpcSession
 
-_SCHEMES = ("grpc://", "grpcs://")
+_SCHEMES = (SCHEME, TLS_SCHEME)
 
 
 class GrpcSessionFactory:

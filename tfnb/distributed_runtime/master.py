@@ -13,14 +13,14 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
+from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.master_session import MasterSession
-from tfnb.distributed_runtime.worker_cache import WorkerCache, addresses_of
+from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
 from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, worker_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.core.cluster_spec import ClusterSpec
 
 _log = logging.getLogger("tfnb")
 
@@ -112,12 +112,7 @@ class Master:
         """
         if not config.cluster_def.job:
             return self._workers
-        addresses = {
-            f"/job:{job.name}/replica:0/task:{index}": address
-            for job in config.cluster_def.job
-            for index, address in sorted(job.tasks.items())
-        }
-        workers = WorkerCache(addresses, config.rpc_options)
+        workers = new_worker_cache(ClusterSpec(config.cluster_def), config.rpc_options)
         workers.set_local(self._workers.find(self._task))
         return workers
 
@@ -267,8 +262,3 @@ def _incarnation_of(devices: Sequence[device_attributes_pb2.DeviceAttributes], t
         if device.name.startswith(f"{task}/"):
             return device.incarnation
     return 0
-
-
-def new_worker_cache(cluster: ClusterSpec, options: config_pb2.RPCOptions) -> WorkerCache:
-    """Return the workers of a cluster."""
-    return WorkerCache(addresses_of(cluster), options)

@@ -20,16 +20,17 @@ from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device import Device
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.graph_execution_state import GraphExecutionState
+from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
-from tfnb.core.rendezvous import create_key
+from tfnb.core.rendezvous import key_of_transfer
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.worker_interface import RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
-from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
+from tfnb.proto import config_pb2, graph_pb2, worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tfnb.distributed_runtime.worker_interface import (
         PendingRun,
@@ -45,11 +46,13 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 class RemoteDevice(Device):
     """A device of another task that is no CPU: placement sees it, nothing runs on it here."""
 
+    is_remote = True
+
     def __init__(self, attributes: device_attributes_pb2.DeviceAttributes) -> None:
         super().__init__(attributes.name, 0, array_module, attributes.memory_limit)
         self.device_type = attributes.device_type
         self.priority = 210 if attributes.device_type == "GPU" else 50
-        self.__dict__["incarnation"] = attributes.incarnation
+        self.incarnation = attributes.incarnation
 
 
 def device_of(attributes: device_attributes_pb2.DeviceAttributes) -> Device:
@@ -57,7 +60,7 @@ def device_of(attributes: device_attributes_pb2.DeviceAttributes) -> Device:
     if attributes.device_type != "CPU":
         return RemoteDevice(attributes)
     device = CpuDevice(attributes.name, 0)
-    device.__dict__["incarnation"] = attributes.incarnation
+    device.incarnation = attributes.incarnation
     device.memory_limit = attributes.memory_limit
     return device
 
@@ -216,6 +219,7 @@ class MasterSession:
         self._opened: list[str] = []  # the tasks that have a worker session
         self._lock = threading.Lock()
         self._state = GraphExecutionState(self._device_mgr, config)
+        self._making = threading.Lock()  # held while parts are made and registered
         self._parts: dict[Any, list[Part]] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
         self._steps: set[_Step] = set()  # guarded by self._lock
@@ -277,12 +281,24 @@ class MasterSession:
             tuple(sorted(set(fetches))),
             tuple(sorted(set(targets))),
         )
-        with self._lock:
-            self._check_open()
-            key = (*signature, is_partial)
+        key = (*signature, is_partial)
+        found = self._parts.get(key)
+        if found is not None:
+            return found
+        # Not under the session's lock: a task that does not answer must not hold up `close`.
+        with self._making:
             found = self._parts.get(key)
-            if found is None:
-                found = self._parts[key] = self._make_parts(*signature)
+            if found is not None:
+                return found
+            self._check_open()
+            found = self._make_parts(*signature)
+            with self._lock:
+                is_closed = self._closed
+                if not is_closed:
+                    self._parts[key] = found
+            if is_closed:
+                self._deregister(found)
+                self._check_open()
             return found
 
     def _make_parts(
@@ -328,7 +344,7 @@ class MasterSession:
             for node in graph.op_nodes():
                 node_to_node_def(node, graph_def.node.add())
                 if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
-                    name, key = _end_of(node.attrs)
+                    name, key = node.attrs["tensor_name"].decode(), key_of_transfer(node.attrs)
                     if node.is_recv:
                         feeds[name] = key
                     else:
@@ -430,8 +446,8 @@ class MasterSession:
         if run is None:
             raise errors.invalid_argument("Must run PartialRunSetup before performing partial runs")
         with run.lock:
-            _check_unused(request.feeds, run.fed, "feed", "fed")
-            _check_unused(request.fetches, run.fetched, "fetch", "fetched")
+            check_unused(request.feeds, run.fed, "feed", "fed")
+            check_unused(request.fetches, run.fetched, "fetch", "fetched")
             run.fed.update(dict.fromkeys(request.feeds, True))
             run.fetched.update(dict.fromkeys(request.fetches, True))
             is_last = all(run.fed.values()) and all(run.fetched.values())
@@ -570,27 +586,9 @@ def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[Ru
     return results
 
 
-def _check_unused(names: Iterable[str], used: Mapping[str, bool], what: str, done: str) -> None:
-    for name in names:
-        if name not in used:
-            raise errors.invalid_argument(
-                f"The {what} {name} was not specified in partial_run_setup."
-            )
-        if used[name]:
-            raise errors.invalid_argument(f"The {what} {name} has already been {done}.")
-
-
 def _signed(number: int) -> int:
     """Return an unsigned number of 64 bits as the signed one that an attribute holds."""
     return number - (1 << 64) if number >= 1 << 63 else number
-
-
-def _end_of(attrs: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the tensor's name and the key of a transfer from or to the client."""
-    name = attrs["tensor_name"].decode()
-    incarnation = attrs["send_device_incarnation"] & 0xFFFFFFFFFFFFFFFF
-    source, target = attrs["send_device"].decode(), attrs["recv_device"].decode()
-    return name, create_key(source, incarnation, target, name, 0, 0)
 
 
 def _fail_with_task(step: _Step, task: str) -> Callable[[BaseException], None]:
@@ -633,10 +631,6 @@ def _step_result(
         metadata = config_pb2.RunMetadata()
         for one in results:
             if one.step_stats is not None:
-                _merge(metadata.step_stats, one.step_stats)
+                metadata.step_stats.dev_stats.extend(one.step_stats.dev_stats)
             metadata.partition_graphs.extend(one.partition_graphs)
     return StepResult({name: values[name] for name in request.fetches}, metadata)
-
-
-def _merge(into: step_stats_pb2.StepStats, stats: step_stats_pb2.StepStats) -> None:
-    into.dev_stats.extend(stats.dev_stats)

@@ -76,20 +76,24 @@ class RemoteRendezvous(Rendezvous):
             callback(end, None, False)
             return
 
+        manager = cancellation_manager
+        token = 0 if manager is None else manager.get_cancellation_token()
+
         def arrived(error: BaseException | None, value: Any, is_dead: bool) -> None:
             with self._pending_lock:
                 waiter = self._pending.pop(request, None)
                 self._give_up.pop(request, None)
             if waiter is not None:
+                if manager is not None:
+                    manager.try_deregister_callback(token)
                 waiter(error, value, is_dead)
 
-        if cancellation_manager is not None:
-            token = cancellation_manager.get_cancellation_token()
+        if manager is not None:
 
             def cancel() -> None:
                 arrived(errors.cancelled("RecvAsync is cancelled."), None, False)
 
-            if not cancellation_manager.register_callback(token, cancel):
+            if not manager.register_callback(token, cancel):
                 cancel()
                 return
         try:

@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
-from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME, UNIX, import_grpc
+from tfnb.distributed_runtime.grpc_channel import (
+    SCHEME,
+    TLS_SCHEME,
+    UNIX,
+    import_grpc,
+    is_of_this_machine,
+)
 from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
 from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
-from tfnb.distributed_runtime.master import Master, new_worker_cache
+from tfnb.distributed_runtime.master import Master
 from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.distributed_runtime.worker import Worker
-from tfnb.distributed_runtime.worker_cache import task_name
+from tfnb.distributed_runtime.worker_cache import new_worker_cache, task_name
 
 if TYPE_CHECKING:
     from tfnb.core.effects import EffectsPolicy
@@ -26,10 +32,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
-_LOOPBACK = frozenset(["localhost", "127.0.0.1", "[::1]", "::1"])
 _OPTIONS = (
     ("grpc.max_send_message_length", -1),
-    # Another server at this port is an error, not somebody to share it with.
+    # A second server at this port is an error: two servers must not share it.
     ("grpc.so_reuseport", 0),
 )
 
@@ -117,7 +122,7 @@ class GrpcServer:
           UnknownError: the port is taken.
         """
         is_file = host.startswith(UNIX)
-        reached_from_outside = not is_file and host not in _LOOPBACK
+        reached_from_outside = not is_of_this_machine(host)
         bind = host if is_file else f"{'[::]' if reached_from_outside else host}:{port}"
         try:
             if self._credentials is None:

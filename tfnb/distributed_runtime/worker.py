@@ -21,7 +21,7 @@ from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
-from tfnb.distributed_runtime.worker_cache import WorkerCache, addresses_of
+from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
 
@@ -118,7 +118,7 @@ class Worker:
             devices = SharedDeviceMgr([_copy_of(device) for device in self.devices.devices])
         workers: WorkerCache | None = None
         if request.server_def.cluster.job:
-            workers = WorkerCache(addresses_of(ClusterSpec(request.server_def.cluster)))
+            workers = new_worker_cache(ClusterSpec(request.server_def.cluster))
             workers.set_local(self)
         session = WorkerSession(
             devices,
@@ -403,5 +403,5 @@ def _copy_of(device: Device) -> Device:
     if device.device_type != "CPU":
         raise errors.unimplemented("isolate_session_state is for tasks whose devices are CPUs.")
     copy = CpuDevice(device.name, device.index)
-    copy.__dict__["incarnation"] = device.incarnation
+    copy.incarnation = device.incarnation
     return copy

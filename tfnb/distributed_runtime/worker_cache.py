@@ -85,3 +85,10 @@ class WorkerCache:
             remote, self._remote = self._remote, []
         for worker in remote:
             worker.close()
+
+
+def new_worker_cache(
+    cluster: ClusterSpec, options: config_pb2.RPCOptions | None = None
+) -> WorkerCache:
+    """Return the workers of a cluster."""
+    return WorkerCache(addresses_of(cluster), options)

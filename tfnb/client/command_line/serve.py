@@ -1,7 +1,7 @@
-"""``tfnb serve``: a server for graphs of clients, which are strangers.
+"""``tfnb serve``: a server for graphs of clients that are not trusted.
 
-The effects of their nodes are refused unless the command line allows them; a fed path gives no
-permission, for the client feeds it. Other machines are let in only with TLS.
+The server refuses the effects of their nodes unless the command line allows them; a fed path gives
+no permission, because the client feeds it. Other machines need TLS to connect.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tfnb.client.command_line.run import UsageError
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.effects import EffectsPolicy, Grant, resolved_path
 from tfnb.core.files import file_system
+from tfnb.distributed_runtime.grpc_channel import UNIX, is_of_this_machine
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 HELP = "serve graphs of clients: a TensorFlow server, or one task of a cluster"
 _KINDS = ("read", "write", "python", "network")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 _WAIT_S = 0.5
 
 
@@ -162,8 +162,8 @@ def _tls(options: argparse.Namespace, server_def: ServerDef) -> TlsFiles | None:
     address = ClusterSpec(server_def.cluster).task_address(
         server_def.job_name, server_def.task_index
     )
-    host = address.rpartition(":")[0]
-    if host not in _LOOPBACK and not address.startswith("unix:"):
+    is_socket = address.startswith(UNIX)
+    if not is_of_this_machine(address if is_socket else address.rpartition(":")[0]):
         raise UsageError(
             f"{address} can be reached from other machines: give --tls-cert and --tls-key, and "
             "--tls-client-ca to choose the clients; or serve localhost, and let clients in by a "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from tfnb.proto.config_pb2 import ConfigProto
 
 EXPORTS = {"train": ["Server"], "distribute": ["Server"], "test": ["create_local_cluster"]}
+
+_MOST_ATTEMPTS = 5
 
 
 class Server:
@@ -159,14 +162,25 @@ def create_local_cluster(
         worker_config: For sessions on workers that bring no configuration.
         ps_config: The same, for sessions on parameter servers.
     """
-    ports = _unused_ports(num_workers + num_ps)
-    addresses = [f"localhost:{port}" for port in ports]
-    cluster = ClusterSpec({"worker": addresses[:num_workers], "ps": addresses[num_workers:]})
-    workers = [
-        Server(cluster, "worker", index, protocol, worker_config) for index in range(num_workers)
-    ]
-    ps = [Server(cluster, "ps", index, protocol, ps_config) for index in range(num_ps)]
-    return workers, ps
+    for attempt in range(_MOST_ATTEMPTS):
+        ports = _unused_ports(num_workers + num_ps)
+        addresses = [f"localhost:{port}" for port in ports]
+        cluster = ClusterSpec({"worker": addresses[:num_workers], "ps": addresses[num_workers:]})
+        made: list[Server] = []
+        try:
+            tasks = [("worker", index, worker_config) for index in range(num_workers)]
+            tasks += [("ps", index, ps_config) for index in range(num_ps)]
+            # What was started before an error stays in the list.
+            made.extend(Server(cluster, job, index, protocol, own) for job, index, own in tasks)
+        except errors.UnknownError:
+            # Another process has taken a port in the meantime.
+            for server in made:
+                server.stop()
+            if attempt == _MOST_ATTEMPTS - 1:
+                raise
+        else:
+            break
+    return made[:num_workers], made[num_workers:]
 
 
 def _unused_ports(count: int) -> list[int]:

@@ -38,6 +38,7 @@ class Device:
       device_type: ``CPU`` or ``GPU``.
       index: position among the CPU devices, or number of the CUDA device.
       xp: the array module its kernels compute with.
+      is_remote: whether its kernels run only in another process.
       is_asynchronous: whether kernels return before their results are computed.
       priority: nodes without a requested device go to the device type with the highest priority
         that can run them.
@@ -47,6 +48,7 @@ class Device:
     device_type = "CPU"
     priority = 70
     is_asynchronous = False
+    is_remote = False
 
     def __init__(self, name: str, index: int, xp: ModuleType | Any, memory_limit: int) -> None:
         self.name = name

@@ -203,7 +203,7 @@ class ExecutorState:
             if (
                 record_outputs is not None
                 and not is_dead
-                # What is only passed on was checked where it was made.
+                # PASS and MERGE pass values on that their makers have checked.
                 and (record_outputs is not check_outputs or action not in (PASS, MERGE))
             ):
                 record_outputs(partition, item, outputs)

@@ -18,7 +18,7 @@ import numpy as np
 from tfnb.common_runtime.executor.step_progress import NodeStatus, StepProgress, frames_below
 from tfnb.core import dtypes, errors
 from tfnb.core.array_module import is_device_array
-from tfnb.core.rendezvous import create_key
+from tfnb.core.rendezvous import key_of_transfer
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 
 if TYPE_CHECKING:
@@ -450,13 +450,14 @@ class StepInspector:
         """Yield the places of a value that was sent and not yet delivered to the receiving node."""
         (dtype,) = receive.output_types
         run_state = receiving.run_state
-        seen = set[str]()
+        assert send.kernel is not None
+        attrs, seen = send.kernel.attrs, set[str]()
         for executor, item in ((sending, send), (receiving, receive)):
             for frame in frames_below(executor.propagator.root):
                 if frame.info is not item.frame:
                     continue
                 for number in list(frame.iterations):
-                    key = _rendezvous_key(send, frame.rendezvous_id, number)
+                    key = key_of_transfer(attrs, frame.rendezvous_id, number)
                     value = None if key in seen else run_state.rendezvous.stored(key)
                     seen.add(key)
                     if isinstance(value, np.ndarray | np.generic):
@@ -493,20 +494,6 @@ def _counterpart(executor: PartitionInStep, place: IterationState) -> IterationS
                     return found
         around = around.frame.parent_iteration
     return executor.propagator.root.iterations[0]
-
-
-def _rendezvous_key(send: NodeItem, frame_id: int, iteration: int) -> str:
-    """Return the key with which a Send sends its value in an iteration."""
-    assert send.kernel is not None
-    attrs: Any = send.kernel.attrs
-    return create_key(
-        attrs["send_device"].decode(),
-        attrs["send_device_incarnation"],
-        attrs["recv_device"].decode(),
-        attrs["tensor_name"].decode(),
-        frame_id,
-        iteration,
-    )
 
 
 def _put(executor: PartitionInStep, iteration: IterationState, slot: int, value: Any) -> None:

@@ -61,7 +61,10 @@ class GraphRewriter:
         # Cached results of constant_if; no optimizer changes a constant.
         self._conditions: dict[tuple[Node, Callable[[Any], bool]], bool] = {}
         self._order: list[Node] | None = None  # None once a node may come before its inputs
-        self._ops: tuple[int, frozenset[str]] = (-1, frozenset())  # after so many changes
+        self._ops: tuple[int, frozenset[str]] = (
+            -1,
+            frozenset(),
+        )  # the number of changes, and the ops then
         # A node without consumers has an effect or is a result.
         self._roots = [
             node for node in graph.op_nodes() if node.name in self.targets or not is_consumed(node)

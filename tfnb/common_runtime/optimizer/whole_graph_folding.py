@@ -80,7 +80,7 @@ def _values(
     if inputs is None:
         return None
     device = devices.get(node.assigned_device)
-    if device is None:
+    if device is None or device.is_remote:
         return None
     known = kernels[device.name]
     # A node that was built like another that was computed is as pure.

@@ -234,8 +234,8 @@ class PartialRuns:
             if run.error is not None:
                 self._end(handle, run, run.error)
                 raise run.error
-            _check_unused(feeds, run.fed, "feed", "fed")
-            _check_unused(fetches, run.fetched, "fetch", "fetched")
+            check_unused(feeds, run.fed, "feed", "fed")
+            check_unused(fetches, run.fetched, "fetch", "fetched")
             fed = tuple(run.fed.values())
             asked = run.signature.signature_id, fed, tuple(feeds), tuple(fetches)
             if asked not in self._computable:
@@ -448,7 +448,12 @@ def _num_missing(run: _PartialRun) -> int:
     return sum(not is_fed for is_fed in run.fed.values())
 
 
-def _check_unused(names: Iterable[str], used: Mapping[str, bool], what: str, done: str) -> None:
+def check_unused(names: Iterable[str], used: Mapping[str, bool], what: str, done: str) -> None:
+    """Refuse names that were not declared, or that were used before.
+
+    Raises:
+      InvalidArgumentError: there is such a name.
+    """
     for name in names:
         if name not in used:
             raise errors.invalid_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import register_op
-from tfnb.core.rendezvous import create_key
+from tfnb.core.rendezvous import key_of_transfer
 from tfnb.core.shape_inference import no_outputs
 
 if TYPE_CHECKING:
@@ -26,16 +26,7 @@ _RECV_ATTRS = ("tensor_type: type", *_SEND_ATTRS[1:])
 def _key(ctx: OpKernelContext) -> str:
     prefix = ctx.kernel_state.get("prefix")
     if prefix is None:
-        attrs = ctx.attrs
-        key = create_key(
-            attrs["send_device"].decode(),
-            attrs["send_device_incarnation"],
-            attrs["recv_device"].decode(),
-            attrs["tensor_name"].decode(),
-            0,
-            0,
-        )
-        prefix = ctx.kernel_state["prefix"] = key.removesuffix("0:0")
+        prefix = ctx.kernel_state["prefix"] = key_of_transfer(ctx.attrs).removesuffix("0:0")
     return f"{prefix}{ctx.frame_id}:{ctx.iteration}"
 
 
