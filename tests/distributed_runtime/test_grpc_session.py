@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import threading
@@ -288,6 +289,27 @@ def test_a_server_that_is_not_there_is_waited_for_until_the_time_out() -> None:
             pytest.raises(tf.errors.DeadlineExceededError, match="operation_timeout_in_ms"),
         ):
             sess.run(tf.constant(1.0))
+
+
+def test_the_client_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+    """Whether a server is there; the session opens as soon as it is."""
+    one = tf.constant(1)
+    found: list[int] = []
+    with cluster_of(worker=1, started=False) as cluster:
+
+        def run() -> None:
+            with tf.Session(cluster.target(), graph=one.graph) as sess:
+                found.append(sess.run(one))
+
+        with caplog.at_level(logging.WARNING, "tfnb"):
+            thread = threading.Thread(target=run)
+            thread.start()
+            while "nothing accepts a connection there" not in caplog.text:
+                assert thread.is_alive()
+            cluster.start("worker")
+            thread.join()
+
+    assert found == [1]
 
 
 def test_a_session_whose_server_stopped_says_so_at_once() -> None:

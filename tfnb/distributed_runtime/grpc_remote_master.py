@@ -9,12 +9,13 @@ Corresponds to TensorFlow's ``rpc/grpc_remote_master.cc``.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.core import errors
-from tfnb.distributed_runtime.grpc_channel import import_grpc, new_channel
+from tfnb.distributed_runtime.grpc_channel import UNIX, host_port_of, import_grpc, new_channel
 from tfnb.distributed_runtime.remote_errors import remote_error
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ SERVICE = "/tensorflow.MasterService/"
 _FIRST_REPORT_S = 2.0
 _NEXT_REPORT_S = 10.0
 _SETTLE_S = 5.0
+_PROBE_S = 0.5
 
 
 class GrpcRemoteMaster:
@@ -85,7 +87,7 @@ class GrpcRemoteMaster:
         future = self._method(method).future(
             request.SerializeToString(), timeout=timeout_s, wait_for_ready=True
         )
-        report = _WaitingReport(self._channel, self.target, method)
+        report = _WaitingReport(self.target, method)
         try:
             while True:
                 try:
@@ -98,8 +100,6 @@ class GrpcRemoteMaster:
         except BaseException:
             future.cancel()
             raise
-        finally:
-            report.end()
         return response.FromString(found)
 
     def call_to_its_end(
@@ -163,15 +163,10 @@ class GrpcRemoteMaster:
 class _WaitingReport:
     """Says for how long a request has been waiting for a server, and why."""
 
-    def __init__(self, channel: Any, target: str, method: str) -> None:
-        self._channel, self._target, self._method = channel, target, method
+    def __init__(self, target: str, method: str) -> None:
+        self._target, self._method = target, method
         self._begin = monotonic()
         self._num_reports = 0
-        self._state: Any = None
-        channel.subscribe(self._note)
-
-    def _note(self, state: Any) -> None:
-        self._state = state
 
     def next_pause(self) -> float:
         """Return how many seconds to wait before the next report."""
@@ -180,12 +175,11 @@ class _WaitingReport:
     def say(self) -> None:
         """Log what is waited for."""
         self._num_reports += 1
-        is_there = self._state is not None and self._state.name == "READY"
         why = (
             "the server is there, and waits for the tasks of its cluster, or is busy. If a task "
             "may be missing, name those that the session needs: "
             "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])"
-            if is_there
+            if _accepts_connections(host_port_of(self._target))
             else "nothing accepts a connection there. Start the server, or check host and port"
         )
         _log.warning(
@@ -196,6 +190,20 @@ class _WaitingReport:
             why,
         )
 
-    def end(self) -> None:
-        """Stop observing the connection."""
-        self._channel.unsubscribe(self._note)
+
+def _accepts_connections(address: str) -> bool:
+    """Return whether something listens at an address.
+
+    Asking the channel would start a thread of gRPC, which fails once the channel is closed.
+    """
+    try:
+        if address.startswith(UNIX):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                probe.settimeout(_PROBE_S)
+                probe.connect(address.removeprefix(UNIX))
+        else:
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), _PROBE_S).close()
+    except OSError:
+        return False
+    return True

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 HELP = "serve graphs of clients: a TensorFlow server, or one task of a cluster"
 _KINDS = ("read", "write", "python", "network")
 _WAIT_S = 0.5
+_NAP_S = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -173,22 +173,29 @@ def _tls(options: argparse.Namespace, server_def: ServerDef) -> TlsFiles | None:
 
 
 class _Stops:
-    """How often a signal asked to stop."""
+    """How often a signal asked to stop.
+
+    The handler takes no lock: the thread that it interrupts might hold it.
+    """
 
     def __init__(self) -> None:
         self.num = 0
-        self._asked = threading.Event()
+        self._num_seen = 0
 
     def ask(self, *signal_and_frame: Any) -> None:
         """Note a signal."""
         self.num += 1
-        self._asked.set()
 
     def wait(self, seconds: float) -> bool:
         """Wait for a signal; return whether one has come since the last call."""
-        came = self._asked.wait(seconds)
-        self._asked.clear()
-        return came
+        until = time.monotonic() + seconds
+        while self.num == self._num_seen:
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, _NAP_S))
+        self._num_seen = self.num
+        return True
 
 
 @contextmanager
