@@ -13,7 +13,7 @@ import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
@@ -311,7 +311,14 @@ def test_variables_on_a_parameter_server_are_saved_and_restored(
         assert sess.run(v).tolist() == [1.0, 2.0]
 
 
-def _train(cluster: Cluster, index: int, folder: str, steps: int, losses: list[float]) -> None:
+def _train(
+    cluster: Cluster,
+    index: int,
+    folder: str,
+    steps: int,
+    losses: list[float],
+    after_first: Callable[[], object] = lambda: None,
+) -> None:
     """A worker as people wrote it: between-graph replication."""
     with tf.Graph().as_default():
         setter = tf.train.replica_device_setter(
@@ -336,16 +343,28 @@ def _train(cluster: Cluster, index: int, folder: str, steps: int, losses: list[f
         ) as sess:
             while not sess.should_stop():
                 losses.append(sess.run([loss, train])[0])
+                if len(losses) == 1:
+                    after_first()
 
 
 def test_workers_train_variables_of_a_parameter_server(tmp_path: Path) -> None:
     """Two workers share the model; training goes on from the checkpoint."""
     losses: list[list[float]] = [[], []]
+    is_initialized, both_train = threading.Event(), threading.Event()
+
+    def chief() -> None:
+        def wait_for_other() -> None:
+            is_initialized.set()
+            both_train.wait()
+
+        _train(cluster, 0, str(tmp_path), 60, losses[0], wait_for_other)
+
+    def other() -> None:
+        is_initialized.wait()  # or it would wait for 30 s, as MonitoredTrainingSession does
+        _train(cluster, 1, str(tmp_path), 60, losses[1], both_train.set)
+
     with cluster_of(ps=1, worker=2) as cluster:
-        threads = [
-            threading.Thread(target=_train, args=(cluster, i, str(tmp_path), 60, losses[i]))
-            for i in (1, 0)
-        ]
+        threads = [threading.Thread(target=run) for run in (other, chief)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -137,7 +137,7 @@ def test_a_task_of_a_cluster_file_is_served(address: str, tmp_path: Path) -> Non
 def test_tls_admits_only_clients_with_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     """With --tls-client-ca; without the authority's certificate there is no connection either."""
     server = [f"--tls-{name}={CERTIFICATES / file}" for name, file in _SERVER_FILES.items()]
-    config = tf.ConfigProto(operation_timeout_in_ms=5000)
+    config = tf.ConfigProto(operation_timeout_in_ms=1000)
     one = tf.constant(1)
 
     with serving(*server) as (_, target):
