@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
+from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.grpc_channel import (
@@ -93,6 +94,7 @@ class GrpcServer:
         self.task = task_name(server_def.job_name, server_def.task_index)
         host, port = _address_of(cluster, server_def)
         config = server_def.default_session_config
+        process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
         self._workers = new_worker_cache(cluster, config.rpc_options)
         self._worker = Worker(self.task, devices, self._workers.find, policy)
