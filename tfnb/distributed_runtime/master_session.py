@@ -23,10 +23,12 @@ from tfnb.common_runtime.session.graph_execution_state import GraphExecutionStat
 from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
-from tfnb.distributed_runtime.worker_interface import RunGraphCall
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
+from tfnb.graph.packed_transfers import pack_transfers
 from tfnb.proto import config_pb2, graph_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -214,6 +216,9 @@ class MasterSession:
         self._config = config
         self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
         self._incarnations = {device.name: device.incarnation for device in devices}
+        self._packing = {
+            device.name for device in devices if device.physical_device_desc == DESCRIPTION
+        }
         self._worker_of = worker_of
         self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
         self._opened: list[str] = []  # the tasks that have a worker session
@@ -291,7 +296,7 @@ class MasterSession:
             if found is not None:
                 return found
             self._check_open()
-            found = self._make_parts(*signature)
+            found = self._make_parts(*signature, is_partial=is_partial)
             with self._lock:
                 is_closed = self._closed
                 if not is_closed:
@@ -302,7 +307,12 @@ class MasterSession:
             return found
 
     def _make_parts(
-        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial: bool,
     ) -> list[Part]:
         client_graph = self._state.build_graph(
             feeds, fetches, targets, use_function_convention=False
@@ -314,6 +324,9 @@ class MasterSession:
                 node.set_attr("send_device_incarnation", _signed(incarnation))
         incarnations = {name: _signed(number) for name, number in self._incarnations.items()}
         cut = partition(graph, self._device_mgr.devices, self._edge_names, incarnations)
+        if not is_partial:  # a part that is fed later must not hold up the others
+            sizes = ExpectedSizes(graph)
+            pack_transfers(cut, self._may_pack, sizes.bytes_of, self._edge_names)
         by_task: dict[str, list[Graph]] = {}
         for device, part in cut.items():
             by_task.setdefault(task_of(device), []).append(part)
@@ -325,6 +338,13 @@ class MasterSession:
             self._deregister(parts)
             raise
         return parts
+
+    def _may_pack(self, source: str, target: str) -> bool:
+        """Return whether transfers between two devices may be packed: TensorFlow's get each tensor.
+
+        Between devices of one task nothing is saved.
+        """
+        return task_of(source) != task_of(target) and {source, target} <= self._packing
 
     def _register(self, task: str, graphs: Sequence[Graph]) -> Part:
         graph_def = graph_pb2.GraphDef()

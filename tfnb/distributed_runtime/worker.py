@@ -22,7 +22,7 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
-from tfnb.distributed_runtime.worker_interface import RunGraphResult
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -391,6 +391,7 @@ def attributes_message(device: Device) -> device_attributes_pb2.DeviceAttributes
         device_type=device.device_type,
         memory_limit=device.memory_limit,
         incarnation=device.incarnation,
+        physical_device_desc=DESCRIPTION,
     )
 
 
