@@ -219,6 +219,8 @@ class MasterSession:
         self._packing = {
             device.name for device in devices if device.physical_device_desc == DESCRIPTION
         }
+        # After a step that succeeded, workers of tfnb clean up by themselves.
+        self._tidy_tasks = set(map(task_of, self._packing))
         self._worker_of = worker_of
         self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
         self._opened: list[str] = []  # the tasks that have a worker session
@@ -418,7 +420,8 @@ class MasterSession:
             with self._lock:
                 self._steps.discard(step)
             for part in parts:
-                part.worker.cleanup_graph(step_id)
+                if step.error is not None or part.worker.task not in self._tidy_tasks:
+                    part.worker.cleanup_graph(step_id)
         if step.error is not None:
             raise step.error
         return _step_result(parts, results, request, has_metadata=options is not None)

@@ -233,7 +233,7 @@ class Worker:
 
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` once a Send of this task has left a value; return how to give up."""
-        self.rendezvous_mgr.find(step_id).recv_async(key, callback)
+        self.rendezvous_mgr.recv(step_id, key, callback)
         return lambda: None
 
     def close(self) -> None:
@@ -277,9 +277,11 @@ class LocalRun:
                 with self._lock:
                     step = self._step = self._worker.partial_step(self._graph, call)
                 return step.go_on(call)
-            return self._graph.run_step(
+            result = self._graph.run_step(
                 rendezvous, call.send, call.recv_keys, _run_options(call.options), self._begins
             )
+            self._worker.rendezvous_mgr.run_ended(call.step_id)
+            return result
         except errors.OpError as error:
             found = self._error or error
             self._failed(found)
