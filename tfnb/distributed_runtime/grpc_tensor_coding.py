@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.process import large_bytes
 from tfnb.core.tensor_proto import decode_tensor, encode_tensor, shape_of_tensor_proto
 from tfnb.core.variant_op_registry import EncodableVariant, VariantTensorData, decode_variant
 from tfnb.proto import config_pb2, tensor_pb2
@@ -178,7 +179,7 @@ def join_message(parts: Sequence[Buffer], what: str) -> bytes:
             f"{what} has {size} bytes; a message has at most {MAX_MESSAGE_BYTES} (2 GB). Send it "
             "in parts, such as slices that are assigned to a variable one by one."
         )
-    return b"".join(parts)
+    return large_bytes.join(parts, size)
 
 
 # -- reading ---------------------------------------------------------------------------------------
