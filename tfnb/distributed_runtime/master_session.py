@@ -217,7 +217,9 @@ class MasterSession:
         self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
         self._incarnations = {device.name: device.incarnation for device in devices}
         self._packing = {
-            device.name for device in devices if device.physical_device_desc == DESCRIPTION
+            device.name
+            for device in devices
+            if device.device_type == "CPU" and device.physical_device_desc == DESCRIPTION
         }
         # After a step that succeeded, workers of tfnb clean up by themselves.
         self._tidy_tasks = set(map(task_of, self._packing))
