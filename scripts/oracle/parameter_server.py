@@ -58,6 +58,8 @@ def digits(seed: int, count: int = 64) -> tuple[np.ndarray[Any, Any], np.ndarray
 
 def main_of_task(tf: Any, spec: dict[str, list[str]], job: str, index: int, folder: str) -> None:
     """Be one task: serve variables for ever, or train until the training is told to stop."""
+    # The variables of TensorFlow 1, in both libraries, so that all workers share them.
+    tf.disable_resource_variables()
     cluster = tf.train.ClusterSpec(spec)
     server = tf.train.Server(cluster, job_name=job, task_index=index)
     if job == "ps":
