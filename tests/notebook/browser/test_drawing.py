@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
+from tests.notebook.browser.test_accessibility import COUNTERS, STOP
 from tests.notebook.browser.test_front_end import digits_scene, scoped_chain
 from tfnb.framework.functions.function import Defun
 from tfnb.notebook.scenes.scene import SceneNode, build_scene
@@ -428,3 +429,23 @@ def test_a_narrow_view_keeps_its_controls_and_texts_apart(
     assert page.evaluate(_OVERLAPS, parts) == []
     assert page.evaluate(_CUT, ".tfnb-phase, .tfnb-figure, .tfnb-row-count") == []
     assert page.evaluate(_INSIDE, parts) == []
+
+
+_UNREADABLE = """() => [...document.querySelectorAll(".tfnb-debug-form input")].filter((field) => {
+  const {font, paddingLeft, paddingRight} = getComputedStyle(field);
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.font = font;
+  const room = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  return canvas.measureText(field.placeholder).width > room + 0.5;
+}).map((field) => field.placeholder)"""
+
+
+@pytest.mark.parametrize("width", [340, 540, 1000])
+def test_empty_fields_of_the_debugger_say_what_to_type(widget_page: WidgetPage, width: int) -> None:
+    """Their texts are whole in a narrow tab, too."""
+    page = widget_page.page
+    page.set_viewport_size({"width": width, "height": 900})
+    widget_page.mount(digits_scene(), "debug", counters=COUNTERS, debugger=STOP)
+    form = page.locator(".tfnb-debug-form")
+    assert form.locator("input").count() == 3
+    assert page.evaluate(_UNREADABLE) == []
