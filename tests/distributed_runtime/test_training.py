@@ -1,9 +1,8 @@
-"""Training over clusters as people wrote it: sync replicas, Supervisor, SessionManager, recovery."""
+"""Training over clusters as people wrote it: replicas in step, supervisors, recovery."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 # A model that waits for its chief looks again after this time, in seconds.
