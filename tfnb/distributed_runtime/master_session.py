@@ -86,12 +86,14 @@ class Part:
     """One task's share of a signature.
 
     Attributes:
+      task: the task, by its name in the session's cluster.
       worker: the task's worker.
       graph_handle: what it calls the graph.
       feeds: tensor name -> rendezvous key, of the feeds that it takes.
       fetches: rendezvous key -> tensor name, of the fetches that it returns.
     """
 
+    task: str
     worker: WorkerInterface
     graph_handle: str
     feeds: dict[str, str]
@@ -189,6 +191,7 @@ class MasterSession:
       handle: names it.
       graph_version: how often its graph has grown.
       devices: those of all tasks that it sees.
+      master_task: the master's task, by its name in the session's cluster.
     """
 
     def __init__(
@@ -211,6 +214,7 @@ class MasterSession:
         self.handle = handle
         self.graph_version = 0
         self.devices = list(devices)
+        self.master_task = master_task
         self._config = config
         self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
         self._incarnations = {device.name: device.incarnation for device in devices}
@@ -351,7 +355,7 @@ class MasterSession:
                         fetches[key] = name
         worker = self._worker_of(task)
         handle = worker.register_graph(self.handle, graph_def, self._config)
-        return Part(worker, handle, feeds, fetches)
+        return Part(task, worker, handle, feeds, fetches)
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -573,7 +577,7 @@ def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[Ru
     results: list[RunGraphResult] = []
     # Remote tasks first: they run while this thread runs the local one.
     for part, call in sorted(calls, key=lambda one: one[0].worker.is_local):
-        fail = _fail_with_task(step, part.worker.task)
+        fail = _fail_with_task(step, part.task)
         try:
             step.add(part.worker.start_graph(call, fail))
         except errors.OpError as error:
