@@ -89,3 +89,15 @@ def test_a_session_with_its_own_cluster_renames_the_devices_of_the_worker() -> N
     for device, own in zip(found, worker.devices.devices):
         assert device.resource_manager is own.resource_manager
     worker.close()
+
+
+def test_sessions_of_masters_that_ended_are_collected() -> None:
+    """Those that are not used; the session of masters that open none stays."""
+    worker = _worker_with_accelerator()
+    for handle in ("a", "b"):
+        worker.create_worker_session(worker_pb2.CreateWorkerSessionRequest(session_handle=handle))
+    worker._session("")
+    assert worker.collect(idle_s=3600) == 0
+    assert worker.collect(idle_s=0) == 2
+    assert list(worker._sessions) == [""]
+    worker.close()

@@ -196,9 +196,30 @@ class Master:
         """
         with self._lock:
             found = self._sessions.get(handle)
+            if found is not None:
+                found.note_use()
         if found is None:
-            raise errors.aborted(f"Session {handle} is not found.")
+            raise errors.aborted(
+                f"Session {handle} is not found. Possibly, this master has just restarted, or the "
+                "session was closed, or was not used for long and was collected."
+            )
         return found
+
+    def collect(self, idle_s: float) -> int:
+        """Close the sessions that no client has used for that long; return how many.
+
+        A session whose step is in flight is in use. The clients of the others were killed, or have
+        forgotten them.
+        """
+        with self._lock:
+            handles = [
+                handle for handle, one in self._sessions.items() if one.idle_seconds() >= idle_s
+            ]
+        for handle in handles:
+            _log.warning("Session %s was not used for %.0f s: it is closed.", handle, idle_s)
+            with suppress(errors.AbortedError):  # its client has just closed it
+                self.close_session(handle)
+        return len(handles)
 
     def close_session(self, handle: str) -> None:
         """Close a session.

@@ -9,7 +9,8 @@ Corresponds to TensorFlow's ``worker.cc`` and ``session_mgr.cc``.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
@@ -52,6 +53,7 @@ class WorkerSession:
       task: what the session calls this task.
       is_isolated: whether its variables, queues and tables end with it.
       workers: those of the cluster that the session brought; None: the task's own cluster.
+      last_used: when a master has used it last.
     """
 
     devices: DeviceMgr
@@ -59,6 +61,7 @@ class WorkerSession:
     task: str
     is_isolated: bool = False
     workers: WorkerCache | None = None
+    last_used: float = field(default_factory=monotonic)
 
 
 class Worker:
@@ -152,6 +155,22 @@ class Worker:
                 for device in session.devices.devices:
                     device.resource_manager.clear()
 
+    def collect(self, idle_s: float) -> int:
+        """Drop the sessions that no master has used for that long; return how many.
+
+        Those with a run in flight are in use. The masters of the others ended without a word.
+        """
+        with self._lock:
+            in_use = {run.session_handle for run in self._runs}
+            handles = [
+                handle
+                for handle, session in self._sessions.items()
+                if handle and handle not in in_use and monotonic() - session.last_used >= idle_s
+            ]
+        for handle in handles:
+            self.delete_worker_session(handle)
+        return len(handles)
+
     def _session(self, handle: str) -> WorkerSession:
         with self._lock:
             found = self._sessions.get(handle)
@@ -160,6 +179,8 @@ class Worker:
                 graphs = GraphMgr(self.devices, SessionState(), self._policy)
                 found = WorkerSession(self.devices, graphs, self.task)
                 self._sessions[""] = found
+            if found is not None:
+                found.last_used = monotonic()
         if found is None:
             raise errors.aborted(
                 f'Session handle is not found: {handle}. Possibly this worker ("{self.task}") '
@@ -216,6 +237,9 @@ class Worker:
         with self._lock:
             self._runs.discard(run)
             self.num_runs_done += 1
+            session = self._sessions.get(run.session_handle)
+            if session is not None:
+                session.last_used = monotonic()
 
     def partial_step(self, graph: RegisteredGraph, call: RunGraphCall) -> PartialStep:
         """Return a step that runs in parts; its first part starts it."""
@@ -271,6 +295,11 @@ class LocalRun:
         self._error: BaseException | None = None  # guarded by self._lock
         self._step: Any = None  # likewise
         self._is_done = False  # likewise
+
+    @property
+    def session_handle(self) -> str:
+        """The master's session."""
+        return self._call.session_handle
 
     def result(self) -> RunGraphResult:
         """Run the graph.
