@@ -212,9 +212,7 @@ class Master:
         forgotten them.
         """
         with self._lock:
-            handles = [
-                handle for handle, one in self._sessions.items() if one.idle_seconds() >= idle_s
-            ]
+            handles = [handle for handle, one in self._sessions.items() if one.is_idle_for(idle_s)]
         for handle in handles:
             _log.warning("Session %s was not used for %.0f s: it is closed.", handle, idle_s)
             with suppress(errors.AbortedError):  # its client has just closed it

@@ -281,9 +281,9 @@ class MasterSession:
         """Note that a client has used the session just now."""
         self._last_used = monotonic()
 
-    def idle_seconds(self) -> float:
-        """Return for how long no client has used the session; 0 while a step is in flight."""
-        return 0.0 if self._num_active else monotonic() - self._last_used
+    def is_idle_for(self, seconds: float) -> bool:
+        """Return whether no client has used the session for that long, and no step is in flight."""
+        return not self._num_active and monotonic() - self._last_used >= seconds
 
     # -- the graph ---------------------------------------------------------------------------------
 
