@@ -20,7 +20,7 @@ _lock = threading.Lock()
 _embedded: Any = None  # guarded by _lock
 
 
-def get_client(client: Any = None) -> Any:
+def get_client(client: Any = None, *, workers: int = 1) -> Any:
     """Return a Dask client: the given one, the current one, or one with workers on this machine.
 
     The last starts with the first call, with a process of one thread for each core, and ends with
@@ -28,6 +28,7 @@ def get_client(client: Any = None) -> Any:
 
     Args:
       client: a ``distributed.Client``; None: see above.
+      workers: the fewest workers, if they are started here.
 
     Raises:
       TypeError: it is no client, or one for ``await``.
@@ -38,7 +39,9 @@ def get_client(client: Any = None) -> Any:
     if client is None:
         client = current_client()
     if client is None:
-        client = _embedded_client(distributed)
+        client = _embedded_client(distributed, workers)
+    elif client is _embedded and len(client.cluster.plan) < workers:
+        client.cluster.scale(workers)
     if not isinstance(client, distributed.Client):
         raise TypeError(f"`client` must be a distributed.Client, not {type(client).__name__}.")
     if client.asynchronous:
@@ -55,7 +58,7 @@ def current_client() -> Any:
     return None
 
 
-def _embedded_client(distributed: Any) -> Any:
+def _embedded_client(distributed: Any, workers: int) -> Any:
     """Return the client of this process, with its workers."""
     global _embedded
     # A worker process that is being started imports the script of its parent.
@@ -67,13 +70,14 @@ def _embedded_client(distributed: Any) -> Any:
     with _lock:
         if _embedded is None or _embedded.status == "closed":
             _embedded = distributed.Client(
-                n_workers=len(os.sched_getaffinity(0))
-                if hasattr(os, "sched_getaffinity")
-                else os.cpu_count() or 1,
-                threads_per_worker=1,
-                dashboard_address=None,
+                n_workers=max(workers, _num_cores()), threads_per_worker=1, dashboard_address=None
             )
         return _embedded
+
+
+def _num_cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return os.cpu_count() or 1 if affinity is None else len(affinity(0))
 
 
 def are_on_this_machine(client: Any) -> bool:

@@ -80,7 +80,7 @@ def sweep(
                 "sweep(..., directory='/shared/folder')"
             )
         directory = tempfile.mkdtemp(prefix="tfnb-sweep-")
-    name = title or getattr(train, "__name__", "training")
+    name = title or str(getattr(train, "__name__", "training"))
     return Sweep(client, train, points, os.path.abspath(directory), retries, name)
 
 

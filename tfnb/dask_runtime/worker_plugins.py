@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed import WorkerPlugin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tfnb.client.model import Model
     from tfnb.dask_runtime.sent_models import SentModel
+    from tfnb.distributed_runtime.server_lib import GrpcServer
 
 
 class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
@@ -87,3 +89,58 @@ class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
         for model in opened.values():
             model.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
+    """The server of a task in the worker that the task is given to; nothing in other workers."""
+
+    def __init__(
+        self,
+        jobs: Mapping[str, Any],
+        tasks: Mapping[Any, tuple[str, int]],
+        config: bytes,
+        tls: Sequence[str | None] | None,
+    ) -> None:
+        """Make a plugin.
+
+        Args:
+          jobs: the cluster, job -> addresses.
+          tasks: name of a worker -> its task.
+          config: a serialized ``ConfigProto``.
+          tls: paths of certificate, key and the clients' authority; None: no encryption.
+        """
+        self._jobs = dict(jobs)
+        self._tasks = dict(tasks)
+        self._config = config
+        self._tls = tls
+        self._server: GrpcServer | None = None
+
+    def setup(self, worker: Any) -> None:
+        """Start the server of the worker's task; also where Dask starts the worker again.
+
+        Raises:
+          UnknownError: its port is taken.
+        """
+        task = self._tasks.get(worker.name)
+        if task is None:
+            return
+        from tfnb.core.cluster_spec import ClusterSpec
+        from tfnb.distributed_runtime.server_lib import GrpcServer, TlsFiles
+        from tfnb.proto.tensorflow_server_pb2 import ServerDef
+
+        server_def = ServerDef(job_name=task[0], task_index=task[1], protocol="grpc")
+        server_def.cluster.CopyFrom(ClusterSpec(self._jobs).as_cluster_def())
+        server_def.default_session_config.MergeFromString(self._config)
+        tls = None
+        if self._tls is not None:
+            certificate, key, client_ca = (
+                None if path is None else Path(path).read_bytes() for path in self._tls
+            )
+            tls = TlsFiles(certificate or b"", key or b"", client_ca)
+        self._server = GrpcServer(server_def, None, tls)
+        self._server.start()
+
+    def teardown(self, worker: Any) -> None:
+        """Stop the server."""
+        if self._server is not None:
+            self._server.stop()

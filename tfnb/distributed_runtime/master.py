@@ -112,7 +112,9 @@ class Master:
         """
         if not config.cluster_def.job:
             return self._workers
-        workers = new_worker_cache(ClusterSpec(config.cluster_def), config.rpc_options)
+        workers = new_worker_cache(
+            ClusterSpec(config.cluster_def), config.rpc_options, self._workers.scheme
+        )
         workers.set_local(self._workers.find(self._task))
         return workers
 

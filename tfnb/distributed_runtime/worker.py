@@ -20,6 +20,7 @@ from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
+from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
@@ -77,6 +78,7 @@ class Worker:
         devices: Sequence[Device],
         worker_of: Callable[[str], WorkerInterface],
         policy: EffectsPolicy | None = None,
+        scheme: str = SCHEME,
     ) -> None:
         """Make a worker.
 
@@ -85,8 +87,10 @@ class Worker:
           devices: its devices, by their full names.
           worker_of: finds the workers of other tasks.
           policy: the effects that graphs of clients may have; None: all.
+          scheme: how the targets of other tasks begin, with or without TLS.
         """
         self.task = task
+        self._scheme = scheme
         self._policy = policy
         self.devices = SharedDeviceMgr(devices)
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
@@ -118,7 +122,7 @@ class Worker:
             devices = SharedDeviceMgr([_copy_of(device) for device in self.devices.devices])
         workers: WorkerCache | None = None
         if request.server_def.cluster.job:
-            workers = new_worker_cache(ClusterSpec(request.server_def.cluster))
+            workers = new_worker_cache(ClusterSpec(request.server_def.cluster), scheme=self._scheme)
             workers.set_local(self)
         session = WorkerSession(
             devices,

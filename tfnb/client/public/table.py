@@ -178,6 +178,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.dask_runtime.sent_models": {
         "dask": "remove_model",
     },
+    "tfnb.dask_runtime.server_cluster": {
+        "dask": "start_cluster DaskCluster",
+    },
     "tfnb.dask_runtime.sweep": {
         "dask": "Sweep",
         "tf": "sweep",
