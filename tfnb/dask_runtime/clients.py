@@ -72,6 +72,9 @@ def _embedded_client(distributed: Any, workers: int) -> Any:
             _embedded = distributed.Client(
                 n_workers=max(workers, _num_cores()), threads_per_worker=1, dashboard_address=None
             )
+            from tfnb.dask_runtime.worker_plugins import IgnoreInterrupts
+
+            _embedded.register_plugin(IgnoreInterrupts(), name="tfnb-ignore-interrupts")
         return _embedded
 
 

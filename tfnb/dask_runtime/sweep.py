@@ -279,7 +279,7 @@ class Sweep:
             if content["kind"] == "started":
                 again = int(state.row.status == "running")
                 state.began = time.monotonic()
-                worker = str(content.get("worker", ""))
+                worker = str(content["by"])
                 self._update(index, restarts=state.row.restarts + again, worker=worker)
             else:
                 self._update(

@@ -208,7 +208,7 @@ def train_one(train: Callable[..., Any], order: RunOrder) -> dict[str, Any]:
     assert found is not None
     worker, key = found
     name = str(worker.name)
-    run = SweepRun(order, lambda event: worker.log_event(order.topic, {**event, "worker": name}))
+    run = SweepRun(order, lambda event: worker.log_event(order.topic, {**event, "by": name}))
     os.makedirs(order.checkpoint_dir, exist_ok=True)
     begin = time.monotonic()
     with _watched(run, lambda: is_cancelled(worker, key)), Graph().as_default():

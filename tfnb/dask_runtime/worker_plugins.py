@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,12 @@ class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
         policy.set_step_limits(sent.limits)
         return model
 
+    @property
+    def open_models(self) -> list[SentModel]:
+        """What has been opened."""
+        with self._lock:
+            return list(self._opened)
+
     def teardown(self, worker: Any) -> None:
         """Close the models and remove the files."""
         with self._lock:
@@ -89,6 +96,15 @@ class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
         for model in opened.values():
             model.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class IgnoreInterrupts(WorkerPlugin):  # type: ignore[misc] # Dask is optional
+    """Keeps an interrupt of the user's process, which reaches its children, from ending workers."""
+
+    def setup(self, worker: Any) -> None:
+        """Ignore interrupts, if this is the thread that may say it."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
