@@ -67,7 +67,12 @@ def trained(tmp_path: Path) -> dict[str, str]:
             ),
         }
         builder.add_meta_graph_and_variables(
-            sess, ["serve"], signatures, main_op=tf.tables_initializer(), strip_default_attrs=True
+            sess,
+            ["serve"],
+            signatures,
+            assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS),
+            main_op=tf.tables_initializer(),
+            strip_default_attrs=True,
         )
         builder.save()
     return {"checkpoint": prefix, "saved_model": folder}
