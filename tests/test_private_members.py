@@ -65,7 +65,6 @@ OF_OTHERS = frozenset(
         "_constants",  # a member of re
         "_current_frames",
         "_getframe",
-        "_inheriting",  # of a process that multiprocessing starts
         "_meta",  # the empty frame that a Dask DataFrame is like
         "_parser",
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
-from tfnb.core.live_runs import find_run_group
+from tfnb.client.live_runs import find_run_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tfnb.client.live_runs import RunRow, add_run_group
 from tfnb.core import errors
-from tfnb.core.live_runs import RunRow, add_run_group
 from tfnb.dask_runtime.clients import are_on_this_machine, get_client
 from tfnb.dask_runtime.sweep_run import RunOrder, train_one
 

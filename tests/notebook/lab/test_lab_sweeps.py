@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tfnb.core.live_runs import RunRow, add_run_group
+from tfnb.client.live_runs import RunRow, add_run_group
 from tfnb.notebook.lab import lab_sweeps
 from tfnb.notebook.lab.lab_link import LabLink
 from tfnb.notebook.lab.lab_sweeps import MAX_RUNS

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.live_runs import find_run_group, run_groups
+from tfnb.client.live_runs import find_run_group, run_groups
 from tfnb.notebook.scenes.attr_text import cut_middle
 from tfnb.notebook.views.targets import TargetError
 
 if TYPE_CHECKING:
-    from tfnb.core.live_runs import RunGroup, RunRow
+    from tfnb.client.live_runs import RunGroup, RunRow
 
 MAX_SWEEPS = 10
 MAX_RUNS = 200

@@ -1,6 +1,6 @@
 """Groups of trainings that run elsewhere, for those that show them while they run.
 
-Rooms above ``core`` add a group when it starts; the notebook's side panel lists all of them.
+The room of Dask adds a group when it starts; the notebook's side panel lists all of them.
 """
 
 from __future__ import annotations
