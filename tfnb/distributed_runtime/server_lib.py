@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.common_runtime.session import process_state
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
+SESSION_GC_S: Final = 86_400.0
+"""A session that is not used for that long is closed, in seconds: its client was killed."""
+
+_COLLECT_EVERY_S = 60.0
 _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # A second server at this port is an error: two servers must not share it.
@@ -75,6 +79,7 @@ class GrpcServer:
         tls: TlsFiles | None = None,
         *,
         max_message_bytes: int = -1,
+        session_gc_seconds: float = SESSION_GC_S,
     ) -> None:
         """Take the port; requests are answered from :meth:`start` on.
 
@@ -83,6 +88,7 @@ class GrpcServer:
           policy: the effects that graphs of clients may have; None: all.
           tls: certificates; None: no encryption.
           max_message_bytes: a larger request is refused before it is read; -1: no limit.
+          session_gc_seconds: a session that is not used for that long is closed; 0: none is.
 
         Raises:
           InvalidArgumentError: the cluster has no such task, or its address no port.
@@ -102,8 +108,9 @@ class GrpcServer:
         config = server_def.default_session_config
         process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
-        self._workers = new_worker_cache(cluster, config.rpc_options)
-        self._worker = Worker(self.task, devices, self._workers.find, policy)
+        scheme = SCHEME if tls is None else TLS_SCHEME
+        self._workers = new_worker_cache(cluster, config.rpc_options, scheme)
+        self._worker = Worker(self.task, devices, self._workers.find, policy, scheme)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
         self._threads = ServerThreads("tfnb-server")
@@ -121,6 +128,7 @@ class GrpcServer:
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
         self._stopped = threading.Event()
+        self._session_gc_seconds = session_gc_seconds
 
     def _listen(self, host: str, port: int) -> str:
         """Take the port; return the target.
@@ -167,6 +175,18 @@ class GrpcServer:
                 methods = methods_of(import_grpc(), *self._services)
                 in_process_channel.register(self.target, methods)
                 self._state = "started"
+                if self._session_gc_seconds > 0:
+                    threading.Thread(
+                        target=self._collect_sessions, name="tfnb-session-collector", daemon=True
+                    ).start()
+
+    def _collect_sessions(self) -> None:
+        """Close sessions that are not used, those of clients that were killed among them."""
+        limit = self._session_gc_seconds
+        while not self._stopped.wait(min(limit / 2, _COLLECT_EVERY_S)):
+            self._master.collect(limit)
+            # Later than its master would: a master of another process that lives closes it first.
+            self._worker.collect(2 * limit)
 
     def stop(self) -> None:
         """End all steps and sessions and give the port back; a second call does nothing."""
