@@ -217,21 +217,20 @@ def compare(tensorflow: str, rounds: int, titles: list[str]) -> None:
     """Print a row for each workload."""
     pythons = {TENSORFLOW: tensorflow, TFNB: sys.executable}
     with ExitStack() as stack:
-        clusters = {
-            name: stack.enter_context(Cluster(libraries, pythons))
-            for name, libraries in CLUSTERS.items()
-        }
-        theirs, ours = clusters[TENSORFLOW], clusters[TFNB]
+        theirs, ours = (
+            stack.enter_context(Cluster(CLUSTERS[name], pythons)) for name in (TENSORFLOW, TFNB)
+        )
         print(f"memory of an idle server, TensorFlow: {theirs.idle_mb:.0f} MB")
         print(f"memory of an idle server, tfnb: {ours.idle_mb:.0f} MB")
+        wanted = titles or ours.titles
         print("| step | TensorFlow, ms | tfnb, ms | ratio | processor, ms | tfnb, ms | ratio |")
         print("|---|---|---|---|---|---|---|")
-        wanted = titles or ours.titles
         for title in wanted:
             _print_row(title, theirs, ours, title, rounds)
         if MASTERS_ROW in wanted:
             text = f"{MASTERS_ROW}, tfnb's master over TensorFlow's workers"
-            _print_row(text, theirs, clusters["tfnb's master"], MASTERS_ROW, rounds)
+            mixed = stack.enter_context(Cluster(CLUSTERS["tfnb's master"], pythons))
+            _print_row(text, theirs, mixed, MASTERS_ROW, rounds)
     with ExitStack() as stack:
         theirs, ours = (
             stack.enter_context(Cluster(CLUSTERS[name], pythons, has_client=False))
