@@ -4,7 +4,8 @@
 one parameter server and two workers in processes of their own; their clients take turns, so that a
 busy machine slows all. A row has the medians of the rounds: the time of a step and the processor
 time of the client and the cluster together, which other programs disturb less. The third cluster
-is TensorFlow's, with a master of tfnb: the last row has no node on the master's task.
+is TensorFlow's, with a master of tfnb: its row has no node on the master's task. The last rows have
+the client in the worker's process, as in scripts that people write.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import statistics
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,6 +37,8 @@ CLUSTERS = {
     TFNB: (TFNB,) * 4,
     "tfnb's master": (TENSORFLOW, TENSORFLOW, TFNB, TENSORFLOW),
 }
+# The client is the worker with the master, as in scripts that people write.
+WITHOUT_CLIENT = "client in the worker's process"
 NUM_EDGES = 100
 MASTERS_ROW = "training step on the other worker"
 
@@ -80,9 +84,17 @@ def _variable(tf: Any, name: str, shape: list[int]) -> Any:
     return tf.get_variable(name, shape, initializer=tf.random_normal_initializer(stddev=0.1))
 
 
-def measure(name: str, target: str) -> None:
-    """Answer each line of the input, a title, with the steps of a round and its seconds."""
+def measure(name: str, target: str, spec: dict[str, list[str]] | None = None) -> None:
+    """Answer each line of the input, a title, with the steps of a round and its seconds.
+
+    Args:
+      name: the library.
+      target: of the session.
+      spec: the cluster of which this process is the worker with the master; None: only a client.
+    """
     tf = library(name)
+    if spec is not None:
+        target = tf.train.Server(tf.train.ClusterSpec(spec), "worker", 0).target
     with tf.Graph().as_default(), tf.Session(target) as sess:
         found = workloads(tf, sess)
         for run, _ in found.values():
@@ -144,25 +156,35 @@ def _processor_seconds(process: subprocess.Popen[str]) -> float:
 class Cluster:
     """The processes of one cluster and its client."""
 
-    def __init__(self, libraries: tuple[str, ...], pythons: dict[str, str]) -> None:
+    def __init__(
+        self, libraries: tuple[str, ...], pythons: dict[str, str], *, has_client: bool = True
+    ) -> None:
         """Start them and wait until they are up.
 
         Args:
           libraries: of the client, the parameter server and the two workers.
           pythons: the interpreter of each library.
+          has_client: whether the client has a process of its own.
         """
         self.processes: list[subprocess.Popen[str]] = []
         addresses = [f"localhost:{port}" for port in unused_ports(3)]
         spec = {"ps": addresses[:1], "worker": addresses[1:]}
         tasks = zip(libraries[1:], [("ps", 0), ("worker", 0), ("worker", 1)])
         for name, (job, index) in tasks:
+            if not has_client and (job, index) == ("worker", 0):
+                continue
             self._start(pythons[name], "--serve", name, repr(spec), job, str(index))
-        for server in self.processes:
-            _line(server)
-        self.idle_mb = _memory_mb(self.processes[0])
         name = libraries[0]
-        self._client = self._start(pythons[name], "--measure", name, f"grpc://{addresses[1]}")
-        self.titles: list[str] = json.loads(_line(self._client))
+        arguments = [name, f"grpc://{addresses[1]}"] + ([] if has_client else [repr(spec)])
+        try:
+            for server in self.processes:
+                _line(server)
+            self.idle_mb = _memory_mb(self.processes[0])
+            self._client = self._start(pythons[name], "--measure", *arguments)
+            self.titles: list[str] = json.loads(_line(self._client))
+        except BaseException:
+            self.__exit__()
+            raise
 
     def _start(self, *arguments: str) -> subprocess.Popen[str]:
         process = _start(*arguments)
@@ -181,7 +203,10 @@ class Cluster:
     def _busy(self) -> float:
         return sum(_processor_seconds(process) for process in self.processes)
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
         """End all processes."""
         for process in self.processes:
             process.kill()
@@ -191,35 +216,42 @@ class Cluster:
 def compare(tensorflow: str, rounds: int, titles: list[str]) -> None:
     """Print a row for each workload."""
     pythons = {TENSORFLOW: tensorflow, TFNB: sys.executable}
-    clusters: dict[str, Cluster] = {}
-    try:
-        for name, libraries in CLUSTERS.items():
-            clusters[name] = Cluster(libraries, pythons)
-        for name in (TENSORFLOW, TFNB):
-            print(f"memory of an idle server, {name}: {clusters[name].idle_mb:.0f} MB")
+    with ExitStack() as stack:
+        theirs, ours = (
+            stack.enter_context(Cluster(CLUSTERS[name], pythons)) for name in (TENSORFLOW, TFNB)
+        )
+        print(f"memory of an idle server, TensorFlow: {theirs.idle_mb:.0f} MB")
+        print(f"memory of an idle server, tfnb: {ours.idle_mb:.0f} MB")
+        wanted = titles or ours.titles
         print("| step | TensorFlow, ms | tfnb, ms | ratio | processor, ms | tfnb, ms | ratio |")
         print("|---|---|---|---|---|---|---|")
-        for title in titles or clusters[TFNB].titles:
-            _print_row(clusters, TFNB, title, rounds)
-            if title == MASTERS_ROW:
-                _print_row(clusters, "tfnb's master", title, rounds)
-    finally:
-        for cluster in clusters.values():
-            cluster.close()
+        for title in wanted:
+            _print_row(title, theirs, ours, title, rounds)
+        if MASTERS_ROW in wanted:
+            text = f"{MASTERS_ROW}, tfnb's master over TensorFlow's workers"
+            mixed = stack.enter_context(Cluster(CLUSTERS["tfnb's master"], pythons))
+            _print_row(text, theirs, mixed, MASTERS_ROW, rounds)
+    with ExitStack() as stack:
+        theirs, ours = (
+            stack.enter_context(Cluster(CLUSTERS[name], pythons, has_client=False))
+            for name in (TENSORFLOW, TFNB)
+        )
+        for title in wanted:
+            _print_row(f"{title}, {WITHOUT_CLIENT}", theirs, ours, title, rounds)
 
 
-def _print_row(clusters: dict[str, Cluster], ours: str, title: str, rounds: int) -> None:
-    """Measure TensorFlow's cluster and another in turns."""
-    found: dict[str, list[tuple[float, float]]] = {TENSORFLOW: [], ours: []}
+def _print_row(text: str, theirs: Cluster, ours: Cluster, title: str, rounds: int) -> None:
+    """Measure a workload on two clusters in turns."""
+    found: dict[Cluster, list[tuple[float, float]]] = {theirs: [], ours: []}
     for _ in range(rounds):
-        for name, times in found.items():
-            times.append(clusters[name].measure(title))
-    cells = [title if ours == TFNB else f"{title}, {ours} over TensorFlow's workers"]
+        for cluster, times in found.items():
+            times.append(cluster.measure(title))
+    cells = [text]
     for kind in (0, 1):
-        theirs, own = (
+        before, now = (
             statistics.median(one[kind] for one in times) * 1e3 for times in found.values()
         )
-        cells += [f"{theirs:.2f}", f"{own:.2f}", f"{own / theirs:.2f}"]
+        cells += [f"{before:.2f}", f"{now:.2f}", f"{now / before:.2f}"]
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -230,13 +262,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", nargs="*", default=[], help="titles of the rows to measure")
     parser.add_argument("--serve", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs="*", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
         name, spec, job, index = args.serve
         serve(name, ast.literal_eval(spec), job, int(index))
     elif args.measure:
-        measure(*args.measure)
+        name, target, *spec = args.measure
+        measure(name, target, *map(ast.literal_eval, spec))
     else:
         compare(args.tensorflow, args.rounds, args.only)
 

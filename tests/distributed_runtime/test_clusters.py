@@ -538,3 +538,73 @@ def test_a_local_cluster_for_tests_has_workers_and_parameter_servers() -> None:
     finally:
         for server in [*workers, *servers]:
             server.stop()
+
+
+def _edges_sent(metadata: tf.RunMetadata, receiver: bytes) -> list[int]:
+    """Return how many edges each Send to a task carries."""
+    return sorted(
+        len(node.attr["_edges"].list.s) or 1
+        for graph in metadata.partition_graphs
+        for node in graph.node
+        if node.op == "_Send" and node.attr["recv_device"].s.startswith(receiver)
+        if not node.attr["client_terminated"].b
+    )
+
+
+def test_tensors_that_become_ready_together_travel_as_one(cluster: Cluster) -> None:
+    """Of any type; a constant does not travel at all."""
+    with tf.device(OTHER):
+        values = [tf.random.uniform([3]), tf.random.uniform([], maxval=9, dtype=tf.int32)]
+        values += [tf.as_string(values[1]), tf.constant([1.0, 2.0])]
+    with tf.device(PS):
+        moved = [tf.identity(one) for one in values]
+    options, metadata = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
+
+    with tf.Session(cluster.target()) as sess:
+        sent, found = sess.run([values, moved], options=options, run_metadata=metadata)
+
+    for one, other in zip(sent, found):
+        np.testing.assert_array_equal(one, other)
+    assert _edges_sent(metadata, b"/job:ps/") == [3]
+
+
+def test_a_tensor_that_waits_for_another_step_of_its_task_travels_alone(cluster: Cluster) -> None:
+    """What is dequeued waits for what was enqueued, which needs the other tensor elsewhere."""
+    with tf.device(WORKER):
+        queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+        value = tf.random.uniform([]) + 1.0
+        taken = queue.dequeue()
+    with tf.device(PS):
+        doubled = value * 2.0
+        moved = taken * 3.0
+    with tf.device(WORKER):
+        put = queue.enqueue(doubled)
+
+    with tf.Session(cluster.target()) as sess:
+        options = tf.RunOptions(timeout_in_ms=60_000)
+        found, wanted, _ = sess.run([moved, doubled, put], options=options)
+
+    assert found == wanted * np.float32(3.0)
+
+
+def test_a_worker_keeps_nothing_of_a_step_that_has_ended(cluster: Cluster) -> None:
+    """Neither after one that succeeded nor after one that failed."""
+    with tf.device(PS):
+        source = tf.random.uniform([4])
+        bad = tf.constant([1.0, 2.0])[tf.placeholder_with_default(9, [])]
+    with tf.device(OTHER):
+        out = tf.reduce_sum(source)
+        failing = bad + out
+
+    with tf.Session(cluster.target()) as sess:
+        for _ in range(3):
+            sess.run(out)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            sess.run(failing)
+        sess.run(out)
+        # Requests that clean up after a failure are not waited for; they come before the next.
+        sess.list_devices()
+
+    for server in cluster.servers.values():
+        server._server.stop()
+        assert server._server.worker.rendezvous_mgr.num_steps == 0

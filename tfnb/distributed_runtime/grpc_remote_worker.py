@@ -9,11 +9,11 @@ import random
 import threading
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
 from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc, new_channel
-from tfnb.distributed_runtime.remote_errors import remote_error
+from tfnb.distributed_runtime.remote_errors import of_task, remote_error
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
@@ -67,7 +67,7 @@ class GrpcRemoteWorker:
             raise self._error(error, name) from None
         return response.FromString(found)
 
-    def _error(self, error: Any, name: str) -> Exception:
+    def _error(self, error: Any, name: str) -> errors.OpError:
         code, details = error.code().value[0], error.details() or ""
         return remote_error(code, details, f"{self.task} at {self.address}", name)
 
@@ -174,7 +174,7 @@ class GrpcRemoteWorker:
             except self._grpc.FutureCancelledError:
                 return
             except self._grpc.RpcError as error:
-                callback(self._error(error, "RecvTensor"), None, False)
+                callback(self._error_of_transfer(error), None, False)
                 return
             try:
                 value, is_dead = _received(response)
@@ -189,6 +189,11 @@ class GrpcRemoteWorker:
             future.cancel()
 
         return give_up
+
+    def _error_of_transfer(self, error: Any) -> Exception:
+        """Return why a tensor did not come: an error of a node is one of its task, not of this."""
+        found = self._error(error, "RecvTensor")
+        return found if found.node_name is None else of_task(found, self.task)
 
     def close(self) -> None:
         """Close the connection."""

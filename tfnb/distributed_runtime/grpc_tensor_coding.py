@@ -246,7 +246,7 @@ def content_of(value: int | memoryview) -> memoryview:
 
 
 def decode(message: memoryview) -> Any:
-    """Return the tensor of a TensorProto as an array of its own, which may be written; or a variant.
+    """Return the tensor of a TensorProto: an array of its own, which may be written, or a variant.
 
     Raises:
       InvalidArgumentError: type, shape and content do not agree; nothing was allocated then.
@@ -293,7 +293,7 @@ class _Form(NamedTuple):
 
 @lru_cache(1024)
 def _form_of_head(head: bytes) -> _Form | None:
-    """Return what type and shape of a TensorProto say; None where its content is not plain bytes."""
+    """Return what type and shape of a tensor say; None where its content is not plain bytes."""
     proto = _parsed(head)
     try:
         dtype = dtypes.as_dtype(proto.dtype)

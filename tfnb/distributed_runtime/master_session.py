@@ -25,6 +25,7 @@ from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
 from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
+from tfnb.distributed_runtime.remote_errors import of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
@@ -264,7 +265,9 @@ class MasterSession:
         self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
         self._incarnations = {device.name: device.incarnation for device in devices}
         self._packing = {
-            device.name for device in devices if device.physical_device_desc == DESCRIPTION
+            device.name
+            for device in devices
+            if device.device_type == "CPU" and device.physical_device_desc == DESCRIPTION
         }
         # After a step that succeeded, workers of tfnb clean up by themselves.
         self._tidy_tasks = set(map(task_of, self._packing))
@@ -713,12 +716,7 @@ def _fail_with_task(step: _Step, task: str) -> Callable[[BaseException], None]:
     """Return what ends a step with an error of a task, which is named in it."""
 
     def fail(error: BaseException) -> None:
-        if isinstance(error, errors.OpError) and not error.message.startswith("From /job:"):
-            named = errors.from_code(error.error_code, f"From {task}:\n{error.message}")
-            named.node_name, named.mistake = error.node_name, error.mistake
-            named.__cause__ = error.__cause__
-            error = named
-        step.fail(error)
+        step.fail(of_task(error, task) if isinstance(error, errors.OpError) else error)
 
     return fail
 

@@ -41,6 +41,16 @@ def remote_error(code: int, text: str, target: str, method: str = "") -> OpError
     return error
 
 
+def of_task(error: OpError, task: str) -> OpError:
+    """Return an error that names the task it came from; one that names a task stays as it is."""
+    if error.message.startswith("From /job:"):
+        return error
+    named = errors.from_code(error.error_code, f"From {task}:\n{error.message}")
+    named.node_name, named.mistake = error.node_name, error.mistake
+    named.__cause__ = error.__cause__
+    return named
+
+
 def _with_advice(code: int, text: str, target: str, method: str) -> str:
     """Add what to do about a failed connection."""
     match code:

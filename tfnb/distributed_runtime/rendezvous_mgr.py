@@ -160,6 +160,11 @@ class RendezvousMgr:
                 self._steps[step_id] = found
             return found
 
+    @property
+    def num_steps(self) -> int:
+        """The number of steps of which something is kept."""
+        return len(self._steps)
+
     def recv(self, step_id: int, key: str, callback: type_of_callback) -> None:
         """Call ``callback`` once a step of this task has left a value, for another task."""
         rendezvous = self.find(step_id)

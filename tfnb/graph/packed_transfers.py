@@ -62,7 +62,8 @@ def pack_transfers(
 
     Args:
       parts: what :func:`tfnb.graph.graph_partition.partition` made; changed.
-      may_pack: whether transfers from one device to another may be packed.
+      may_pack: whether transfers from one device to another may be packed; both are CPUs then, so
+        that it does not matter which memory a tensor is in.
       bytes_of: the expected size of an output of a node, by the node's name; None: unknown.
       name_counter: numbers for the names of new nodes.
     """
@@ -118,9 +119,7 @@ def _is_plain(send: Node, recv: Node) -> bool:
     """Return whether nothing but the value of one tensor says when and what is transferred."""
     edge = send.input_edge(0)
     return (
-        send.op == "_Send"
-        and recv.op == "_Recv"
-        and SENDS_CELL not in send.attrs
+        SENDS_CELL not in send.attrs
         and not edge.src.output_types[edge.src_output].is_ref_dtype
         and send.attrs["T"] not in (dtypes.resource, dtypes.variant)
         and not any(edge.src.is_op for edge in recv.in_edges)

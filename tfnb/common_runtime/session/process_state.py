@@ -1,7 +1,7 @@
 """Process-wide state shared by all sessions: the threads of BLAS, the pages of the allocator.
 
-The first session or server prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to the thread
-pool of ``local_device.cc``.
+The first session or server prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to
+the thread pool of ``local_device.cc``.
 
 **BLAS.** ``core/process/work_sharder.py`` divides a kernel's work among as many threads as the
 first one's ``intra_op_parallelism_threads`` says (0: one per processor).  OpenBLAS gets one
