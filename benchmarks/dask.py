@@ -84,7 +84,7 @@ def main() -> None:
     path = write_model(tempfile.mkdtemp(), 512)
     tiny = write_model(tempfile.mkdtemp(), 8)
     with distributed.Client(
-        n_workers=args.workers, threads_per_worker=1, dashboard_address=None
+        n_workers=args.workers, threads_per_worker=1, dashboard_address="localhost:0"
     ) as client:
         idle = client.run(_memory_mb)
         client.run(_import)

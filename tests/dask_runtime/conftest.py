@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 def client() -> Iterator[Any]:
     """A client with two workers, each a process of one thread; Dask restarts one that dies."""
     with distributed.Client(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, set_as_default=False
+        n_workers=2, threads_per_worker=1, dashboard_address="localhost:0", set_as_default=False
     ) as made:
         yield made
 
