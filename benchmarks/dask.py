@@ -34,7 +34,7 @@ def write_model(folder: str, hidden: int) -> str:
         sizes = [WIDTH, hidden, hidden, CLASSES]
         for number, (before, after) in enumerate(itertools.pairwise(sizes)):
             weights = random.standard_normal((before, after)).astype(np.float32)
-            value = tf.matmul(value, tf.constant(weights / np.sqrt(before)))
+            value = tf.matmul(value, tf.constant(weights / before**0.5))
             if number < 2:
                 value = tf.nn.relu(value)
         tf.nn.softmax(value, name="y")
