@@ -18,7 +18,8 @@ import tfnb as tf
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+# A warning as an error in a thread of Dask would keep it from starting a killed worker again.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 ROWS = np.arange(40, dtype=np.float32).reshape(20, 2)
 # With it, Dask does not call a function here to find out what it returns.
