@@ -34,7 +34,7 @@ def write_model(folder: str, hidden: int) -> str:
         sizes = [WIDTH, hidden, hidden, CLASSES]
         for number, (before, after) in enumerate(itertools.pairwise(sizes)):
             weights = random.standard_normal((before, after)).astype(np.float32)
-            value = tf.matmul(value, tf.constant(weights / np.sqrt(before)))
+            value = tf.matmul(value, tf.constant(weights / before**0.5))
             if number < 2:
                 value = tf.nn.relu(value)
         tf.nn.softmax(value, name="y")
@@ -84,11 +84,17 @@ def main() -> None:
     path = write_model(tempfile.mkdtemp(), 512)
     tiny = write_model(tempfile.mkdtemp(), 8)
     with distributed.Client(
-        n_workers=args.workers, threads_per_worker=1, dashboard_address=None
+        n_workers=args.workers, threads_per_worker=1, dashboard_address="localhost:0"
     ) as client:
         idle = client.run(_memory_mb)
         client.run(_import)
         ready = client.run(_memory_mb)
+        print("| figure | clock | processor time |\n|---|---|---|")
+        print(f"| memory of an idle worker, MB | {max(idle.values()):.0f} | |")
+        print(
+            f"| memory of a worker with tfnb, before the model, MB | {max(ready.values()):.0f} | |",
+            flush=True,
+        )
         total = args.workers * args.blocks
         x = dask.array.ones((total * args.rows, WIDTH), chunks=(args.rows, WIDTH), dtype="f4")
         y = tf.Model(path, outputs="y").map(x, client=client)
@@ -100,6 +106,11 @@ def main() -> None:
             speed = sum(args.blocks * args.rows / one for one, _ in alone)
             clock.append(total * args.rows / seconds / speed)
             processor.append(sum(one for _, one in alone) / used)
+        print(
+            f"| speed of `Model.map`, divided by the sum of the workers' | "
+            f"{statistics.median(clock):.2f} | {statistics.median(processor):.2f} |",
+            flush=True,
+        )
         # A collection without a model takes the time that Dask itself needs for a block.
         few = dask.array.ones((args.small, WIDTH), chunks=(1, WIDTH), dtype="f4")
         mapped = tf.Model(tiny, outputs="y").map(few, client=client)
@@ -111,17 +122,10 @@ def main() -> None:
             theirs, theirs_used = _compute_s(client, plain)
             added.append((ours - theirs) / args.small * 1e3)
             added_processor.append((ours_used - theirs_used) / args.small * 1e3)
-    print("| figure | clock | processor time |\n|---|---|---|")
-    print(
-        f"| speed of `Model.map`, divided by the sum of the workers' | "
-        f"{statistics.median(clock):.2f} | {statistics.median(processor):.2f} |"
-    )
     print(
         f"| time that the model adds to a block of one row, ms | {statistics.median(added):.2f} | "
         f"{statistics.median(added_processor):.2f} |"
     )
-    print(f"| memory of an idle worker, MB | {max(idle.values()):.0f} | |")
-    print(f"| memory of a worker with tfnb, before the model, MB | {max(ready.values()):.0f} | |")
 
 
 def _import() -> None:

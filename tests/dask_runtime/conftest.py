@@ -1,4 +1,4 @@
-"""One cluster of two worker processes for all tests of a process, and models in files."""
+"""One cluster of two worker processes for the tests of a file, and models in files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 distributed = pytest.importorskip("distributed")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     """A client with two workers, each a process of one thread; Dask restarts one that dies."""
     with distributed.Client(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, set_as_default=False
+        n_workers=2, threads_per_worker=1, dashboard_address="localhost:0", set_as_default=False
     ) as made:
         yield made
 

@@ -18,9 +18,12 @@ import tfnb as tf
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+# A warning as an error in a thread of Dask would keep it from starting a killed worker again.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 ROWS = np.arange(40, dtype=np.float32).reshape(20, 2)
+# With it, Dask does not call a function here to find out what it returns.
+META = np.empty((0, 0), np.float32)
 
 
 @pytest.mark.parametrize("batch_size", [None, 1, 3, 100])
@@ -300,7 +303,7 @@ def test_empty_blocks_stay_empty(frozen: str) -> None:
 def test_dasks_retries_run_a_failed_block_again(frozen: str, client: Any, tmp_path: Path) -> None:
     """A block that fails at first is computed again where the user asks for retries."""
     mark = str(tmp_path / "mark")
-    given = da.from_array(ROWS, chunks=(10, 2)).map_blocks(_fail_once, mark, dtype=np.float32)
+    given = da.from_array(ROWS, chunks=(10, 2)).map_blocks(_fail_once, mark, meta=META)
     y = tf.Model(frozen, outputs="sums").map(given, client=client)
 
     assert client.compute(y, retries=2).result().shape == (20,)
@@ -318,7 +321,7 @@ def _fail_once(block: Any, mark: str) -> Any:
 def test_a_killed_worker_costs_only_its_blocks(frozen: str, client: Any, tmp_path: Path) -> None:
     """Another worker, or the one that Dask starts in its place, computes them."""
     mark = str(tmp_path / "mark")
-    given = da.from_array(ROWS, chunks=(2, 2)).map_blocks(_die_once, mark, dtype=np.float32)
+    given = da.from_array(ROWS, chunks=(2, 2)).map_blocks(_die_once, mark, meta=META)
     model = tf.Model(frozen, outputs="y")
     y = model.map(given, client=client)
 
@@ -343,7 +346,7 @@ def test_an_interrupt_leaves_client_and_model_usable(
     started = tmp_path / "started"
     started_text, goes_on = str(started), str(tmp_path / "goes_on")
     given = da.from_array(ROWS, chunks=(20, 2)).map_blocks(
-        _wait_for_file, started_text, goes_on, dtype=np.float32
+        _wait_for_file, started_text, goes_on, meta=META
     )
     model = tf.Model(frozen, outputs="y")
     future = client.compute(model.map(given, client=client))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytest.importorskip("grpc")
-pytestmark = pytest.mark.slow
+# A warning as an error in a thread of Dask would keep it from starting a killed worker again.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+# A warning as an error in a thread of Dask would keep it from starting a killed worker again.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 def train(run: Any, rate: float, steps: int = 10) -> float:

@@ -70,7 +70,9 @@ def _embedded_client(distributed: Any, workers: int) -> Any:
     with _lock:
         if _embedded is None or _embedded.status == "closed":
             _embedded = distributed.Client(
-                n_workers=max(workers, _num_cores()), threads_per_worker=1, dashboard_address=None
+                n_workers=max(workers, _num_cores()),
+                threads_per_worker=1,
+                dashboard_address="localhost:0",
             )
             from tfnb.dask_runtime.worker_plugins import IgnoreInterrupts
 

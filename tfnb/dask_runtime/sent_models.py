@@ -9,8 +9,9 @@ State: which client was sent which model, guarded by ``_lock``.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 EXPORTS = {"dask": ["remove_model"]}
 
 _lock = threading.Lock()
-_sent: WeakTable[Any, set[str]] = WeakTable()  # client -> digests; guarded by _lock
+# client -> digest -> number of the sending; guarded by _lock
+_sent: WeakTable[Any, dict[str, int]] = WeakTable()
+_sendings = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class SentModel:
       outputs: likewise.
       grants: effects that the model's graph may have, with the folder of each.
       limits: limits of its steps.
+      sending: a number that differs each time that the files are sent, so that a model that was
+        removed and sent again gets new tasks: those of before may have failed. 0: not sent.
       model: the model itself, in its own process only.
     """
 
@@ -54,6 +59,7 @@ class SentModel:
     outputs: tuple[tuple[str, str], ...]
     grants: frozenset[tuple[str, str | None]]
     limits: StepLimits
+    sending: int = 0
     model: Model | None = field(default=None, compare=False, repr=False)
 
     def _fields(self) -> tuple[Any, ...]:
@@ -66,6 +72,7 @@ class SentModel:
             self.outputs,
             self.grants,
             self.limits,
+            self.sending,
         )
 
     def __reduce__(self) -> tuple[Callable[..., SentModel], tuple[Any, ...]]:
@@ -73,7 +80,8 @@ class SentModel:
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """Return what the names of tasks depend on."""
-        return tuple(map(repr, (*self._fields()[:6], sorted(map(repr, self.grants)), self.limits)))
+        others = sorted(map(repr, self.grants)), self.limits, self.sending
+        return tuple(map(repr, (*self._fields()[:6], *others)))
 
     def opened(self) -> Model:
         """Return the model in this process.
@@ -121,7 +129,7 @@ def describe_model(model: Model, contents: Mapping[str, bytes]) -> SentModel:
         tuple((key, one.name) for key, one in model.outputs.items()),
         frozenset((grant.kind, grant.under) for grant in policy.grants()),
         policy.step_limits,
-        model,
+        model=model,
     )
 
 
@@ -147,15 +155,15 @@ def send_model(model: Model, client: Any) -> SentModel:
     with _lock:
         known = _sent.get(client)
         if known is None:
-            known = set()
+            known = {}
             _sent[client] = known
         if sent.digest not in known:
             from tfnb.dask_runtime.worker_plugins import ModelPlugin
 
             plugin = ModelPlugin(plugin_name(sent.digest), contents)
             client.register_plugin(plugin, name=plugin_name(sent.digest))
-            known.add(sent.digest)
-    return sent
+            known[sent.digest] = next(_sendings)
+        return replace(sent, sending=known[sent.digest])
 
 
 def remove_model(model: Model, client: Any = None) -> None:
@@ -173,4 +181,4 @@ def remove_model(model: Model, client: Any = None) -> None:
         known = _sent.get(client)
         if known is not None and digest in known:
             client.unregister_worker_plugin(plugin_name(digest))
-            known.discard(digest)
+            del known[digest]
