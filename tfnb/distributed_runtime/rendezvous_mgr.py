@@ -32,6 +32,15 @@ def task_of(device: str) -> str:
     return device.partition("/device:")[0]
 
 
+def in_task(device: str, task: str) -> str:
+    """Return the name of a device whose task has another name.
+
+    >>> in_task("/job:local/replica:0/task:0/device:CPU:1", "/job:ps/replica:0/task:2")
+    '/job:ps/replica:0/task:2/device:CPU:1'
+    """
+    return f"{task}/device:{device.partition('/device:')[2]}"
+
+
 class RemoteRendezvous(Rendezvous):
     """One step's rendezvous on one task; thread safe."""
 
@@ -52,9 +61,13 @@ class RemoteRendezvous(Rendezvous):
         self._give_up: dict[object, Callable[[], None]] = {}  # likewise
         self._end: BaseException | None = None  # likewise
 
-    def use_workers(self, worker_of: Callable[[str], WorkerInterface]) -> None:
-        """Find other tasks in the cluster of the step's session."""
-        self._worker_of = worker_of
+    def use_cluster(self, task: str, worker_of: Callable[[str], WorkerInterface]) -> None:
+        """Use the names that tasks have in the cluster of the step's session."""
+        self._task, self._worker_of = task, worker_of
+
+    def recv_local_async(self, key: str, callback: type_of_callback) -> None:
+        """Call ``callback`` once a Send of this task has left the value, for another task."""
+        super().recv_async(key, callback)
 
     def recv_async(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.core import errors
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
+SESSION_GC_S: Final = 86_400.0
+"""A session that is not used for that long is closed, in seconds: its client was killed."""
+
+_COLLECT_EVERY_S = 60.0
 _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # A second server at this port is an error: two servers must not share it.
@@ -68,6 +72,7 @@ class GrpcServer:
         tls: TlsFiles | None = None,
         *,
         max_message_bytes: int = -1,
+        session_gc_seconds: float = SESSION_GC_S,
     ) -> None:
         """Take the port; requests are answered from :meth:`start` on.
 
@@ -76,6 +81,7 @@ class GrpcServer:
           policy: the effects that graphs of clients may have; None: all.
           tls: certificates; None: no encryption.
           max_message_bytes: a larger request is refused before it is read; -1: no limit.
+          session_gc_seconds: a session that is not used for that long is closed; 0: none is.
 
         Raises:
           InvalidArgumentError: the cluster has no such task, or its address no port.
@@ -114,6 +120,7 @@ class GrpcServer:
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
         self._stopped = threading.Event()
+        self._session_gc_seconds = session_gc_seconds
 
     def _listen(self, host: str, port: int) -> str:
         """Take the port; return the target.
@@ -158,6 +165,18 @@ class GrpcServer:
             if self._state == "new":
                 self._server.start()
                 self._state = "started"
+                if self._session_gc_seconds > 0:
+                    threading.Thread(
+                        target=self._collect_sessions, name="tfnb-session-collector", daemon=True
+                    ).start()
+
+    def _collect_sessions(self) -> None:
+        """Close sessions that are not used, those of clients that were killed among them."""
+        limit = self._session_gc_seconds
+        while not self._stopped.wait(min(limit / 2, _COLLECT_EVERY_S)):
+            self._master.collect(limit)
+            # Later than its master would: a master of another process that lives closes it first.
+            self._worker.collect(2 * limit)
 
     def stop(self) -> None:
         """End all steps and sessions and give the port back; a second call does nothing."""

@@ -451,11 +451,6 @@ class RunRecorder:
         run_metadata.Clear()
         if session_metadata is not None:
             run_metadata.session_metadata.CopyFrom(session_metadata)
-        if options.output_partition_graphs:
-            for item in executors.items:
-                found = graph_to_graph_def(item.graph)
-                found.ClearField("library")  # as in TensorFlow
-                run_metadata.partition_graphs.append(found)
 
     def hooks(self, hooks: StepHooks) -> StepHooks:
         """Return the session's hooks combined with the collector's."""
@@ -476,7 +471,12 @@ class RunRecorder:
         return found
 
     def finish(self) -> None:
-        """Write the collected records."""
+        """Write the partition graphs and the collected records."""
+        if self._metadata is not None and self._options.output_partition_graphs:
+            for item in self._executors.items:
+                found = graph_to_graph_def(item.graph)
+                found.ClearField("library")  # as in TensorFlow
+                self._metadata.partition_graphs.append(found)
         collector = self.collector
         if collector is None:
             return
