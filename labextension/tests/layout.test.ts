@@ -92,6 +92,17 @@ test("an edge in a lane passes beside the boxes between its ends", () => {
   assert.deepEqual(hidden({ boxes, edges, lanes: 2 }), []);
 });
 
+test("an edge in a lane enters its box vertically, and so does its arrow", () => {
+  const boxes = [box(0, 0), box(1, 0), { ...box(2, 1), height: 60 }];
+  const { edges } = layout({ boxes, edges: [edge(0, 1), edge(0, 2), edge(1, 2)], lanes: 2 });
+
+  for (const { points } of edges) {
+    const [before, end] = points.slice(-2);
+    assert.equal(before!.x, end!.x);
+    assert.ok(before!.y < end!.y);
+  }
+});
+
 test("edges of lanes pass beside boxes of any size", () => {
   let seed = 7;
   const random = (below: number) => {

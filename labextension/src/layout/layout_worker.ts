@@ -309,10 +309,14 @@ function route(
     here = { x, y: row.y + sign * row.half };
   }
   points.push(to);
+  // Equal points at an end would leave its arrow without a direction.
+  const apart = points.filter(
+    ({ x, y }, i) => i === 0 || x !== points[i - 1]!.x || y !== points[i - 1]!.y,
+  );
   const middle = (from.y + to.y) / 2;
   const far = ([p, q]: [Point, Point]) => Math.abs((p.y + q.y) / 2 - middle);
   const [p, q] = turns.reduce((best, one) => (far(one) < far(best) ? one : best));
-  return { points, label: { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 } };
+  return { points: apart, label: { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 } };
 }
 
 declare const WorkerGlobalScope: (new () => object) | undefined;

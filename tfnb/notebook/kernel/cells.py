@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfnb.framework.traceback_of_user import register_cell
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 class CellRegistrar:
@@ -53,11 +56,11 @@ def _running_cell(namespace: dict[str, Any]) -> str | None:
     The name is a hash of the text with the empty lines at its end, which the history omits.
     """
     found = None
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_globals is namespace:
             found = frame.f_code.co_filename
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return found
 
 
