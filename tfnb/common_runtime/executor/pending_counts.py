@@ -1,10 +1,11 @@
 """The encoding of pending and dead counts of nodes.
 
 An iteration holds two numbers for every node of its frame: a *pending* count and the number of
-*dead* inputs that arrived.  They lie in two flat lists, ``IterationState.pending`` and
-``IterationState.dead_counts``, at ``NodeItem.pending_id``; ``PropagatorState.activate`` counts in
-these lists directly, because a call per edge costs as much as the edge.  This module defines the
-numbers, makes their initial values, and reads them for code that is not performance critical.
+*dead* inputs that arrived.  ``IterationState.pending`` is a flat list, at ``NodeItem.pending_id``;
+``IterationState.dead_counts`` has an entry only for nodes with a dead input.
+``PropagatorState.activate`` counts directly, because a call per edge costs as much as the edge.
+This module defines the numbers, makes their initial values, and reads them for code that is not
+performance critical.
 
 * An **ordinary node** waits for each of its in-edges, data or control: pending starts as their
   number and each arrival takes 1.  At 0 the node is ready; it is dead if any input was.

@@ -383,7 +383,8 @@ class ColocationGraph:
             keeps.assigned, keeps.resource, keeps.requested = before
             raise _apart(
                 f"{_cannot_colocate(x, y)} because no device type supports both of those "
-                f"nodes and the other nodes colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}",
+                f"nodes and the other nodes colocated with them.{self.debug_info(x_root)}"
+                f"{self.debug_info(y_root)}",
                 (x.name, y.name),
             )
         keeps.possible_devices = []
