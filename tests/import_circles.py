@@ -87,7 +87,7 @@ class SourceFile:
                 yield from self._imports_in(child, True, function)
             elif isinstance(child, ast.FunctionDef | ast.ClassDef) and not function:
                 yield from self._imports_in(child, is_for_types, _label(child))
-            else:
+            elif not isinstance(child, ast.expr):  # an expression contains no statement
                 yield from self._imports_in(child, is_for_types, function)
 
 
@@ -124,28 +124,39 @@ def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _groups(imports: Mapping[str, set[str]]) -> list[set[str]]:
-    """Return the strongly connected components with more than one module."""
+    """Return the strongly connected components with more than one module.
+
+    Each module is visited twice (Kosaraju's algorithm): in the order in which a walk along the
+    imports ends, taken backwards, a walk against the imports stays within one component.
+    """
     above: dict[str, set[str]] = {}
     for module, others in imports.items():
         for other in others:
             above.setdefault(other, set()).add(module)
-    groups, done = [], set()
-    for module in imports:
-        if module not in done:
-            group = _reached(module, imports) & _reached(module, above)
-            done |= group
-            if len(group) > 1:
-                groups.append(group)
-    return groups
+    done: set[str] = set()
+    ended = [one for module in imports for one in _walk(module, imports, done)]
+    done.clear()
+    groups = [set(_walk(module, above, done)) for module in reversed(ended)]
+    return [group for group in groups if len(group) > 1]
 
 
-def _reached(start: str, edges: Mapping[str, set[str]]) -> set[str]:
-    reached, waiting = {start}, [start]
-    while waiting:
-        new = edges.get(waiting.pop(), set()) - reached
-        reached |= new
-        waiting += new
-    return reached
+def _walk(start: str, edges: Mapping[str, set[str]], done: set[str]) -> list[str]:
+    """Return the modules that are reached and not done, each after those reached through it."""
+    if start in done:
+        return []
+    done.add(start)
+    ended = []
+    path = [(start, iter(edges.get(start, ())))]
+    while path:
+        module, others = path[-1]
+        new = next((other for other in others if other not in done), None)
+        if new is None:
+            ended.append(module)
+            path.pop()
+        else:
+            done.add(new)
+            path.append((new, iter(edges.get(new, ()))))
+    return ended
 
 
 def _way_back(start: str, imports: Mapping[str, set[str]]) -> list[str]:

@@ -46,3 +46,35 @@ def in_one_test(name: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]
         return every_row
 
     return decorate
+
+
+def in_batches(
+    name: str, rows: Iterable[Any], size: int = 12
+) -> Callable[[Callable[..., None]], Any]:
+    """Parametrize one argument, with one test for some consecutive rows.
+
+    All rows of a test run, and failures name their rows. The test's id contains every row, so that
+    `-k` finds the test of a row. Rows share the fixtures of their test.
+    """
+    kept = list(rows)
+    batches = [kept[start : start + size] for start in range(0, len(kept), size)]
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        others = [one for key, one in signature.parameters.items() if key != name]
+        assert len(others) == len(signature.parameters) - 1, f"{test.__name__} takes no {name}"
+
+        @functools.wraps(test)
+        def every_row(batch: list[Any], **arguments: Any) -> None:
+            check_each(
+                batch, lambda row: test(**{name: row}, **arguments), lambda row: f"{name} {row!r}"
+            )
+
+        batch = inspect.Parameter("batch", inspect.Parameter.KEYWORD_ONLY)
+        every_row.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*others, batch]
+        )
+        names = [" ".join(map(str, rows)) for rows in batches]
+        return pytest.mark.parametrize("batch", batches, ids=names)(every_row)
+
+    return decorate

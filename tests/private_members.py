@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_OF_ONESELF = re.compile(r"(?<![\w.])(?:self|cls)\._\w+")
+_PRIVATE = re.compile(r"\.[\s\\]*_(?!_)")
 
 
 class PrivateUse(NamedTuple):
@@ -22,6 +27,8 @@ def foreign_private_uses(text: str) -> Iterator[PrivateUse]:
 
     A member counts as the file's own if a class of the file, or the file, defines or sets it.
     """
+    if not _PRIVATE.search(_OF_ONESELF.sub("", text)):
+        return  # parsing all files takes seconds
     tree = ast.parse(text)
     own = set(_defined_names(tree))
     for node in ast.walk(tree):

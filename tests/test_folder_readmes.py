@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.joined import in_one_test
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
@@ -77,7 +77,7 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("folder", _folders(), ids=_name)
+@in_one_test("folder", _folders())
 def test_folder_has_a_readme_of_one_page(folder: Path) -> None:
     """A folder of five Python files or more has a README.md, which fits on a page."""
     readme = folder / "README.md"
@@ -94,7 +94,7 @@ def test_architecture_is_one_page() -> None:
     assert lines <= MAX_ARCHITECTURE_LINES
 
 
-@pytest.mark.parametrize("page", _pages(), ids=_name)
+@in_one_test("page", _pages())
 def test_paths_in_a_page_exist(page: Path) -> None:
     """Each path to a Python file or a page, in code or in a link, names a file."""
     assert _missing_paths(page, page.read_text(encoding="utf-8")) == []

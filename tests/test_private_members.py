@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from tests.private_members import foreign_private_uses
@@ -72,6 +73,7 @@ OF_OTHERS = frozenset(
 ALLOWED = OF_TENSORFLOW | OF_FLAGS | OF_NAMED_TUPLES | OF_OTHERS
 
 
+@functools.cache
 def _uses() -> list[tuple[str, str]]:
     return [
         (use.member, f"{path.relative_to(ROOT)}:{use.line}: {use.owner}.{use.member}")

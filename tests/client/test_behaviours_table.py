@@ -8,10 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.client.bad_input.all_cases import CASES
 from tests.client.behaviours.all_behaviours import BEHAVIOURS
+from tests.joined import in_batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +64,7 @@ def test_every_behaviour_has_a_row() -> None:
     assert list(range(1, 251)) == sorted(rows())
 
 
-@pytest.mark.parametrize("number", range(1, 251))
+@in_batches("number", range(1, 251), 50)
 def test_a_row_names_a_test_or_says_why_there_is_none(number: int) -> None:
     """Each named test exists; a row without a test has a reason."""
     text = rows()[number]

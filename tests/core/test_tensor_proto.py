@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
+from tests.joined import in_one_test
 from tests.traced_memory import traced_memory
 from tfnb.core import dtypes, errors, tensor_proto, tensor_util
 from tfnb.core.tensor_shape import TensorShape
@@ -118,8 +119,8 @@ NUMERIC = [
 ]
 
 
-@pytest.mark.parametrize("dtype", NUMERIC, ids=lambda dtype: dtype.name)
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 2), (0, 4)])
+@in_one_test("dtype", NUMERIC)
 def test_every_numeric_type_comes_back(dtype: dtypes.DType, shape: tuple[int, ...]) -> None:
     """Encoding and decoding give the same array, scalars and empty ones included."""
     values = np.arange(np.prod(shape)).reshape(shape) % 2

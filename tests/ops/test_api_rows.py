@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import tfnb as tf
+from tests.joined import in_batches
 from tests.ops import api_rows
 
 
@@ -20,7 +19,7 @@ def _golden() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("row", api_rows.rows())
+@in_batches("row", api_rows.rows())
 def test_builds_what_tensorflow_builds(row: str) -> None:
     """Nodes (name, op, inputs), result and errors are TensorFlow's."""
     wanted = _golden()[row]

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.golden import upstream_gradient
 from tests.ops.kernel_runner import SampleRun
@@ -40,7 +41,7 @@ def _with_gradient() -> dict[str, list[tuple[str, samples.Sample]]]:
     return found
 
 
-@pytest.mark.parametrize("op", sorted(_with_gradient()))
+@in_batches("op", sorted(_with_gradient()), 4)
 def test_gradients_equal_tensorflows(op: str) -> None:
     """tf.gradients of the outputs gives TensorFlow's numbers.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.joined import check_each
+from tests.joined import check_each, in_batches
 from tests.ops import samples
 from tests.ops.golden import Golden
 from tests.ops.kernel_runner import SampleRun
@@ -29,7 +29,7 @@ def _rows() -> dict[str, list[tuple[str, samples.Sample]]]:
     return found
 
 
-_ALL = pytest.mark.parametrize("op", sorted(_rows()))
+_ALL = in_batches("op", sorted(_rows()))
 
 # Relative tolerance by dtype: a few units in the last place.
 _RTOL = {"float64": 1e-13, "float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.joined import in_batches
 from tests.ops.second_gradients import difference, stored
 from tests.ops.test_numeric_gradients import calls_with_gradients, compared
 from tfnb.core import op_registry
@@ -29,7 +30,7 @@ _BY_DESIGN = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", sorted(stored()))
+@in_batches("op", sorted(stored()), 4)
 def test_second_gradients_equal_tensorflows(op: str) -> None:
     """Second gradients by inputs and by incoming gradients are equal, or the class of the error."""
     for row, wanted in stored()[op]:

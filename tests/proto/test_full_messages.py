@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import pickle
 
-import pytest
 from google.protobuf import text_format
 
+from tests.joined import in_batches
 from tests.proto.full_messages import fill
 from tests.proto.our_modules import message_classes
 from tfnb.proto import graph_pb2, meta_graph_pb2
 
 
-@pytest.mark.parametrize("name", sorted(message_classes()))
+@in_batches("name", sorted(message_classes()))
 def test_full_message_survives_bytes_text_copy_and_pickle(name: str) -> None:
     """Nothing is lost by serialization, text, copying and pickling."""
     message = message_classes()[name]()

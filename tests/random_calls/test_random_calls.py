@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.joined import in_batches
 from tests.ops.golden import Golden
 from tests.random_calls.checks import differences
 from tests.random_calls.makers import makers
@@ -46,14 +47,14 @@ def _check(path: Path, op_type: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op_type", sorted(_keys_by_op()))
+@in_batches("op_type", sorted(_keys_by_op()), 6)
 def test_calls_agree_with_tensorflow(op_type: str) -> None:
     """Every stored call of the op gives TensorFlow's values, error class, shapes and gradients."""
     _check(PATH, op_type)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op_type", sorted(_keys_by_op(EDGES)))
+@in_batches("op_type", sorted(_keys_by_op(EDGES)), 6)
 def test_edges_agree_with_tensorflow(op_type: str) -> None:
     """Empty, scalar, infinite and extreme inputs give TensorFlow's values or its error."""
     _check(EDGES, op_type)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.common_runtime.graph_builder import GraphBuilder
 from tests.common_runtime.native_ops import registered
+from tests.joined import in_one_test
 from tfnb.common_runtime.executor.executor import ExecutorState
 from tfnb.common_runtime.executor.pending_counts import initial_count, is_ready
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState
@@ -92,8 +93,8 @@ def test_a_merge_that_was_started_is_not_started_again():
     assert counts_of(executor, merge)[0] == 0
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("deaths", list(itertools.product([False, True], repeat=2)))
+@in_one_test("order", itertools.permutations(range(4)))
 def test_a_merge_starts_once_in_every_order_of_arrival(order, deaths):
     """With two data and two control edges, it is ready with the last necessary one.
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.joined import in_batches
 from tests.library.distributions import distribution_rows
 
 _GOLDEN = Path(__file__).parents[2] / "golden" / "distributions.json.xz"
 _STORED: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 
-@pytest.mark.parametrize("row", distribution_rows.rows())
+@in_batches("row", distribution_rows.rows())
 def test_a_distribution_answers_as_in_tensorflow(row: str) -> None:
     """Nodes and values are equal, including samples."""
     wanted = dict(_STORED[row])

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import tfnb
+from tests.joined import in_batches
 from tests.library.gradients import gradient_rows
 
 _PATH = Path(__file__).parents[2] / "golden/gradient_rows.json.xz"
@@ -22,7 +21,7 @@ def _wanted() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("row", gradient_rows.rows())
+@in_batches("row", gradient_rows.rows())
 def test_gradients_make_tensorflows_nodes(row: str) -> None:
     """Names, ops, inputs (control inputs too) and plain attrs of all nodes are the same."""
     assert gradient_rows.nodes(tfnb, row) == _wanted()[row]

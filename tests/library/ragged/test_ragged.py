@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.joined import in_batches
 from tests.library.ragged import ragged_rows
 
 _GOLDEN = Path(__file__).parents[2] / "golden" / "ragged.json.xz"
 _STORED: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 
-@pytest.mark.parametrize("row", ragged_rows.ROWS)
+@in_batches("row", ragged_rows.ROWS)
 def test_ragged_tensors_answer_as_in_tensorflow(row: str) -> None:
     """Values, types and errors are equal; known parts of shapes are right."""
     wanted = dict(_STORED[row])

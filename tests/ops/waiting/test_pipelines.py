@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
+from tests.joined import in_batches
 from tests.ops.waiting import data_flow_scenarios  # noqa: F401  # adds programs
 from tests.ops.waiting.pipeline_scenarios import GRAPHS, RUNS, answer_of_graph, answer_of_run
 
@@ -20,7 +21,7 @@ _GOLDEN = Path(__file__).parents[2] / "golden" / "pipelines.json"
 _ANSWERS: dict[str, Any] = json.loads(_GOLDEN.read_text())
 
 
-@pytest.mark.parametrize("name", sorted(GRAPHS))
+@in_batches("name", sorted(GRAPHS))
 def test_pipeline_is_built_as_in_tensorflow(name: str) -> None:
     """Nodes, attributes, collections, results and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_graph(tf, GRAPHS[name])))
