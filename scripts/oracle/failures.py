@@ -23,7 +23,7 @@ from two_libraries import ROOT, library, unused_ports
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 # A client that has no answer after so many seconds is said to wait.
-_PATIENCE_S = 15.0
+_PATIENCE_S = 40.0
 _IS_WAITING_S = 1.0
 PAIRS = [
     (client, servers) for servers in ("tensorflow", "tfnb") for client in ("tensorflow", "tfnb")
