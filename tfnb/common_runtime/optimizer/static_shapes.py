@@ -150,14 +150,15 @@ class StaticShapes:
 def inputs_of(node: Node) -> list[type_of_tensor] | None:
     """Return the input tensors of a node, or None if one is missing."""
     edges = node.data_in_edges
-    if len(edges) != len(node.input_types):
+    if len(edges) != len(node.input_types) or None in edges:
         return None
-    return [((edge := edges[i]).src, edge.src_output) for i in range(len(edges))]
+    return [(edge.src, edge.src_output) for edge in edges]  # type: ignore[union-attr]
 
 
 def control_inputs_of(node: Node) -> list[Node]:
     """Return the sources of a node's control edges, except ``_SOURCE``."""
-    if len(node.in_edges) == len(node.data_in_edges):
+    data = node.data_in_edges
+    if len(node.in_edges) == len(data) and None not in data:
         return []
     return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]
 
