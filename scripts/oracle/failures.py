@@ -159,7 +159,7 @@ def failures(tf: Any, servers: Servers) -> None:
     servers.send("ps", signal.SIGCONT)
     _now("worker goes on", lambda: sess.run(there))
 
-    _say("client killed in a step", _after_killed_client(tf, sess, target, put, size))
+    _say("client killed in a step", _after_killed_client(tf, sess, target, put, taken, size))
     _in_step("session closed in a step", lambda: sess.run(taken), sess.close)
 
     sess = new_session()
@@ -201,7 +201,7 @@ def _until_connected(tf: Any, sess: Any, fetch: Any) -> None:
             time.sleep(0.05)
 
 
-def _after_killed_client(tf: Any, sess: Any, target: str, put: Any, size: Any) -> str:
+def _after_killed_client(tf: Any, sess: Any, target: str, put: Any, taken: Any, size: Any) -> str:
     """Kill a client whose step takes from a queue; return whether the step still takes."""
     kind = "tfnb" if tf.__name__ == "tfnb" else "tensorflow"
     client = subprocess.Popen(
@@ -218,7 +218,10 @@ def _after_killed_client(tf: Any, sess: Any, target: str, put: Any, size: Any) -
     time.sleep(_IS_WAITING_S)
     sess.run(put)
     time.sleep(0.1)
-    return "its step has ended" if sess.run(size) == 1 else "its step goes on"
+    is_left = sess.run(size) == 1
+    if is_left:
+        sess.run(taken)
+    return "its step has ended" if is_left else "its step goes on"
 
 
 def take(tf: Any, target: str) -> None:
