@@ -23,6 +23,7 @@ from tfnb.distributed_runtime.grpc_channel import (
     import_grpc,
     new_channel,
 )
+from tfnb.distributed_runtime.in_process_channel import channel_to
 from tfnb.distributed_runtime.remote_errors import remote_error
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class GrpcRemoteMaster:
         """
         self.target = target
         self._grpc = import_grpc()
-        self._channel = new_channel(target, options)
+        self._channel = channel_to(target, options) or new_channel(target, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
         self._rpc_error: type[BaseException] = self._grpc.RpcError

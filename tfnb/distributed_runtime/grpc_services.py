@@ -408,6 +408,17 @@ def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any
     ]
 
 
+def methods_of(
+    grpc: Any, *services: MasterService | WorkerService
+) -> dict[str, Callable[[bytes, Any], bytes]]:
+    """Return what answers each "/service/method"."""
+    return {
+        f"/{service.name}/{name}": answering(grpc, name, answer)
+        for service in services
+        for name, answer in service.handlers.items()
+    }
+
+
 def answering(
     grpc: Any, name: str, answer: Callable[[bytes, Any], bytes]
 ) -> Callable[[bytes, Any], bytes]:

@@ -24,10 +24,12 @@ from tfnb.common_runtime.session.graph_execution_state import GraphExecutionStat
 from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
-from tfnb.distributed_runtime.worker_interface import RunGraphCall
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
+from tfnb.graph.packed_transfers import pack_transfers
 from tfnb.proto import config_pb2, graph_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -261,6 +263,11 @@ class MasterSession:
         self._config = config
         self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
         self._incarnations = {device.name: device.incarnation for device in devices}
+        self._packing = {
+            device.name for device in devices if device.physical_device_desc == DESCRIPTION
+        }
+        # After a step that succeeded, workers of tfnb clean up by themselves.
+        self._tidy_tasks = set(map(task_of, self._packing))
         self._worker_of = worker_of
         self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
         self._opened: list[str] = []  # the tasks that have a worker session
@@ -360,6 +367,9 @@ class MasterSession:
                 node.set_attr("send_device_incarnation", _signed(incarnation))
         incarnations = {name: _signed(number) for name, number in self._incarnations.items()}
         cut = partition(graph, self._device_mgr.devices, self._edge_names, incarnations)
+        if not signature.is_partial:  # a part that is fed later must not hold up the others
+            sizes = ExpectedSizes(graph)
+            pack_transfers(cut, self._may_pack, sizes.bytes_of, self._edge_names)
         by_task: dict[str, list[Graph]] = {}
         for device, part in cut.items():
             by_task.setdefault(task_of(device), []).append(part)
@@ -371,6 +381,13 @@ class MasterSession:
             self._deregister(parts)
             raise
         return parts
+
+    def _may_pack(self, source: str, target: str) -> bool:
+        """Return whether transfers between two devices may be packed: TensorFlow's get each tensor.
+
+        Between devices of one task nothing is saved.
+        """
+        return task_of(source) != task_of(target) and {source, target} <= self._packing
 
     def _register(self, task: str, graphs: Sequence[Graph]) -> Part:
         graph_def = graph_pb2.GraphDef()
@@ -451,7 +468,8 @@ class MasterSession:
                 self._num_active -= 1
                 self.note_use()
             for part in parts:
-                part.worker.cleanup_graph(step_id)
+                if step.error is not None or part.task not in self._tidy_tasks:
+                    part.worker.cleanup_graph(step_id)
         if step.error is not None:
             raise step.error
         return _step_result(parts, results, request, has_metadata=options is not None)

@@ -10,8 +10,10 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
+from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.distributed_runtime import in_process_channel
 from tfnb.distributed_runtime.grpc_channel import (
     SCHEME,
     TLS_SCHEME,
@@ -19,7 +21,12 @@ from tfnb.distributed_runtime.grpc_channel import (
     import_grpc,
     is_of_this_machine,
 )
-from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
+from tfnb.distributed_runtime.grpc_services import (
+    MasterService,
+    WorkerService,
+    handlers_of,
+    methods_of,
+)
 from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
 from tfnb.distributed_runtime.master import Master
 from tfnb.distributed_runtime.server_threads import ServerThreads
@@ -99,18 +106,19 @@ class GrpcServer:
         self.task = task_name(server_def.job_name, server_def.task_index)
         host, port = _address_of(cluster, server_def)
         config = server_def.default_session_config
+        process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
-        self._workers = new_worker_cache(cluster, config.rpc_options)
-        self._worker = Worker(self.task, devices, self._workers.find, policy)
+        scheme = SCHEME if tls is None else TLS_SCHEME
+        self._workers = new_worker_cache(cluster, config.rpc_options, scheme)
+        self._worker = Worker(self.task, devices, self._workers.find, policy, scheme)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
         self._threads = ServerThreads("tfnb-server")
         limit = min(max_message_bytes, MAX_MESSAGE_BYTES)
         options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))
         self._server: Any = grpc.server(self._threads, options=options)
-        self._server.add_generic_rpc_handlers(
-            handlers_of(grpc, MasterService(self._master), WorkerService(self._worker))
-        )
+        self._services = (MasterService(self._master), WorkerService(self._worker))
+        self._server.add_generic_rpc_handlers(handlers_of(grpc, *self._services))
         self._credentials: Any = None
         if tls is not None:
             self._credentials = grpc.ssl_server_credentials(
@@ -164,6 +172,8 @@ class GrpcServer:
                 raise errors.failed_precondition("Server has stopped.")
             if self._state == "new":
                 self._server.start()
+                methods = methods_of(import_grpc(), *self._services)
+                in_process_channel.register(self.target, methods)
                 self._state = "started"
                 if self._session_gc_seconds > 0:
                     threading.Thread(
@@ -184,6 +194,7 @@ class GrpcServer:
             if self._state == "stopped":
                 return
             self._state = "stopped"
+        in_process_channel.deregister(self.target)
         self._server.stop(None).wait()
         self._master.close()
         self._worker.close()

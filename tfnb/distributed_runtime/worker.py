@@ -20,9 +20,10 @@ from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
+from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache, task_name
-from tfnb.distributed_runtime.worker_interface import RunGraphResult
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Worker:
         devices: Sequence[Device],
         worker_of: Callable[[str], WorkerInterface],
         policy: EffectsPolicy | None = None,
+        scheme: str = SCHEME,
     ) -> None:
         """Make a worker.
 
@@ -89,8 +91,10 @@ class Worker:
           devices: its devices, by their full names.
           worker_of: finds the workers of other tasks.
           policy: the effects that graphs of clients may have; None: all.
+          scheme: how the targets of other tasks begin, with or without TLS.
         """
         self.task = task
+        self._scheme = scheme
         self._policy = policy
         self.devices = SharedDeviceMgr(devices)
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
@@ -123,7 +127,7 @@ class Worker:
         server_def = request.server_def
         if server_def.cluster.job:
             task = task_name(server_def.job_name, server_def.task_index)
-            workers = new_worker_cache(ClusterSpec(server_def.cluster))
+            workers = new_worker_cache(ClusterSpec(server_def.cluster), scheme=self._scheme)
             workers.set_local(self, task)
         if is_isolated or task != self.task:
             devices = SharedDeviceMgr(
@@ -266,7 +270,7 @@ class Worker:
 
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` once a Send of this task has left a value; return how to give up."""
-        self.rendezvous_mgr.find(step_id).recv_local_async(key, callback)
+        self.rendezvous_mgr.recv(step_id, key, callback)
         return lambda: None
 
     def close(self) -> None:
@@ -315,9 +319,11 @@ class LocalRun:
                 with self._lock:
                     step = self._step = self._worker.partial_step(self._graph, call)
                 return step.go_on(call)
-            return self._graph.run_step(
+            result = self._graph.run_step(
                 rendezvous, call.send, call.recv_keys, _run_options(call.options), self._begins
             )
+            self._worker.rendezvous_mgr.run_ended(call.step_id)
+            return result
         except errors.OpError as error:
             found = self._error or error
             self._failed(found)
@@ -429,4 +435,5 @@ def attributes_message(device: Device) -> device_attributes_pb2.DeviceAttributes
         device_type=device.device_type,
         memory_limit=device.memory_limit,
         incarnation=device.incarnation,
+        physical_device_desc=DESCRIPTION,
     )

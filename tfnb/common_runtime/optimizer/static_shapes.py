@@ -105,13 +105,7 @@ class StaticShapes:
         sources = inputs_of(node)
         if sources is None:
             return unknown
-        shapes = []
-        for src, output in sources:
-            if src.output_types[output].is_ref_dtype:
-                shapes.append(UNKNOWN_SHAPE)
-            else:
-                found = self._known.get(src)
-                shapes.append(UNKNOWN_SHAPE if found is None else found[output])
+        shapes = [self._shape_of_source(src, output) for src, output in sources]
         definition = node.op_definition
         assert definition is not None
         context = InferenceContext(
@@ -130,6 +124,13 @@ class StaticShapes:
             # The step itself reports the error.
             return unknown
         return found_shapes if len(found_shapes) == node.num_outputs else unknown
+
+    def _shape_of_source(self, node: Node, output: int) -> TensorShape:
+        """Return the shape of an input of the node that is looked at."""
+        if node.output_types[output].is_ref_dtype:
+            return UNKNOWN_SHAPE
+        found = self._known.get(node)
+        return UNKNOWN_SHAPE if found is None else found[output]
 
     def _value_as_shape(self, tensor: type_of_tensor) -> TensorShape:
         value = constant_of(tensor)
