@@ -134,7 +134,8 @@ def failures(tf: Any, servers: Servers) -> None:
     target = servers.target
 
     def new_session(**options: Any) -> Any:
-        return tf.Session(target, config=tf.ConfigProto(**options))
+        # The default graph of TensorFlow is that of a thread.
+        return tf.Session(target, here.graph, tf.ConfigProto(**options))
 
     def opened(fetch: Any, **options: Any) -> None:
         with new_session(**options) as sess:

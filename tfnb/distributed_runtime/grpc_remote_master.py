@@ -216,13 +216,7 @@ def _look_at(address: str, target: str) -> str:
       UnavailableError: it speaks another protocol.
     """
     try:
-        if address.startswith(UNIX):
-            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            probe.settimeout(_PROBE_S)
-            probe.connect(address.removeprefix(UNIX))
-        else:
-            host, _, port = address.rpartition(":")
-            probe = socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
+        probe = _connect(address)
     except OSError:
         return "nothing accepts a connection there. Start the server, or check host and port"
     with probe:
@@ -245,3 +239,22 @@ def _look_at(address: str, target: str) -> str:
             f"The server at {target} speaks TLS: its target begins with {TLS_SCHEME}."
         )
     return _WAITS
+
+
+def _connect(address: str) -> socket.socket:
+    """Return a new connection to an address.
+
+    Raises:
+      OSError: nothing accepts it.
+    """
+    if not address.startswith(UNIX):
+        host, _, port = address.rpartition(":")
+        return socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
+    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        probe.settimeout(_PROBE_S)
+        probe.connect(address.removeprefix(UNIX))
+    except BaseException:
+        probe.close()
+        raise
+    return probe
