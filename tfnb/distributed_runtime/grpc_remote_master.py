@@ -216,7 +216,7 @@ def _look_at(address: str, target: str) -> str:
       UnavailableError: it speaks another protocol.
     """
     try:
-        probe = _connect(address)
+        probe = _connection_to(address)
     except OSError:
         return "nothing accepts a connection there. Start the server, or check host and port"
     with probe:
@@ -241,20 +241,20 @@ def _look_at(address: str, target: str) -> str:
     return _WAITS
 
 
-def _connect(address: str) -> socket.socket:
-    """Return a new connection to an address.
+def _connection_to(address: str) -> socket.socket:
+    """Return a connection.
 
     Raises:
-      OSError: nothing accepts it.
+      OSError: nothing accepts one there.
     """
     if not address.startswith(UNIX):
         host, _, port = address.rpartition(":")
         return socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
-    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        probe.settimeout(_PROBE_S)
-        probe.connect(address.removeprefix(UNIX))
-    except BaseException:
-        probe.close()
+        connection.settimeout(_PROBE_S)
+        connection.connect(address.removeprefix(UNIX))
+    except OSError:
+        connection.close()
         raise
-    return probe
+    return connection
