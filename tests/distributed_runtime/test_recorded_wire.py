@@ -244,16 +244,18 @@ def test_the_worker_answers_tensorflows_master_as_its_own_worker_does() -> None:
     assert all(counts.values()), counts
 
 
-def test_a_tensor_is_encoded_as_tensorflow_encodes_it() -> None:
-    """Byte by byte, for what steps return: content, shape and type, in the order of the fields."""
-    num_same = 0
+def test_numbers_are_encoded_in_the_bytes_of_tensorflow() -> None:
+    """Type, shape and content of what steps return; texts may stand in either of two fields."""
+    num_compared = 0
     for call in calls_of("client_to_master"):
         if call.method != "RunStep":
             continue
-        _, answer = call.messages
-        for one in answer.tensor:
+        for one in call.messages[1].tensor:
+            dtype = tf.as_dtype(one.tensor.dtype)
             recorded = one.tensor.SerializeToString()
             value = coding.decode(memoryview(recorded))
-            again = b"".join(map(bytes, coding.encode(value, tf.as_dtype(one.tensor.dtype)).parts))
-            num_same += again == recorded
-    assert num_same
+            again = b"".join(map(bytes, coding.encode(value, dtype).parts))
+            if dtype != tf.string:
+                assert again == recorded
+                num_compared += 1
+    assert num_compared >= 5
