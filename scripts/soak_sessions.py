@@ -9,6 +9,7 @@ if something is left, or a client did not end.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import os
@@ -78,10 +79,8 @@ def open_and_close(target: str, count: int) -> None:
             sess = tf.Session(target)
             sess.run(init)
             sess.run(out, {x: [1.0, 2.0]})
-            try:
+            with contextlib.suppress(tf.errors.InvalidArgumentError):
                 sess.run(out)
-            except tf.errors.InvalidArgumentError:
-                pass
             if number % 10:
                 sess.close()
 
@@ -102,10 +101,8 @@ def use(target: str, number: int, until: float, counts: list[int]) -> None:
                     call([1.0] * length)
                     if time.monotonic() >= until:
                         break
-                try:
+                with contextlib.suppress(tf.errors.DeadlineExceededError):
                     sess.run(never, options=tf.RunOptions(timeout_in_ms=20))
-                except tf.errors.DeadlineExceededError:
-                    pass
                 handle = sess.partial_run_setup([out], [x])
                 if rounds % 2:  # the other half is left open, and ends with the session
                     sess.partial_run(handle, out, {x: [1.0]})

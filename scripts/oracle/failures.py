@@ -23,7 +23,7 @@ from two_libraries import ROOT, library, unused_ports
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 # A client that has no answer after so many seconds is said to wait.
-_PATIENCE_S = 15.0
+_PATIENCE_S = 40.0
 _IS_WAITING_S = 1.0
 PAIRS = [
     (client, servers) for servers in ("tensorflow", "tfnb") for client in ("tensorflow", "tfnb")
@@ -134,7 +134,8 @@ def failures(tf: Any, servers: Servers) -> None:
     target = servers.target
 
     def new_session(**options: Any) -> Any:
-        return tf.Session(target, config=tf.ConfigProto(**options))
+        # The default graph of TensorFlow is that of a thread.
+        return tf.Session(target, here.graph, tf.ConfigProto(**options))
 
     def opened(fetch: Any, **options: Any) -> None:
         with new_session(**options) as sess:
@@ -159,7 +160,7 @@ def failures(tf: Any, servers: Servers) -> None:
     servers.send("ps", signal.SIGCONT)
     _now("worker goes on", lambda: sess.run(there))
 
-    _say("client killed in a step", _after_killed_client(tf, sess, target, put, size))
+    _say("client killed in a step", _after_killed_client(tf, sess, target, put, taken, size))
     _in_step("session closed in a step", lambda: sess.run(taken), sess.close)
 
     sess = new_session()
@@ -201,7 +202,7 @@ def _until_connected(tf: Any, sess: Any, fetch: Any) -> None:
             time.sleep(0.05)
 
 
-def _after_killed_client(tf: Any, sess: Any, target: str, put: Any, size: Any) -> str:
+def _after_killed_client(tf: Any, sess: Any, target: str, put: Any, taken: Any, size: Any) -> str:
     """Kill a client whose step takes from a queue; return whether the step still takes."""
     kind = "tfnb" if tf.__name__ == "tfnb" else "tensorflow"
     client = subprocess.Popen(
@@ -218,7 +219,10 @@ def _after_killed_client(tf: Any, sess: Any, target: str, put: Any, size: Any) -
     time.sleep(_IS_WAITING_S)
     sess.run(put)
     time.sleep(0.1)
-    return "its step has ended" if sess.run(size) == 1 else "its step goes on"
+    is_left = sess.run(size) == 1
+    if is_left:
+        sess.run(taken)
+    return "its step has ended" if is_left else "its step goes on"
 
 
 def take(tf: Any, target: str) -> None:

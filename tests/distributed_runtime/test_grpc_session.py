@@ -13,6 +13,7 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
 from tfnb.proto.config_pb2 import CallableOptions
 
 if TYPE_CHECKING:
@@ -289,6 +290,22 @@ def test_a_server_that_is_not_there_is_waited_for_until_the_time_out() -> None:
             pytest.raises(tf.errors.DeadlineExceededError, match="operation_timeout_in_ms"),
         ):
             sess.run(tf.constant(1.0))
+
+
+def test_a_session_that_cannot_be_opened_is_asked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second request would wait as long as the first."""
+    asked: list[str] = []
+
+    def refuse(master: Any, method: str, *rest: Any) -> None:
+        asked.append(method)
+        raise tf.errors.DeadlineExceededError(None, None, "no answer in time")
+
+    monkeypatch.setattr(GrpcRemoteMaster, "call_when_ready", refuse)
+    with tf.Session("grpc://localhost:1") as sess, pytest.raises(tf.errors.DeadlineExceededError):
+        sess.run(tf.constant(1.0))
+    assert asked == ["CreateSession"]
 
 
 def test_the_client_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:

@@ -56,13 +56,13 @@ class Context:
 class Services:
     """The services of one task, without a port."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: str = TASK) -> None:
         self.cache = new_worker_cache(
             ClusterSpec({"local": ["localhost:1"]}), config_pb2.RPCOptions()
         )
-        self.worker = Worker(TASK, make_local_devices({}, None, TASK), self.cache.find)
+        self.worker = Worker(task, make_local_devices({}, None, task), self.cache.find)
         self.cache.set_local(self.worker)
-        self.master = Master(TASK, self.cache, config_pb2.ConfigProto())
+        self.master = Master(task, self.cache, config_pb2.ConfigProto())
         self.services = MasterService(self.master), WorkerService(self.worker)
 
     def ask(self, name: str, request: bytes) -> tuple[bytes, Context]:

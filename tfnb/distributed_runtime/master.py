@@ -29,8 +29,10 @@ _log = logging.getLogger("tfnb")
 # A task that does not answer is reported after this many seconds, then at longer intervals.
 _FIRST_REPORT_S = 2.0
 _NEXT_REPORT_S = 10.0
-# One question to a task waits that long, so that a cancelled client is noticed; in seconds.
+# One question to a task waits that long, so that a cancelled client is noticed; in seconds. Each
+# further one waits twice as long: a task that answers slowly must not be asked for ever.
 _PATIENCE_S = 1.0
+_MOST_PATIENCE_S = 16.0
 
 
 class Master:
@@ -153,6 +155,7 @@ class Master:
         found: dict[str, list[device_attributes_pb2.DeviceAttributes]] = {}
         begin = monotonic()
         next_report = begin + _FIRST_REPORT_S
+        patience = _PATIENCE_S
         while len(found) < len(tasks):
             for task in tasks:
                 if task in found:
@@ -160,7 +163,7 @@ class Master:
                 with suppress(errors.DeadlineExceededError, errors.UnavailableError):
                     found[task] = [
                         _named_after(task, device)
-                        for device in workers.find(task).get_status(_PATIENCE_S)
+                        for device in workers.find(task).get_status(patience)
                     ]
                 if is_cancelled():
                     raise errors.cancelled("The client has given up waiting for the session.")
@@ -174,6 +177,8 @@ class Master:
                             missing,
                             monotonic() - begin,
                         )
+            if monotonic() >= begin + _FIRST_REPORT_S:
+                patience = min(2 * patience, _MOST_PATIENCE_S)
         return [
             device
             for task in sorted(tasks, key=lambda one: one != own)
@@ -214,12 +219,18 @@ class Master:
         forgotten them.
         """
         with self._lock:
-            handles = [handle for handle, one in self._sessions.items() if one.is_idle_for(idle_s)]
-        for handle in handles:
-            _log.warning("Session %s was not used for %.0f s: it is closed.", handle, idle_s)
-            with suppress(errors.AbortedError):  # its client has just closed it
-                self.close_session(handle)
-        return len(handles)
+            idle = [one for one in self._sessions.values() if one.is_idle_for(idle_s)]
+            for session in idle:
+                del self._sessions[session.handle]
+            caches = [self._caches.pop(session.handle, None) for session in idle]
+        for session, workers in zip(idle, caches):
+            _log.warning(
+                "Session %s was not used for %.0f s: it is closed.", session.handle, idle_s
+            )
+            session.close()
+            if workers is not None:
+                workers.close()
+        return len(idle)
 
     def close_session(self, handle: str) -> None:
         """Close a session.

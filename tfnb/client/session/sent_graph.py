@@ -37,6 +37,13 @@ MANY: Final = 20_000
 
 
 _GROUP: Final = b"loc:@"
+# The server could not be reached, or has lost the session: it has refused no node.
+_NOT_REFUSED: Final = (
+    errors.UnavailableError,
+    errors.DeadlineExceededError,
+    errors.AbortedError,
+    errors.CancelledError,
+)
 
 
 class SentGraph:
@@ -111,6 +118,8 @@ class SentGraph:
             else:
                 try:
                     self._send_new(new)
+                except _NOT_REFUSED:
+                    raise
                 except errors.OpError:
                     self._refused_version = graph.version
                     self._send_needed(new, needed)
