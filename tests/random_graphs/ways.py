@@ -508,8 +508,9 @@ class Stops(Counts):
 
 def stops(case: Case, when: Lowering, breakpoints: Sequence[dict[str, Any]]) -> list[Outcome]:
     """Return where a debugger stops."""
+    limit_ms = _STILL_MS if when is Lowering.NEVER else _HANG_MS
     with lowering(when):
-        return _script(case, plain_config(), counts=Stops(breakpoints))
+        return _script(case, plain_config(limit_ms), counts=Stops(breakpoints))
 
 
 @contextmanager
