@@ -15,7 +15,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.core import errors
-from tfnb.distributed_runtime.grpc_channel import UNIX, host_port_of, import_grpc, new_channel
+from tfnb.distributed_runtime.grpc_channel import (
+    SCHEME,
+    TLS_SCHEME,
+    UNIX,
+    host_port_of,
+    import_grpc,
+    new_channel,
+)
+from tfnb.distributed_runtime.in_process_channel import channel_to
 from tfnb.distributed_runtime.remote_errors import remote_error
 
 if TYPE_CHECKING:
@@ -31,6 +39,14 @@ _FIRST_REPORT_S = 2.0
 _NEXT_REPORT_S = 10.0
 _SETTLE_S = 5.0
 _PROBE_S = 0.5
+# How a connection of HTTP/2, which gRPC uses, begins: a fixed text and empty settings.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_TLS_ALERT = bytes([21, 3])
+_WAITS = (
+    "the server is there, and waits for the tasks of its cluster, or is busy. If a task may be "
+    "missing, name those that the session needs: "
+    "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])"
+)
 
 
 class GrpcRemoteMaster:
@@ -48,7 +64,7 @@ class GrpcRemoteMaster:
         """
         self.target = target
         self._grpc = import_grpc()
-        self._channel = new_channel(target, options)
+        self._channel = channel_to(target, options) or new_channel(target, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
         self._rpc_error: type[BaseException] = self._grpc.RpcError
@@ -94,7 +110,7 @@ class GrpcRemoteMaster:
                     found = future.result(timeout=report.next_pause())
                     break
                 except self._grpc.FutureTimeoutError:
-                    report.say()
+                    report.say()  # raises where waiting has no use
         except self._rpc_error as error:
             self._raise(error, method)
         except BaseException:
@@ -173,15 +189,15 @@ class _WaitingReport:
         return _NEXT_REPORT_S if self._num_reports else _FIRST_REPORT_S
 
     def say(self) -> None:
-        """Log what is waited for."""
+        """Log what is waited for.
+
+        Raises:
+          UnavailableError: a server of another protocol is there.
+        """
         self._num_reports += 1
-        why = (
-            "the server is there, and waits for the tasks of its cluster, or is busy. If a task "
-            "may be missing, name those that the session needs: "
-            "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])"
-            if _accepts_connections(host_port_of(self._target))
-            else "nothing accepts a connection there. Start the server, or check host and port"
-        )
+        why = _WAITS
+        if self._target.startswith(SCHEME):
+            why = _look_at(host_port_of(self._target), self._target)
         _log.warning(
             "%s still waiting for response from %s after %.0f s: %s. Interrupt to stop waiting.",
             self._method,
@@ -191,19 +207,54 @@ class _WaitingReport:
         )
 
 
-def _accepts_connections(address: str) -> bool:
-    """Return whether something listens at an address.
+def _look_at(address: str, target: str) -> str:
+    """Return why nothing has come from a server without TLS, by what it says to a new connection.
 
     Asking the channel would start a thread of gRPC, which fails once the channel is closed.
+
+    Raises:
+      UnavailableError: it speaks another protocol.
     """
     try:
-        if address.startswith(UNIX):
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                probe.settimeout(_PROBE_S)
-                probe.connect(address.removeprefix(UNIX))
-        else:
-            host, _, port = address.rpartition(":")
-            socket.create_connection((host.strip("[]"), int(port)), _PROBE_S).close()
+        probe = _connection_to(address)
     except OSError:
-        return False
-    return True
+        return "nothing accepts a connection there. Start the server, or check host and port"
+    with probe:
+        try:
+            probe.sendall(_PREFACE)
+            first = probe.recv(64)
+        except TimeoutError:
+            return (
+                "a connection is accepted, but the server says nothing: it is stopped, or no "
+                "TensorFlow server. Check host and port"
+            )
+        except OSError:
+            return _WAITS
+    if first.startswith(b"HTTP/1"):
+        raise errors.unavailable(
+            f"{target} is an HTTP server, not a TensorFlow server. Check host and port."
+        )
+    if first[:2] == _TLS_ALERT:
+        raise errors.unavailable(
+            f"The server at {target} speaks TLS: its target begins with {TLS_SCHEME}."
+        )
+    return _WAITS
+
+
+def _connection_to(address: str) -> socket.socket:
+    """Return a connection.
+
+    Raises:
+      OSError: nothing accepts one there.
+    """
+    if not address.startswith(UNIX):
+        host, _, port = address.rpartition(":")
+        return socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_PROBE_S)
+        connection.connect(address.removeprefix(UNIX))
+    except OSError:
+        connection.close()
+        raise
+    return connection

@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
+from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc, new_channel
 from tfnb.distributed_runtime.remote_errors import remote_error
@@ -39,10 +40,12 @@ class GrpcRemoteWorker:
 
     is_local = False
 
-    def __init__(self, task: str, address: str, options: config_pb2.RPCOptions) -> None:
+    def __init__(
+        self, task: str, address: str, options: config_pb2.RPCOptions, scheme: str = SCHEME
+    ) -> None:
         self.task, self.address = task, address
         self._grpc = import_grpc()
-        self._channel = new_channel(SCHEME + address, options)
+        self._channel = new_channel(scheme + address, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
 
@@ -283,4 +286,6 @@ def dtype_of(value: Any) -> dtypes.DType:
     """Return the type of a value of the runtime."""
     if isinstance(value, bytes):
         return dtypes.string
+    if isinstance(value, EncodableVariant):
+        return dtypes.variant
     return dtypes.as_dtype(value.dtype)

@@ -16,6 +16,7 @@ import {
   type SessionInfo,
   type SignatureInfo,
 } from "./snapshot.ts";
+import { fillSweeps } from "./sweeps.ts";
 
 export class Panel {
   readonly element = html("div", "tfnb-lab");
@@ -66,6 +67,7 @@ export class Panel {
       load,
       views,
       marked("p", "problem", "tfnb-lab-problem"),
+      marked("div", "sweeps"),
       marked("div", "sessions"),
     );
     part(element, "problem").setAttribute("role", "status");
@@ -87,6 +89,7 @@ export class Panel {
     setText(part(element, "problem"), link.problem);
     part(element, "problem").hidden = !link.problem;
     const found = link.snapshot;
+    fillSweeps(part(element, "sweeps"), link, found?.sweeps ?? []);
     keyed(
       part(element, "sessions"),
       found?.sessions ?? [],

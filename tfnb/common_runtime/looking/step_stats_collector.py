@@ -22,6 +22,7 @@ from tfnb.common_runtime.looking.allocation_tracker import (
 )
 from tfnb.common_runtime.lowering.run.replay import JournalReader, Told, replay
 from tfnb.common_runtime.lowering.support.journal import DEAD, Number
+from tfnb.core import errors
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
@@ -40,13 +41,11 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.looking.allocation_tracker import Buffer
     from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
     from tfnb.common_runtime.lowering.support.journal import Journal
-    from tfnb.core import errors
     from tfnb.graph.graph import Node
     from tfnb.proto import step_stats_pb2
 
 _MEGABYTE = 1 << 20
 _HINT = "Hint: If you want to see a list of allocated tensors when OOM happens"
-_USAGE = "Current usage from device"
 
 type_of_run = tuple[int, int, int, int, int]  # (step, partition, node, frame, iteration)
 
@@ -397,8 +396,9 @@ def _takes_index(merge: NodeItem) -> bool:
 
 def add_allocations(error: errors.OpError, collector: StepStatsCollector | None) -> None:
     """Add the largest live tensors to an out-of-memory error, or how to have them reported."""
-    if "OOM" not in error.message or _HINT in error.message or _USAGE in error.message:
+    if error.mistake is not errors.Mistake.OUT_OF_MEMORY or error.reports_memory:
         return
+    error.reports_memory = True
     if collector is None:
         # Imported only when memory ran out.
         from tfnb.common_runtime.looking.live_tensors import largest_live
