@@ -1,6 +1,6 @@
 """Train on a parameter server, with tasks that are killed: four processes of one library, or mixed.
 
-``python scripts/oracle/parameter_server.py TENSORFLOW`` names a Python that has TensorFlow. The
+``python scripts/oracle/clusters/parameter_server.py TENSORFLOW`` names a Python that has TensorFlow. The
 script of a task (``main_of_task``) is written as such scripts were for TensorFlow 1 and is the same
 for both libraries: between-graph replication, a chief that writes checkpoints, asynchronous steps.
 
