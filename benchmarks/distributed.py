@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts" / "oracle"))
+sys.path.insert(0, str(ROOT / "scripts" / "oracle" / "clusters"))
 
 from two_libraries import library, unused_ports  # noqa: E402
 

@@ -30,7 +30,7 @@ def _sizes(*roots: str) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def sizes() -> dict[str, int]:
     """The folders with code and their numbers of files."""
-    return _sizes("tfnb", "labextension/src", "tests")
+    return _sizes("tfnb", "labextension/src", "tests", "scripts", "benchmarks")
 
 
 def test_no_folder_has_more_files_than_a_reader_can_look_over(sizes: dict[str, int]) -> None:

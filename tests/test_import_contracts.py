@@ -6,6 +6,7 @@ import functools
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +17,9 @@ from tests.import_circles import (
     imports_of_typescript,
     modules_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[1]
 
@@ -97,10 +101,10 @@ def _is_exempt_type(found: Import, exempt: frozenset[str]) -> bool:
 EXEMPT = frozenset({*GIVES_SUBCLASSES, *ONE_STRUCTURE})
 
 
-def _told(found: list[list[str]]) -> str:
+def _told(found: list[list[str]], what: str = "Files") -> str:
     return "\n".join(
         [
-            "Files import one another in a circle:",
+            f"{what} import one another in a circle:",
             *(f"  {' -> '.join([*circle, circle[0]])}" for circle in found),
             "Move the function or class that closes it to the file that it belongs to, hand the "
             "object in, or name what the lower file needs of it in a small Protocol there.",
@@ -129,6 +133,50 @@ def test_files_of_the_front_end_import_one_another_in_no_circle() -> None:
     found = circles(imports_of_typescript(ROOT / "labextension" / "src"))
 
     assert not found, _told(found)
+
+
+# Folders of generated files, which name the whole package.
+GENERATED = ("tfnb/client/public", "tfnb/proto")
+
+
+def _imports_of_folders(root: Path, packages: Sequence[str]) -> dict[str, set[str]]:
+    """Return the folders of packages, and those that the files of each import."""
+    modules = {
+        module: path for name in packages for module, path in modules_of(root / name).items()
+    }
+    folders = {module: path.parent.relative_to(root).as_posix() for module, path in modules.items()}
+    found: dict[str, set[str]] = {folder: set() for folder in folders.values()}
+    for module, path in modules.items():
+        source = SourceFile(path.read_text("utf-8"), modules)
+        found[folders[module]] |= {folders[one.module] for one in source.imports()}
+    return {
+        folder: {one for one in others if one != folder and one not in GENERATED}
+        for folder, others in found.items()
+        if folder not in GENERATED
+    }
+
+
+@pytest.mark.slow
+def test_folders_import_one_another_in_no_circle() -> None:
+    """The folders of tests, scripts and benchmarks count, and imports of each kind."""
+    found = circles(_imports_of_folders(ROOT, ("tfnb", "tests", "scripts", "benchmarks")))
+
+    assert not found, _told(found, "Folders")
+
+
+def test_a_circle_of_folders_without_a_circle_of_files_is_found(tmp_path: Path) -> None:
+    """One file of each folder imports one of the other."""
+    for name, text in (
+        ("one/first.py", "from made.two import first"),
+        ("one/second.py", ""),
+        ("two/first.py", ""),
+        ("two/second.py", "def f():\n    import made.one.second\n"),
+    ):
+        (tmp_path / "made" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "made" / name).write_text(text)
+
+    imports = _imports_of_folders(tmp_path, ["made"])
+    assert circles(imports) == [["made/one", "made/two"]]
 
 
 def test_a_circle_is_found_through_a_type_and_a_function(tmp_path: Path) -> None:

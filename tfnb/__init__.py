@@ -12,7 +12,7 @@ import sys as _sys
 from typing import Any as _Any
 
 from tfnb.client import public as _public
-from tfnb.core.package_version import __version__ as __version__
+from tfnb.core.process.package_version import __version__ as __version__
 
 # The build of TensorFlow, for programs that print it; tfnb contains no C++.
 __git_version__ = "tfnb"

@@ -21,9 +21,11 @@ def main() -> None:
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     import tensorflow.compat.v1 as tf
 
-    from tests.library.layers import rnn_scenarios  # noqa: F401  # adds programs
+    from tests.library.layers import (
+        lookup_scenarios,  # noqa: F401  # adds programs
+        rnn_scenarios,  # noqa: F401  # adds programs
+    )
     from tests.library.layers.layer_scenarios import PROGRAMS, answer
-    from tests.ops.lookup import lookup_scenarios  # noqa: F401  # adds programs
 
     tf.disable_v2_behavior()
     tf.logging.set_verbosity(tf.logging.ERROR)

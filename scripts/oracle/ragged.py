@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import lzma
-import os
-import sys
-from pathlib import Path
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+from stored_answers import tensorflow, write_compressed
 
 
 def main() -> None:
     """Write tests/golden/ragged.json.xz."""
-    import tensorflow.compat.v1 as tf
-
     from tests.library.ragged import ragged_rows
 
-    tf.disable_v2_behavior()
-    tf.logging.set_verbosity(tf.logging.ERROR)
+    tf = tensorflow()
     found = {row: ragged_rows.describe(tf, row) for row in ragged_rows.ROWS}
-    target = ROOT / "tests" / "golden" / "ragged.json.xz"
-    target.write_bytes(lzma.compress(json.dumps(found, indent=0).encode(), preset=9))
-    sys.stdout.write(f"{len(found)} rows -> {target}\n")
+    write_compressed("ragged.json.xz", found)
 
 
 if __name__ == "__main__":

@@ -5,44 +5,22 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.client.bad_input.all_cases import CASES
 from tests.client.behaviours.all_behaviours import BEHAVIOURS
+from tests.client.behaviours.table import ROOT, reasons, rows
 from tests.joined import in_batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROOT = Path(__file__).parents[2]
-_ROW = re.compile(r"\| (?P<number>\d+) \| (?P<what>.+?) \| (?P<test>[^|]+) \|$")
 _TEST = re.compile(r"`(?P<file>tests/[\w/]+\.py)::(?P<name>\w+)(?:\[(?P<case>\w+)\])?`")
 NONE = "none: [compatibility.md](compatibility.md)"
-_REASON = re.compile(r"\| (?P<number>\d+) \| (?P<why>\S.+?) \|$")
 _TABLES: dict[str, Mapping[str, object]] = {
     "tests/client/test_bad_input.py": CASES,
     "tests/client/test_behaviours.py": BEHAVIOURS,
 }
-
-
-def rows() -> dict[int, str]:
-    """Return row number -> text of the last column."""
-    found: dict[int, str] = {}
-    for line in (ROOT / "docs" / "behaviours.md").read_text().splitlines():
-        match = _ROW.match(line)
-        if match:
-            number = int(match["number"])
-            assert number not in found, f"row {number} stands there twice"
-            found[number] = match["test"].strip()
-    return found
-
-
-def reasons() -> dict[int, str]:
-    """Return row number -> the reason why it has no test."""
-    text = (ROOT / "docs" / "compatibility.md").read_text()
-    found = (_REASON.match(line) for line in text.splitlines())
-    return {int(match["number"]): match["why"] for match in found if match}
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfnb.core.blas import set_num_threads
+from tfnb.core.process.blas import set_num_threads
 
 
 def test_numpys_blas_can_be_told_its_threads() -> None:

@@ -21,8 +21,8 @@ import numpy as np
 
 from tests.ops import samples
 from tests.ops.golden import Golden, GoldenWriter
+from tests.ops.oracle import Oracle, described
 from tests.ops.test_numeric_gradients import Slope, calls_with_gradients
-from tests.random_calls.__main__ import Oracle, described
 from tfnb.core import errors
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from tests.ops.golden import Golden, upstream_gradient
 from tests.ops.kernel_runner import SampleRun
 from tests.ops.samples import op as call
 from tests.ops.samples import uniform
+from tests.ops.stored_calls import PATH, decode
 from tests.ops.test_samples import answer_of
-from tests.random_calls.stored import PATH, decode
 from tests.repeats import few
 from tfnb.client.session.session import Session
 from tfnb.core import errors, op_registry

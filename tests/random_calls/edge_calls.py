@@ -25,12 +25,13 @@ import numpy as np
 
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
-from tests.random_calls.__main__ import Oracle, Tally, is_missing, is_small, options_of, writer_to
+from tests.ops.oracle import Oracle
+from tests.ops.stored_calls import EDGES, encode
+from tests.random_calls.__main__ import Tally, is_missing, is_small, options_of, writer_to
 from tests.random_calls.checks import differences
 from tests.random_calls.draws import Draw
 from tests.random_calls.edges import KINDS, variants
 from tests.random_calls.makers import makers
-from tests.random_calls.stored import EDGES, encode
 from tfnb.core import errors, op_registry
 from tfnb.core.host_memory import limit_thread
 

@@ -14,9 +14,9 @@ import pytest
 
 from tests.joined import in_batches
 from tests.ops.golden import Golden
+from tests.ops.stored_calls import EDGES, PATH, decode
 from tests.random_calls.checks import differences
 from tests.random_calls.makers import makers
-from tests.random_calls.stored import EDGES, PATH, decode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,6 +28,7 @@ from tests.random_graphs.ways import (
     everything,
     everything_counted,
     lowered_line_by_line,
+    stands_still,
     stepped,
     told,
     traced,
@@ -104,16 +105,19 @@ def test_all_ways_to_run_a_graph_agree(seed: int) -> None:
 
 def _miscounted(seeds: range) -> list[tuple[int, int, Any]]:
     """Return where an emitted function counts differently from the reference."""
-    found, num_counted = [], 0
+    found, num_counted, num_still = [], 0, 0
     for seed in seeds:
         case, on_one = case_of_seed(seed), seed % 2 == 0
         wanted = everything(case, on_one=on_one)
+        if stands_still(wanted):
+            num_still += 1
+            continue
         got, counted = everything_counted(case, on_one=on_one)
         num_counted += counted
         for number, (one, other) in enumerate(zip(wanted, got, strict=True)):
             if one.get("counts") != other.get("counts"):
                 found.append((seed, number, (one, other)))
-    assert num_counted >= len(seeds)
+    assert num_counted >= len(seeds) - num_still
     return found
 
 
@@ -131,16 +135,19 @@ def test_emitted_functions_of_many_graphs_count_what_the_reference_tells(block: 
 
 def _miswritten(seeds: range) -> list[tuple[int, int, Any]]:
     """Return where a journal of an emitted function differs from the reference's events."""
-    found, num_written = [], 0
+    found, num_written, num_still = [], 0, 0
     for seed in seeds:
         case = case_of_seed(seed)
         wanted = told(case)
+        if stands_still(wanted):
+            num_still += 1
+            continue
         got, written = written_down(case, each=seed % 2 == 1)
         num_written += written
         for number, (one, other) in enumerate(zip(wanted, got, strict=True)):
             if one != other:
                 found.append((seed, number, (one, other)))
-    assert num_written >= len(seeds)
+    assert num_written >= len(seeds) - num_still
     return found
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from tests.random_graphs.answers import answer_of, quiet_tensorflow
+from tests.random_graphs.answers import STILL_MS, answer_of, quiet_tensorflow
 from tests.random_graphs.case import Case
 
 
@@ -23,7 +23,7 @@ def main() -> None:
     tf = quiet_tensorflow()
     for line in sys.stdin:
         asked = json.loads(line)
-        answer = answer_of(tf, Case.from_json(asked["case"]), asked["optimize"])
+        answer = answer_of(tf, Case.from_json(asked["case"]), asked["optimize"], STILL_MS)
         out.write(json.dumps(answer) + "\n")
         out.flush()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tests.client.behaviours.all_behaviours import BEHAVIOURS
-from tests.client.test_behaviours_table import reasons, rows
+from tests.client.behaviours.table import reasons, rows
 
 
 def main() -> None:

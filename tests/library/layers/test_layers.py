@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.library.layers import rnn_scenarios  # noqa: F401  # adds programs
+from tests.library.layers import (
+    lookup_scenarios,  # noqa: F401  # adds programs
+    rnn_scenarios,  # noqa: F401  # adds programs
+)
 from tests.library.layers.layer_scenarios import PROGRAMS, VALUES_ONLY, answer
-from tests.ops.lookup import lookup_scenarios  # noqa: F401  # adds programs
 
 _GOLDEN = Path(__file__).parents[2] / "golden" / "layers.json.xz"
 _ANSWERS: dict[str, Any] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))

@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.steps.test_step_model import STATE, Pictures
-from tests.notebook.views.test_sampled_steps import Stops
+from tests.notebook.steps.waiting_node import Stops
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.core.step_events import StepObserver
 from tfnb.notebook.steps.step_model import DEAD, DONE, FAILED, RUNNING, WAITING, StepModel

@@ -7,6 +7,7 @@ from typing import Any
 
 import tfnb as tf
 from tests.notebook.steps.test_step_model import STATE, Pictures
+from tests.notebook.steps.waiting_node import Stops
 from tfnb.client.step_sampler import StepSampler
 from tfnb.core.step_events import IDLE_HOOKS
 from tfnb.notebook.pictures.summary_svg import headline
@@ -17,25 +18,6 @@ from tfnb.notebook.views.progress import Watch
 from tfnb.notebook.views.sampled_steps import SampledSteps
 
 _LIMIT_S = 60
-
-
-class Stops:
-    """A node that waits in some calls until it may continue."""
-
-    def __init__(self, *turns: int) -> None:
-        self._turns = turns
-        self._number = 0
-        self.here = [threading.Event() for _ in turns]
-        self.go = [threading.Event() for _ in turns]
-
-    def wait(self, value: Any) -> Any:
-        """Wait; this is the Python function of the node."""
-        if self._number in self._turns:
-            position = self._turns.index(self._number)
-            self.here[position].set()
-            assert self.go[position].wait(_LIMIT_S)
-        self._number += 1
-        return value
 
 
 def test_samples_show_the_running_node_its_loop_and_the_end(graph: Any) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.client.command_line import completion
 from tfnb.core import errors
-from tfnb.core.package_version import __version__
+from tfnb.core.process.package_version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

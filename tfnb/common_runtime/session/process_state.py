@@ -21,8 +21,7 @@ import platform
 import threading
 from typing import TYPE_CHECKING
 
-from tfnb.core import blas
-from tfnb.core.process import work_sharder
+from tfnb.core.process import blas, work_sharder
 
 if TYPE_CHECKING:
     from tfnb.proto import config_pb2

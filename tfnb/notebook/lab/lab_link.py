@@ -25,7 +25,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.core.package_version import __version__
+from tfnb.core.process.package_version import __version__
 from tfnb.notebook.kernel.control_shell import route_to_control_shell
 from tfnb.notebook.lab.lab_snapshot import LabSnapshots, find_session
 from tfnb.notebook.lab.lab_sweeps import cancel_run, sweeps

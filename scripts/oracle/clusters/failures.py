@@ -1,10 +1,10 @@
 """Let tasks fail, and report what clients of tfnb and of TensorFlow get, and after how long.
 
-``python scripts/oracle/failures.py TENSORFLOW`` names a Python that has TensorFlow. A cluster of a
-parameter server and a worker, whose master the client uses, is started of either library, in
-processes of their own, and a client of either library goes through the same failures. A table
-beside the code tells the class of the error, whether it names the task, and the seconds from the
-event to the error.
+``python scripts/oracle/clusters/failures.py TENSORFLOW`` names a Python that has TensorFlow. A
+cluster of a parameter server and a worker, whose master the client uses, is started of either
+library, in processes of their own, and a client of either library goes through the same failures. A
+table beside the code tells the class of the error, whether it names the task, and the seconds from
+the event to the error.
 """
 
 from __future__ import annotations

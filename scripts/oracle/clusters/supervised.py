@@ -1,10 +1,10 @@
 """Train replicas in step, and under supervisors, on clusters of tfnb, of TensorFlow and of both.
 
-``python scripts/oracle/supervised.py TENSORFLOW`` names a Python that has TensorFlow. A cluster has
-two parameter servers and two workers, in processes of their own. The programs are the same text for
-both libraries: ``SyncReplicasOptimizer`` in a ``MonitoredTrainingSession``, and ``Supervisor`` with
-a checkpoint of variables on both servers that a second chief goes on from. Each runs twice: the
-chief starts first, or the other worker does.
+``python scripts/oracle/clusters/supervised.py TENSORFLOW`` names a Python that has TensorFlow. A
+cluster has two parameter servers and two workers, in processes of their own. The programs are the
+same text for both libraries: ``SyncReplicasOptimizer`` in a ``MonitoredTrainingSession``, and
+``Supervisor`` with a checkpoint of variables on both servers that a second chief goes on from. Each
+runs twice: the chief starts first, or the other worker does.
 """
 
 from __future__ import annotations

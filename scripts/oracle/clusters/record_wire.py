@@ -1,8 +1,8 @@
 """Record what TensorFlow's client, master and worker send each other, for tests without TensorFlow.
 
-``python scripts/oracle/record_wire.py TENSORFLOW`` names a Python that has TensorFlow. A proxy of
-gRPC stands between TensorFlow's client and its master, and between its master and its worker; it
-writes the bytes of requests and answers to ``tests/distributed_runtime/recordings``.
+``python scripts/oracle/clusters/record_wire.py TENSORFLOW`` names a Python that has TensorFlow. A
+proxy of gRPC stands between TensorFlow's client and its master, and between its master and its
+worker; it writes the bytes of requests and answers to ``tests/distributed_runtime/recordings``.
 """
 
 from __future__ import annotations

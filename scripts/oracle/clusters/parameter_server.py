@@ -1,8 +1,9 @@
 """Train on a parameter server, with tasks that are killed: four processes of one library, or mixed.
 
-``python scripts/oracle/parameter_server.py TENSORFLOW`` names a Python that has TensorFlow. The
-script of a task (``main_of_task``) is written as such scripts were for TensorFlow 1 and is the same
-for both libraries: between-graph replication, a chief that writes checkpoints, asynchronous steps.
+``python scripts/oracle/clusters/parameter_server.py TENSORFLOW`` names a Python that has
+TensorFlow. The script of a task (``main_of_task``) is written as such scripts were for TensorFlow 1
+and is the same for both libraries: between-graph replication, a chief that writes checkpoints,
+asynchronous steps.
 
 Each row of the output is one training. In its middle a worker is killed and started again, which
 has to continue at the step of the others. Then the parameter server is killed and started again,

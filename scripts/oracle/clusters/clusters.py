@@ -1,8 +1,9 @@
 """Run the same programs on clusters of tfnb, of TensorFlow and of both; report what differs.
 
-``python scripts/oracle/clusters.py TENSORFLOW`` names a Python that has TensorFlow. Each cluster
-has one parameter server and two workers in processes of their own; each program is run by a client
-of tfnb and by one of TensorFlow. The answers of TensorFlow's client on TensorFlow's cluster count.
+``python scripts/oracle/clusters/clusters.py TENSORFLOW`` names a Python that has TensorFlow. Each
+cluster has one parameter server and two workers in processes of their own; each program is run by a
+client of tfnb and by one of TensorFlow. The answers of TensorFlow's client on TensorFlow's cluster
+count.
 """
 
 from __future__ import annotations

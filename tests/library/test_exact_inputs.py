@@ -94,7 +94,7 @@ def test_a_processor_without_vectors_makes_the_same_inputs() -> None:
         "NPY_DISABLE_CPU_FEATURES": " ".join(can),
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX,-FMA,-FMA4,-AVX512F",
     }
-    ask = "from tests.ops import test_exact_inputs; print(test_exact_inputs.inputs())"
+    ask = "from tests.library import test_exact_inputs; print(test_exact_inputs.inputs())"
     asked = subprocess.run(
         [sys.executable, "-c", ask],
         env={**os.environ, **plain},

@@ -1,6 +1,6 @@
 """Prints for every registered op with a kernel which stored data compare it with TensorFlow.
 
-    python -m tests.random_calls.coverage [CASES ...] [--list FILE] [--all] [--rows]
+    python -m tests.random_programs.coverage [CASES ...] [--list FILE] [--all] [--rows]
 
 CASES are folders of stored cases (``*/case.json``) beside the project's own; FILE is a text that
 names more ops (every word that is an op counts). The ops that occur in these are counted, with
@@ -38,8 +38,8 @@ from tests.cases.replay import read_case, read_graph_def
 from tests.library.gradients import gradient_programs
 from tests.ops import samples
 from tests.ops.golden import Golden
+from tests.ops.stored_calls import EDGES, PATH, decode
 from tests.random_calls.makers import makers
-from tests.random_calls.stored import EDGES, PATH, decode
 from tests.random_programs.stored import read
 from tfnb.core import op_registry
 from tfnb.framework.functions import function as defun
@@ -150,7 +150,7 @@ def named_in_tests() -> dict[str, str]:
     texts = {
         path.relative_to(_TESTS): path.read_text()
         for path in sorted(_TESTS.glob("**/*.py"))
-        if "random_calls" not in path.parts
+        if "random_calls" not in path.parts and path != Path(__file__).resolve()
     }
     found = {}
     for name in op_registry.all_ops():
@@ -290,7 +290,7 @@ def _print_counts(rows: dict[str, Coverage]) -> None:
 
 def main() -> None:
     """Print how many ops each kind of data covers, and ops that only their own tests cover."""
-    parser = argparse.ArgumentParser(prog="python -m tests.random_calls.coverage")
+    parser = argparse.ArgumentParser(prog="python -m tests.random_programs.coverage")
     parser.add_argument("cases", type=Path, nargs="*")
     parser.add_argument("--list", type=Path, help="a text that names ops")
     parser.add_argument("--all", action="store_true", help="every op that has a kernel")
