@@ -1,8 +1,8 @@
 """Requests and answers that TensorFlow's client, master and worker sent, replayed here.
 
-``scripts/oracle/clusters/record_wire.py`` has recorded them. What a client asks for, and what a step
-returns, must be the same value by value; handles, request ids, step ids and the incarnations of
-devices differ in each run, and a tensor may be encoded in either of two ways.
+``scripts/oracle/clusters/record_wire.py`` has recorded them. What a client asks for, and what a
+step returns, must be the same value by value; handles, request ids, step ids and the incarnations
+of devices differ in each run, and a tensor may be encoded in either of two ways.
 """
 
 from __future__ import annotations
