@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tfnb.proto import graph_pb2
 
 
-class _Ends(NamedTuple):
+class GraphEnds(NamedTuple):
     """Where a graph meets the client: keys and types of its arguments and results."""
 
     feeds: tuple[str, ...]
@@ -102,7 +102,7 @@ class RegisteredGraph(DirectSession):
     def _prepare(self, *, in_parts: bool) -> ExecutorsAndKeys:
         assert self.graph is not None
         graph = self.graph.copy()
-        ends = _Ends((), [], (), []) if in_parts else _turn_into_arguments(graph)
+        ends = GraphEnds((), [], (), []) if in_parts else turn_into_arguments(graph)
         graph.fixup_source_and_sink_edges()
         client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types, {})
         executors = self.executors_of(
@@ -167,7 +167,7 @@ def _mark_effects(graph_def: graph_pb2.GraphDef) -> None:
                 node.attr[LOADED_ATTR].b = True
 
 
-def _turn_into_arguments(graph: Graph) -> _Ends:
+def turn_into_arguments(graph: Graph) -> GraphEnds:
     """Replace Recvs from the client by arguments, Sends to it by results."""
     feeds: list[str] = []
     feed_types: list[DType] = []
@@ -200,7 +200,7 @@ def _turn_into_arguments(graph: Graph) -> _Ends:
             fetches.append(key_of_transfer(node.attrs))
             fetch_types.append(dtype)
         graph.remove_node(node)
-    return _Ends(tuple(feeds), feed_types, tuple(fetches), fetch_types)
+    return GraphEnds(tuple(feeds), feed_types, tuple(fetches), fetch_types)
 
 
 class GraphMgr:

@@ -104,7 +104,9 @@ class MasterService:
         try:
             self._seen.note(step.request_id, "RunStep")
             session = self._master.find(step.session_handle)
-            wanted = StepRequest(step.feeds, step.fetches, step.targets, step.options)
+            wanted = StepRequest(
+                step.feeds, step.fetches, step.targets, step.options, step.request_id
+            )
             if step.partial_run_handle:
                 result = session.partial_run(step.partial_run_handle, wanted, _ends_with(context))
             else:
@@ -172,7 +174,11 @@ class MasterService:
         feeds = dict(zip(options.feed, values))
         has_options = options.HasField("run_options")
         wanted = StepRequest(
-            feeds, options.fetch, options.target, options.run_options if has_options else None
+            feeds,
+            options.fetch,
+            options.target,
+            options.run_options if has_options else None,
+            request_id,
         )
         result = session.run(wanted, _ends_with(context))
         parts: list[coding.Buffer] = []
@@ -237,8 +243,9 @@ class WorkerService:
 
     name = "tensorflow.WorkerService"
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+    def __init__(self, worker: Worker, master: Master | None = None) -> None:
+        """Make the service of a worker; ``master`` is that of its task."""
+        self._worker, self._master = worker, master
         self._seen = RecentRequestIds()
         self.handlers: dict[str, Callable[[bytes, Any], bytes]] = {
             "GetStatus": self._get_status,
@@ -251,7 +258,7 @@ class WorkerService:
             "CleanupAll": self._cleanup_all,
             "RecvTensor": self._recv_tensor,
             "MarkRecvFinished": lambda request, context: b"",
-            "Logging": lambda request, context: b"",
+            "Logging": self._logging,
         }
 
     def _get_status(self, request: bytes, context: Any) -> bytes:
@@ -338,6 +345,15 @@ class WorkerService:
     def _cleanup_all(self, request: bytes, context: Any) -> bytes:
         self._worker.cleanup_all(list(_parse(worker_pb2.CleanupAllRequest, request).container))
         return b""
+
+    def _logging(self, request: bytes, context: Any) -> bytes:
+        ids = list(_parse(worker_pb2.LoggingRequest, request).fetch_step_id)
+        logs = self._worker.logging([number for number in ids if number])
+        for number in ids:
+            log = None if self._master is None else self._master.step_log(number)
+            if log is not None:
+                logs.append(worker_pb2.LabeledStepStats(step_id=number, step_stats=log))
+        return worker_pb2.LoggingResponse(step=logs).SerializeToString()
 
     def _recv_tensor(self, request: bytes, context: Any) -> bytes:
         message = _parse(worker_pb2.RecvTensorRequest, request)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from tfnb.core import device_spec, errors
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.master_session import MasterSession
+from tfnb.distributed_runtime.step_logs import opening_log
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
-from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, worker_pb2
+from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,8 @@ class Master:
         self._sessions: dict[str, MasterSession] = {}  # guarded by self._lock
         self._refuses = False
         self._caches: dict[str, WorkerCache] = {}  # of sessions with a cluster of their own
+        # The tasks that sessions being opened wait for, and since when, by a key for each session.
+        self._missing: dict[object, tuple[list[str], float]] = {}
 
     def create_session(
         self,
@@ -125,32 +128,68 @@ class Master:
     ) -> list[device_attributes_pb2.DeviceAttributes]:
         """Ask every task for its devices; the master's own come first."""
         found: dict[str, list[device_attributes_pb2.DeviceAttributes]] = {}
-        begin = monotonic()
-        next_report = begin + _FIRST_REPORT_S
-        while len(found) < len(tasks):
-            for task in tasks:
-                if task in found:
-                    continue
-                with suppress(errors.DeadlineExceededError, errors.UnavailableError):
-                    found[task] = workers.find(task).get_status(_PATIENCE_S)
-                if is_cancelled():
-                    raise errors.cancelled("The client has given up waiting for the session.")
-                if monotonic() >= next_report and len(found) < len(tasks):
-                    next_report = monotonic() + _NEXT_REPORT_S
-                    for missing in [one for one in tasks if one not in found]:
-                        _log.warning(
-                            "CreateSession still waiting for response from worker: %s (%.0f s). "
-                            "A session that does not need it names those that it needs in "
-                            "tf.ConfigProto(device_filters=[...]).",
-                            missing,
-                            monotonic() - begin,
-                        )
+        waiting = object()
+        try:
+            self._ask_tasks(workers, tasks, found, is_cancelled, waiting)
+        finally:
+            self._missing.pop(waiting, None)
         return [
             device
             for task in sorted(tasks, key=lambda one: one != self._task)
             for device in found[task]
             if _is_seen(device.name, config.device_filters, self._task)
         ]
+
+    def _ask_tasks(
+        self,
+        workers: WorkerCache,
+        tasks: Sequence[str],
+        found: dict[str, list[device_attributes_pb2.DeviceAttributes]],
+        is_cancelled: Callable[[], bool],
+        waiting: object,
+    ) -> None:
+        """Add the devices of all tasks to ``found``; wait for those that do not answer."""
+        begin = monotonic()
+        next_report = begin + _FIRST_REPORT_S
+        while len(found) < len(tasks):
+            for task in tasks:
+                if task in found:
+                    continue
+                missing = [one for one in tasks if one not in found]
+                self._missing[waiting] = missing, begin
+                with suppress(errors.DeadlineExceededError, errors.UnavailableError):
+                    found[task] = workers.find(task).get_status(_PATIENCE_S)
+                if is_cancelled():
+                    raise errors.cancelled("The client has given up waiting for the session.")
+                if monotonic() >= next_report and len(found) < len(tasks):
+                    next_report = monotonic() + _NEXT_REPORT_S
+                    for silent in [one for one in tasks if one not in found]:
+                        _log.warning(
+                            "CreateSession still waiting for response from worker: %s (%.0f s). "
+                            "A session that does not need it names those that it needs in "
+                            "tf.ConfigProto(device_filters=[...]).",
+                            silent,
+                            monotonic() - begin,
+                        )
+
+    def step_log(self, request_id: int) -> step_stats_pb2.StepStats | None:
+        """Return what a step in flight of a client has done; see ``step_logs.py``.
+
+        Args:
+          request_id: of the client's request; 0: the sessions that wait for tasks.
+        """
+        if not request_id:
+            now = monotonic()
+            waits = [
+                (task, now - since)
+                for all_, since in self._missing.copy().values()
+                for task in all_
+            ]
+            return opening_log(waits) if waits else None
+        with self._lock:
+            sessions = list(self._sessions.values())
+        logs = (session.step_log(request_id) for session in sessions)
+        return next((log for log in logs if log is not None), None)
 
     def refuse_new_sessions(self) -> None:
         """Refuse new sessions from now on."""

@@ -10,10 +10,12 @@ Corresponds to TensorFlow's ``base_rendezvous_mgr.cc``.
 from __future__ import annotations
 
 import threading
+from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.rendezvous import Rendezvous, parse_key
+from tfnb.distributed_runtime.transfer_logs import ReceivedTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +53,13 @@ class RemoteRendezvous(Rendezvous):
         self._pending: dict[object, type_of_callback] = {}  # guarded by self._pending_lock
         self._give_up: dict[object, Callable[[], None]] = {}  # likewise
         self._end: BaseException | None = None  # likewise
+        self._log: list[ReceivedTensor] | None = None
+
+    def log_transfers(self) -> list[ReceivedTensor]:
+        """Log the tensors of other tasks that are asked for from now on; return the log."""
+        if self._log is None:
+            self._log = []
+        return self._log
 
     def use_workers(self, worker_of: Callable[[str], WorkerInterface]) -> None:
         """Find other tasks in the cluster of the step's session."""
@@ -76,6 +85,8 @@ class RemoteRendezvous(Rendezvous):
             callback(end, None, False)
             return
 
+        log = self._log
+        begin_ns = 0 if log is None else time_ns()
         manager = cancellation_manager
         token = 0 if manager is None else manager.get_cancellation_token()
 
@@ -83,6 +94,9 @@ class RemoteRendezvous(Rendezvous):
             with self._pending_lock:
                 waiter = self._pending.pop(request, None)
                 self._give_up.pop(request, None)
+            if log is not None and error is None:
+                num_bytes = int(getattr(value, "nbytes", 0))
+                log.append(ReceivedTensor(key, begin_ns, time_ns(), num_bytes))
             if waiter is not None:
                 if manager is not None:
                     manager.try_deregister_callback(token)

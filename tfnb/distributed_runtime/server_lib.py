@@ -103,7 +103,11 @@ class GrpcServer:
         options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))
         self._server: Any = grpc.server(self._threads, options=options)
         self._server.add_generic_rpc_handlers(
-            handlers_of(grpc, MasterService(self._master), WorkerService(self._worker))
+            handlers_of(
+                grpc,
+                MasterService(self._master),
+                WorkerService(self._worker, self._master),
+            )
         )
         self._credentials: Any = None
         if tls is not None:
