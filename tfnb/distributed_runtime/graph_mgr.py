@@ -20,6 +20,7 @@ from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors, op_registry
 from tfnb.core.effects import LOADED_ATTR
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.core.step_events import StepEvents
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2
 
@@ -90,6 +91,16 @@ class RegisteredGraph(DirectSession):
         for node in graph.op_nodes():
             node.assigned_device = node.requested_device
             self.device_mgr.lookup(node.requested_device)
+
+    @property
+    def has_whole_graph(self) -> bool:
+        """Other graphs of the session, and other sessions, use the same resources."""
+        return False
+
+    @staticmethod
+    def _new_step_events() -> StepEvents:
+        """Return events that those who watch sessions do not get: they get the client's steps."""
+        return StepEvents()
 
     def _prepared_for(self, *, in_parts: bool) -> ExecutorsAndKeys:
         """Return what runs a whole step, or one fed and fetched in parts by the rendezvous."""

@@ -20,6 +20,7 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_remote_worker import dtype_of
 from tfnb.distributed_runtime.master_session import StepRequest
+from tfnb.distributed_runtime.task_health import health_text
 from tfnb.distributed_runtime.worker_interface import RunGraphCall
 from tfnb.proto import config_pb2, master_pb2, worker_pb2
 
@@ -262,9 +263,13 @@ class WorkerService:
         }
 
     def _get_status(self, request: bytes, context: Any) -> bytes:
-        return worker_pb2.GetStatusResponse(
-            device_attributes=self._worker.get_status()
-        ).SerializeToString()
+        devices = self._worker.get_status()
+        if devices:
+            num_sessions = 0 if self._master is None else self._master.num_sessions
+            devices[0].physical_device_desc = health_text(
+                self._worker.devices.devices, num_sessions, self._worker.num_runs
+            )
+        return worker_pb2.GetStatusResponse(device_attributes=devices).SerializeToString()
 
     def _create_worker_session(self, request: bytes, context: Any) -> bytes:
         self._worker.create_worker_session(_parse(worker_pb2.CreateWorkerSessionRequest, request))

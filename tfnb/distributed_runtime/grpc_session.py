@@ -139,6 +139,11 @@ class GrpcSession(RuntimeSession):
         )
 
     @property
+    def config(self) -> config_pb2.ConfigProto:
+        """The configuration of the session."""
+        return self._config
+
+    @property
     def session_handle(self) -> str:
         """The session's name on the server; "" before anything was sent."""
         return self._handle
@@ -531,10 +536,13 @@ class GrpcSession(RuntimeSession):
         """Return the steps in flight."""
         return self._remote_steps.active()
 
-    def report_signatures(self) -> None:
-        """Tell observers of the signatures that no observed step has reported."""
-        if self._handle and not self._closed:
-            self._remote_steps.report()
+    def look_at_steps(self) -> None:
+        """Ask the server what the steps in flight do, unless it was asked a moment ago."""
+        self._remote_steps.look()
+
+    def report_signatures(self) -> bool:
+        """Tell observers of signatures that ran and were not reported; return whether any was."""
+        return bool(self._handle) and not self._closed and self._remote_steps.report()
 
     def last_run(self) -> tuple[int, int]:
         """Return the id of the step that began last, and of its signature; 0 if none ran."""

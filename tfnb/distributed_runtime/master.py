@@ -16,6 +16,7 @@ from tfnb.core import device_spec, errors
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.master_session import MasterSession
 from tfnb.distributed_runtime.step_logs import opening_log
+from tfnb.distributed_runtime.task_health import is_health_text
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
 from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats_pb2, worker_pb2
 
@@ -133,6 +134,9 @@ class Master:
             self._ask_tasks(workers, tasks, found, is_cancelled, waiting)
         finally:
             self._missing.pop(waiting, None)
+        for device in (one for devices in found.values() for one in devices):
+            if is_health_text(device.physical_device_desc):
+                device.ClearField("physical_device_desc")  # of the moment of the answer only
         return [
             device
             for task in sorted(tasks, key=lambda one: one != self._task)

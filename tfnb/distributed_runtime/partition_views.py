@@ -14,7 +14,7 @@ from tfnb.core.step_events import PartitionedGraph, PartitionView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.proto import graph_pb2, node_def_pb2
+    from tfnb.proto import graph_pb2
 
 _ENTERS = frozenset(("Enter", "RefEnter"))
 _EXITS = frozenset(("Exit", "RefExit"))
@@ -77,7 +77,7 @@ def partitioned_step(
       graph_defs: the nodes; each names its device.
       names: feeds, fetches and targets.
     """
-    by_device: dict[str, list[node_def_pb2.NodeDef]] = {}
+    by_device: dict[str, list[graph_pb2.NodeDef]] = {}
     for graph_def in graph_defs:
         for node in graph_def.node:
             by_device.setdefault(node.device, []).append(node)
@@ -123,7 +123,7 @@ def partitioned_step(
 
 def _note_transfers(
     partition: int,
-    nodes: Sequence[node_def_pb2.NodeDef],
+    nodes: Sequence[graph_pb2.NodeDef],
     inputs: Sequence[Sequence[tuple[int, int]]],
     transfers: dict[tuple[str, str], Transfer],
 ) -> list[tuple[int, str]]:
@@ -146,7 +146,7 @@ def _note_transfers(
 
 
 def _frames(
-    nodes: Sequence[node_def_pb2.NodeDef],
+    nodes: Sequence[graph_pb2.NodeDef],
     inputs: Sequence[Sequence[tuple[int, int]]],
     names: Sequence[str],
 ) -> tuple[list[int], list[int]]:

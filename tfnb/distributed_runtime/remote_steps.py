@@ -39,6 +39,9 @@ _LOOK_EVERY_S = 0.15
 _LOOK_S = 0.7
 # What a step that has ended by its deadline was waiting for may be asked as long; seconds.
 _LAST_LOOK_S = 0.3
+# A server that says anything of its steps has done so after this time; in seconds.
+_SAYS_BY_S = 1.0
+_MAX_LINES = 4
 NO_PROGRESS = "no progress from this server"
 
 
@@ -99,17 +102,22 @@ class RemoteStep:
             raise errors.unimplemented("Interrupt the cell to end this step on the server.")
         self.call.cancel(error)
 
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what its tasks do or wait for, or that the server says nothing."""
+        if self.progress is not None:
+            return tuple(self.progress.findings())
+        return (Finding(NO_PROGRESS),) if monotonic() - self._begin > _SAYS_BY_S else ()
+
+    def lines(self) -> list[str]:
+        """Return :meth:`findings` as a few lines."""
+        return [finding.text for finding in self.findings()[:_MAX_LINES]]
+
     def finding(self, target: str) -> Finding:
         """Return what it waits for, as far as the server says."""
-        reasons: tuple[Finding, ...] = ()
-        if self.progress is not None:
-            reasons = tuple(self.progress.findings())
-        elif monotonic() - self._begin > 1.0:
-            reasons = (Finding(NO_PROGRESS),)
         names = ", ".join(self.names[:3])
         more = f" and {len(self.names) - 3} more" if len(self.names) > 3 else ""
         took = monotonic() - self._begin
-        return Finding(f"{names}{more}: sent to {target} {took:.1f} s ago", "", reasons)
+        return Finding(f"{names}{more}: sent to {target} {took:.1f} s ago", "", self.findings())
 
 
 class RemoteSteps:
@@ -161,12 +169,13 @@ class RemoteSteps:
                 found = self._signatures[names] = KnownSignature(names)
             return found
 
-    def report(self) -> None:
-        """Tell observers of the signatures that they have not got yet."""
+    def report(self) -> bool:
+        """Tell observers of the signatures that they have not got yet; return whether any was."""
         with self._lock:
             unknown = [one for one in self._signatures.values() if one.step is None]
         for signature in unknown:
             self._plan(signature)
+        return any(one.step is not None for one in unknown)
 
     def last_run(self) -> tuple[int, int]:
         """Return the number of the step that began last, and of its signature; 0: none."""
@@ -175,23 +184,27 @@ class RemoteSteps:
         return max((one for one in ran if one[0]), default=(0, 0))
 
     def _plan(self, signature: KnownSignature) -> None:
-        """Plan a signature as tfnb's master does; leave it unknown if that fails."""
-        try:
-            with self._lock:
-                if signature.step is not None:
-                    return
-                if self._planner is None:
-                    self._planner = StepPlanner(self._config, self._devices())
-                for graph_def in self._graph_defs[self._num_planned :]:
-                    self._planner.extend(graph_def)
-                    self._num_planned += 1
-                placed, step = self._planner.plan(signature.number, signature.names)
-                signature.placed, signature.step = placed, step
-        except errors.OpError:
-            _log.debug("No plan of a signature on %s.", self._master.target, exc_info=True)
-            return
+        """Plan a signature and tell observers; leave it unknown if that fails."""
+        with self._lock:
+            planned = None if signature.step is not None else self._planned(signature)
+            if planned is None:
+                return
+            signature.placed, signature.step = placed, step = planned
         self._events.placed(placed)
         self._events.partitioned(step.views)
+
+    def _planned(self, signature: KnownSignature) -> tuple[PlacedGraph, PartitionedStep] | None:
+        """Place and cut a signature as tfnb's master does; None if that fails."""
+        try:
+            if self._planner is None:
+                self._planner = StepPlanner(self._config, self._devices())
+            for graph_def in self._graph_defs[self._num_planned :]:
+                self._planner.extend(graph_def)
+                self._num_planned += 1
+            return self._planner.plan(signature.number, signature.names)
+        except errors.OpError:
+            _log.debug("No plan of a signature on %s.", self._master.target, exc_info=True)
+            return None
 
     def _take_graphs(
         self, signature: KnownSignature, graph_defs: Sequence[graph_pb2.GraphDef]
@@ -203,6 +216,8 @@ class RemoteSteps:
             number = signature.number if signature.step is None else new_signature_id()
             step = partitioned_step(number, graph_defs, signature.names)
             planned = signature.placed
+            if planned is None and (plan := self._planned(signature)) is not None:
+                planned = plan[0]
             if signature.step is not None and _is_alike(signature.step, step):
                 number = signature.number
                 step = partitioned_step(number, graph_defs, signature.names)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.distributed_runtime.grpc_channel import (
     SCHEME,
     TLS_SCHEME,
@@ -51,6 +52,14 @@ class TlsFiles(NamedTuple):
     certificate: bytes
     key: bytes
     client_ca: bytes | None = None
+
+
+_servers: WeakRegistry[GrpcServer] = WeakRegistry()
+
+
+def live_servers() -> list[GrpcServer]:
+    """Return the servers of this process that have been started and not stopped."""
+    return [server for server in _servers if server.is_running]
 
 
 class GrpcServer:
@@ -118,6 +127,12 @@ class GrpcServer:
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
         self._stopped = threading.Event()
+        _servers.add(self)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers requests."""
+        return self._state == "started"
 
     def _listen(self, host: str, port: int) -> str:
         """Take the port; return the target.

@@ -13,6 +13,7 @@ import {
   elapsedText,
   type ResourceInfo,
   type RunningStep,
+  type ServerInfo,
   type SessionInfo,
   type SignatureInfo,
 } from "./snapshot.ts";
@@ -66,9 +67,12 @@ export class Panel {
       load,
       views,
       marked("p", "problem", "tfnb-lab-problem"),
+      marked("p", "waits", "tfnb-lab-problem"),
       marked("div", "sessions"),
+      fold("Servers", "servers", true),
     );
     part(element, "problem").setAttribute("role", "status");
+    part(element, "waits").setAttribute("role", "status");
     return element;
   }
 
@@ -87,6 +91,13 @@ export class Panel {
     setText(part(element, "problem"), link.problem);
     part(element, "problem").hidden = !link.problem;
     const found = link.snapshot;
+    const waits = found?.waits ?? [];
+    setText(part(element, "waits"), waits.join("\n"));
+    part(element, "waits").hidden = waits.length === 0;
+    const servers = found?.servers ?? [];
+    part(element, "servers").parentElement!.hidden = servers.length === 0;
+    setText(part(element, "servers-head"), `Servers (${servers.length})`);
+    keyed(part(element, "servers"), servers, (one) => one.address, makeServer, fillServer);
     keyed(
       part(element, "sessions"),
       found?.sessions ?? [],
@@ -221,6 +232,31 @@ function fillStep(element: HTMLElement, step: RunningStep, isHeld: boolean): voi
   const lines = part(element, "lines");
   setText(lines, step.lines.join("\n"));
   lines.hidden = step.lines.length === 0;
+}
+
+function makeServer(server: ServerInfo): HTMLElement {
+  const element = html("div", "tfnb-lab-server");
+  const head = html("div", "tfnb-lab-names tfnb-lab-fetches");
+  const mark = marked("span", "mark", "tfnb-lab-mark");
+  mark.setAttribute("aria-hidden", "true");
+  head.append(mark, marked("span", "task"));
+  head.title = server.address;
+  element.append(
+    head,
+    marked("div", "state", "tfnb-lab-muted"),
+    marked("div", "about", "tfnb-lab-muted"),
+  );
+  return element;
+}
+
+function fillServer(element: HTMLElement, server: ServerInfo): void {
+  element.dataset["answers"] = String(server.answers);
+  setText(part(element, "mark"), server.answers ? "●" : "○");
+  setText(part(element, "task"), server.task);
+  const devices = server.devices ? ` · ${server.devices}` : "";
+  setText(part(element, "state"), `${server.state}${devices}`);
+  setText(part(element, "about"), server.about);
+  part(element, "about").hidden = server.about === "";
 }
 
 function makeDevice(): HTMLElement {

@@ -102,6 +102,8 @@ class LabLink:
                 self._start_worker()
         except queue.Full:
             self._problem(content, "Too much was asked at once.")
+        except errors.OpError as error:
+            self._problem(content, error.message)
         except (TargetError, ValueError, TypeError) as error:
             self._problem(content, str(error))
 

@@ -209,14 +209,15 @@ class RunningStep:
         for number, (about, places) in enumerate(zip(self.partitions, self.signature.place_of)):
             place = np.array(places, np.intp)
             live, dead = (one[first : first + len(places)] for one in (all_live, all_dead))
-            running = counts.running - first
+            running = [one - first for one in counts.running_ids]
             first += len(places)
             runs = live + dead
             states = np.where(live > 0, DONE, np.where(dead > 0, DEAD, WAITING))
-            if 0 <= running < len(places):
-                about.current = running
-                if states[running] != DEAD:
-                    states[running] = RUNNING
+            for current in running:
+                if 0 <= current < len(places):
+                    about.current = current
+                    if states[current] != DEAD:
+                        states[current] = RUNNING
             before = np.array(self.counts)[place]
             np.frombuffer(self.states, np.uint8)[place] = states
             np.frombuffer(self.ran, np.uint8)[place[(runs > before) & (live > 0)]] = RAN
@@ -303,6 +304,7 @@ class StepModel:
         self.has_news = False  # the last call of `absorb` brought something
         self._waits: dict[tuple[int, int], StepWait] = {}
         self._noted: dict[tuple[int, int], StepWait] = {}
+        self.server_waits: list[str] = []  # requests of this process that wait for servers
         # While a debugger holds the step on display: the states of the nodes, by name.
         self.stop_states: dict[str, int] | None = None
         self._times: dict[tuple[int, int], tuple[int, int]] = {}  # signature -> steps, ns
@@ -755,7 +757,7 @@ class StepModel:
             if key in self._running and self._waits[key].kind == "blocked":
                 where = "" if key == shown else f"Step {key[1]}: "
                 found += [f"{where}{line}" for line in self._waits[key].lines]
-        return found[:MAX_WAIT_LINES]
+        return [*self.server_waits, *found][:MAX_WAIT_LINES]
 
     @staticmethod
     def _is_in_flight(step: RunningStep | None) -> TypeGuard[RunningStep]:

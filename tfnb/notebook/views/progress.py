@@ -19,6 +19,7 @@ from tfnb.notebook.steps.step_model import StepModel
 from tfnb.notebook.steps.step_publisher import UPDATES_PER_SECOND, StepPublisher
 from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
 from tfnb.notebook.steps.step_waits import waits_of
+from tfnb.notebook.views.cluster import wait_lines
 from tfnb.notebook.views.sampled_steps import SampledSteps
 from tfnb.notebook.views.targets import session_of
 
@@ -187,6 +188,7 @@ class Watch:
                 found = waits_of(session).items()
                 waits |= {(number, step_id): wait for step_id, wait in found}
         self.model.note_waits(waits)
+        self.model.server_waits = wait_lines()
         self._show_curves()
 
     def _show_curves(self, *, is_final: bool = False) -> None:

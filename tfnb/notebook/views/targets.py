@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.session import BaseSession, live_sessions
-from tfnb.common_runtime.session.direct_session import DirectSession
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
@@ -238,6 +237,17 @@ def events_of(session: BaseSession) -> StepEvents | None:
     return getattr(session.runtime, "step_events", None)
 
 
+def signatures_of(
+    session: BaseSession,
+) -> list[tuple[PlacedGraph | None, PartitionedGraph | None]]:
+    """Return the signatures of a session that are known, oldest first."""
+    events = events_of(session)
+    if events is None:
+        return []
+    session.runtime.report_signatures()
+    return events.signatures()
+
+
 def find_signature(
     fetch: Any = None,
     namespace: Mapping[str, Any] | None = None,
@@ -304,11 +314,8 @@ def _session_for(fetch: Any) -> BaseSession:
 def _signature_of(
     session: BaseSession, names: tuple[list[str], list[str]]
 ) -> SignatureViews | None:
-    events = events_of(session)
-    if events is None:
-        return None
     tensors, targets = map(set, names)
-    for placed, partitioned in reversed(events.signatures()):
+    for placed, partitioned in reversed(signatures_of(session)):
         if partitioned is None:
             continue
         if tensors <= set(partitioned.fetches) and targets <= set(partitioned.targets):
@@ -337,8 +344,7 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
     latest = max((_last_run_of(one) for one in sessions), default=(0, 0))
     newest = None
     for candidate in sessions:
-        events = events_of(candidate)
-        for placed, partitioned in reversed([] if events is None else events.signatures()):
+        for placed, partitioned in reversed(signatures_of(candidate)):
             if partitioned is None:
                 continue
             views = SignatureViews(candidate, placed, partitioned)
@@ -352,5 +358,5 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
 
 def _last_run_of(session: BaseSession) -> tuple[int, int]:
     """Return the ids of a session's latest step and of its signature; 0 for none."""
-    runtime = session.runtime
-    return runtime.last_run() if isinstance(runtime, DirectSession) else (0, 0)
+    found: tuple[int, int] = session.runtime.last_run()
+    return found
