@@ -76,6 +76,7 @@ class RemoteStep:
       request_id: names it for the server.
       names: what is fetched, or run.
       signature: its signature.
+      graphs: those that observers got of its signature; None: none yet.
       progress: what the server said last; None: nothing.
     """
 
@@ -88,6 +89,7 @@ class RemoteStep:
         self.request_id = request_id
         self.names = names
         self.signature = signature
+        self.graphs: PartitionedStep | None = None
         self.progress: RemoteProgress | None = None
         self.call: PendingCall | None = None
         self._begin = monotonic()
@@ -213,15 +215,11 @@ class RemoteSteps:
         if signature.is_servers or not graph_defs:
             return
         with self._lock:
-            number = signature.number if signature.step is None else new_signature_id()
-            step = partitioned_step(number, graph_defs, signature.names)
+            step = partitioned_step(signature.number, graph_defs, signature.names)
             planned = signature.placed
             if planned is None and (plan := self._planned(signature)) is not None:
                 planned = plan[0]
-            if signature.step is not None and _is_alike(signature.step, step):
-                number = signature.number
-                step = partitioned_step(number, graph_defs, signature.names)
-            signature.number, signature.step = number, step
+            signature.step = step
             signature.placed = placed_by_server(planned, step)
             signature.is_servers = True
         self._events.placed(signature.placed)
@@ -278,6 +276,7 @@ class RemoteSteps:
         begin_ns = perf_counter_ns()
         if not is_traced:
             self._plan(signature)
+            step.graphs = signature.step
             _tell(hooks.step_started, step.step_id, signature.number, begin_ns)
         trace: RemoteTrace | None = None
         error: BaseException | None = None
@@ -301,9 +300,9 @@ class RemoteSteps:
                 _tell(hooks.step_started, step.step_id, signature.number, begin_ns)
             if trace is not None:
                 trace.tell(hooks, step.step_id)
-            elif signature.step is not None and not is_traced and hooks.step_counted is not None:
+            elif step.graphs is not None and hooks.step_counted is not None:
                 progress = RemoteProgress() if step.progress is None else step.progress
-                counts = RemoteCounts(progress, signature.step, is_complete=error is None)
+                counts = RemoteCounts(progress, step.graphs, is_complete=error is None)
                 hooks.step_counted(step.step_id, counts)
             _tell(hooks.step_done, step.step_id, perf_counter_ns(), text)
 
@@ -345,9 +344,9 @@ class RemoteSteps:
         """Return how often nodes ran until now, for the steps that the server speaks of."""
         self.look()
         return {
-            step.step_id: RemoteCounts(step.progress, step.signature.step)
+            step.step_id: RemoteCounts(step.progress, step.graphs)
             for step in self.active()
-            if step.progress is not None and step.signature is not None and step.signature.step
+            if step.progress is not None and step.graphs is not None
         }
 
     def waiting(self) -> Standstill | None:
@@ -364,10 +363,3 @@ def _wants_trace(hooks: StepHooks) -> bool:
 def _tell(hook: Callable[..., None] | None, *arguments: Any) -> None:
     if hook is not None:
         hook(*arguments)
-
-
-def _is_alike(one: PartitionedStep, other: PartitionedStep) -> bool:
-    """Return whether two graphs have the same nodes in the same order."""
-    return [(view.device, view.node_names) for view in one.views.partitions] == [
-        (view.device, view.node_names) for view in other.views.partitions
-    ]

@@ -68,8 +68,8 @@ export class Panel {
       views,
       marked("p", "problem", "tfnb-lab-problem"),
       marked("p", "waits", "tfnb-lab-problem"),
-      marked("div", "sessions"),
       fold("Servers", "servers", true),
+      marked("div", "sessions"),
     );
     part(element, "problem").setAttribute("role", "status");
     part(element, "waits").setAttribute("role", "status");
@@ -172,6 +172,8 @@ export class Panel {
       (one) => this.makeSignature(link, session.key, one),
       (child, one) => fillSignature(child, one, one.id === session.lastSignature),
     );
+    // Those of a session on a server are listed with the servers.
+    part(element, "devices").parentElement!.hidden = session.devices.length === 0;
     setText(part(element, "devices-head"), `Devices (${session.devices.length})`);
     keyed(part(element, "devices"), session.devices, (one) => one.name, makeDevice, fillDevice);
   }

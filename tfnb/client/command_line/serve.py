@@ -226,4 +226,3 @@ def _state(server: GrpcServer) -> str:
     memory_mb = resident_bytes() // 2**20
     sessions, steps, done = server.num_sessions, server.num_steps, server.num_steps_done
     return f"{sessions} sessions, {steps} steps in flight, {done} done, {memory_mb} MB"
-

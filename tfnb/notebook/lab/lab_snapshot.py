@@ -42,7 +42,7 @@ class LabSnapshots:
     """Makes snapshots, and caches the parts that do not change between them."""
 
     def __init__(self) -> None:
-        self._signatures: dict[int, dict[str, Any]] = {}
+        self._signatures: dict[int, tuple[PartitionedGraph, dict[str, Any]]] = {}
         self._first_seen: dict[int, int] = {}
         self._paces: dict[str, StepPace] = {}  # by session
 
@@ -120,9 +120,12 @@ class LabSnapshots:
             if partitioned is None:
                 continue
             known = self._signatures.get(partitioned.signature_id)
-            if known is None:
-                known = self._signatures[partitioned.signature_id] = _signature(partitioned)
-            found.append(known)
+            if known is None or known[0] is not partitioned:
+                known = self._signatures[partitioned.signature_id] = (
+                    partitioned,
+                    _signature(partitioned),
+                )
+            found.append(known[1])
         return found
 
     def _step(self, run_state: Any, now_ns: int) -> dict[str, Any]:

@@ -281,6 +281,7 @@ class StepModel:
         self._ends: deque[int] = deque(maxlen=RATE_STEPS)
         self.sent_bytes = 0  # of the steps that have ended
         self._signatures: dict[tuple[int, int], Signature] = {}
+        self._numbers: dict[tuple[int, int], int] = {}  # of the signatures
         self._placed: dict[tuple[int, int], PlacedGraph] = {}
         self._unbuilt: dict[tuple[int, int], PartitionedGraph] = {}
         self._running: dict[tuple[int, int], tuple[Signature, int]] = {}
@@ -550,6 +551,8 @@ class StepModel:
                 self._placed[session, what.signature_id] = what
             else:
                 self._unbuilt[session, what.signature_id] = what
+                # A server's own graphs replace the plan of a signature.
+                self._signatures.pop((session, what.signature_id), None)
         while log.frames:
             session, step_id, *rest = log.frames.popleft()
             self._frames.setdefault((session, step_id), FrameBook()).enter(*rest)
@@ -696,7 +699,8 @@ class StepModel:
             return None
         graph = self._graph_of(session)
         placed = self._placed.pop(key, None)
-        found = make_signature(len(self._signatures), partitioned, placed, graph)
+        number = self._numbers.setdefault(key, len(self._numbers))
+        found = make_signature(number, partitioned, placed, graph)
         self._signatures[key] = found
         return found
 

@@ -34,6 +34,7 @@ _TABLE = (
     "border-collapse:collapse;margin:2px 0;font-family:var(--jp-ui-font-family,sans-serif);"
     "font-size:12px;font-variant-numeric:tabular-nums"
 )
+_COLUMN = "text-align:left;padding:1px 14px 1px 0;vertical-align:top;white-space:nowrap"
 _NOTE = "font-family:var(--jp-ui-font-family,sans-serif);font-size:12px;padding:1px 0"
 _HEAD = "text-align:left;font-weight:600;padding:3px 14px 3px 0;vertical-align:top"
 _KEY = (
@@ -138,14 +139,15 @@ class Table:
         head = "".join(f'<th style="{_HEAD}">{escape(column)}</th>' for column in self._columns)
         rows = "".join(
             '<tr style="background:none">'
-            + "".join(f'<td style="{_CELL}">{escape(cut(value))}</td>' for value in row)
+            + "".join(f'<td style="{_COLUMN}">{escape(cut(value))}</td>' for value in row)
             + "</tr>"
             for row in self._rows
         )
         notes = "".join(f'<div style="{_NOTE}">{escape(note)}</div>' for note in self._notes)
         title = f'<div style="{_NOTE};font-weight:600">{escape(self._title)}</div>'
         body = f'<tr style="background:none">{head}</tr>{rows}' if self._rows else ""
-        return f'{title}<table style="{_TABLE}">{body}</table>{notes}'
+        table = f'<div style="overflow-x:auto"><table style="{_TABLE}">{body}</table></div>'
+        return f"{title}{table}{notes}"
 
 
 def _plain(title: str, pairs: list[tuple[str, str]]) -> str:
