@@ -79,7 +79,8 @@ def test_a_recorded_step_has_a_lane_for_each_task(
     view.get_by_role("tab", name="Devices").click()
     for task in ("ps", "worker"):
         view.get_by_text(f"/job:{task}/task:0/CPU:0").first.wait_for(timeout=LIMIT_MS)
-    view.get_by_text("40.0 kB, waited").first.wait_for(timeout=LIMIT_MS)
+    label = view.locator("text").filter(has_text="40.0 kB, waited")
+    label.first.wait_for(timeout=LIMIT_MS)
     lab.page.screenshot(path=str(shots / "cluster_lanes.png"))
 
 

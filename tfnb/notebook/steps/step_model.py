@@ -305,7 +305,7 @@ class StepModel:
         self.has_news = False  # the last call of `absorb` brought something
         self._waits: dict[tuple[int, int], StepWait] = {}
         self._noted: dict[tuple[int, int], StepWait] = {}
-        self.server_waits: list[str] = []  # requests of this process that wait for servers
+        self.server_waits: list[str] = []  # what is known of requests to servers only
         # While a debugger holds the step on display: the states of the nodes, by name.
         self.stop_states: dict[str, int] | None = None
         self._times: dict[tuple[int, int], tuple[int, int]] = {}  # signature -> steps, ns

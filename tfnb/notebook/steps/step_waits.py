@@ -75,6 +75,17 @@ def _wait_on_server(step: RemoteStep) -> StepWait | None:
     return StepWait(BLOCKED if progress.waits or progress.silent else "", nodes, lines)
 
 
+def unseen_steps(session: BaseSession) -> list[str]:
+    """Return a line for each step on a server that says nothing of it."""
+    active: list[Any] = getattr(session.runtime, "active_steps", list)()
+    return [
+        f"Step {step.step_id}: {line}"
+        for step in active
+        if isinstance(step, RemoteStep) and step.progress is None
+        for line in step.lines()
+    ]
+
+
 def waits_of(session: BaseSession) -> dict[int, StepWait]:
     """Return the states of a session's steps that wait or are held, by step id."""
     active: list[Any] = getattr(session.runtime, "active_steps", list)()
