@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,26 +27,49 @@ def _folders() -> list[Path]:
     return sorted(folder for folder in folders if len(list(folder.glob("*.py"))) >= FEWEST_FILES)
 
 
+@functools.cache
+def _tracked() -> tuple[Path, ...]:
+    """Return the files that git tracks; without git, those of the folders that have pages."""
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        found = [ROOT / name for name in listed.stdout.split("\0") if name]
+    else:
+        folders = ("tfnb", "docs", "tests", "scripts", "benchmarks", "protos")
+        found = [*ROOT.glob("*.md"), *(p for name in folders for p in (ROOT / name).rglob("*.*"))]
+    return tuple(sorted(path for path in found if path.is_file()))
+
+
 def _pages() -> list[Path]:
-    """Return the architecture, the READMEs of folders, and the pages beside them."""
-    return [
-        ARCHITECTURE,
-        ROOT / "labextension" / "README.md",
-        *sorted((ROOT / "tfnb").rglob("*.md")),
-    ]
+    """Return every page, without the programs that are stored in the form of a page."""
+    golden = ROOT / "tests" / "golden"
+    return [one for one in _tracked() if one.suffix == ".md" and golden not in one.parents]
+
+
+@functools.cache
+def _ends() -> frozenset[str]:
+    """Return the ends of the paths of all files, from each of their folders on."""
+    parts = [path.relative_to(ROOT).parts for path in _tracked()]
+    return frozenset("/".join(one[first:]) for one in parts for first in range(len(one)))
 
 
 def _missing_paths(page: Path, text: str) -> list[str]:
     """Return the paths in a page's text that name no file.
 
     A path in a link starts at the page's folder. A path in code may also start at ``tfnb`` or at
-    the root of the repository.
+    the root of the repository. Pages that are not about one folder shorten paths: there, the path
+    of some file has to end with it.
     """
     starts = (page.parent, ROOT / "tfnb", ROOT)
     linked = PATH_IN_LINK.findall(text)
     coded = PATH_IN_CODE.findall(text)
+    is_of_folder = page == ARCHITECTURE or page.parent not in (ROOT, ROOT / "docs")
     return [path for path in linked if not (page.parent / path).is_file()] + [
-        path for path in coded if not any((start / path).is_file() for start in starts)
+        path
+        for path in coded
+        if not any((start / path).is_file() for start in starts)
+        and (is_of_folder or path not in _ends())
     ]
 
 
@@ -79,3 +105,19 @@ def test_a_path_that_names_no_file_is_found() -> None:
     text = "`core/dtypes.py`, `core/gone.py:f`, [safety](safety.md), [gone](gone.md#part)"
 
     assert _missing_paths(ARCHITECTURE, text) == ["gone.md", "core/gone.py"]
+
+
+def test_a_page_about_more_than_a_folder_shortens_paths() -> None:
+    """The path of a file has to end with the shortened path, from a folder on."""
+    text = "`views/op_times.py`, `magics.py`, `iews/op_times.py`, `views/gone.py`"
+
+    missing = _missing_paths(ROOT / "CONTRIBUTING.md", text)
+    assert missing == ["iews/op_times.py", "views/gone.py"]
+    assert "views/op_times.py" in _missing_paths(ARCHITECTURE, text)
+
+
+def test_pages_outside_the_package_are_checked() -> None:
+    """The pages that a newcomer reads first are among those that are checked."""
+    names = {_name(page) for page in _pages()}
+
+    assert {"README.md", "CONTRIBUTING.md", "docs/compatibility.md", "tfnb/core/README.md"} <= names

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type LayoutRequest, layout } from "../src/layout/layout_worker.ts";
+import { type LayoutRequest, layout, type Point } from "../src/layout/layout_worker.ts";
+import { spline } from "../src/render/glyphs.ts";
 
 const edge = (from: number, to: number, isBack = false): LayoutRequest["edges"][number] => ({
   from,
@@ -46,6 +47,72 @@ test("boxes of one row stay apart in a lane", () => {
   const row = centres.slice(1).sort((a, b) => a.x - b.x);
 
   for (let i = 1; i < row.length; i++) assert.ok(row[i]!.x - row[i - 1]!.x >= 60);
+});
+
+/** Points of an edge as it is drawn. */
+function drawn(points: Point[]): Point[] {
+  const numbers = spline(points)
+    .split(/[MCL ]/)
+    .filter(Boolean)
+    .map(Number);
+  const [start, ...rest] = Array.from({ length: numbers.length / 2 }, (_, i) => ({
+    x: numbers[2 * i]!,
+    y: numbers[2 * i + 1]!,
+  }));
+  const found = [start!];
+  for (let i = 0; i + 2 < rest.length; i += 3) {
+    const [p, q, r, s] = [i ? rest[i - 1]! : start!, rest[i]!, rest[i + 1]!, rest[i + 2]!];
+    for (let t = 0.05; t < 1.01; t += 0.05) {
+      const mix = (a: number, b: number, c: number, d: number) =>
+        a * (1 - t) ** 3 + 3 * b * t * (1 - t) ** 2 + 3 * c * t * t * (1 - t) + d * t ** 3;
+      found.push({ x: mix(p.x, q.x, r.x, s.x), y: mix(p.y, q.y, r.y, s.y) });
+    }
+  }
+  return found;
+}
+
+/** Pairs of edge and box where the edge, as it is drawn, touches a box that is not at its ends. */
+function hidden(request: LayoutRequest): string[] {
+  const { centres, edges } = layout(request);
+  return request.edges.flatMap(({ from, to }, e) =>
+    request.boxes.flatMap(({ id, width, height }, i) => {
+      const { x, y } = centres[i]!;
+      const isHit = drawn(edges[e]!.points).some(
+        (p) => Math.abs(p.x - x) < width / 2 + 1 && Math.abs(p.y - y) < height / 2 + 1,
+      );
+      return isHit && id !== from && id !== to ? [`${from}>${to} touches ${id}`] : [];
+    }),
+  );
+}
+
+test("an edge in a lane passes beside the boxes between its ends", () => {
+  const boxes = [box(0, 0), box(1, 0), box(2, 0), box(3, 1)];
+  const edges = [edge(0, 1), edge(1, 2), edge(0, 2), edge(2, 0, true), edge(0, 3), edge(3, 2)];
+
+  assert.deepEqual(hidden({ boxes, edges, lanes: 2 }), []);
+});
+
+test("edges of lanes pass beside boxes of any size", () => {
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  for (let round = 0; round < 40; round++) {
+    const count = 4 + random(24);
+    const boxes = Array.from({ length: count }, (_, id) => ({
+      id,
+      width: 40 + random(160),
+      height: 24 + (random(4) === 0 ? random(200) : 0),
+      lane: random(3),
+    }));
+    const edges = Array.from({ length: 2 * count }, () => {
+      const [a, b] = [random(count), random(count)];
+      return edge(Math.min(a, b), Math.max(a, b));
+    }).filter(({ from, to }) => from !== to);
+
+    assert.deepEqual(hidden({ boxes, edges, lanes: 3 }), [], `round ${round}`);
+  }
 });
 
 test("data flows to the right where that is asked for", () => {

@@ -45,12 +45,14 @@ def test_an_error_survives_pickling_but_for_its_op() -> None:
     error = errors.InvalidArgumentError(graph_pb2.NodeDef(name="n"), Op("n"), "why", {b"k": b"v"})
     error.node_name = "n"
     error.naming("m").add_note("a note")
+    error.mistake, error.reports_memory = errors.Mistake.OUT_OF_MEMORY, True
 
     copy = pickle.loads(pickle.dumps(error))
 
     assert type(copy) is errors.InvalidArgumentError
     assert (copy.message, copy.error_code, copy.node_name) == ("why", 3, "n")
     assert copy.named_node == "m"
+    assert (copy.mistake, copy.reports_memory) == (errors.Mistake.OUT_OF_MEMORY, True)
     assert (copy.node_def.name, copy.op) == ("n", None)
     assert copy.experimental_payloads == {b"k": b"v"}
     assert copy.__notes__ == ["a note"]

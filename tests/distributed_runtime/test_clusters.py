@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -214,6 +214,112 @@ def test_a_session_may_bring_a_cluster_of_its_own(cluster: Cluster) -> None:
             pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"),
         ):
             sess.run(x)
+
+
+def _renaming(*servers: Cluster, **options: Any) -> tf.ConfigProto:
+    """Return a configuration in which one-task clusters are the workers 2, 3 ... of a cluster."""
+    spec = tf.train.ClusterSpec(
+        {
+            "worker": {
+                index: server.spec.task_address("local", 0)
+                for index, server in enumerate(servers, 2)
+            }
+        }
+    )
+    return tf.ConfigProto(cluster_def=spec.as_cluster_def(), **options)
+
+
+@pytest.fixture(scope="module")
+def strangers() -> Iterator[tuple[Cluster, Cluster]]:
+    """Two servers that do not know each other."""
+    with cluster_of(local=1) as first, cluster_of(local=1) as second:
+        yield first, second
+
+
+def test_tasks_have_other_names_in_the_cluster_of_a_session(
+    strangers: tuple[Cluster, Cluster],
+) -> None:
+    """Devices, transfers, loops, traces and errors use the names of the session."""
+    first, second = "/job:worker/task:2", "/job:worker/task:3"
+    with tf.device(first):
+
+        def body(i: tf.Tensor, a: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            with tf.device(second):
+                doubled = a * 2.0
+            return i + 1, doubled + 1.0
+
+        out = tf.while_loop(lambda i, _: i < 3, body, [tf.constant(0), tf.constant(1.0)])[1]
+    with tf.device(second):
+        bad = tf.gather([1.0], tf.placeholder_with_default(9, []))
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+
+    with tf.Session(strangers[0].target("local"), config=_renaming(*strangers)) as sess:
+        assert [device.name for device in sess.list_devices()] == [
+            "/job:worker/replica:0/task:2/device:CPU:0",
+            "/job:worker/replica:0/task:3/device:CPU:0",
+        ]
+        assert sess.run(out, options=options, run_metadata=metadata) == 15.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"^From /job:worker/.*task:3"):
+            sess.run(bad)
+
+    assert {one.device for one in metadata.step_stats.dev_stats} == {
+        "/job:worker/replica:0/task:2/device:CPU:0",
+        "/job:worker/replica:0/task:3/device:CPU:0",
+    }
+
+
+@pytest.mark.parametrize("task", [2, 3])
+@pytest.mark.parametrize("shares", [False, True])
+def test_a_session_with_a_cluster_of_its_own_has_its_own_variables(
+    strangers: tuple[Cluster, Cluster], task: int, shares: bool
+) -> None:
+    """Unless it shares them explicitly, then also with sessions of the task's own cluster."""
+    config = _renaming(*strangers)
+    config.experimental.share_session_state_in_clusterspec_propagation = shares
+    with tf.device(f"/job:worker/task:{task}"):
+        v = tf.get_variable(f"kept_by_{task}_{shares}", initializer=1.0)
+    target = strangers[0].target("local")
+
+    with tf.Session(target, config=config) as one, tf.Session(target, config=config) as other:
+        one.run(v.initializer)
+        if shares:
+            assert other.run(v) == 1.0
+        else:
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                other.run(v)
+    with tf.Graph().as_default(), tf.Session(strangers[task - 2].target("local")) as own:
+        v = tf.get_variable(f"kept_by_{task}_{shares}", initializer=1.0)
+        assert own.run(tf.is_variable_initialized(v)) == shares
+
+
+def test_a_cluster_of_a_session_has_the_master_once(strangers: tuple[Cluster, Cluster]) -> None:
+    """By the address of the target."""
+    first, second = strangers
+    target, one = first.target("local"), tf.constant(1.0)
+    with (
+        tf.Session(target, config=_renaming(second)) as sess,
+        pytest.raises(tf.errors.InvalidArgumentError, match="not included in the provided"),
+    ):
+        sess.run(one)
+    with (
+        tf.Session(target, config=_renaming(first, first)) as sess,
+        pytest.raises(tf.errors.InvalidArgumentError, match="Found multiple matching tasks"),
+    ):
+        sess.run(one)
+
+
+def test_sessions_see_the_devices_of_all_tasks_with_and_without_sharing_them(
+    strangers: tuple[Cluster, Cluster],
+) -> None:
+    """``share_cluster_devices_in_session`` is what tfnb's masters do in any case."""
+    with tf.device("/job:worker/task:3"):
+        x = tf.constant(2.0) * 2.0
+    for shares in (False, True):
+        config = _renaming(*strangers, share_cluster_devices_in_session=shares)
+        with tf.Session(strangers[0].target("local"), config=config) as sess:
+            assert sess.run(x) == 4.0
+            assert len(sess.list_devices()) == 2
 
 
 def test_missing_tasks_are_named_while_a_session_waits_for_them(

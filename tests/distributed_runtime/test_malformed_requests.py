@@ -183,6 +183,61 @@ def test_a_mutated_request_gets_an_answer(method: str, caplog: pytest.LogCapture
         services.close()
 
 
+@pytest.mark.parametrize(
+    ("method", "number"),
+    [
+        *(("RunStep", 8), ("PartialRunSetup", 5), ("MakeCallable", 3), ("RunCallable", 4)),
+        *(("RunGraph", 11), ("RecvTensor", 7)),
+    ],
+)
+def test_a_request_that_comes_twice_is_refused(method: str, number: int) -> None:
+    """By its id: a step runs at most once, whatever a network does."""
+    services = Services()
+    try:
+        request = valid_requests(services)[method]
+        for request_id, is_refused in ((7, False), (8, False), (7, True), (0, False), (0, False)):
+            numbered = request + coding.varint_field(number, request_id)
+            _, context = services.ask(method, numbered)
+            refused = context.code is grpc.StatusCode.ABORTED and "twice" in context.details
+            assert refused == is_refused, context.details
+    finally:
+        services.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "request_of"),
+    [
+        ("RunStep", master_pb2.RunStepRequest(session_handle="none")),
+        ("ExtendSession", master_pb2.ExtendSessionRequest(session_handle="none")),
+        ("PartialRunSetup", master_pb2.PartialRunSetupRequest(session_handle="none")),
+        ("CloseSession", master_pb2.CloseSessionRequest(session_handle="none")),
+        ("ListDevices", master_pb2.ListDevicesRequest(session_handle="none")),
+        ("MakeCallable", master_pb2.MakeCallableRequest(session_handle="none")),
+        ("RunCallable", master_pb2.RunCallableRequest(session_handle="none")),
+        ("ReleaseCallable", master_pb2.ReleaseCallableRequest(session_handle="none")),
+        (
+            "RegisterGraph",
+            worker_pb2.RegisterGraphRequest(
+                session_handle="none", create_worker_session_called=True
+            ),
+        ),
+        ("RunGraph", worker_pb2.RunGraphRequest(graph_handle="none", step_id=1)),
+        ("DeregisterGraph", worker_pb2.DeregisterGraphRequest(graph_handle="none")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_handle_that_is_not_known_is_aborted(method: str, request_of: Any) -> None:
+    """With what may have happened: a restart, most often."""
+    services = Services()
+    try:
+        _, context = services.ask(method, request_of.SerializeToString())
+        assert context.code is grpc.StatusCode.ABORTED
+        assert "not found" in context.details
+        assert "restarted" in context.details
+    finally:
+        services.close()
+
+
 def test_a_tensor_that_claims_to_be_large_is_refused_before_memory_is_taken() -> None:
     """Its shape and its content do not agree."""
     proto = tf.make_tensor_proto(np.zeros(3000, np.float32))

@@ -139,3 +139,24 @@ def test_a_kernel_that_loses_messages_is_told_of(
     wanted = "ipykernel 7.2.0 loses messages, and buttons of views then do nothing: pip install"
     assert (wanted in printed) is is_told
     assert "tfnb opened an interactive session" in printed
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n  \n"])
+def test_the_cell_that_loads_tfnb_is_named_by_its_number(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Operations name the cell that made them, however many lines are empty at its end."""
+    # A kernel names a cell's code after the text that the front end sent.
+    monkeypatch.setattr(shell.compile, "get_code_name", lambda raw, *_: f"/kernel/{hash(raw)}.py")
+    run(shell, "before = 1")
+    run(shell, f"%load_ext tfnb\nimport tfnb as tf\nx = tf.constant(1.0){end}")
+    site = shell.user_ns["x"].op.creation_site
+    assert (site.cell, site.line, site.text) == (2, 3, "x = tf.constant(1.0)")
+
+
+def test_tfnb_may_be_loaded_where_no_cell_runs(shell: Any) -> None:
+    """A start-up file loads it; the cells that follow have their numbers."""
+    run(shell, "before = 1")
+    shell.extension_manager.load_extension("tfnb")
+    run(shell, "import tfnb as tf\nx = tf.constant(1.0)\n")
+    assert shell.user_ns["x"].op.creation_site.cell == 2

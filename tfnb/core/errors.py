@@ -58,7 +58,7 @@ class OperationLike(Protocol):
 
 
 class Mistake(Enum):
-    """Frequent mistakes, for which the client adds advice to the message."""
+    """Frequent mistakes, for which the client or the runtime adds advice to the message."""
 
     NO_DEVICE = auto()
     """No device fits the device that a node requests."""
@@ -70,6 +70,8 @@ class Mistake(Enum):
     """A fetched tensor has no value, because it is dead or no node computes it."""
     NOT_INITIALIZED = auto()
     """A variable without a value was read."""
+    OUT_OF_MEMORY = auto()
+    """A tensor is larger than the memory that is left."""
 
 
 class OpError(Exception):
@@ -92,6 +94,8 @@ class OpError(Exception):
         mistake: The kind of mistake, where it is known.
         nodes: The nodes that the mistake is about, where the message names several.
         names_creation: Whether the message itself says where ``op`` was made.
+        reports_memory: Whether the message itself says which tensors hold memory, or how to have
+            them listed.
         standstill: Why the step stood still when it was ended.
         lead: The part of the message before the text of ``standstill``, which ends the message;
             None where the message does not have this text.
@@ -117,6 +121,7 @@ class OpError(Exception):
         self.mistake: Mistake | None = None
         self.nodes: tuple[str, ...] = ()
         self.names_creation = False
+        self.reports_memory = False
         self.standstill: Standstill | None = None
         self.lead: str | None = None
 
@@ -155,6 +160,7 @@ class OpError(Exception):
             self.mistake,
             self.nodes,
             self.named_node,
+            self.reports_memory,
         )
 
 
@@ -169,12 +175,14 @@ def _rebuild(
     mistake: Mistake | None,
     nodes: tuple[str, ...],
     named_node: str | None,
+    reports_memory: bool,
 ) -> OpError:
     error = cls.__new__(cls, message)
     OpError.__init__(error, node_def, None, message, error_code, payloads)
     error.node_name = node_name
     error.mistake, error.nodes = mistake, nodes
     error.named_node = named_node
+    error.reports_memory = reports_memory
     for note in notes or ():
         error.add_note(note)
     return error
@@ -403,6 +411,13 @@ def unauthenticated(message: str) -> UnauthenticatedError:
 def resource_exhausted(message: str) -> ResourceExhaustedError:
     """Return a ResourceExhaustedError that names no node yet."""
     return ResourceExhaustedError(None, None, message)
+
+
+def out_of_memory(message: str) -> ResourceExhaustedError:
+    """Return the error for exhausted memory; other resources have ``resource_exhausted``."""
+    error = ResourceExhaustedError(None, None, message)
+    error.mistake = Mistake.OUT_OF_MEMORY
+    return error
 
 
 def failed_precondition(message: str, mistake: Mistake | None = None) -> FailedPreconditionError:

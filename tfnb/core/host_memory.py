@@ -70,7 +70,7 @@ def check_size(num_bytes: int) -> None:
     if num_bytes > _SMALL or _of_thread.limit is not None:
         allowed = limit()
         if num_bytes > allowed:
-            raise errors.resource_exhausted(
+            raise errors.out_of_memory(
                 f"OOM when allocating {num_bytes:,} bytes: there may be {allowed:,}."
             )
 

@@ -331,6 +331,12 @@ def _form_of(function: type_of_kernel) -> tuple[type_of_kind, tuple[tuple[str, b
     return kind, wanted, first == "made_for"
 
 
+def may_wait(definition: OpDefinition, device_type: str, attrs: Mapping[str, Attr]) -> bool:
+    """Return whether a kernel is asynchronous, calls functions, or is not known here."""
+    function = definition.kernel_for(device_type, attrs) or definition.kernel_for("CPU", attrs)
+    return function is None or _form_of(function)[0] in ("async", "calls")
+
+
 def create_kernel(
     definition: OpDefinition,
     node_name: str,

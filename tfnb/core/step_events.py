@@ -35,11 +35,14 @@ class PlacementView(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class PlacedGraph:
-    """A signature's graph after placement, and descriptions of the changes by passes."""
+    """A signature's graph after placement, and descriptions of the changes by passes.
+
+    The runtime makes the descriptions when they are read.
+    """
 
     signature_id: int
-    placements: tuple[PlacementView, ...]
-    passes: tuple[str, ...] = ()
+    placements: Sequence[PlacementView]
+    passes: Sequence[str] = ()
 
 
 @dataclass(slots=True, frozen=True)

@@ -115,7 +115,7 @@ class RegisteredGraph(DirectSession):
         graph = self.graph.copy()
         ends = GraphEnds((), [], (), []) if in_parts else turn_into_arguments(graph)
         graph.fixup_source_and_sink_edges()
-        client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types, {})
+        client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types)
         executors = self.executors_of(
             client_graph, ends.feeds, ends.fetches, (), is_partial_run=in_parts
         )

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.core import errors
 from tfnb.core.process.server_waits import waiting_for_server
-from tfnb.distributed_runtime.grpc_channel import UNIX, host_port_of, import_grpc, new_channel
+from tfnb.distributed_runtime.grpc_channel import (
+    SCHEME,
+    TLS_SCHEME,
+    UNIX,
+    host_port_of,
+    import_grpc,
+    new_channel,
+)
+from tfnb.distributed_runtime.in_process_channel import channel_to
 from tfnb.distributed_runtime.remote_errors import remote_error
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.proto import worker_pb2
@@ -36,6 +44,14 @@ _FIRST_REPORT_S = 2.0
 _NEXT_REPORT_S = 10.0
 _SETTLE_S = 5.0
 _PROBE_S = 0.5
+# How a connection of HTTP/2, which gRPC uses, begins: a fixed text and empty settings.
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_TLS_ALERT = bytes([21, 3])
+_WAITS = (
+    "the server is there, and waits for the tasks of its cluster, or is busy",
+    "If a task may be missing, name those that the session needs: "
+    "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])",
+)
 
 
 class GrpcRemoteMaster:
@@ -53,7 +69,7 @@ class GrpcRemoteMaster:
         """
         self.target = target
         self._grpc = import_grpc()
-        self._channel = new_channel(target, options)
+        self._channel = channel_to(target, options) or new_channel(target, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
         self._rpc_error: type[BaseException] = self._grpc.RpcError
@@ -100,7 +116,7 @@ class GrpcRemoteMaster:
                         found = future.result(timeout=report.next_pause())
                         break
                     except self._grpc.FutureTimeoutError:
-                        report.say()
+                        report.say()  # raises where waiting has no use
             except self._rpc_error as error:
                 self._raise(error, method)
             except BaseException:
@@ -243,22 +259,20 @@ class _WaitingReport:
         return _NEXT_REPORT_S if self._num_reports else _FIRST_REPORT_S
 
     def say(self) -> None:
-        """Log what is waited for, and note it for observers."""
+        """Log what is waited for, and note it for observers.
+
+        Raises:
+          UnavailableError: a server of another protocol is there.
+        """
         self._num_reports += 1
         wait = self._wait
-        advice = "Start the server, or check host and port"
-        text = "nothing accepts a connection there"
-        if _accepts_connections(host_port_of(wait.target)):
+        text, advice = _WAITS
+        if wait.target.startswith(SCHEME):
+            text, advice = _look_at(host_port_of(wait.target), wait.target)
+        if (text, advice) == _WAITS:
             wait.tasks = self._tasks()
-            text = (
-                f"the server is there, and waits for {', '.join(wait.tasks)}"
-                if wait.tasks
-                else "the server is there, and waits for the tasks of its cluster, or is busy"
-            )
-            advice = (
-                "If a task may be missing, name those that the session needs: "
-                "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])"
-            )
+            if wait.tasks:
+                text = f"the server is there, and waits for {', '.join(wait.tasks)}"
         wait.text, wait.advice = text, advice
         _log.warning(
             "%s still waiting for response from %s after %.0f s: %s. %s. Interrupt to stop "
@@ -271,19 +285,41 @@ class _WaitingReport:
         )
 
 
-def _accepts_connections(address: str) -> bool:
-    """Return whether something listens at an address.
+def _look_at(address: str, target: str) -> tuple[str, str]:
+    """Return why a server without TLS has not answered, and what to do about it.
+
+    It is judged by what it says to a new connection.
 
     Asking the channel would start a thread of gRPC, which fails once the channel is closed.
+
+    Raises:
+      UnavailableError: it speaks another protocol.
     """
     try:
         if address.startswith(UNIX):
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                probe.settimeout(_PROBE_S)
-                probe.connect(address.removeprefix(UNIX))
+            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            probe.settimeout(_PROBE_S)
+            probe.connect(address.removeprefix(UNIX))
         else:
             host, _, port = address.rpartition(":")
-            socket.create_connection((host.strip("[]"), int(port)), _PROBE_S).close()
+            probe = socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
     except OSError:
-        return False
-    return True
+        return "nothing accepts a connection there", "Start the server, or check host and port"
+    with probe:
+        try:
+            probe.sendall(_PREFACE)
+            first = probe.recv(64)
+        except TimeoutError:
+            text = "a connection is accepted, but the server says nothing: it is stopped, or no "
+            return f"{text}TensorFlow server", "Check host and port"
+        except OSError:
+            return _WAITS
+    if first.startswith(b"HTTP/1"):
+        raise errors.unavailable(
+            f"{target} is an HTTP server, not a TensorFlow server. Check host and port."
+        )
+    if first[:2] == _TLS_ALERT:
+        raise errors.unavailable(
+            f"The server at {target} speaks TLS: its target begins with {TLS_SCHEME}."
+        )
+    return _WAITS

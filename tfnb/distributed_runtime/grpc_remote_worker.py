@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
+from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc, new_channel
 from tfnb.distributed_runtime.remote_errors import remote_error
@@ -290,4 +291,6 @@ def dtype_of(value: Any) -> dtypes.DType:
     """Return the type of a value of the runtime."""
     if isinstance(value, bytes):
         return dtypes.string
+    if isinstance(value, EncodableVariant):
+        return dtypes.variant
     return dtypes.as_dtype(value.dtype)

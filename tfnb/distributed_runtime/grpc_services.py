@@ -167,27 +167,12 @@ class MasterService:
                 request_id = value
         self._seen.note(request_id, "RunCallable")
         session = self._master.find(handle)
-        options = session.callable_options(number)
-        if len(values) != len(options.feed):
-            raise errors.invalid_argument(
-                f"The callable takes {len(options.feed)} feeds, but {len(values)} were sent."
-            )
-        feeds = dict(zip(options.feed, values))
-        has_options = options.HasField("run_options")
-        wanted = StepRequest(
-            feeds,
-            options.fetch,
-            options.target,
-            options.run_options if has_options else None,
-            request_id,
-        )
-        result = session.run(wanted, _ends_with(context))
+        fetched, metadata = session.run_callable(number, values, _ends_with(context))
         parts: list[coding.Buffer] = []
-        for name in options.fetch:
-            tensor = result.values[name]
+        for tensor in fetched:
             parts += coding.tensor_field(1, coding.encode(tensor, dtype_of(tensor)))
-        if result.metadata is not None:
-            parts.append(coding.bytes_field(2, result.metadata.SerializeToString()))
+        if metadata is not None:
+            parts.append(coding.bytes_field(2, metadata.SerializeToString()))
         return coding.join_message(parts, "What the call fetches")
 
     def _release_callable(self, request: bytes, context: Any) -> bytes:
@@ -438,6 +423,17 @@ def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any
         )
         for service in services
     ]
+
+
+def methods_of(
+    grpc: Any, *services: MasterService | WorkerService
+) -> dict[str, Callable[[bytes, Any], bytes]]:
+    """Return what answers each "/service/method"."""
+    return {
+        f"/{service.name}/{name}": answering(grpc, name, answer)
+        for service in services
+        for name, answer in service.handlers.items()
+    }
 
 
 def answering(

@@ -120,6 +120,8 @@ class GrpcSession(RuntimeSession):
       step_events: what observers register at; see ``remote_steps.py``.
     """
 
+    is_on_server = True
+
     def __init__(self, options: SessionOptions, master: GrpcRemoteMaster) -> None:
         """Prepare a session; nothing is sent before the first nodes are."""
         self.target = options.target
@@ -152,6 +154,43 @@ class GrpcSession(RuntimeSession):
     def graph_version(self) -> int:
         """How often the server's graph has grown; with the handle, it identifies the session."""
         return self._version
+
+    def attach(self, session_handle: str, graph_version: int) -> None:
+        """Go on with a session that the server has, instead of opening one.
+
+        The server is not asked: a handle that it does not know fails the next request. Nodes that
+        it has from before need not be known here, and those that are sent must be new to it.
+
+        Args:
+          session_handle: names the session on the server.
+          graph_version: how often the server's graph had grown when the handle was noted.
+
+        Raises:
+          FailedPreconditionError: this session has opened one already.
+          InvalidArgumentError: the handle is empty.
+        """
+        if not session_handle:
+            raise errors.invalid_argument("A session on a server has a handle that is not empty.")
+        with self._lock:
+            self._check_open()
+            if self._handle:
+                raise errors.failed_precondition(
+                    f"The session is {self._handle} on {self.target}: attach before its first run."
+                )
+            self._use_handle(session_handle, graph_version)
+
+    def note_sent(self, graph_def: type_of_graph_def) -> None:
+        """Note nodes that the server has from before, so that feeds get their types."""
+        with self._lock:
+            self._note_nodes(graph_def)
+
+    def detach(self) -> None:
+        """Close the connection and leave the session open on the server."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._master.close()
 
     # -- the graph ---------------------------------------------------------------------------------
 
@@ -206,9 +245,12 @@ class GrpcSession(RuntimeSession):
         )
 
     def _take_session(self, response: Any, graph_def: type_of_graph_def) -> None:
-        self._handle, self._version = response.session_handle, response.graph_version
-        self._handle_field = coding.bytes_field(1, self._handle.encode())
+        self._use_handle(response.session_handle, response.graph_version)
         self._note_nodes(graph_def)
+
+    def _use_handle(self, handle: str, version: int) -> None:
+        self._handle, self._version = handle, version
+        self._handle_field = coding.bytes_field(1, handle.encode())
 
     def _note_nodes(self, graph_def: type_of_graph_def) -> None:
         self._remote_steps.extend(graph_def)
@@ -239,12 +281,13 @@ class GrpcSession(RuntimeSession):
         """Whether the server was sent a node of that name."""
         return name in self._nodes
 
-    def _ensure_created(self) -> None:
-        """Make the session on the server even if it has no nodes yet."""
+    def ensure_created(self) -> tuple[str, int]:
+        """Make the session on the server even if it has no nodes yet; return handle and version."""
         with self._lock:
             self._check_open()
             if not self._handle:
                 self._create(PlainGraphDef([]))
+            return self._handle, self._version
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -402,7 +445,7 @@ class GrpcSession(RuntimeSession):
         self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
     ) -> str:
         """Start a step that is fed and fetched piece by piece; return its handle."""
-        self._ensure_created()
+        self.ensure_created()
         if self.has_watched_nodes:
             self._effects.check(self.effects_policy, feeds, fetches, targets)
         request = master_pb2.PartialRunSetupRequest(
@@ -437,7 +480,7 @@ class GrpcSession(RuntimeSession):
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepare a signature on the server; return its handle."""
-        self._ensure_created()
+        self.ensure_created()
         if self.has_watched_nodes:
             self._effects.check(self.effects_policy, options.feed, options.fetch, options.target)
         request = master_pb2.MakeCallableRequest(
@@ -498,7 +541,7 @@ class GrpcSession(RuntimeSession):
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Return the devices of all tasks that the session sees."""
-        self._ensure_created()
+        self.ensure_created()
         return [
             DeviceAttributes(
                 device.name,

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.process import large_bytes
 from tfnb.core.tensor_proto import decode_tensor, encode_tensor, shape_of_tensor_proto
+from tfnb.core.variant_op_registry import EncodableVariant, VariantTensorData, decode_variant
 from tfnb.proto import config_pb2, tensor_pb2
 
 if TYPE_CHECKING:
@@ -32,8 +34,13 @@ Buffer: TypeAlias = "bytes | memoryview"
 
 MAX_MESSAGE_BYTES = 2**31 - 1
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_CONTENT_TAG = 4 << 3 | _BYTES
-_CONTENT_FIELD = 4
+_TYPE_TAG, _SHAPE_TAG, _CONTENT_TAG = 1 << 3 | _VARINT, 2 << 3 | _BYTES, 4 << 3 | _BYTES
+_SHAPE_FIELD, _CONTENT_FIELD, _VARIANT_FIELD = 2, 4, 15
+_CONTENT_HEAD = bytes([_CONTENT_TAG])
+_VARIANT_TAG = _VARIANT_FIELD << 3 | _BYTES
+_VARIANT_HEAD = bytes([_TYPE_TAG, dtypes.variant.as_datatype_enum])
+# Tags and numbers of type, shape and content.
+_LEAST_BYTES = 6
 # Shorter tensors are read as messages: that is faster than looking at their fields one by one.
 _SMALL_BYTES = 2048
 _TYPES_WITHOUT_CONTENT = frozenset(
@@ -98,6 +105,8 @@ def encode(value: Any, dtype: DType) -> EncodedTensor:
     Raises:
       InvalidArgumentError: no message can hold the value.
     """
+    if dtype is dtypes.variant and isinstance(value, EncodableVariant):
+        return _encode_variant(value.encode())
     if dtype in _TYPES_WITHOUT_CONTENT:
         try:
             proto = encode_tensor(np.asarray(value), dtype).SerializeToString()
@@ -117,6 +126,21 @@ def encode(value: Any, dtype: DType) -> EncodedTensor:
     return EncodedTensor((head, content), len(head) + array.nbytes)
 
 
+def _encode_variant(data: VariantTensorData) -> EncodedTensor:
+    """Return a scalar that holds a variant, whose tensors stand in it as they are in memory."""
+    parts: list[Buffer] = [
+        bytes_field(1, data.type_name.encode()) + bytes_field(2, data.metadata),
+    ]
+    size = len(parts[0])
+    for value, dtype in data.tensors:
+        field = tensor_field(3, encode(value, dtype))
+        parts += field
+        size += sum(len(part) for part in field)
+    head = _head(dtypes.variant, ()).removesuffix(_CONTENT_HEAD) + varint(_VARIANT_TAG)
+    head += varint(size)
+    return EncodedTensor((head, *parts), len(head) + size)
+
+
 @lru_cache(1024)
 def _head(dtype: DType, shape: tuple[int, ...]) -> bytes:
     """Return type and shape, and the tag of the content that follows, if there is any."""
@@ -124,7 +148,7 @@ def _head(dtype: DType, shape: tuple[int, ...]) -> bytes:
     proto.tensor_shape.SetInParent()
     for size in shape:
         proto.tensor_shape.dim.add(size=size)
-    return proto.SerializeToString() + (varint(_CONTENT_TAG) if math.prod(shape) else b"")
+    return proto.SerializeToString() + (_CONTENT_HEAD if math.prod(shape) else b"")
 
 
 def named_tensor_field(number: int, name: str, tensor: EncodedTensor) -> tuple[Buffer, ...]:
@@ -155,7 +179,7 @@ def join_message(parts: Sequence[Buffer], what: str) -> bytes:
             f"{what} has {size} bytes; a message has at most {MAX_MESSAGE_BYTES} (2 GB). Send it "
             "in parts, such as slices that are assigned to a variable one by one."
         )
-    return b"".join(parts)
+    return large_bytes.join(parts, size)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -221,18 +245,99 @@ def content_of(value: int | memoryview) -> memoryview:
     return value
 
 
-def decode(message: memoryview) -> NDArray[Any]:
-    """Return the tensor of a TensorProto as an array of its own, which may be written.
+def decode(message: memoryview) -> Any:
+    """Return the tensor of a TensorProto as an array of its own, which may be written; or a variant.
 
     Raises:
       InvalidArgumentError: type, shape and content do not agree; nothing was allocated then.
       DataLossError: the message is malformed.
     """
+    array = _decode_plain(message)
+    if array is not None:
+        return array
+    if message[: len(_VARIANT_HEAD)] == _VARIANT_HEAD:
+        return _decode_variant(message)
     if len(message) > _SMALL_BYTES:
         array = _decode_in_place(message)
         if array is not None:
             return array
     return np.array(decode_tensor(_parsed(message)))
+
+
+def _decode_plain(message: memoryview) -> NDArray[Any] | None:
+    """Return the tensor of a message in the order of :func:`encode`; None: another form."""
+    # Type and shape take one byte each for tag and number, up to 127.
+    if len(message) < _LEAST_BYTES or message[0] != _TYPE_TAG or message[2] != _SHAPE_TAG:
+        return None
+    at = 4 + message[3]
+    if at >= len(message) or message[1] > 127 or message[3] > 127 or message[at] != _CONTENT_TAG:
+        return None
+    size, begin = _read_varint(message, at + 1)
+    if begin + size != len(message):
+        return None
+    form = _form_of_head(bytes(message[:at]))
+    if form is None or form.size != size:
+        return None
+    array = np.empty(form.shape, form.dtype)
+    array.reshape(-1).view(np.uint8)[:] = message[begin:]
+    return array
+
+
+class _Form(NamedTuple):
+    """NumPy's type, shape and number of bytes of a tensor."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    size: int
+
+
+@lru_cache(1024)
+def _form_of_head(head: bytes) -> _Form | None:
+    """Return what type and shape of a TensorProto say; None where its content is not plain bytes."""
+    proto = _parsed(head)
+    try:
+        dtype = dtypes.as_dtype(proto.dtype)
+    except TypeError:
+        return None
+    if dtype in _TYPES_WITHOUT_CONTENT or dtype.is_bool or not dtype.is_numpy_compatible:
+        return None
+    sizes = shape_of_tensor_proto(proto)
+    return _Form(dtype.numpy_dtype, sizes, math.prod(sizes) * dtype.numpy_dtype.itemsize)
+
+
+def _decode_variant(message: memoryview) -> Any:
+    """Return the variant of a scalar.
+
+    Raises:
+      InvalidArgumentError: the tensor is no scalar, or no class fits the variant.
+    """
+    found: Any = None
+    shape: tuple[int, ...] = ()
+    for number, value, _ in fields(message):
+        if number == _VARIANT_FIELD and found is None:
+            found = decode_variant(_variant_data(content_of(value)))
+        elif number == _SHAPE_FIELD:
+            head = bytes_field(_SHAPE_FIELD, bytes(content_of(value)))
+            shape = shape_of_tensor_proto(_parsed(head))
+    if found is None or shape:
+        raise errors.invalid_argument("A tensor of variants is sent only if it is a scalar.")
+    return found
+
+
+def _variant_data(message: memoryview) -> VariantTensorData:
+    name, metadata = "", b""
+    tensors: list[tuple[Any, DType]] = []
+    for number, value, _ in fields(message):
+        content = content_of(value)
+        if number == 1:
+            name = bytes(content).decode(errors="replace")
+        elif number == 2:
+            metadata = bytes(content)
+        elif number == 3:
+            if len(content) < 2 or content[0] != _TYPE_TAG:
+                raise _malformed()
+            tensors.append((as_fed(decode(content)), dtypes.as_dtype(content[1])))
+    return VariantTensorData(name, metadata, tuple(tensors))
 
 
 def _parsed(message: memoryview | bytes) -> tensor_pb2.TensorProto:
@@ -323,11 +428,15 @@ def decode_named(message: memoryview) -> tuple[str, Any]:
     return name, tensor
 
 
-def as_fed(array: NDArray[Any]) -> Any:
+def as_fed(array: Any) -> Any:
     """Return a value as the runtime takes it: a scalar for a number without dimensions."""
+    if not isinstance(array, np.ndarray):
+        return array
     return array if array.ndim or array.dtype.hasobject else array[()]
 
 
-def as_fetched(array: NDArray[Any]) -> Any:
+def as_fetched(array: Any) -> Any:
     """Return a value as a fetch gives it: a scalar for an array without dimensions."""
+    if not isinstance(array, np.ndarray):
+        return array
     return array[()] if array.ndim == 0 else array

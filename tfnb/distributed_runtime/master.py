@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
 from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 from tfnb.distributed_runtime.master_session import MasterSession
+from tfnb.distributed_runtime.rendezvous_mgr import in_task
 from tfnb.distributed_runtime.step_logs import opening_log
 from tfnb.distributed_runtime.task_health import is_health_text
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -77,21 +80,24 @@ class Master:
         config = config_pb2.ConfigProto()
         config.CopyFrom(self._default_config)
         config.MergeFrom(request.config)
-        workers = self._workers_for(config)
-        tasks = _filtered(workers.tasks, config.device_filters, self._task)
-        devices = self._find_devices(workers, tasks, config, is_cancelled)
+        workers, own = self._cluster_of(config, request.target)
+        tasks = _filtered(workers.tasks, config.device_filters, own)
+        devices = self._find_devices(workers, tasks, own, config, is_cancelled)
         handle = f"{random.getrandbits(64):016x}"
-        session = MasterSession(handle, config, self._task, devices, workers.find)
-        isolates = config.isolate_session_state
+        session = MasterSession(handle, config, own, devices, workers.find)
+        brings_cluster = bool(config.cluster_def.job)
+        isolates = (
+            config.isolate_session_state or brings_cluster
+        ) and not config.experimental.share_session_state_in_clusterspec_propagation
 
         def for_task(task: str) -> worker_pb2.CreateWorkerSessionRequest:
             message = worker_pb2.CreateWorkerSessionRequest(
                 session_handle=handle,
                 isolate_session_state=isolates,
-                master_task=self._task,
-                master_incarnation=_incarnation_of(devices, self._task),
+                master_task=own,
+                master_incarnation=_incarnation_of(devices, own),
             )
-            if config.cluster_def.job:
+            if brings_cluster:
                 message.server_def.cluster.CopyFrom(config.cluster_def)
                 message.server_def.protocol = "grpc"
                 spec = device_spec.parse_full_name(f"{task}/device:CPU:0")
@@ -108,40 +114,56 @@ class Master:
                 self._caches[handle] = workers
         return session
 
-    def _workers_for(self, config: config_pb2.ConfigProto) -> WorkerCache:
-        """Return the workers of the cluster that the client brings, or of the master's own.
+    def _cluster_of(self, config: config_pb2.ConfigProto, target: str) -> tuple[WorkerCache, str]:
+        """Return the workers of a session's cluster, and what this master's task is called there.
+
+        The client may bring a cluster, in which tasks have other names: the address that the client
+        reached tells which of them is this one.
 
         Raises:
-          InvalidArgumentError: the client's cluster lacks the master's task.
+          InvalidArgumentError: no task of the client's cluster is this one, or several are.
         """
         if not config.cluster_def.job:
-            return self._workers
+            return self._workers, self._task
         workers = new_worker_cache(ClusterSpec(config.cluster_def), config.rpc_options)
-        workers.set_local(self._workers.find(self._task))
-        return workers
+        address = target.removeprefix(SCHEME).removeprefix(TLS_SCHEME)
+        found = workers.at(address)
+        if not address and self._task in workers.tasks:
+            found = [self._task]
+        if not found:
+            raise errors.invalid_argument(
+                "The master (current machine) is not included in the provided cluster_def: none of "
+                f"its tasks has the address of the session's target, {address!r}.\n"
+                f"{config.cluster_def}"
+            )
+        if len(found) > 1:
+            raise errors.invalid_argument(
+                "Found multiple matching tasks that correspond to the master. Master target: "
+                f"'{target}'. Tasks: {', '.join(found)}."
+            )
+        workers.set_local(self._workers.find(self._task), found[0])
+        return workers, found[0]
 
     def _find_devices(
         self,
         workers: WorkerCache,
         tasks: Sequence[str],
+        own: str,
         config: config_pb2.ConfigProto,
         is_cancelled: Callable[[], bool],
     ) -> list[device_attributes_pb2.DeviceAttributes]:
-        """Ask every task for its devices; the master's own come first."""
+        """Ask every task for its devices; those of the master's task, ``own``, come first."""
         found: dict[str, list[device_attributes_pb2.DeviceAttributes]] = {}
         waiting = object()
         try:
             self._ask_tasks(workers, tasks, found, is_cancelled, waiting)
         finally:
             self._missing.pop(waiting, None)
-        for device in (one for devices in found.values() for one in devices):
-            if is_health_text(device.physical_device_desc):
-                device.ClearField("physical_device_desc")  # of the moment of the answer only
         return [
             device
-            for task in sorted(tasks, key=lambda one: one != self._task)
+            for task in sorted(tasks, key=lambda one: one != own)
             for device in found[task]
-            if _is_seen(device.name, config.device_filters, self._task)
+            if _is_seen(device.name, config.device_filters, own)
         ]
 
     def _ask_tasks(
@@ -162,7 +184,10 @@ class Master:
                 missing = [one for one in tasks if one not in found]
                 self._missing[waiting] = missing, begin
                 with suppress(errors.DeadlineExceededError, errors.UnavailableError):
-                    found[task] = workers.find(task).get_status(_PATIENCE_S)
+                    found[task] = [
+                        _named_after(task, _without_health(device))
+                        for device in workers.find(task).get_status(_PATIENCE_S)
+                    ]
                 if is_cancelled():
                     raise errors.cancelled("The client has given up waiting for the session.")
                 if monotonic() >= next_report and len(found) < len(tasks):
@@ -212,9 +237,28 @@ class Master:
         """
         with self._lock:
             found = self._sessions.get(handle)
+            if found is not None:
+                found.note_use()
         if found is None:
-            raise errors.aborted(f"Session {handle} is not found.")
+            raise errors.aborted(
+                f"Session {handle} is not found. Possibly, this master has just restarted, or the "
+                "session was closed, or was not used for long and was collected."
+            )
         return found
+
+    def collect(self, idle_s: float) -> int:
+        """Close the sessions that no client has used for that long; return how many.
+
+        A session whose step is in flight is in use. The clients of the others were killed, or have
+        forgotten them.
+        """
+        with self._lock:
+            handles = [handle for handle, one in self._sessions.items() if one.is_idle_for(idle_s)]
+        for handle in handles:
+            _log.warning("Session %s was not used for %.0f s: it is closed.", handle, idle_s)
+            with suppress(errors.AbortedError):  # its client has just closed it
+                self.close_session(handle)
+        return len(handles)
 
     def close_session(self, handle: str) -> None:
         """Close a session.
@@ -236,13 +280,18 @@ class Master:
         list[device_attributes_pb2.DeviceAttributes], list[device_attributes_pb2.DeviceAttributes]
     ]:
         """Return the devices of the master's task and those of others that a session sees."""
-        devices = self.find(handle).devices if handle else self._devices()
-        local = [one for one in devices if one.name.startswith(f"{self._task}/")]
+        own, devices = self._task, self._devices() if not handle else []
+        if handle:
+            session = self.find(handle)
+            own, devices = session.master_task, session.devices
+        local = [one for one in devices if one.name.startswith(f"{own}/")]
         return local, [one for one in devices if one not in local]
 
     def _devices(self) -> list[device_attributes_pb2.DeviceAttributes]:
         config = config_pb2.ConfigProto()
-        return self._find_devices(self._workers, self._workers.tasks, config, lambda: False)
+        return self._find_devices(
+            self._workers, self._workers.tasks, self._task, config, lambda: False
+        )
 
     def reset(self, containers: Sequence[str], filters: Sequence[str]) -> None:
         """Clear containers on all tasks and end all sessions.
@@ -266,6 +315,15 @@ class Master:
             session.close()
         for cache in caches:
             cache.close()
+
+
+def _without_health(
+    device: device_attributes_pb2.DeviceAttributes,
+) -> device_attributes_pb2.DeviceAttributes:
+    """Return a device without what its task said of itself at the moment of the answer."""
+    if is_health_text(device.physical_device_desc):
+        device.physical_device_desc = DESCRIPTION
+    return device
 
 
 def _filtered(tasks: Sequence[str], filters: Sequence[str], own: str) -> list[str]:
@@ -298,6 +356,14 @@ def _is_seen(device: str, filters: Sequence[str], own: str) -> bool:
         for spec in specs
         if spec is not None
     )
+
+
+def _named_after(
+    task: str, device: device_attributes_pb2.DeviceAttributes
+) -> device_attributes_pb2.DeviceAttributes:
+    """Return a device with the name that its task has in the session's cluster."""
+    device.name = in_task(device.name, task)
+    return device
 
 
 def _incarnation_of(devices: Sequence[device_attributes_pb2.DeviceAttributes], task: str) -> int:

@@ -14,7 +14,8 @@ import itertools
 import random
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device import Device
@@ -23,15 +24,17 @@ from tfnb.common_runtime.session.graph_execution_state import GraphExecutionStat
 from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.step_logs import add_silent_task
-from tfnb.distributed_runtime.worker_interface import RunGraphCall
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
+from tfnb.graph.packed_transfers import pack_transfers
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tfnb.common_runtime.session.graph_execution_state import ClientGraph
     from tfnb.distributed_runtime.worker_interface import (
@@ -90,12 +93,14 @@ class Part:
     """One task's share of a signature.
 
     Attributes:
+      task: the task, by its name in the session's cluster.
       worker: the task's worker.
       graph_handle: what it calls the graph.
       feeds: tensor name -> rendezvous key, of the feeds that it takes.
       fetches: rendezvous key -> tensor name, of the fetches that it returns.
     """
 
+    task: str
     worker: WorkerInterface
     graph_handle: str
     feeds: dict[str, str]
@@ -126,6 +131,48 @@ class StepResult:
 
     values: dict[str, Any]
     metadata: config_pb2.RunMetadata | None = None
+
+
+class _Signature(NamedTuple):
+    """What a client feeds, fetches and runs, without order and repetition.
+
+    Attributes:
+      feeds, fetches, targets: names.
+      is_partial: whether it is fed and fetched in parts.
+      connections: pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
+    """
+
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+    is_partial: bool = False
+    connections: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        feeds: Iterable[str],
+        fetches: Iterable[str],
+        targets: Iterable[str],
+        *,
+        is_partial: bool = False,
+        connections: Iterable[tuple[str, str]] = (),
+    ) -> Self:
+        """Return the signature of names in any order."""
+        return cls(
+            tuple(sorted(feeds)),
+            tuple(sorted(set(fetches))),
+            tuple(sorted(set(targets))),
+            is_partial,
+            tuple(connections),
+        )
+
+
+class _Callable(NamedTuple):
+    """A signature under a handle."""
+
+    options: config_pb2.CallableOptions
+    signature: _Signature
 
 
 @dataclass(slots=True, eq=False)
@@ -195,6 +242,7 @@ class MasterSession:
       handle: names it.
       graph_version: how often its graph has grown.
       devices: those of all tasks that it sees.
+      master_task: the master's task, by its name in the session's cluster.
     """
 
     def __init__(
@@ -217,23 +265,39 @@ class MasterSession:
         self.handle = handle
         self.graph_version = 0
         self.devices = list(devices)
+        self.master_task = master_task
         self._config = config
         self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
         self._incarnations = {device.name: device.incarnation for device in devices}
+        self._packing = {
+            device.name for device in devices if device.physical_device_desc == DESCRIPTION
+        }
+        # After a step that succeeded, workers of tfnb clean up by themselves.
+        self._tidy_tasks = set(map(task_of, self._packing))
         self._worker_of = worker_of
         self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
         self._opened: list[str] = []  # the tasks that have a worker session
         self._lock = threading.Lock()
         self._state = GraphExecutionState(self._device_mgr, config)
         self._making = threading.Lock()  # held while parts are made and registered
-        self._parts: dict[Any, list[Part]] = {}  # guarded by self._lock
+        self._parts: dict[_Signature, list[Part]] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
         self._steps: set[_Step] = set()  # guarded by self._lock
         self._asked: dict[int, tuple[int, list[Part]]] = {}  # steps in flight, by request id
         self._partial_runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._closed = False
-        self._callables: dict[int, config_pb2.CallableOptions] = {}  # guarded by self._lock
+        self._last_used = monotonic()
+        self._num_active = 0  # the calls that run a step; guarded by self._lock
+        self._callables: dict[int, _Callable] = {}  # guarded by self._lock
         self._callable_handles = itertools.count(1)
+
+    def note_use(self) -> None:
+        """Note that a client has used the session just now."""
+        self._last_used = monotonic()
+
+    def is_idle_for(self, seconds: float) -> bool:
+        """Return whether no client has used the session for that long, and no step is in flight."""
+        return not self._num_active and monotonic() - self._last_used >= seconds
 
     # -- the graph ---------------------------------------------------------------------------------
 
@@ -274,21 +338,8 @@ class MasterSession:
             self.graph_version += 1
             return self.graph_version
 
-    def _parts_of(
-        self,
-        feeds: tuple[str, ...],
-        fetches: tuple[str, ...],
-        targets: tuple[str, ...],
-        *,
-        is_partial: bool = False,
-    ) -> list[Part]:
+    def _parts_of(self, key: _Signature) -> list[Part]:
         """Return the parts of a signature; they are made and registered on first use."""
-        signature = (
-            tuple(sorted(feeds)),
-            tuple(sorted(set(fetches))),
-            tuple(sorted(set(targets))),
-        )
-        key = (*signature, is_partial)
         found = self._parts.get(key)
         if found is not None:
             return found
@@ -298,7 +349,7 @@ class MasterSession:
             if found is not None:
                 return found
             self._check_open()
-            found = self._make_parts(*signature)
+            found = self._make_parts(key)
             with self._lock:
                 is_closed = self._closed
                 if not is_closed:
@@ -308,16 +359,18 @@ class MasterSession:
                 self._check_open()
             return found
 
-    def _make_parts(
-        self, feeds: tuple[str, ...], fetches: tuple[str, ...], targets: tuple[str, ...]
-    ) -> list[Part]:
-        _, cut = cut_by_device(
+    def _make_parts(self, signature: _Signature) -> list[Part]:
+        client_graph, cut = cut_by_device(
             self._state,
             self._device_mgr,
             self._incarnations,
             self._edge_names,
-            (feeds, fetches, targets),
+            (signature.feeds, signature.fetches, signature.targets),
+            signature.connections,
         )
+        if not signature.is_partial:  # a part that is fed later must not hold up the others
+            sizes = ExpectedSizes(client_graph.graph)
+            pack_transfers(cut, self._may_pack, sizes.bytes_of, self._edge_names)
         by_task: dict[str, list[Graph]] = {}
         for device, part in cut.items():
             by_task.setdefault(task_of(device), []).append(part)
@@ -329,6 +382,13 @@ class MasterSession:
             self._deregister(parts)
             raise
         return parts
+
+    def _may_pack(self, source: str, target: str) -> bool:
+        """Return whether transfers between two devices may be packed: TensorFlow's get each tensor.
+
+        Between devices of one task nothing is saved.
+        """
+        return task_of(source) != task_of(target) and {source, target} <= self._packing
 
     def _register(self, task: str, graphs: Sequence[Graph]) -> Part:
         graph_def = graph_pb2.GraphDef()
@@ -355,7 +415,7 @@ class MasterSession:
                         fetches[key] = name
         worker = self._worker_of(task)
         handle = worker.register_graph(self.handle, graph_def, self._config)
-        return Part(worker, handle, feeds, fetches)
+        return Part(task, worker, handle, feeds, fetches)
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -372,8 +432,12 @@ class MasterSession:
           CancelledError: the session was closed meanwhile, or ``on_start``'s function was called.
           OpError: what the first task to fail failed with.
         """
-        names = tuple(request.feeds), tuple(request.fetches), tuple(request.targets)
-        parts = self._parts_of(*names)
+        parts = self._parts_of(_Signature.of(request.feeds, request.fetches, request.targets))
+        return self._run_parts(parts, request, on_start)
+
+    def _run_parts(
+        self, parts: Sequence[Part], request: StepRequest, on_start: Callable[[Any], None] | None
+    ) -> StepResult:
         options = _executor_options(request.options)
         step_id = _new_step_id()
         step = _Step()
@@ -381,6 +445,7 @@ class MasterSession:
             self._check_open()
             self._steps.add(step)
             self._asked[request.request_id] = step_id, parts
+            self._num_active += 1
         try:
             if on_start is not None:
                 on_start(step.fail)
@@ -403,8 +468,11 @@ class MasterSession:
             with self._lock:
                 self._steps.discard(step)
                 self._asked.pop(request.request_id, None)
+                self._num_active -= 1
+                self.note_use()
             for part in parts:
-                part.worker.cleanup_graph(step_id)
+                if step.error is not None or part.task not in self._tidy_tasks:
+                    part.worker.cleanup_graph(step_id)
         if step.error is not None:
             raise step.error
         return _step_result(parts, results, request, has_metadata=options is not None)
@@ -439,7 +507,7 @@ class MasterSession:
         Raises:
           OpError: the signature does not fit the graph, or what a worker answered.
         """
-        parts = self._parts_of(tuple(feeds), tuple(fetches), tuple(targets), is_partial=True)
+        parts = self._parts_of(_Signature.of(feeds, fetches, targets, is_partial=True))
         run = _PartialRun(
             _new_step_id(), parts, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
         )
@@ -471,8 +539,24 @@ class MasterSession:
         with self._lock:
             self._check_open()
             run = self._partial_runs.get(handle)
+            if run is not None:
+                self._num_active += 1
         if run is None:
             raise errors.invalid_argument("Must run PartialRunSetup before performing partial runs")
+        try:
+            return self._go_on(handle, run, request, on_start)
+        finally:
+            with self._lock:
+                self._num_active -= 1
+                self.note_use()
+
+    def _go_on(
+        self,
+        handle: str,
+        run: _PartialRun,
+        request: StepRequest,
+        on_start: Callable[[Any], None] | None,
+    ) -> StepResult:
         with run.lock:
             check_unused(request.feeds, run.fed, "feed", "fed")
             check_unused(request.fetches, run.fetched, "fetch", "fetched")
@@ -524,29 +608,60 @@ class MasterSession:
         """Prepare a signature; return its handle.
 
         Raises:
-          UnimplementedError: the options connect tensors or name devices.
+          UnimplementedError: feeds or fetches are to be in the memory of devices.
+          OpError: the graph cannot be pruned, placed or partitioned, a tensor cannot be connected,
+            or what a worker answered.
         """
-        if options.tensor_connection or options.feed_devices or options.fetch_devices:
+        if options.feed_devices or options.fetch_devices:
             raise errors.unimplemented(
-                "On a server, callables take no tensor_connection, feed_devices and fetch_devices."
+                "CallableOptions::feed_devices and CallableOptions::fetch_devices to configure "
+                "feeding/fetching tensors to/from device memory is not yet supported when using a "
+                "remote session."
             )
-        self._parts_of(tuple(options.feed), tuple(options.fetch), tuple(options.target))
+        signature = _Signature.of(
+            options.feed,
+            options.fetch,
+            options.target,
+            connections=[(one.from_tensor, one.to_tensor) for one in options.tensor_connection],
+        )
+        self._parts_of(signature)
         handle = next(self._callable_handles)
         with self._lock:
-            self._callables[handle] = options
+            self._callables[handle] = _Callable(options, signature)
         return handle
 
-    def callable_options(self, handle: int) -> config_pb2.CallableOptions:
-        """Return the options of a callable.
+    def run_callable(
+        self, handle: int, values: Sequence[Any], on_start: Callable[[Any], None] | None = None
+    ) -> tuple[list[Any], config_pb2.RunMetadata | None]:
+        """Run a callable; return its fetches in order, and what was recorded.
+
+        Args:
+          handle: from :meth:`make_callable`.
+          values: one for each feed.
+          on_start: called with the function that ends the step with an error.
 
         Raises:
-          InvalidArgumentError: there is none of that handle.
+          InvalidArgumentError: there is no callable of that handle, or it has other feeds.
+          OpError: the step failed.
         """
         with self._lock:
             found = self._callables.get(handle)
         if found is None:
             raise errors.invalid_argument(f"No such callable handle: {handle}")
-        return found
+        options = found.options
+        if len(values) != len(options.feed):
+            raise errors.invalid_argument(
+                f"The callable takes {len(options.feed)} feeds, but {len(values)} were sent."
+            )
+        has_options = options.HasField("run_options")
+        request = StepRequest(
+            dict(zip(options.feed, values)),
+            options.fetch,
+            options.target,
+            options.run_options if has_options else None,
+        )
+        result = self._run_parts(self._parts_of(found.signature), request, on_start)
+        return [result.values[name] for name in options.fetch], result.metadata
 
     def release_callable(self, handle: int) -> None:
         """Forget a callable."""
@@ -598,6 +713,7 @@ def cut_by_device(
     incarnations: Mapping[str, int],
     edge_names: Iterator[int],
     names: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    connections: Sequence[tuple[str, str]] = (),
 ) -> tuple[ClientGraph, dict[str, Graph]]:
     """Prune, place and cut the graph of a signature.
 
@@ -607,6 +723,7 @@ def cut_by_device(
       incarnations: of each device.
       edge_names: numbers the edges between devices.
       names: feeds, fetches and targets.
+      connections: tensors that take the place of others.
 
     Returns:
       The whole graph, and its part for each device.
@@ -614,7 +731,7 @@ def cut_by_device(
     Raises:
       OpError: a name or a device does not fit the graph.
     """
-    client_graph = state.build_graph(*names, use_function_convention=False)
+    client_graph = state.build_graph(*names, use_function_convention=False, connections=connections)
     graph = client_graph.graph
     for node in graph.op_nodes():
         if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
@@ -633,7 +750,7 @@ def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[Ru
     results: list[RunGraphResult] = []
     # Remote tasks first: they run while this thread runs the local one.
     for part, call in sorted(calls, key=lambda one: one[0].worker.is_local):
-        fail = _fail_with_task(step, part.worker.task)
+        fail = _fail_with_task(step, part.task)
         try:
             step.add(part.worker.start_graph(call, fail))
         except errors.OpError as error:

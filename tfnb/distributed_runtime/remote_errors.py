@@ -60,4 +60,10 @@ def _with_advice(code: int, text: str, target: str, method: str) -> str:
                 f"{method}: no answer from {target} in time: {text}\nThe limit is "
                 "timeout_in_ms of tf.RunOptions, or operation_timeout_in_ms of tf.ConfigProto."
             )
+        case errors.RESOURCE_EXHAUSTED:
+            return (
+                f"{method}: {target} refuses the message, or has no memory for it: {text}\n"
+                "Feed and fetch less at once, or start the server with a larger limit: "
+                "tfnb serve --max-message-mb."
+            )
     return text

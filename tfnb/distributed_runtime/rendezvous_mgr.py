@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.rendezvous import Rendezvous, parse_key
-from tfnb.distributed_runtime.transfer_logs import ReceivedTensor
+from tfnb.distributed_runtime.transfer_logs import ReceivedTensor, bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,15 @@ def task_of(device: str) -> str:
     '/job:ps/replica:0/task:1'
     """
     return device.partition("/device:")[0]
+
+
+def in_task(device: str, task: str) -> str:
+    """Return the name of a device whose task has another name.
+
+    >>> in_task("/job:local/replica:0/task:0/device:CPU:1", "/job:ps/replica:0/task:2")
+    '/job:ps/replica:0/task:2/device:CPU:1'
+    """
+    return f"{task}/device:{device.partition('/device:')[2]}"
 
 
 class RemoteRendezvous(Rendezvous):
@@ -53,6 +62,7 @@ class RemoteRendezvous(Rendezvous):
         self._pending: dict[object, type_of_callback] = {}  # guarded by self._pending_lock
         self._give_up: dict[object, Callable[[], None]] = {}  # likewise
         self._end: BaseException | None = None  # likewise
+        self._run_is_over = False
         self._log: list[ReceivedTensor] | None = None
 
     def log_transfers(self) -> list[ReceivedTensor]:
@@ -61,9 +71,13 @@ class RemoteRendezvous(Rendezvous):
             self._log = []
         return self._log
 
-    def use_workers(self, worker_of: Callable[[str], WorkerInterface]) -> None:
-        """Find other tasks in the cluster of the step's session."""
-        self._worker_of = worker_of
+    def use_cluster(self, task: str, worker_of: Callable[[str], WorkerInterface]) -> None:
+        """Use the names that tasks have in the cluster of the step's session."""
+        self._task, self._worker_of = task, worker_of
+
+    def recv_local_async(self, key: str, callback: type_of_callback) -> None:
+        """Call ``callback`` once a Send of this task has left the value, for another task."""
+        super().recv_async(key, callback)
 
     def recv_async(
         self,
@@ -95,8 +109,7 @@ class RemoteRendezvous(Rendezvous):
                 waiter = self._pending.pop(request, None)
                 self._give_up.pop(request, None)
             if log is not None and error is None:
-                num_bytes = int(getattr(value, "nbytes", 0))
-                log.append(ReceivedTensor(key, begin_ns, time_ns(), num_bytes))
+                log.append(ReceivedTensor(key, begin_ns, time_ns(), bytes_of(value)))
             if waiter is not None:
                 if manager is not None:
                     manager.try_deregister_callback(token)
@@ -118,6 +131,15 @@ class RemoteRendezvous(Rendezvous):
         with self._pending_lock:
             if request in self._pending:
                 self._give_up[request] = give_up
+
+    def note_end_of_run(self) -> None:
+        """Note that this task sends nothing more."""
+        self._run_is_over = True
+
+    @property
+    def is_done(self) -> bool:
+        """Whether this task sends nothing more, and all that it sent was taken."""
+        return self._run_is_over and not self._values
 
     def start_abort(self, error: BaseException) -> None:
         """Fail all waiting and all later calls, those of other tasks included."""
@@ -150,6 +172,26 @@ class RendezvousMgr:
                 found = RemoteRendezvous(step_id, self._task, self._worker_of)
                 self._steps[step_id] = found
             return found
+
+    def recv(self, step_id: int, key: str, callback: type_of_callback) -> None:
+        """Call ``callback`` once a step of this task has left a value, for another task."""
+        rendezvous = self.find(step_id)
+        rendezvous.recv_local_async(key, callback)
+        self._drop_if_done(step_id, rendezvous)
+
+    def run_ended(self, step_id: int) -> None:
+        """Drop a step's rendezvous as soon as other tasks have taken what this one sent.
+
+        A master of tfnb therefore does not ask for it, unless the step failed.
+        """
+        rendezvous = self.find(step_id)
+        rendezvous.note_end_of_run()
+        self._drop_if_done(step_id, rendezvous)
+
+    def _drop_if_done(self, step_id: int, rendezvous: RemoteRendezvous) -> None:
+        if rendezvous.is_done:
+            with self._lock:
+                self._steps.pop(step_id, None)
 
     def cleanup(self, step_id: int) -> None:
         """Drop a step's rendezvous; those who still wait there are told."""

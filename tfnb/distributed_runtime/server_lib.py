@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
+from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.process.weak_registry import WeakRegistry
+from tfnb.distributed_runtime import in_process_channel
 from tfnb.distributed_runtime.grpc_channel import (
     SCHEME,
     TLS_SCHEME,
@@ -20,7 +22,12 @@ from tfnb.distributed_runtime.grpc_channel import (
     import_grpc,
     is_of_this_machine,
 )
-from tfnb.distributed_runtime.grpc_services import MasterService, WorkerService, handlers_of
+from tfnb.distributed_runtime.grpc_services import (
+    MasterService,
+    WorkerService,
+    handlers_of,
+    methods_of,
+)
 from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
 from tfnb.distributed_runtime.master import Master
 from tfnb.distributed_runtime.server_threads import ServerThreads
@@ -33,6 +40,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tfnb")
 
+SESSION_GC_S: Final = 86_400.0
+"""A session that is not used for that long is closed, in seconds: its client was killed."""
+
+_COLLECT_EVERY_S = 60.0
 _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # A second server at this port is an error: two servers must not share it.
@@ -77,6 +88,7 @@ class GrpcServer:
         tls: TlsFiles | None = None,
         *,
         max_message_bytes: int = -1,
+        session_gc_seconds: float = SESSION_GC_S,
     ) -> None:
         """Take the port; requests are answered from :meth:`start` on.
 
@@ -85,6 +97,7 @@ class GrpcServer:
           policy: the effects that graphs of clients may have; None: all.
           tls: certificates; None: no encryption.
           max_message_bytes: a larger request is refused before it is read; -1: no limit.
+          session_gc_seconds: a session that is not used for that long is closed; 0: none is.
 
         Raises:
           InvalidArgumentError: the cluster has no such task, or its address no port.
@@ -102,6 +115,7 @@ class GrpcServer:
         self.task = task_name(server_def.job_name, server_def.task_index)
         host, port = _address_of(cluster, server_def)
         config = server_def.default_session_config
+        process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
         self._workers = new_worker_cache(cluster, config.rpc_options)
         self._worker = Worker(self.task, devices, self._workers.find, policy)
@@ -111,13 +125,11 @@ class GrpcServer:
         limit = min(max_message_bytes, MAX_MESSAGE_BYTES)
         options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))
         self._server: Any = grpc.server(self._threads, options=options)
-        self._server.add_generic_rpc_handlers(
-            handlers_of(
-                grpc,
-                MasterService(self._master),
-                WorkerService(self._worker, self._master),
-            )
+        self._services = (
+            MasterService(self._master),
+            WorkerService(self._worker, self._master),
         )
+        self._server.add_generic_rpc_handlers(handlers_of(grpc, *self._services))
         self._credentials: Any = None
         if tls is not None:
             self._credentials = grpc.ssl_server_credentials(
@@ -127,6 +139,7 @@ class GrpcServer:
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
         self._stopped = threading.Event()
+        self._session_gc_seconds = session_gc_seconds
         _servers.add(self)
 
     @property
@@ -176,7 +189,21 @@ class GrpcServer:
                 raise errors.failed_precondition("Server has stopped.")
             if self._state == "new":
                 self._server.start()
+                methods = methods_of(import_grpc(), *self._services)
+                in_process_channel.register(self.target, methods)
                 self._state = "started"
+                if self._session_gc_seconds > 0:
+                    threading.Thread(
+                        target=self._collect_sessions, name="tfnb-session-collector", daemon=True
+                    ).start()
+
+    def _collect_sessions(self) -> None:
+        """Close sessions that are not used, those of clients that were killed among them."""
+        limit = self._session_gc_seconds
+        while not self._stopped.wait(min(limit / 2, _COLLECT_EVERY_S)):
+            self._master.collect(limit)
+            # Later than its master would: a master of another process that lives closes it first.
+            self._worker.collect(2 * limit)
 
     def stop(self) -> None:
         """End all steps and sessions and give the port back; a second call does nothing."""
@@ -184,6 +211,7 @@ class GrpcServer:
             if self._state == "stopped":
                 return
             self._state = "stopped"
+        in_process_channel.deregister(self.target)
         self._server.stop(None).wait()
         self._master.close()
         self._worker.close()

@@ -7,7 +7,7 @@ with its bytes and the time from the request to the arrival.  Corresponds to Ten
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core.rendezvous import parse_key
 
@@ -26,6 +26,14 @@ class ReceivedTensor(NamedTuple):
     begin_ns: int
     end_ns: int
     num_bytes: int
+
+
+def bytes_of(value: Any) -> int:
+    """Return the size of a tensor; of an optional, in which several travel, that of all of them."""
+    values = getattr(value, "values", None)
+    if isinstance(values, tuple):
+        return sum(map(bytes_of, values))
+    return int(getattr(value, "nbytes", 0))
 
 
 def add_transfers(stats: step_stats_pb2.StepStats, log: Iterable[ReceivedTensor]) -> None:

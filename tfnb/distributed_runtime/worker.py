@@ -9,10 +9,10 @@ Corresponds to TensorFlow's ``worker.cc`` and ``session_mgr.cc``.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
@@ -20,11 +20,11 @@ from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
-from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
+from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
 from tfnb.distributed_runtime.step_logs import add_log
 from tfnb.distributed_runtime.transfer_logs import add_transfers
-from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
-from tfnb.distributed_runtime.worker_interface import RunGraphResult
+from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache, task_name
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -52,14 +52,18 @@ class WorkerSession:
     Attributes:
       devices: the devices that its graphs run on.
       graphs: its graphs.
-      owns_devices: whether the devices end with it.
+      task: what the session calls this task.
+      is_isolated: whether its variables, queues and tables end with it.
       workers: those of the cluster that the session brought; None: the task's own cluster.
+      last_used: when a master has used it last.
     """
 
     devices: DeviceMgr
     graphs: GraphMgr
-    owns_devices: bool = False
+    task: str
+    is_isolated: bool = False
     workers: WorkerCache | None = None
+    last_used: float = field(default_factory=monotonic)
 
 
 class Worker:
@@ -115,18 +119,26 @@ class Worker:
         handle = request.session_handle
         if not handle:
             raise errors.invalid_argument("Session must have a handle.")
-        devices: DeviceMgr = self.devices
-        if request.isolate_session_state:
-            devices = SharedDeviceMgr([_copy_of(device) for device in self.devices.devices])
+        task, devices = self.task, self.devices
+        is_isolated = request.isolate_session_state
         workers: WorkerCache | None = None
-        if request.server_def.cluster.job:
-            workers = new_worker_cache(ClusterSpec(request.server_def.cluster))
-            workers.set_local(self)
+        server_def = request.server_def
+        if server_def.cluster.job:
+            task = task_name(server_def.job_name, server_def.task_index)
+            workers = new_worker_cache(ClusterSpec(server_def.cluster))
+            workers.set_local(self, task)
+        if is_isolated or task != self.task:
+            devices = SharedDeviceMgr(
+                [
+                    device.renamed(
+                        in_task(device.name, task),
+                        is_isolated=is_isolated,
+                    )
+                    for device in self.devices.devices
+                ]
+            )
         session = WorkerSession(
-            devices,
-            GraphMgr(devices, SessionState(), self._policy),
-            request.isolate_session_state,
-            workers,
+            devices, GraphMgr(devices, SessionState(), self._policy), task, is_isolated, workers
         )
         with self._lock:
             if handle in self._sessions:
@@ -141,19 +153,36 @@ class Worker:
             session.graphs.deregister_all()
             if session.workers is not None:
                 session.workers.close()
-            if session.owns_devices:
+            if session.is_isolated:
                 for device in session.devices.devices:
-                    device.close()
+                    device.resource_manager.clear()
+
+    def collect(self, idle_s: float) -> int:
+        """Drop the sessions that no master has used for that long; return how many.
+
+        Those with a run in flight are in use. The masters of the others ended without a word.
+        """
+        with self._lock:
+            in_use = {run.session_handle for run in self._runs}
+            handles = [
+                handle
+                for handle, session in self._sessions.items()
+                if handle and handle not in in_use and monotonic() - session.last_used >= idle_s
+            ]
+        for handle in handles:
+            self.delete_worker_session(handle)
+        return len(handles)
 
     def _session(self, handle: str) -> WorkerSession:
         with self._lock:
             found = self._sessions.get(handle)
             if found is None and not handle:
                 # The session of masters that open none.
-                found = WorkerSession(
-                    self.devices, GraphMgr(self.devices, SessionState(), self._policy)
-                )
+                graphs = GraphMgr(self.devices, SessionState(), self._policy)
+                found = WorkerSession(self.devices, graphs, self.task)
                 self._sessions[""] = found
+            if found is not None:
+                found.last_used = monotonic()
         if found is None:
             raise errors.aborted(
                 f'Session handle is not found: {handle}. Possibly this worker ("{self.task}") '
@@ -191,7 +220,8 @@ class Worker:
         session = self._session(call.session_handle)
         graph = session.graphs.find(call.graph_handle)
         if session.workers is not None:
-            self.rendezvous_mgr.find(call.step_id).use_workers(session.workers.find)
+            rendezvous = self.rendezvous_mgr.find(call.step_id)
+            rendezvous.use_cluster(session.task, session.workers.find)
         return LocalRun(self, graph, call, failed)
 
     @property
@@ -209,6 +239,9 @@ class Worker:
         with self._lock:
             self._runs.discard(run)
             self.num_runs_done += 1
+            session = self._sessions.get(run.session_handle)
+            if session is not None:
+                session.last_used = monotonic()
 
     def partial_step(self, graph: RegisteredGraph, call: RunGraphCall) -> PartialStep:
         """Return a step that runs in parts; its first part starts it."""
@@ -251,7 +284,7 @@ class Worker:
 
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` once a Send of this task has left a value; return how to give up."""
-        self.rendezvous_mgr.find(step_id).recv_async(key, callback)
+        self.rendezvous_mgr.recv(step_id, key, callback)
         return lambda: None
 
     def close(self) -> None:
@@ -281,6 +314,11 @@ class LocalRun:
         self._step: Any = None  # likewise
         self._is_done = False  # likewise
 
+    @property
+    def session_handle(self) -> str:
+        """The master's session."""
+        return self._call.session_handle
+
     def result(self) -> RunGraphResult:
         """Run the graph.
 
@@ -303,6 +341,7 @@ class LocalRun:
             )
             if result.step_stats is not None:
                 add_transfers(result.step_stats, log)
+            self._worker.rendezvous_mgr.run_ended(call.step_id)
             return result
         except errors.OpError as error:
             found = self._error or error
@@ -431,17 +470,5 @@ def attributes_message(device: Device) -> device_attributes_pb2.DeviceAttributes
         device_type=device.device_type,
         memory_limit=device.memory_limit,
         incarnation=device.incarnation,
+        physical_device_desc=DESCRIPTION,
     )
-
-
-def _copy_of(device: Device) -> Device:
-    """Return a device of the same name whose containers are empty.
-
-    Raises:
-      UnimplementedError: it is no CPU.
-    """
-    if device.device_type != "CPU":
-        raise errors.unimplemented("isolate_session_state is for tasks whose devices are CPUs.")
-    copy = CpuDevice(device.name, device.index)
-    copy.incarnation = device.incarnation
-    return copy

@@ -49,15 +49,19 @@ class WorkerCache:
         self._workers: dict[str, WorkerInterface] = {}  # guarded by self._lock
         self._remote: list[GrpcRemoteWorker] = []  # guarded by self._lock
 
-    def set_local(self, worker: WorkerInterface) -> None:
-        """Use a worker of this process for its task."""
+    def set_local(self, worker: WorkerInterface, task: str = "") -> None:
+        """Use a worker of this process for a task, which may have another name in this cluster."""
         with self._lock:
-            self._workers[worker.task] = worker
+            self._workers[task or worker.task] = worker
 
     @property
     def tasks(self) -> list[str]:
         """The names of all tasks."""
         return list(self._addresses)
+
+    def at(self, address: str) -> list[str]:
+        """Return the tasks at an address."""
+        return [task for task, known in self._addresses.items() if known == address]
 
     def find(self, task: str) -> WorkerInterface:
         """Return the worker of a task.

@@ -6,13 +6,16 @@ Corresponds to TensorFlow's ``worker_interface.h``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tfnb.core.rendezvous import type_of_callback
     from tfnb.proto import config_pb2, device_attributes_pb2, graph_pb2, step_stats_pb2, worker_pb2
+
+DESCRIPTION: Final = "runtime: tfnb"
+"""What devices of tfnb's tasks say of themselves; a master then packs what travels between them."""
 
 
 @dataclass(slots=True)

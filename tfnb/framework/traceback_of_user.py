@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
+from tfnb.core.process.package_directory import EMITTED, PACKAGE_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,8 +94,8 @@ def num_registered() -> int:
 
 
 def is_internal(filename: str) -> bool:
-    """Return whether a file belongs to this package."""
-    return filename.startswith(PACKAGE_DIRECTORY)
+    """Return whether a file belongs to this package, or is a function written for a step."""
+    return filename.startswith((PACKAGE_DIRECTORY, EMITTED))
 
 
 def forget_cells() -> None:

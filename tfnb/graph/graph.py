@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors, op_registry
 from tfnb.core.versions import GRAPH_DEF_VERSION, VersionDef
-from tfnb.graph.node import CONTROL_SLOT, SINK_ID, SOURCE_ID, Edge, Node
+from tfnb.graph.node import CONTROL_SLOT, MOST_IN_LIST, SINK_ID, SOURCE_ID, Edge, Node
 from tfnb.graph.node_kind import node_kind
 from tfnb.graph.signature_cache import SignatureCache
 
@@ -326,10 +326,26 @@ class Graph:
         edges = self._edges
         edge = Edge(len(edges), src, src_output, dst, dst_input)
         edges.append(edge)
-        src.out_edges[edge] = None
-        dst.in_edges[edge] = None
+        out_edges, in_edges = src.out_edges, dst.in_edges
+        if isinstance(out_edges, list):
+            out_edges.append(edge)
+            if len(out_edges) > MOST_IN_LIST:
+                src.out_edges = dict.fromkeys(out_edges)
+        else:
+            out_edges[edge] = None
+        if isinstance(in_edges, list):
+            in_edges.append(edge)
+            if len(in_edges) > MOST_IN_LIST:
+                dst.in_edges = dict.fromkeys(in_edges)
+        else:
+            in_edges[edge] = None
         if dst_input >= 0:
-            dst.data_in_edges[dst_input] = edge
+            data = dst.data_in_edges
+            if dst_input == len(data):
+                data.append(edge)
+            else:
+                data += [None] * (dst_input + 1 - len(data))
+                data[dst_input] = edge
         return edge
 
     def add_inputs(self, node: Node, sources: Iterable[tuple[Node, int]]) -> None:
@@ -350,12 +366,18 @@ class Graph:
 
     def remove_edge(self, edge: Edge) -> None:
         """Remove an edge."""
-        dst = edge.dst
+        dst, dst_input = edge.dst, edge.dst_input
         self.distinct = None
-        del edge.src.out_edges[edge]
-        del dst.in_edges[edge]
-        if dst.data_in_edges.get(edge.dst_input) is edge:
-            del dst.data_in_edges[edge.dst_input]
+        for edges in (edge.src.out_edges, dst.in_edges):
+            if isinstance(edges, list):
+                edges.remove(edge)
+            else:
+                del edges[edge]
+        data = dst.data_in_edges
+        if 0 <= dst_input < len(data) and data[dst_input] is edge:
+            data[dst_input] = None
+            while data and data[-1] is None:
+                data.pop()
         self._edges[edge.id] = None
 
     def remove_edges(self, edges: Iterable[Edge]) -> None:

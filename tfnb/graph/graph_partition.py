@@ -98,8 +98,9 @@ def partition(
 
 def _check_inputs(graph: Graph) -> None:
     for node in graph.op_nodes():
-        if len(node.data_in_edges) != len(node.input_types):
-            raise _incomplete(node, len(node.data_in_edges))
+        edges = node.data_in_edges
+        if len(edges) != len(node.input_types) or None in edges:
+            raise _incomplete(node, len(edges) - edges.count(None))
 
 
 def _incomplete(node: Node, found: int) -> errors.InvalidArgumentError:

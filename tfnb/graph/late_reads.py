@@ -149,9 +149,8 @@ def gives_cell(node: Node, output: int) -> bool:
             return True
         if node.op in HANDING_ON and node.id not in seen and (output == 0 or node.kind.is_switch):
             seen.add(node.id)
-            edges = node.data_in_edges.items()
-            is_merge = node.kind.is_merge
-            todo += [(e.src, e.src_output) for at, e in edges if is_merge or at == 0]
+            edges = node.data_in_edges if node.kind.is_merge else node.data_in_edges[:1]
+            todo += [(e.src, e.src_output) for e in edges if e is not None]
     return False
 
 

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from tfnb.core.op_registry import OpDefinition
     from tfnb.graph.node_kind import NodeKind
 
+    type_of_edges = list["Edge"] | dict["Edge", None]
+
 CONTROL_SLOT: Final = -1
 SOURCE_ID: Final = 0
 SINK_ID: Final = 1
+MOST_IN_LIST: Final = 16
+"""A node with more edges into it, or out of it, keeps them in a dict."""
 
 
 class Edge:
@@ -62,10 +66,10 @@ class Node:
       output_types: dtype of each output.
       requested_device: the device that the user requested; may be partial or empty.
       assigned_device: full name of the device, "" before placement.
-      in_edges: data and control edges into this node; keys of a dict, so that removing one is fast
-        even among very many.
-      data_in_edges: the data edges among them, by input number.
-      out_edges: data and control edges out of this node; keys of a dict, too.
+      in_edges: data and control edges into this node; a list of a few edges, which takes a third of
+        a dict's memory, else the keys of a dict, so that removing one of very many is fast.
+      data_in_edges: the data edges among them, by input number; None where nothing is connected.
+      out_edges: data and control edges out of this node; a list or the keys of a dict, too.
       kind: flags that depend on the op's name only, shared by all nodes of that op.
       original_names: the nodes this one was made from, if a rewrite made it.
     """
@@ -109,9 +113,9 @@ class Node:
         self.output_types = output_types
         self.requested_device = requested_device
         self.assigned_device = ""
-        self.in_edges: dict[Edge, None] = {}
-        self.data_in_edges: dict[int, Edge] = {}
-        self.out_edges: dict[Edge, None] = {}
+        self.in_edges: type_of_edges = []
+        self.data_in_edges: list[Edge | None] = []
+        self.out_edges: type_of_edges = []
         self.original_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -147,7 +151,8 @@ class Node:
         Raises:
           InvalidArgumentError: nothing is connected there.
         """
-        edge = self.data_in_edges.get(index)
+        edges = self.data_in_edges
+        edge = edges[index] if 0 <= index < len(edges) else None
         if edge is not None:
             return edge
         raise errors.invalid_argument(f"Could not find input edge {index} for {self.name}")
@@ -158,8 +163,7 @@ class Node:
         Raises:
           InvalidArgumentError: an input is not connected.
         """
-        found = [edge for edge in self.in_edges if edge.dst_input != CONTROL_SLOT]
-        found.sort(key=_input_number)
+        found = [edge for edge in self.data_in_edges if edge is not None]
         if len(found) != len(self.input_types):
             raise errors.invalid_argument(
                 f"Node {self.name} has {len(self.input_types)} inputs, "
@@ -177,7 +181,9 @@ class Node:
         if not edges:
             return ()
         names = []
-        for _, edge in sorted(edges.items()):
+        for edge in edges:
+            if edge is None:
+                continue
             src = edge.src
             name = src.original_names[0] if src.op == "Const" and src.original_names else src.name
             names.append(f"{name}:{edge.src_output}" if edge.src_output else name)
@@ -291,7 +297,3 @@ class Node:
     def is_retval(self) -> bool:
         """Whether the node is a result of a function or a fetched tensor."""
         return self.kind.is_retval
-
-
-def _input_number(edge: Edge) -> int:
-    return edge.dst_input

@@ -44,6 +44,8 @@ const MARGIN = 4;
 const LANE_GAP = 28;
 const NODE_GAP = 14;
 const MANY_BOXES = 90;
+/** Between an edge of a lane and the boxes that it passes; two boxes of a row leave room for one edge. */
+const CLEARANCE = NODE_GAP / 2;
 
 export function layout(request: LayoutRequest): LayoutResult {
   const plain = layered(request);
@@ -185,7 +187,10 @@ function inLanes(request: LayoutRequest, plain: LayoutResult): LayoutResult {
     left += width + LANE_GAP;
   }
   const centres = plain.centres.map(({ y }, i) => ({ x: x[i]!, y }));
-  const edges = request.edges.map((edge) => straight(edge, boxes, place, centres));
+  const rowsAndPlaces = rowsOf(boxes, centres);
+  const edges = request.edges.map(({ from, to }) =>
+    route(place.get(from)!, place.get(to)!, boxes, centres, rowsAndPlaces),
+  );
   return { width: left - LANE_GAP, height: plain.height, centres, edges, lanes };
 }
 
@@ -209,20 +214,105 @@ function spread(
   });
 }
 
-function straight(
-  edge: LayoutRequest["edges"][number],
+/** The boxes of one height in all lanes: the middle, half of the tallest box, and the parts that they take. */
+interface Row {
+  y: number;
+  half: number;
+  taken: [number, number][];
+}
+
+/** The rows from top to bottom, and the row of each box. */
+function rowsOf(boxes: LayoutRequest["boxes"], centres: Point[]): { rows: Row[]; rowOf: number[] } {
+  const byHeight = new Map<number, Row>();
+  const rowAt = boxes.map(({ width, height }, i) => {
+    const { x, y } = centres[i]!;
+    const key = Math.round(y);
+    const row = byHeight.get(key) ?? { y, half: 0, taken: [] };
+    byHeight.set(key, row);
+    row.half = Math.max(row.half, height / 2);
+    row.taken.push([x - width / 2 - CLEARANCE, x + width / 2 + CLEARANCE]);
+    return row;
+  });
+  const rows = [...byHeight.values()].sort((a, b) => a.y - b.y);
+  for (const row of rows) {
+    const apart: [number, number][] = [];
+    for (const [left, right] of row.taken.sort((a, b) => a[0] - b[0])) {
+      const last = apart[apart.length - 1];
+      if (last && left < last[1]) last[1] = Math.max(last[1], right);
+      else apart.push([left, right]);
+    }
+    row.taken = apart;
+  }
+  const place = new Map(rows.map((row, i) => [row, i]));
+  return { rows, rowOf: rowAt.map((row) => place.get(row)!) };
+}
+
+/** The free place in a row that is nearest to `x`. */
+function wayThrough({ taken }: Row, x: number): number {
+  const inside = taken.find(([left, right]) => x > left && x < right);
+  if (!inside) return x;
+  return x - inside[0] < inside[1] - x ? inside[0] : inside[1];
+}
+
+/** Whether a row has no box between two places. */
+function isFree({ taken }: Row, x: number, other: number): boolean {
+  const [low, high] = [Math.min(x, other), Math.max(x, other)];
+  return taken.every(([left, right]) => right <= low || left >= high);
+}
+
+/** An edge between rows: it leaves and enters boxes vertically, and passes between the boxes of other rows. */
+function route(
+  a: number,
+  b: number,
   boxes: LayoutRequest["boxes"],
-  place: Map<number, number>,
   centres: Point[],
+  { rows, rowOf }: ReturnType<typeof rowsOf>,
 ): { points: Point[]; label: Point } {
-  const a = place.get(edge.from)!;
-  const b = place.get(edge.to)!;
+  const [first, last] = [rows[rowOf[a]!]!, rows[rowOf[b]!]!];
   const sign = centres[b]!.y >= centres[a]!.y ? 1 : -1;
   const from = { x: centres[a]!.x, y: centres[a]!.y + (sign * boxes[a]!.height) / 2 };
   const to = { x: centres[b]!.x, y: centres[b]!.y - (sign * boxes[b]!.height) / 2 };
-  const bend = Math.max(10, Math.abs(to.y - from.y) / 3) * sign;
-  const points = [from, { x: from.x, y: from.y + bend }, { x: to.x, y: to.y - bend }, to];
-  return { points, label: { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 } };
+  const passed: { row: Row; x: number }[] = [];
+  let x = from.x;
+  for (let r = rowOf[a]! + sign; (rowOf[b]! - r) * sign > 0; r += sign) {
+    const row = rows[r]!;
+    const before = passed[passed.length - 1]?.row ?? first;
+    x = wayThrough(row, x + ((to.x - x) * (row.y - before.y)) / (last.y - before.y));
+    passed.push({ row, x });
+  }
+  passed.push({ row: last, x: to.x });
+
+  const points: Point[] = [from];
+  // Where the edge goes from one side to another: between rows, where its label has room.
+  const turns: [Point, Point][] = [];
+  let here: Point = { x: from.x, y: first.y + sign * first.half };
+  for (let k = 0; k < passed.length; k++) {
+    // Rows without a box between here and there need no detour.
+    const start = k;
+    const isDirect = (end: number) =>
+      passed.slice(start, end).every(({ row }) => isFree(row, here.x, passed[end]!.x));
+    while (k + 1 < passed.length && isDirect(k + 1)) k++;
+    const { row, x } = passed[k]!;
+    const there = { x, y: row.y - sign * row.half };
+    const bend = (there.y - here.y) / 3;
+    turns.push([here, there]);
+    for (const [{ x, y }, shift] of [
+      [here, 0],
+      [here, 0.5],
+      [here, 1],
+      [there, -1],
+      [there, -0.5],
+      [there, 0],
+    ] as const) {
+      points.push({ x, y: y + shift * bend });
+    }
+    here = { x, y: row.y + sign * row.half };
+  }
+  points.push(to);
+  const middle = (from.y + to.y) / 2;
+  const far = ([p, q]: [Point, Point]) => Math.abs((p.y + q.y) / 2 - middle);
+  const [p, q] = turns.reduce((best, one) => (far(one) < far(best) ? one : best));
+  return { points, label: { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 } };
 }
 
 declare const WorkerGlobalScope: (new () => object) | undefined;

@@ -94,7 +94,11 @@ export class DebugPanel {
   private readonly nodes = html("div", "tfnb-debug-nodes");
   private readonly list = html("ul", "tfnb-debug-breaks");
   private readonly form = html("form", "tfnb-debug-form");
-  private readonly nodeInput = textInput("Node or pattern", "node, or a pattern with *");
+  private readonly nodeInput = textInput(
+    "Node or pattern",
+    "node or a*",
+    "A node, or a pattern with *",
+  );
   private offered = "";
   private shown = "";
 
@@ -280,7 +284,11 @@ export class DebugPanel {
   private breakForm(): HTMLElement {
     const iteration = textInput("Iteration", "iteration");
     iteration.inputMode = "numeric";
-    const condition = textInput("Condition", "if: nan, max > 3, dead …");
+    const condition = textInput(
+      "Condition",
+      "nan, max > 3",
+      "Stop only if: nan, inf, max > 3, dead …",
+    );
     const add = html("button", "tfnb-debug-button", "Break");
     add.type = "submit";
     this.form.append(this.nodeInput, iteration, condition, add);
@@ -324,10 +332,11 @@ function isStop(stop: DebugState["stop"]): stop is Stop {
   return "node" in stop;
 }
 
-function textInput(label: string, placeholder: string): HTMLInputElement {
+function textInput(label: string, placeholder: string, hint = ""): HTMLInputElement {
   const input = html("input", "tfnb-debug-input");
   input.type = "text";
   input.placeholder = placeholder;
+  input.title = hint;
   input.setAttribute("aria-label", label);
   input.autocomplete = "off";
   input.spellcheck = false;

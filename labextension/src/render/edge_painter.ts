@@ -36,7 +36,10 @@ export class EdgePainter {
       }
       kept.set(edge.key, drawn);
       if (edge.label && edge.text) {
-        labels.push(svg("text", { x: edge.label.x, y: edge.label.y + 3 }, edge.text));
+        // Every second scope, counted from outside, has a darker or lighter paper (item_painter.ts).
+        const label = svg("text", { x: edge.label.x, y: edge.label.y + 3 }, edge.text);
+        label.classList.toggle("tfnb-on-sunken", edge.depth % 2 === 1);
+        labels.push(label);
       }
     }
     for (const [key, { path }] of this.drawn) if (!kept.has(key)) path.remove();

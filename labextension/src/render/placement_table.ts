@@ -6,7 +6,7 @@ import { shortDevice } from "./palette.ts";
 import type { Scene } from "./scene.ts";
 
 const PAGE = 200;
-const COLUMNS = ["Node", "Op", "Requested", "Device", "Why"] as const;
+const COLUMNS = ["Node", "Device", "Op", "Requested", "Why"] as const;
 
 export class PlacementTable {
   readonly element = html("div", "tfnb-table-box");
@@ -86,9 +86,9 @@ export class PlacementTable {
     const scene = this.scene!;
     return [
       scene.name(node),
+      shortDevice(scene.assignedDevice(node)) || "—",
       scene.op(node),
       shortDevice(scene.requestedDevice(node)) || "any",
-      shortDevice(scene.assignedDevice(node)) || "—",
       scene.reason(node),
     ];
   }

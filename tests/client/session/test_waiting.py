@@ -11,6 +11,9 @@ import pytest
 
 import tfnb as tf
 from tests.time_outs import message_of_time_out
+from tfnb.client.session.session_errors import explain_interrupt
+from tfnb.common_runtime.executor.waiting import with_account
+from tfnb.core.process.standstill import Finding, Standstill
 
 
 @pytest.fixture
@@ -296,3 +299,19 @@ def test_an_interrupt_of_a_step_that_stood_still_says_for_what_it_waited():
     (note,) = caught.value.__notes__
     assert "'q_Dequeue' (QueueDequeueV2) waits for elements of queue 'q'" in note
     assert f"made at {line_of_this_test('here')}" in note
+
+
+@pytest.mark.usefixtures("graph")
+def test_the_client_replaces_only_the_note_of_the_runtime():
+    """A note of the user's with the same text stays, and so does a note that was explained."""
+    tf.FIFOQueue(1, tf.float32, name="q").dequeue()  # made
+    found = Standstill("It stands:", (Finding("'q_Dequeue' waits", "q_Dequeue"),))
+    interrupt = KeyboardInterrupt()
+    interrupt.add_note(found.render())
+    with_account(interrupt, found)
+    explain_interrupt(interrupt, tf.get_default_graph())
+    users, explained = interrupt.__notes__
+    assert users == found.render()
+    assert f"'q_Dequeue' waits, made at {line_of_this_test('made')}" in explained
+    explain_interrupt(interrupt, tf.Graph())
+    assert interrupt.__notes__ == [users, explained]

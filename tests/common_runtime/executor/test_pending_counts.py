@@ -46,7 +46,7 @@ def merge_of(num_data: int, num_control: int) -> tuple[ExecutorState, object, li
 def counts_of(executor, item):
     """(pending, dead) of a node of the root frame."""
     root = executor.propagator.root.iterations[0]
-    return root.pending[item.pending_id], root.dead_counts[item.pending_id]
+    return root.pending[item.pending_id], root.dead_counts.get(item.pending_id, 0)
 
 
 def arrive(executor, source, is_dead):

@@ -22,7 +22,7 @@ from tests.common_runtime.metadata_text import (
     stats_text,
 )
 from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
-from tfnb.common_runtime.looking.step_stats_collector import StepStatsCollector
+from tfnb.common_runtime.looking.step_stats_collector import StepStatsCollector, add_allocations
 from tfnb.common_runtime.session.session_factory import SessionOptions, new_session
 from tfnb.core import dtypes, errors
 from tfnb.proto import config_pb2, graph_pb2
@@ -113,6 +113,18 @@ def test_a_partial_run_that_exhausts_memory_says_how_to_learn_more():
     feeds = {"x:0": np.ones(2, np.float32), "size:0": np.array([HUGE])}
     with pytest.raises(errors.ResourceExhaustedError, match="Hint: If you want to see a list"):
         native.partial_run(handle, feeds, ["huge:0"])
+
+
+def test_only_an_error_about_memory_says_how_to_list_tensors():
+    """The kind of the error decides, not its words; it is said once, also by a nested step."""
+    exhausted = errors.resource_exhausted("The ZOOM quota is used up.")
+    add_allocations(exhausted, None)
+    assert exhausted.message == "The ZOOM quota is used up."
+    without_words = errors.out_of_memory("No room.")
+    add_allocations(without_words, None)
+    add_allocations(without_words, None)
+    assert without_words.message.startswith("No room.\nHint: If you want to see a list")
+    assert without_words.message.count("Hint") == 1
 
 
 @pytest.mark.parametrize("metadata", [None, config_pb2.RunMetadata()])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
+from tfnb.library.training import coordinator
 
 
 def _started(target: Any, *args: Any) -> threading.Thread:
@@ -93,6 +94,23 @@ def test_threads_that_do_not_stop_are_named() -> None:
     coord.request_stop()
     with pytest.raises(RuntimeError, match="threads still running: stubborn"):
         coord.join([thread], stop_grace_period_secs=0.02)
+    release.set()
+    thread.join(60)
+
+
+def test_threads_that_end_with_their_session_are_not_waited_for_to_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The session is closed after join, which ends the step that they wait for."""
+    monkeypatch.setattr(coordinator, "_SESSION_THREADS_S", 0.02)
+    release = threading.Event()
+    coord = tf.train.Coordinator()
+    thread = coordinator.SessionThread(target=release.wait, daemon=True)
+    coord.register_thread(thread)
+    thread.start()
+    coord.request_stop()
+    coord.join(stop_grace_period_secs=3600)
+    assert thread.is_alive()
     release.set()
     thread.join(60)
 

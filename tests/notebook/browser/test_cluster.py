@@ -77,10 +77,13 @@ def test_a_recorded_step_has_a_lane_for_each_task(
     lab.run(1)
     view = lab.page.locator(".tfnb-view-run")
     view.get_by_role("tab", name="Devices").click()
+    lanes = view.get_by_role("tabpanel", name="Devices")
+    lanes.locator(".tfnb-lane").first.wait_for(timeout=LIMIT_MS)
+    heads = " ".join(lanes.locator("text").all_text_contents())
     for task in ("ps", "worker"):
-        view.get_by_text(f"/job:{task}/task:0/CPU:0").first.wait_for(timeout=LIMIT_MS)
-    label = view.locator("text").filter(has_text="40.0 kB, waited")
-    label.first.wait_for(timeout=LIMIT_MS)
+        assert f"/job:{task}/task:0/CPU:0" in heads
+    labels = " ".join(lanes.locator(".tfnb-edge-labels text").all_text_contents())
+    assert "40.0 kB, waited" in labels
     lab.page.screenshot(path=str(shots / "cluster_lanes.png"))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
+from tests.notebook.browser.test_accessibility import COUNTERS, STOP
 from tests.notebook.browser.test_front_end import digits_scene, scoped_chain
 from tfnb.framework.functions.function import Defun
 from tfnb.notebook.scenes.scene import SceneNode, build_scene
@@ -241,6 +242,36 @@ def test_scopes_and_edges_in_a_lane_are_seen(widget_page: WidgetPage, is_dark: b
     assert page.evaluate(_CONTRAST, inside) > 1.01
 
 
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_labels_of_edges_have_the_paper_of_their_scope_around_them(
+    widget_page: WidgetPage, graph: Any, is_dark: bool
+) -> None:
+    """A label covers the edge behind it, without a spot of another colour."""
+    page = widget_page.page
+    with tf.name_scope("block"):
+        inner = tf.tanh(tf.placeholder(tf.float32, [3, 2], name="x"), name="inner")
+    tf.negative(inner, name="outer")
+    widget_page.mount(find_target(graph).scene(), is_dark=is_dark)
+    page.wait_for_selector(".tfnb-open")
+    widget_page.settle()
+    papers, spots = page.evaluate(
+        """() => {
+          const look = (one, what) => getComputedStyle(one)[what];
+          const scope = document.querySelector(".tfnb-open > .tfnb-shape");
+          const box = scope.getBoundingClientRect();
+          const spots = {inside: new Set(), outside: new Set()};
+          for (const label of document.querySelectorAll(".tfnb-edge-labels text")) {
+            const {x, y} = label.getBoundingClientRect();
+            const isInside = x > box.left && x < box.right && y > box.top && y < box.bottom;
+            spots[isInside ? "inside" : "outside"].add(look(label, "stroke"));
+          }
+          const paper = look(document.querySelector(".tfnb"), "backgroundColor");
+          return [[look(scope, "fill"), paper], [[...spots.inside], [...spots.outside]]];
+        }"""
+    )
+    assert spots == [[papers[0]], [papers[1]]]
+
+
 def test_a_running_scope_that_is_opened_shows_its_paper(widget_page: WidgetPage) -> None:
     """Only running nodes are filled with the colour of running nodes."""
     page = widget_page.page
@@ -379,7 +410,10 @@ def test_a_narrow_view_keeps_its_controls_and_texts_apart(
     nodes = [SceneNode(f"n{i}", "Neg", assigned_device="/device:CPU:0") for i in range(4)]
     widget_page.mount(build_scene(nodes), view="placement")
     assert page.evaluate(_INSIDE, ".tfnb-toolbar :is(button, select, input)") == []
-    assert page.evaluate(_CUT, "td:nth-child(4), th:nth-child(4)") == []
+    devices = ".tfnb-table :is(td, th):nth-child(2)"
+    assert set(page.locator(devices).all_inner_texts()) == {"Device", "CPU:0"}
+    assert page.evaluate(_CUT, devices) == []
+    assert page.evaluate(_INSIDE, devices) == []
 
     row = {"device": "/device:CPU:0", "done": 2_134, "dead": 24, "total": 4_021, "runs": 123_456,
            "current": "settle/while/a_long_name/of_a_node (MatMul)"}  # fmt: skip
@@ -395,3 +429,23 @@ def test_a_narrow_view_keeps_its_controls_and_texts_apart(
     assert page.evaluate(_OVERLAPS, parts) == []
     assert page.evaluate(_CUT, ".tfnb-phase, .tfnb-figure, .tfnb-row-count") == []
     assert page.evaluate(_INSIDE, parts) == []
+
+
+_UNREADABLE = """() => [...document.querySelectorAll(".tfnb-debug-form input")].filter((field) => {
+  const {font, paddingLeft, paddingRight} = getComputedStyle(field);
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.font = font;
+  const room = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  return canvas.measureText(field.placeholder).width > room + 0.5;
+}).map((field) => field.placeholder)"""
+
+
+@pytest.mark.parametrize("width", [340, 540, 1000])
+def test_empty_fields_of_the_debugger_say_what_to_type(widget_page: WidgetPage, width: int) -> None:
+    """Their texts are whole in a narrow tab, too."""
+    page = widget_page.page
+    page.set_viewport_size({"width": width, "height": 900})
+    widget_page.mount(digits_scene(), "debug", counters=COUNTERS, debugger=STOP)
+    form = page.locator(".tfnb-debug-form")
+    assert form.locator("input").count() == 3
+    assert page.evaluate(_UNREADABLE) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 import zlib
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -13,9 +14,12 @@ import pytest
 
 import tfnb as tf
 from tests.notebook.steps.recorded_loop import HOSTILE, recorded_loop
+from tfnb.common_runtime.lowering.run import step_way
+from tfnb.common_runtime.session import step_runner
 from tfnb.notebook.pictures.record_summary import record_svg, record_text
 from tfnb.notebook.steps import step_tape
 from tfnb.notebook.steps.chrome_trace import chrome_trace
+from tfnb.notebook.steps.run_record import RunTape
 from tfnb.notebook.steps.step_tape import DEAD, DONE, ITERATION_STARTED, RECEIVED, SENT, STARTED
 from tfnb.notebook.views.record import Recording
 from tfnb.notebook.views.record_html import record_html
@@ -37,6 +41,30 @@ def test_every_execution_has_its_node_frame_iteration_and_times() -> None:
     assert all(
         begin <= end for *_, begin, end in [*record.executions(), *record.executions(waits=True)]
     )
+
+
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_what_prepares_a_step_is_no_part_of_it(
+    monkeypatch: pytest.MonkeyPatch, is_loop: bool
+) -> None:
+    """The first record of a signature begins with its first node, after its function is written."""
+    prepared: list[int] = []
+
+    def choose_way(*given: Any) -> Any:
+        way = step_way.choose_way(*given)
+        prepared.append(time.perf_counter_ns())
+        return way
+
+    monkeypatch.setattr(step_runner, "choose_way", choose_way)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.while_loop(lambda i: i < 3, lambda i: i + x, [x]) if is_loop else tf.square(x)
+        recorder = RunTape(lambda: session.graph)
+        session.runtime.step_events.add(recorder)
+        session.run(y, {x: 1.0})
+        (tape,), (record,) = recorder.done, recorder.records()
+    assert record.time_ns[0] == 0
+    assert record.duration_ns <= tape.ended_ns - prepared[-1]
 
 
 def test_loops_are_frames_with_parents_and_iterations() -> None:

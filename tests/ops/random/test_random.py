@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import tfnb as tf
+from tfnb.ops.random import random_distributions as distributions
 from tfnb.ops.random.philox import GuardedPhilox, Philox
 
 
@@ -32,6 +33,32 @@ def test_a_generator_gives_every_stretch_once():
     first, second = generator.reserve_blocks(10), generator.reserve_outputs(3)
     assert second == first.skip(10)
     assert generator.reserve_blocks(1) == second.skip(3 * 256)
+
+
+def test_numbers_drawn_ahead_are_those_of_single_calls():
+    """Equal calls draw ahead; another size or distribution continues the sequence."""
+
+    def uniform(source, count):
+        return distributions.uniform(np, source, count, tf.float32)
+
+    def normal(source, count):
+        return distributions.normal(np, source, count, tf.float64)
+
+    ahead, single = GuardedPhilox(1, 2), GuardedPhilox(1, 2)
+    drawn = []
+    for count, per_block, draw, calls in (
+        (5, 4, uniform, 30),
+        (5, 2, normal, 7),
+        (0, 4, uniform, 6),
+        (1000, 4, uniform, 21),
+        (1, 2, normal, 25),
+    ):
+        for _ in range(calls):
+            numbers = ahead.draw(count, per_block, draw, draw)
+            np.testing.assert_array_equal(numbers, draw(single.reserve_outputs(count), count))
+            drawn.append(numbers.base is not None)
+        assert ahead.reserve_blocks(3) == single.reserve_blocks(3)
+    assert any(drawn), "no call drew ahead"
 
 
 def test_no_seed_is_another_one_each_time():

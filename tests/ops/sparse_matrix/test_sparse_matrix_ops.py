@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops.sparse_matrix import sparse_matrix_product_ops
+from tfnb.ops.base import compressed_rows
 
 R = tf.raw_ops
 _INDICES = np.array([[0, 1], [2, 0], [2, 3]], np.int64)
@@ -149,7 +149,7 @@ def test_large_products_are_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
     indices = np.argwhere(dense)
     b = rng.randint(-3, 4, (30, 5)).astype(np.float64)
     for piece in (1, 7, 40, 1000):
-        monkeypatch.setattr(sparse_matrix_product_ops, "_PIECE", piece)
+        monkeypatch.setattr(compressed_rows, "_PIECE", piece)
         a = _matrix(indices, dense[tuple(indices.T)].astype(np.float64), (20, 30))
         found = tf.Session().run(R.SparseMatrixMatMul(a=a, b=b))
         assert found.tolist() == (dense @ b).tolist()

@@ -74,6 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long steps may go on after a stop is asked for (default 30)",
     )
     parser.add_argument(
+        "--session-gc-seconds",
+        type=float,
+        default=86_400.0,
+        metavar="SECONDS",
+        help="close sessions that are not used for that long; 0: never (default 86400)",
+    )
+    parser.add_argument(
         "--log-every",
         type=float,
         default=10.0,
@@ -96,7 +103,11 @@ def serve(options: argparse.Namespace, progress: Progress) -> None:
 
     with progress.phase("starting the server"):
         server = GrpcServer(
-            server_def, policy, tls, max_message_bytes=options.max_message_mb * 2**20
+            server_def,
+            policy,
+            tls,
+            max_message_bytes=options.max_message_mb * 2**20,
+            session_gc_seconds=options.session_gc_seconds,
         )
         server.start()
     allowed = ", ".join(options.allow) or "none"

@@ -68,6 +68,18 @@ class SentGraph:
         with self._lock:
             self._version, self._ahead, self._in_flight = self._graph.version, set(), ()
 
+    def assume_sent(self, operations: Sequence[Operation]) -> None:
+        """Record that the runtime's session has had some operations from before."""
+        graph = self._graph
+        with graph._lock:
+            graph_def = plain_graph_def_of(graph, operations)
+        if mark_loaded(graph, graph_def):
+            self._runtime.has_watched_nodes = True
+        self._runtime.note_sent(graph_def)
+        with self._lock:
+            self._in_flight = operations
+            self._note_sent()
+
     def send(self, needed: Sequence[Operation | Tensor] | None = None) -> bool:
         """Send the nodes that the runtime lacks.
 

@@ -15,8 +15,10 @@ look at the graph again: ops added since are sent with the next new run.
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.session import partial_run
@@ -26,6 +28,7 @@ from tfnb.client.session.feeds import expand_feed_dict
 from tfnb.client.session.fetches import LEAF_TYPES, FetchMapper, structure_key
 from tfnb.client.session.live_sessions import open_sessions, register
 from tfnb.client.session.process_config import process_config
+from tfnb.client.session.remote_session import RemoteSession, graph_def_of, operations_of
 from tfnb.client.session.sent_graph import SentGraph
 from tfnb.client.session.session_errors import describe
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
@@ -137,6 +140,8 @@ class BaseSession:
         self._config = _checked_config(config)
         self._add_shapes: bool = self._config.graph_options.infer_shapes
         self.plans: dict[Any, CallPlan] = {}
+        # The file of a session that outlives this process, and what stands in it; see `keep`.
+        self._kept_in: tuple[str, tuple[str, int]] | None = None
         self.runtime = session_factory.new_session(
             session_factory.SessionOptions(self._target, self._config)
         )
@@ -150,6 +155,92 @@ class BaseSession:
         self.is_closed = False
         register(self)
         keep_interrupts()
+
+    # -- sessions that outlive a process -----------------------------------------------------------
+
+    @property
+    def remote_session(self) -> RemoteSession:
+        """What identifies this session on its server; it is opened there if it is not yet.
+
+        Raises:
+            ValueError: The session runs in this process.
+        """
+        if not self.runtime.is_on_server:
+            raise ValueError(
+                "A session of this process ends with it. One on a server, tf.Session('grpc://host:"
+                "port'), can be kept."
+            )
+        self.extend_graph()
+        handle, version = self.runtime.ensure_created()
+        sent = [op for op in self._graph.operation_list if self.runtime.has_node(op.name)]
+        return RemoteSession(self._target, handle, version, graph_def_of(self._graph, sent))
+
+    def keep(self, path: str) -> None:
+        """Keep the session on its server when this process ends, and note it in a file.
+
+        :meth:`attach` goes on with it in another process. The file is written again whenever the
+        server's graph grows; an explicit :meth:`close` ends the session and removes the file.
+
+        Args:
+            path: The file; only its owner can read it.
+
+        Raises:
+            ValueError: The session runs in this process.
+        """
+        state = self.remote_session
+        state.save(path)
+        self._kept_in = path, (state.session_handle, state.graph_version)
+
+    def _keep_up(self) -> None:
+        """Write the file of :meth:`keep` again if the server's graph has grown."""
+        assert self._kept_in is not None
+        path, noted = self._kept_in
+        now = self.runtime.session_handle, self.runtime.graph_version
+        if now != noted:
+            self._kept_in = path, now
+            self.remote_session.save(path)
+
+    @classmethod
+    def attach(
+        cls, kept: str | RemoteSession, graph: Graph | None = None, config: Any = None
+    ) -> Self:
+        """Go on with a session that a server has.
+
+        Variables, queues and the graph are as they were. Steps and partial runs in flight, and
+        callables, ended with the process that made them.
+
+        Args:
+            kept: The file of :meth:`keep`, or what :attr:`remote_session` was.
+            graph: The graph, built as before; one without nodes gets those of the server. The
+                default graph if None.
+            config: A ``ConfigProto``, for time-outs; the server has its own for this session.
+
+        Raises:
+            ValueError: The file is malformed, or the graph differs from that of the server.
+            FileNotFoundError: There is no file.
+        """
+        state = kept if isinstance(kept, RemoteSession) else RemoteSession.load(kept)
+        if not state.target:
+            raise ValueError("A session without a target cannot be attached to.")
+        session = cls(state.target, graph, config)
+        operations = operations_of(state, session.graph)
+        session.runtime.attach(state.session_handle, state.graph_version)
+        session._sent_graph.assume_sent(operations)
+        if isinstance(kept, str):
+            session._kept_in = kept, (state.session_handle, state.graph_version)
+        return session
+
+    def detach(self) -> None:
+        """Close this object and leave the session on its server open, for :meth:`attach`.
+
+        Raises:
+            ValueError: The session runs in this process.
+        """
+        if not self.runtime.is_on_server:
+            raise ValueError("A session of this process ends with it; close it.")
+        self.is_closed = True
+        self.plans = {}
+        self.runtime.detach()
 
     # -- properties --------------------------------------------------------------------------------
 
@@ -331,6 +422,8 @@ class BaseSession:
         """
         if self._sent_graph.send(needed):
             self.plans = {}
+        if self._kept_in is not None:
+            self._keep_up()
 
     _extend_graph = extend_graph  # TensorFlow's name
 
@@ -432,6 +525,10 @@ class BaseSession:
         # With an empty table, every run goes to the check, which refuses it.
         self.plans = {}
         self.runtime.close()
+        kept, self._kept_in = self._kept_in, None
+        if kept is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(kept[0])
 
     def __copy__(self) -> Self:
         """Return another object for this session, which closes with the last one."""
@@ -445,7 +542,10 @@ class BaseSession:
         # Errors while the interpreter exits, or of a half-built session, do not help the user.
         if self._num_objects <= 0 and not getattr(self, "is_closed", True):
             try:
-                self.close()
+                if self._kept_in is None:
+                    self.close()
+                else:
+                    self.detach()
             except Exception as error:
                 warnings.warn(f"Closing a forgotten session failed: {error}", stacklevel=1)
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from tfnb.client.session.live_sessions import runtimes_of
 from tfnb.common_runtime.functions.lower_functional_ops import FUNCTIONAL_OPS
+from tfnb.core import errors
 from tfnb.core.errors import Mistake, OpError, ResourceExhaustedError
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
+from tfnb.core.process.standstill import StandstillNote
 from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
     explained.node_name, explained.named_node = name, named
     explained.mistake, explained.nodes = error.mistake, error.nodes
     explained.names_creation = True
+    explained.reports_memory = error.reports_memory
     for note in getattr(error, "__notes__", ()):
         explained.add_note(note)
     return explained
@@ -94,9 +97,7 @@ def explain(error: OpError, graph: Graph, plan: FailedPlan | None) -> OpError:
 def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
     """Return the error of a run that ran out of memory between kernels."""
     told = str(error) or "Python has none left"
-    return ResourceExhaustedError(
-        None,
-        None,
+    return errors.out_of_memory(
         f"OOM while a step was prepared, fed, or its fetches were returned: {told}. Feed and "
         "fetch less at a time, or fetch a value computed from the tensor, for example a sum.",
     )
@@ -104,10 +105,11 @@ def out_of_memory(error: MemoryError) -> ResourceExhaustedError:
 
 def explain_interrupt(interrupt: KeyboardInterrupt, graph: Graph) -> None:
     """Add to the note on an interrupt, which lists the awaited nodes, where they were made."""
-    standstill = getattr(interrupt, "standstill", None)
-    if standstill is not None:
-        account, notes = standstill.render(), interrupt.__notes__
-        notes[:] = [describe(standstill, graph) if note == account else note for note in notes]
+    notes: list[str] = getattr(interrupt, "__notes__", [])
+    notes[:] = [
+        describe(note.standstill, graph) if isinstance(note, StandstillNote) else note
+        for note in notes
+    ]
 
 
 def describe(standstill: Standstill, graph: Graph) -> str:

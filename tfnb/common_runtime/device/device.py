@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core.array_module import LentArray
 from tfnb.core.process.made_once import made_once
@@ -66,6 +67,21 @@ class Device:
     def attributes(self) -> DeviceAttributes:
         """The device's attributes, as users see them."""
         return DeviceAttributes(self.name, self.device_type, self.memory_limit, self.incarnation)
+
+    def renamed(self, name: str, *, is_isolated: bool) -> Self:
+        """Return this device under another name.
+
+        Args:
+          name: the other name.
+          is_isolated: whether the result has variables, queues and tables of its own; otherwise it
+            shares those of this device.
+        """
+        incarnation = self.incarnation  # made before the copy, so that both have the same one
+        found = copy.copy(self)
+        found.name, found.incarnation = name, incarnation
+        if is_isolated:
+            found.resource_manager = ResourceMgr(name)
+        return found
 
     def check_can_hold(self, tensor: str, dtype: DType) -> None:
         """Raise UnimplementedError if a callable cannot leave a tensor of this type here."""

@@ -211,7 +211,7 @@ class GpuDevice(Device):
         if isinstance(error, self._out_of_memory):
             with self._cupy.cuda.Device(self.index):
                 used, free = self.pool.used_bytes(), self.pool.free_bytes()
-            return errors.resource_exhausted(
+            return errors.out_of_memory(
                 f"OOM when allocating tensor on {self.name} by allocator GPU_{self.index}_bfc: "
                 f"{error} The pool uses {used} bytes and holds {free} more."
             )

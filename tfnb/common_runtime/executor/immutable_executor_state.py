@@ -308,7 +308,7 @@ def _place_in_frame(
     item.input_start = frame.total_inputs
     item.input_stop = frame.total_inputs = frame.total_inputs + num_inputs
     item.pending_id = len(frame.initial_pending)
-    data = len(node.data_in_edges)
+    data = num_inputs
     controls = len(node.in_edges) - data
     if controls:
         controls -= len([edge for edge in node.in_edges if edge.src.id == SOURCE_ID])
@@ -423,7 +423,7 @@ def _note_references(item: NodeItem, node: Node, late: LateReads, is_function: b
         return  # read then, too: it is sent to a fetch on another device
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
-    for edge in node.data_in_edges.values():
+    for edge in node.input_edges():
         wanted = node.input_types[edge.dst_input]
         wants_cell = wanted.is_ref_dtype
         is_ref = edge.src.output_types[edge.src_output].is_ref_dtype

@@ -49,7 +49,7 @@ def _as_op_error(error: Exception, device: str, inputs: Sequence[Any]) -> OpErro
     text = f"{type(error).__name__}: {error} (inputs: {forms or 'none'})"
     found: OpError
     if isinstance(error, MemoryError) or str(error).startswith(_BEYOND_ADDRESSES):
-        found = errors.resource_exhausted(f"{_out_of_memory(error, device)}: {text}")
+        found = errors.out_of_memory(f"{_out_of_memory(error, device)}: {text}")
     elif isinstance(error, ValueError | TypeError | IndexError | OverflowError):
         found = errors.invalid_argument(text)
     elif isinstance(error, NotImplementedError):

@@ -44,7 +44,8 @@ class IterationState:
       number: 0, 1, 2, ...
       pending: the pending count of each node of the frame, by ``NodeItem.pending_id``; see
         ``pending_counts.py``.
-      dead_counts: the number of dead inputs of each node that arrived, by ``NodeItem.pending_id``.
+      dead_counts: the number of dead inputs that arrived, by ``NodeItem.pending_id``; only of nodes
+        that have any.
       inputs: the values that arrived and were not used yet, by input slot.
       outstanding_ops: number of nodes that are ready or run.
       outstanding_frames: number of live child frames that an Enter of this iteration opened.
@@ -65,7 +66,7 @@ class IterationState:
         self.frame = frame
         self.number = number
         self.pending = info.initial_pending[:]
-        self.dead_counts = [0] * len(self.pending)
+        self.dead_counts: dict[int, int] = {}
         self.inputs: list[Any] = [None] * info.total_inputs
         self.outstanding_ops = 0
         self.outstanding_frames = 0
@@ -196,6 +197,7 @@ class PropagatorState:
         # The counting of pending_counts.py, inlined: a call per edge would cost as much as the
         # edge.
         pending, inputs, ready = iteration.pending, iteration.inputs, self.ready
+        dead_counts = iteration.dead_counts
         for output, dst, slot in item.data_edges:
             value = None if is_dead else outputs[output]
             position = dst.pending_id
@@ -210,38 +212,38 @@ class PropagatorState:
                             iteration.outstanding_ops += 1
                             ready.append((dst, iteration, False))
                 else:
-                    iteration.dead_counts[position] += 1
+                    num_dead = dead_counts[position] = dead_counts.get(position, 0) + 1
                     # A Merge whose loop was not entered is dead at once: its back edge never
                     # delivers a value.
-                    dead = iteration.dead_counts[position] == dst.num_inputs or item.is_enter
+                    dead = num_dead == dst.num_inputs or item.is_enter
                     if dead and pending[position] == 1:
                         iteration.outstanding_ops += 1
                         ready.append((dst, iteration, True))
                 continue
             if value is None:
-                iteration.dead_counts[position] += 1
+                dead_counts[position] = dead_counts.get(position, 0) + 1
             else:
                 inputs[slot] = value
             pending[position] = count = pending[position] - 1
             if count == 0:
                 iteration.outstanding_ops += 1
-                dead = iteration.dead_counts[position] > 0 and not dst.is_control_trigger
+                dead = position in dead_counts and not dst.is_control_trigger
                 ready.append((dst, iteration, dead))
         for dst in item.control_edges:
             position = dst.pending_id
             if dst.is_merge:
                 pending[position] = count = pending[position] - 2
-                dead = iteration.dead_counts[position] == dst.num_inputs
+                dead = dead_counts.get(position) == dst.num_inputs
                 if count == 0 or (count == 1 and dead):
                     iteration.outstanding_ops += 1
                     ready.append((dst, iteration, dead))
                 continue
             if is_dead:
-                iteration.dead_counts[position] += 1
+                dead_counts[position] = dead_counts.get(position, 0) + 1
             pending[position] = count = pending[position] - 1
             if count == 0:
                 iteration.outstanding_ops += 1
-                dead = iteration.dead_counts[position] > 0 and not dst.is_control_trigger
+                dead = position in dead_counts and not dst.is_control_trigger
                 ready.append((dst, iteration, dead))
 
     def enter(self, item: NodeItem, is_dead: bool, iteration: IterationState, outputs: Any) -> None:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
+from tfnb.core.process.package_directory import EMITTED, PACKAGE_DIRECTORY
 from tfnb.core.process.standstill import Finding
 from tfnb.core.process.weak_registry import WeakRegistry
 
@@ -478,7 +478,7 @@ def _variables(frame: FrameType, inside: FrameType | None) -> Mapping[str, Any]:
         return values
     # Before Python 3.13 the frame keeps its f_locals dict, and with it tensors that the step no
     # longer needs.  A tracer or profiler written in Python needs the dict to stay.
-    is_ours = inside is None or inside.f_code.co_filename.startswith((PACKAGE_DIRECTORY, "<tfnb "))
+    is_ours = inside is None or inside.f_code.co_filename.startswith((PACKAGE_DIRECTORY, EMITTED))
     if frame.f_trace is not None or not is_ours:
         return values
     kept = dict(values)

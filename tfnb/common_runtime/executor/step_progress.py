@@ -126,7 +126,7 @@ class StepProgress:
         if (id(item), id(iteration)) in self._waiting:
             return NodeStatus.WAITING
         pending = iteration.pending[item.pending_id]
-        num_dead = iteration.dead_counts[item.pending_id]
+        num_dead = iteration.dead_counts.get(item.pending_id, 0)
         if item.is_merge:
             if pending == 0:
                 return NodeStatus.DONE

@@ -16,7 +16,7 @@ from tfnb.common_runtime.executor.step_progress import NodeStatus, StepProgress,
 from tfnb.core import errors
 from tfnb.core.op_registry import has_trait, ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.core.process.standstill import Finding, Standstill
+from tfnb.core.process.standstill import Finding, Standstill, StandstillNote
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.graph.node_kind import node_kind
 from tfnb.graph.tensor_id import parse_tensor_name
@@ -165,7 +165,7 @@ def with_account(error: BaseException, found: Standstill | None) -> BaseExceptio
         return error
     if isinstance(error, KeyboardInterrupt) and not hasattr(error, "standstill"):
         error.standstill = found  # type: ignore[attr-defined]
-        error.add_note(found.render())
+        error.add_note(StandstillNote(found))
     elif isinstance(error, errors.DeadlineExceededError):
         longer = errors.deadline_exceeded(f"{error.message}\n{found.render()}")
         longer.standstill, longer.lead = found, error.message

@@ -317,7 +317,7 @@ class StepInspector:
             op=item.op,
             state=self.state(item, iteration),
             pending=iteration.pending[item.pending_id],
-            num_dead=iteration.dead_counts[item.pending_id],
+            num_dead=iteration.dead_counts.get(item.pending_id, 0),
             inputs=tuple(self.entries(item, iteration)),
             missing=tuple(self._missing(item, iteration)),
         )

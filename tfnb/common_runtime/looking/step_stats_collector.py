@@ -22,6 +22,7 @@ from tfnb.common_runtime.looking.allocation_tracker import (
 )
 from tfnb.common_runtime.lowering.run.replay import JournalReader, Told, replay
 from tfnb.common_runtime.lowering.support.journal import DEAD, Number
+from tfnb.core import errors
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.resource_mgr import RefCell
@@ -40,13 +41,11 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.looking.allocation_tracker import Buffer
     from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
     from tfnb.common_runtime.lowering.support.journal import Journal
-    from tfnb.core import errors
     from tfnb.graph.graph import Node
     from tfnb.proto import step_stats_pb2
 
 _MEGABYTE = 1 << 20
 _HINT = "Hint: If you want to see a list of allocated tensors when OOM happens"
-_USAGE = "Current usage from device"
 
 type_of_run = tuple[int, int, int, int, int]  # (step, partition, node, frame, iteration)
 
@@ -397,8 +396,9 @@ def _takes_index(merge: NodeItem) -> bool:
 
 def add_allocations(error: errors.OpError, collector: StepStatsCollector | None) -> None:
     """Add the largest live tensors to an out-of-memory error, or how to have them reported."""
-    if "OOM" not in error.message or _HINT in error.message or _USAGE in error.message:
+    if error.mistake is not errors.Mistake.OUT_OF_MEMORY or error.reports_memory:
         return
+    error.reports_memory = True
     if collector is None:
         # Imported only when memory ran out.
         from tfnb.common_runtime.looking.live_tensors import largest_live
@@ -451,11 +451,6 @@ class RunRecorder:
         run_metadata.Clear()
         if session_metadata is not None:
             run_metadata.session_metadata.CopyFrom(session_metadata)
-        if options.output_partition_graphs:
-            for item in executors.items:
-                found = graph_to_graph_def(item.graph)
-                found.ClearField("library")  # as in TensorFlow
-                run_metadata.partition_graphs.append(found)
 
     def hooks(self, hooks: StepHooks) -> StepHooks:
         """Return the session's hooks combined with the collector's."""
@@ -476,7 +471,12 @@ class RunRecorder:
         return found
 
     def finish(self) -> None:
-        """Write the collected records."""
+        """Write the partition graphs and the collected records."""
+        if self._metadata is not None and self._options.output_partition_graphs:
+            for item in self._executors.items:
+                found = graph_to_graph_def(item.graph)
+                found.ClearField("library")  # as in TensorFlow
+                self._metadata.partition_graphs.append(found)
         collector = self.collector
         if collector is None:
             return

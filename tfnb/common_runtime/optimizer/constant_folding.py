@@ -276,18 +276,17 @@ def join_equal_nodes(
     repeated: list[Node] = []
     actions = []
     for node in _pure_nodes(reverse_post_order(graph) if order is None else order):
-        edges = node.data_in_edges
-        if len(edges) != len(node.input_types):
+        edges: list[Any] = node.data_in_edges
+        if len(edges) != len(node.input_types) or None in edges:
             continue
         if len(edges) == 1:
-            edge = edges[0]
+            (edge,) = edges
             rough_key: tuple[Any, ...] = (node.op, edge.src, edge.src_output)
         elif len(edges) == 2:
-            edge, other = edges[0], edges[1]
+            edge, other = edges
             rough_key = (node.op, edge.src, edge.src_output, other.src, other.src_output)
         else:
-            rough = [part for at in range(len(edges)) for part in _source(edges[at])]
-            rough_key = (node.op, *rough)
+            rough_key = (node.op, *[part for edge in edges for part in _source(edge)])
         if len(edges) != len(node.in_edges):
             controls = [edge.src for edge in node.in_edges if edge.dst_input < 0]
             rough_key += (controls[0] if len(controls) == 1 else frozenset(controls),)

@@ -61,10 +61,8 @@ class GraphRewriter:
         # Cached results of constant_if; no optimizer changes a constant.
         self._conditions: dict[tuple[Node, Callable[[Any], bool]], bool] = {}
         self._order: list[Node] | None = None  # None once a node may come before its inputs
-        self._ops: tuple[int, frozenset[str]] = (
-            -1,
-            frozenset(),
-        )  # the number of changes, and the ops then
+        # An order, the number of changes then, and its nodes by op.
+        self._by_op: tuple[list[Node], int, dict[str, list[Node]]] = ([], -1, {})
         # A node without consumers has an effect or is a result.
         self._roots = [
             node for node in graph.op_nodes() if node.name in self.targets or not is_consumed(node)
@@ -90,11 +88,19 @@ class GraphRewriter:
     def nodes_of(self, *ops: Container[str]) -> list[Node]:
         """Return the nodes of certain ops in topological order, ignoring loop back edges."""
         order = self._known_order()
-        seen_at, there = self._ops
-        if seen_at != self.changes:
-            there = frozenset([node.op for node in order])
-            self._ops = (self.changes, there)
-        wanted = {op for op in there if any(op in some for some in ops)}
+        known, seen_at, by_op = self._by_op
+        if known is not order or seen_at != self.changes:
+            by_op = {}
+            for node in order:
+                alike = by_op.get(node.op)
+                if alike is None:
+                    by_op[node.op] = [node]
+                else:
+                    alike.append(node)
+            self._by_op = (order, self.changes, by_op)
+        wanted = {op for op in by_op if any(op in some for some in ops)}
+        if len(wanted) == 1:
+            return list(by_op[wanted.pop()])
         return [node for node in order if node.op in wanted] if wanted else []
 
     def reorder(self) -> None:

@@ -105,13 +105,7 @@ class StaticShapes:
         sources = inputs_of(node)
         if sources is None:
             return unknown
-        shapes = []
-        for src, output in sources:
-            if src.output_types[output].is_ref_dtype:
-                shapes.append(UNKNOWN_SHAPE)
-            else:
-                found = self._known.get(src)
-                shapes.append(UNKNOWN_SHAPE if found is None else found[output])
+        shapes = [self._shape_of_source(src, output) for src, output in sources]
         definition = node.op_definition
         assert definition is not None
         context = InferenceContext(
@@ -130,6 +124,13 @@ class StaticShapes:
             # The step itself reports the error.
             return unknown
         return found_shapes if len(found_shapes) == node.num_outputs else unknown
+
+    def _shape_of_source(self, node: Node, output: int) -> TensorShape:
+        """Return the shape of an input of the node that is looked at."""
+        if node.output_types[output].is_ref_dtype:
+            return UNKNOWN_SHAPE
+        found = self._known.get(node)
+        return UNKNOWN_SHAPE if found is None else found[output]
 
     def _value_as_shape(self, tensor: type_of_tensor) -> TensorShape:
         value = constant_of(tensor)
@@ -150,14 +151,15 @@ class StaticShapes:
 def inputs_of(node: Node) -> list[type_of_tensor] | None:
     """Return the input tensors of a node, or None if one is missing."""
     edges = node.data_in_edges
-    if len(edges) != len(node.input_types):
+    if len(edges) != len(node.input_types) or None in edges:
         return None
-    return [((edge := edges[i]).src, edge.src_output) for i in range(len(edges))]
+    return [(edge.src, edge.src_output) for edge in edges]  # type: ignore[union-attr]
 
 
 def control_inputs_of(node: Node) -> list[Node]:
     """Return the sources of a node's control edges, except ``_SOURCE``."""
-    if len(node.in_edges) == len(node.data_in_edges):
+    data = node.data_in_edges
+    if len(node.in_edges) == len(data) and None not in data:
         return []
     return [edge.src for edge in node.in_edges if edge.is_control and edge.src.is_op]
 

@@ -46,8 +46,8 @@ def fold_whole_graph(rewriter: GraphRewriter, options: OptimizationPassOptions) 
             edges = node.data_in_edges
             if not edges:
                 continue
-            for edge in edges.values():
-                if not edge.src.kind.is_constant:
+            for edge in edges:
+                if edge is None or not edge.src.kind.is_constant:
                     break
             else:
                 found = _values(rewriter, node, devices, kernels, limit or _MAX_BYTES)

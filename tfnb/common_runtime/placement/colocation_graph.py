@@ -90,6 +90,7 @@ class ColocationGraph:
             object, tuple[tuple[str, ...], tuple[DType, ...], tuple[DType, ...]]
         ] = {}
         self._accepted_assigned: set[tuple[str, tuple[str, ...]]] = set()
+        self._known_matching: dict[object, list[PlacementDevice]] = {}
         # The reason for the device of a node that its group determined.
         self.causes: dict[Node, str] = {}
 
@@ -373,20 +374,16 @@ class ColocationGraph:
         if x_root is y_root:
             return
         keeps, goes = (y_root, x_root) if x_root.rank < y_root.rank else (x_root, y_root)
-        names = (
-            f"Cannot colocate nodes {{{{colocation_node {x.name}}}}} and "
-            f"{{{{colocation_node {y.name}}}}}"
-        )
         before = keeps.assigned, keeps.resource, keeps.requested
         try:
             keeps.merge_device_names(goes, self._allow_soft_placement)
         except errors.InvalidArgumentError as error:
-            raise _apart(f"{names}: {error.message}", (x.name, y.name)) from None
+            raise _apart(f"{_cannot_colocate(x, y)}: {error.message}", (x.name, y.name)) from None
         if not keeps.merge_device_types(goes, self._type_priority):
             keeps.assigned, keeps.resource, keeps.requested = before
             raise _apart(
-                f"{names} because no device type supports both of those nodes and the other nodes "
-                f"colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}",
+                f"{_cannot_colocate(x, y)} because no device type supports both of those "
+                f"nodes and the other nodes colocated with them.{self.debug_info(x_root)}{self.debug_info(y_root)}",
                 (x.name, y.name),
             )
         keeps.possible_devices = []
@@ -481,8 +478,13 @@ class ColocationGraph:
         return found
 
     def _matching(self, name: str, root: Member) -> list[PlacementDevice]:
-        matching = [d for d in self._devices if device_spec.is_same_or_compatible(name, d.name)]
-        return self._filter(matching, root)
+        # Thousands of groups have the same few constraints.
+        key = (name, root.device_types, *root.priorities.items())
+        found = self._known_matching.get(key)
+        if found is None:
+            matching = [d for d in self._devices if device_spec.is_same_or_compatible(name, d.name)]
+            found = self._known_matching[key] = self._filter(matching, root)
+        return found
 
     def _filter(self, devices: Iterable[PlacementDevice], root: Member) -> list[PlacementDevice]:
         supported = [device for device in devices if device.device_type in root.device_types]
@@ -567,6 +569,13 @@ class ColocationGraph:
     def device_types(self) -> tuple[str, ...]:
         """The available device types, best first."""
         return self._device_types
+
+
+def _cannot_colocate(x: Node, y: Node) -> str:
+    return (
+        f"Cannot colocate nodes {{{{colocation_node {x.name}}}}} and "
+        f"{{{{colocation_node {y.name}}}}}"
+    )
 
 
 def _apart(message: str, names: tuple[str, ...]) -> errors.OpError:

@@ -87,6 +87,8 @@ class Member:
           other: the group that joins this one.
           by_device: device type -> priority of its devices.
         """
+        if len(self.device_types) == 1 and self.device_types == other.device_types:
+            return True  # nothing to choose between
         shared = [one for one in self.device_types if one in other.device_types]
         if not shared:
             return False
@@ -110,6 +112,10 @@ class Member:
         Raises:
           InvalidArgumentError: no device fits both.
         """
+        if not (
+            self.assigned or self.resource or other.assigned or other.resource or other.requested
+        ):
+            return
         assigned = merged_names(self.assigned, other.assigned)
         resource = merged_names(self.resource, other.resource)
         requested = merged_names(self.requested, other.requested, allow_soft_placement)

@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tfnb.common_runtime.executor.session_views import Placements
 from tfnb.common_runtime.functions.lower_functional_ops import (
     FUNCTIONAL_OPS,
     PHASE,
@@ -30,7 +31,6 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
 )
 from tfnb.common_runtime.placement.placer import PlacementReason, Placer
 from tfnb.core import errors
-from tfnb.core.step_events import PlacementView
 from tfnb.core.versions import GRAPH_DEF_VERSION
 from tfnb.graph import subgraph
 from tfnb.graph.function_library import FunctionLibraryDefinition
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.optimizer.optimization_registry import type_of_on_pass
     from tfnb.core.dtypes import DType
     from tfnb.core.plain_graph_def import type_of_graph_def
-    from tfnb.graph.graph import Graph, Node
+    from tfnb.graph.graph import Graph
     from tfnb.proto import config_pb2
 
 
@@ -63,7 +63,7 @@ class ClientGraph:
     graph: Graph
     feed_types: list[DType]
     fetch_types: list[DType]
-    placements: dict[str, PlacementView]
+    placements: Placements = field(default_factory=Placements)
     reports: list[PassReport] = field(default_factory=list)
 
 
@@ -205,10 +205,7 @@ class GraphExecutionState:
                 placer = self._new_placer(graph)
                 placer.run()
                 reasons = placer.reasons
-            placements = {
-                (name := node.name): _view(node, earlier.get(name) or reasons.get(name))
-                for node in graph.op_nodes()
-            }
+            placements = Placements.of(graph.op_nodes(), earlier, reasons)
             reports += REGISTRY.run_grouping(Grouping.POST_PLACEMENT, options)
             reports += REGISTRY.run_grouping(Grouping.POST_REWRITE_FOR_EXEC, options)
             if self._graph.library is None:
@@ -305,21 +302,6 @@ class GraphExecutionState:
                     f"Stateful placement mismatch. Current assignment of {node.name} to "
                     f"{node.assigned_device} does not match {before}"
                 )
-
-
-def _view(node: Node, reason: PlacementReason | None) -> PlacementView:
-    allowed: tuple[str, ...] = ()
-    why = ""
-    if reason is not None:
-        allowed, why = reason.allowed, reason.why
-    kind = node.kind
-    if kind.is_arg or kind.is_recv:
-        why = "brings a fed value in"
-    elif kind.is_retval or kind.is_send:
-        why = "takes a fetched value out"
-    return PlacementView(
-        node.name, node.op, node.requested_device, allowed, node.assigned_device, why
-    )
 
 
 def _is_functional(graph: Graph, first_id: int) -> bool:

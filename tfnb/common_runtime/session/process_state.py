@@ -1,10 +1,10 @@
 """Process-wide state shared by all sessions: the threads of BLAS, the pages of the allocator.
 
-The first session prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to the thread
+The first session or server prepares both.  Corresponds to TensorFlow's ``process_state.h`` and to the thread
 pool of ``local_device.cc``.
 
 **BLAS.** ``core/process/work_sharder.py`` divides a kernel's work among as many threads as the
-first session's ``intra_op_parallelism_threads`` says (0: one per processor).  OpenBLAS gets one
+first one's ``intra_op_parallelism_threads`` says (0: one per processor).  OpenBLAS gets one
 thread: its own threads wait for each other in busy loops, so that on a busy machine one product
 takes as long as a time slice of the scheduler.
 
@@ -41,7 +41,7 @@ _is_prepared = False  # guarded by _lock
 
 
 def prepare(config: config_pb2.ConfigProto) -> None:
-    """Set up the process for its first session; later calls do nothing."""
+    """Set up the process for its first session or server; later calls do nothing."""
     global _is_prepared
     if _is_prepared:
         return

@@ -28,10 +28,12 @@ class RuntimeSession(ABC):
     Attributes:
       effects_policy: the effects allowed to nodes that came from a file.
       has_watched_nodes: whether the graph has nodes whose effects are checked.
+      is_on_server: whether another process runs the steps.
     """
 
     effects_policy: EffectsPolicy = PROCESS
     has_watched_nodes = False
+    is_on_server = False
 
     @abstractmethod
     def create(self, graph_def: type_of_graph_def) -> None:

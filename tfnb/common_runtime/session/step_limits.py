@@ -115,7 +115,7 @@ class LimitObserver(StepObserver):
         for value in outputs:
             num_bytes = _num_bytes(value)
             if wanted is not None and num_bytes > wanted:
-                raise errors.resource_exhausted(
+                raise errors.out_of_memory(
                     f"OOM when allocating a tensor: it has {num_bytes:,} bytes, "
                     f"tfnb.safety.limits(max_tensor_bytes=...) allows {wanted:,}."
                 )

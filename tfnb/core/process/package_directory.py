@@ -1,4 +1,4 @@
-"""The directory of the package: code in files under it is tfnb's own, not the user's."""
+"""The names of files whose code is tfnb's own, not the user's."""
 
 from __future__ import annotations
 
@@ -6,3 +6,6 @@ import os
 
 # With a separator at its end. The depth follows from the module's name, so that moves keep it.
 PACKAGE_DIRECTORY = os.path.abspath(__file__).rsplit(os.sep, __name__.count("."))[0] + os.sep
+
+EMITTED = "<tfnb "
+"""The beginning of the file names of functions that are written for steps."""

@@ -8,7 +8,7 @@ and the client renders it again with a function that returns the places of nodes
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +67,20 @@ class Standstill:
         if num_left_out:
             lines.append(f"  ... and {num_left_out} more")
         return "\n".join([self.heading, *lines])
+
+
+class StandstillNote(str):
+    """A note on an interrupt, which the client replaces by one with the places of the nodes."""
+
+    __slots__ = ("standstill",)
+
+    standstill: Standstill
+
+    def __new__(cls, standstill: Standstill) -> Self:
+        """Render the note without places, for errors that do not pass through the client."""
+        note = super().__new__(cls, standstill.render())
+        note.standstill = standstill
+        return note
 
 
 def _lines(finding: Finding, place_of: Callable[[str], str] | None, indent: str) -> list[str]:

@@ -27,6 +27,16 @@ _log = logging.getLogger("tensorflow")
 
 # Length of one wait in seconds; it ends early when a thread ends or a stop is requested.
 _WAIT = 0.1
+# How much longer than all others `join` waits for threads that end with their session; in seconds.
+_SESSION_THREADS_S = 2.0
+
+
+class SessionThread(threading.Thread):
+    """A thread that runs steps whose results have no use once a stop is requested.
+
+    Its last step may wait for what no thread sends any more, and ends when the session is closed.
+    :meth:`Coordinator.join` therefore waits for it only for a moment longer than for the others.
+    """
 
 
 class Coordinator:
@@ -141,9 +151,13 @@ class Coordinator:
         while any(thread.is_alive() for thread in awaited) and not self.should_stop():
             _wait_for_one(awaited)
         deadline = time.monotonic() + stop_grace_period_secs
+        others = {thread for thread in awaited if not isinstance(thread, SessionThread)}
+        while any(thread.is_alive() for thread in others) and time.monotonic() < deadline:
+            _wait_for_one(others)
+        deadline = min(deadline, time.monotonic() + _SESSION_THREADS_S)
         while any(thread.is_alive() for thread in awaited) and time.monotonic() < deadline:
             _wait_for_one(awaited)
-        stragglers = [thread.name for thread in awaited if thread.is_alive()]
+        stragglers = [thread.name for thread in others if thread.is_alive()]
         with self._lock:
             self._joined = True
             self._threads.clear()

@@ -13,13 +13,13 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
 from tfnb.framework.scopes import add_to_collection
+from tfnb.library.training.coordinator import Coordinator, SessionThread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor_types import TensorLike, TensorResult
-    from tfnb.library.training.coordinator import Coordinator
     from tfnb.proto import queue_runner_pb2
 
 EXPORTS = {
@@ -155,8 +155,8 @@ class QueueRunner:
                 return []
             self._running[sess] = len(self._enqueue_ops)
             self._exceptions_raised = []
-        threads = [
-            threading.Thread(
+        threads: list[threading.Thread] = [
+            SessionThread(
                 target=self._run,
                 args=(sess, op, coord),
                 name=f"QueueRunnerThread-{self.name}-{op.name}",
@@ -195,7 +195,9 @@ class QueueRunner:
                     return
         except Exception as error:
             if coord is not None:
-                coord.request_stop(error)
+                is_expected = isinstance(error, errors.CancelledError) and coord.should_stop()
+                if not is_expected:
+                    coord.request_stop(error)
                 return
             _log.error("Exception in QueueRunner: %s", error)
             with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tfnb.framework.traceback_of_user import register_cell
@@ -24,10 +25,11 @@ class CellRegistrar:
         """Start registering cells, with the cell that runs now."""
         self._shell.events.register("pre_run_cell", self.register)
         inputs = getattr(self._shell.history_manager, "input_hist_raw", [])
-        if inputs and inputs[-1]:
+        filename = _running_cell(self._shell.user_ns)
+        if inputs and inputs[-1] and filename is not None:
             # The last stored input is the cell that loads the extension; its index is its number.
             self.current = len(inputs) - 1
-            self._register(inputs[-1], self._shell.transform_cell(inputs[-1]))
+            register_cell(filename, self.current, inputs[-1])
 
     def remove(self) -> None:
         """Stop registering cells."""
@@ -40,14 +42,23 @@ class CellRegistrar:
         shell, source = self._shell, info.raw_cell
         self.current = _number_of(shell)
         self.cell_id = getattr(info, "cell_id", None) or ""
-        self._register(
-            source, getattr(info, "transformed_cell", None) or shell.transform_cell(source)
-        )
-
-    def _register(self, source: str, transformed: str) -> None:
-        code_name = self._shell.compile.get_code_name
-        filename = str(code_name(source, transformed, self.current))
+        transformed = getattr(info, "transformed_cell", None) or shell.transform_cell(source)
+        filename = str(shell.compile.get_code_name(source, transformed, self.current))
         register_cell(filename, self.current, source)
+
+
+def _running_cell(namespace: dict[str, Any]) -> str | None:
+    """Return the name under which the cell that runs now was compiled; None if none runs.
+
+    The name is a hash of the text with the empty lines at its end, which the history omits.
+    """
+    found = None
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals is namespace:
+            found = frame.f_code.co_filename
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
 
 
 def _number_of(shell: Any) -> int:

@@ -61,17 +61,17 @@ def placement_svg(scene: Scene) -> str:
     rows = [
         (
             node.name,
+            device_label(node.assigned_device) or "none",
             node.op,
             device_label(node.requested_device) or "any",
-            device_label(node.assigned_device) or "none",
             node.reason,
         )
         for node in scene.nodes
         if node.op not in ENDPOINTS
     ]
-    counts = Counter(row[3] for row in rows)
+    counts = Counter(row[1] for row in rows)
     told = ", ".join(f"{device}: {count:,}" for device, count in sorted(counts.items()))
-    columns = (("node", 40), ("op", 22), ("requested", 12), ("device", 12), ("why", 36))
+    columns = (("node", 40), ("device", 12), ("op", 22), ("requested", 12), ("why", 36))
     return table_svg(f"Placement: {told or 'no nodes'}", columns, rows)
 
 

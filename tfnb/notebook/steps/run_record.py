@@ -5,7 +5,7 @@
 that lived in it, and its events as columns of numbers. ``encode`` is what
 ``labextension/src/render/run_record.ts`` reads.
 
-Times are nanoseconds after the step's start.
+Times are nanoseconds after the first event of the step.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class RunRecord:
       feeds: the names of the tensors that were fed.
       fetches: the names of the tensors that were fetched.
       targets: the names of the nodes that were only run.
-      duration_ns: how long it took.
+      duration_ns: how long it took, from its first event on.
       error: the error with which it failed, or "".
       dropped: the number of events that were not kept, because there were too many.
       frames: the partitions' root frames, in their order, then every loop that was entered.
@@ -166,6 +166,8 @@ class RunRecord:
             place_of_frame[partition, frame_id] = len(frames)
             frames.append(RecordedFrame(partition, name, parent, parent_iteration))
         count = len(reader.events)
+        # What prepares the step, such as writing its function, is no part of it.
+        began_ns = reader.events[0][5] if reader.events else tape.started_ns
         rows = np.array(reader.events, np.int64).reshape(count, 6)
         nodes = np.full(count, -1, np.int32)
         for partition, places in enumerate(signature.place_of):
@@ -180,16 +182,14 @@ class RunRecord:
             (signature.place_of[p][node], place_of_frame.get((p, f), p), iteration, threads[name])
             for p, node, f, iteration, name, _, _ in tape.elsewhere
         ]
-        moments = [
-            (begin - tape.started_ns, end - tape.started_ns) for *_, begin, end in tape.elsewhere
-        ]
+        moments = [(begin - began_ns, end - began_ns) for *_, begin, end in tape.elsewhere]
         return cls(
             step_id=tape.step_id,
             scene=signature.scene,
             feeds=signature.partitioned.feeds,
             fetches=signature.partitioned.fetches,
             targets=signature.partitioned.targets,
-            duration_ns=tape.ended_ns - tape.started_ns,
+            duration_ns=tape.ended_ns - began_ns,
             error=tape.error,
             dropped=reader.dropped,
             frames=tuple(frames),
@@ -197,8 +197,8 @@ class RunRecord:
             node=nodes,
             frame=frame,
             iteration=np.clip(rows[:, 3], 0, 2**31 - 1).astype(np.int32),
-            time_ns=(rows[:, 5] - tape.started_ns).astype(np.float64),
-            tensors=RecordedTensors.of(reader, signature.place_of, tape.started_ns),
+            time_ns=(rows[:, 5] - began_ns).astype(np.float64),
+            tensors=RecordedTensors.of(reader, signature.place_of, began_ns),
             threads=tuple(threads),
             lanes=signature.lanes(),
             group=view_group(signature.graph),

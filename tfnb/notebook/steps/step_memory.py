@@ -35,7 +35,7 @@ class RecordedTensors:
       iteration: the iteration of its loop.
       partition: the number of its device's partition.
       num_bytes: the size of its memory.
-      made_ns: when it was made, after the step's start.
+      made_ns: when it was made, after the step's first event.
       freed_ns: when its last reference was dropped; infinite if it outlived the step.
       form: the index in ``forms`` of its dtype and shape.
     """

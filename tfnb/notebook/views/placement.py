@@ -81,19 +81,19 @@ def placement_scene(views: SignatureViews) -> Scene:
 def placement_text(views: SignatureViews) -> str:
     """Return the placement as a table, followed by the passes.
 
-    Its columns are node, op, requested and chosen device, and the reason.
+    Its columns are node, chosen device, op, requested device, and the reason.
     """
     placed = views.placed
     assert placed is not None
     fed = fed_placements(placed, views.session.graph, views.partitioned.feeds)
     rows: list[tuple[str, ...]] = [
-        (view.node, view.op, view.requested or "any", device_label(view.chosen) or "none", view.why)
+        (view.node, device_label(view.chosen) or "none", view.op, view.requested or "any", view.why)
         for view in (*fed, *placed.placements)
         if view.op not in ENDPOINTS
     ]
-    counts = Counter(row[3] for row in rows)
+    counts = Counter(row[1] for row in rows)
     head = ", ".join(f"{device}: {count}" for device, count in sorted(counts.items()))
-    lines = [head, *_table(("node", "op", "requested", "device", "why"), rows)]
+    lines = [head, *_table(("node", "device", "op", "requested", "why"), rows)]
     note = folded_note(placed, views.partitioned)
     if note:
         lines += ["", note]

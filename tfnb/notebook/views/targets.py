@@ -269,8 +269,11 @@ def find_signature(
     if fetch is None or fetch == "":
         return _last_signature(session)
     names = _names_of(fetch)
-    chosen = session or _session_for(fetch)
-    return _signature_of(chosen, names) or _prepare(chosen, fetch, names)
+    candidates = _sessions_for(fetch) if session is None else [session]
+    ran = (_signature_of(one, names) for one in candidates)
+    return next((one for one in ran if one is not None), None) or _prepare(
+        candidates[0], fetch, names
+    )
 
 
 def _fetch_named(text: str, namespace: Mapping[str, Any]) -> Any:
@@ -300,14 +303,23 @@ def _names_of(fetch: Any) -> tuple[list[str], list[str]]:
     return tensors, targets
 
 
-def _session_for(fetch: Any) -> BaseSession:
+def _sessions_for(fetch: Any) -> list[BaseSession]:
+    """Return the sessions that run a fetch's graph, the default one first.
+
+    Raises:
+      TargetError: there is none.
+    """
     first = fetch[0] if isinstance(fetch, list | tuple) else fetch
     graph = first.graph if hasattr(first, "graph") else first.op.graph
     default = get_default_session()
     candidates = [default] if isinstance(default, BaseSession) else []
-    for session in [*candidates, *live_sessions()]:
-        if session.graph is graph and events_of(session) is not None:
-            return session
+    found = [
+        session
+        for session in dict.fromkeys([*candidates, *live_sessions()])
+        if session.graph is graph and events_of(session) is not None
+    ]
+    if found:
+        return found
     raise TargetError("No open session of this process runs that graph; open one to place it.")
 
 

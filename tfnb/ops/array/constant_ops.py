@@ -274,12 +274,7 @@ def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) ->
 def _placeholder_with_default_shape(c: InferenceContext) -> TensorShape:
     # A feed may have another shape than the default, so only the attribute counts.
     shape: TensorShape = c.attr("shape")
-    try:
-        merge_shapes(c.inputs[0], shape)
-    except ValueError:
-        raise ValueError(
-            f"Shape of the default {shape_text(c.inputs[0])} does not fit {shape_text(shape)}"
-        ) from None
+    merge_shapes(c.inputs[0], shape)
     return shape
 
 

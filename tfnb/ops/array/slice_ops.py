@@ -320,14 +320,12 @@ def _strided_slice_shape_from(c: InferenceContext, source: int, first: int) -> T
     dims = c.inputs[source].dim_values
     if strides is None or dims is None:
         return UNKNOWN_SHAPE
+    steps, masks = strides.tolist(), [c.attr(name) for name in _MASK_NAMES]
+    # As in TensorFlow, an error that the strides alone decide comes first, and names no other value.
+    found = dense_slice(dims, None, None, steps, *masks)
     begin, end = c.constant_value(first), c.constant_value(first + 1)
-    found = dense_slice(
-        dims,
-        None if begin is None else begin.tolist(),
-        None if end is None else end.tolist(),
-        strides.tolist(),
-        *[c.attr(name) for name in _MASK_NAMES],
-    )
+    if begin is not None and end is not None:
+        found = dense_slice(dims, begin.tolist(), end.tolist(), steps, *masks)
     return TensorShape(found.final_shape)
 
 

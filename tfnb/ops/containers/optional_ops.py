@@ -15,6 +15,7 @@ from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.variant_op_registry import VariantTensorData, register_decoder
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients
+
+
+_TYPE_NAME = "tensorflow::data::Optional"
+_HAS_VALUE, _HAS_NO_VALUE = b"\x01", b"\x00"
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,6 +46,12 @@ class OptionalVariant:
     def shape(self) -> tuple[int, ...]:
         """The shape of the optional as a tensor: a scalar."""
         return ()
+
+    def encode(self) -> VariantTensorData:
+        """Return the optional in parts."""
+        if self.values is None:
+            return VariantTensorData(_TYPE_NAME, _HAS_NO_VALUE, ())
+        return VariantTensorData(_TYPE_NAME, _HAS_VALUE, tuple(zip(self.values, self.types)))
 
     def zeros_like(self) -> OptionalVariant:
         """Return an optional of zeros of the same shapes; without a value, itself."""
@@ -66,6 +77,16 @@ class OptionalVariant:
         return OptionalVariant(
             tuple([one + another for one, another in zip(self.values, other.values)]), self.types
         )
+
+
+def _decode(data: VariantTensorData) -> OptionalVariant:
+    if data.metadata == _HAS_NO_VALUE:
+        return OptionalVariant()
+    values, types = zip(*data.tensors) if data.tensors else ((), ())
+    return OptionalVariant(values, types)
+
+
+register_decoder(_TYPE_NAME, _decode)
 
 
 def _zeros(value: Array, dtype: DType) -> Array:
@@ -142,10 +163,10 @@ def optional_get_value(
                 f"The given optional does not match the expected type for component {index}. "
                 f"Expected: {wanted.name}. Actual: {dtype.name}."
             )
-        if not shape.is_compatible_with(TensorShape(value.shape)):
+        if shape.rank is not None and not shape.is_compatible_with(TensorShape(np.shape(value))):
             raise errors.invalid_argument(
                 f"The given optional does not match the expected shape for component {index}. "
-                f"Expected: {shape}. Actual: {TensorShape(value.shape)}."
+                f"Expected: {shape}. Actual: {TensorShape(np.shape(value))}."
             )
     return values
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.shape_inference import InferenceContext
 
+    # Overlaps of candidates (a row each) with other boxes (a column each), all by index.
+    _Overlaps = Callable[[Array, Array], Array]
+
 _T = "T: {half, float} = DT_FLOAT"
 _THRESHOLD = "T_threshold: {half, float} = DT_FLOAT"
 _PADS = "pad_to_max_output_size: bool = false"
@@ -69,32 +72,45 @@ def _larger(x: Array, y: Array) -> Array:
 
 
 class _Boxes:
-    """Boxes with their areas, for overlaps of one box with several."""
+    """Boxes with their areas, for overlaps of several boxes with several others."""
 
     def __init__(self, corners: Array) -> None:
         corners = corners.astype(np.float32, copy=False)
-        self.low = _smaller(corners[:, :2], corners[:, 2:])
-        self.high = _larger(corners[:, :2], corners[:, 2:])
-        sides = self.high - self.low
-        self.area = sides[:, 0] * sides[:, 1]
+        if bool(np.isfinite(corners).all()):  # the ufuncs are faster; they differ for NaN
+            self._smaller: Callable[[Array, Array], Array] = np.minimum
+            self._larger: Callable[[Array, Array], Array] = np.maximum
+        else:
+            self._smaller, self._larger = _smaller, _larger
+        self._low = self._smaller(corners[:, :2], corners[:, 2:])
+        self._high = self._larger(corners[:, :2], corners[:, 2:])
+        sides = self._high - self._low
+        self._area = sides[:, 0] * sides[:, 1]
 
-    def overlap(self, one: int, others: Array) -> Array:
-        """Return intersection over union."""
-        low = _larger(self.low[one], self.low[others])
-        high = _smaller(self.high[one], self.high[others])
-        sides = _larger(high - low, np.float32(0))
-        common = sides[:, 0] * sides[:, 1]
-        together = self.area[one] + self.area[others] - common
-        is_real = ~((self.area[one] <= 0) | (self.area[others] <= 0))
-        return np.where(is_real, common / np.where(is_real, together, 1), np.float32(0))
+    def overlaps(self, ones: Array, others: Array) -> Array:
+        """Return intersection over union of each of ``ones`` with each of ``others``."""
+        common = self._common_side(ones, others, 0)
+        common *= self._common_side(ones, others, 1)
+        area, other_area = self._area[ones][:, None], self._area[others]
+        together = area + other_area
+        together -= common
+        is_real = ~((area <= 0) | (other_area <= 0))
+        if not bool(is_real.all()):
+            together = np.where(is_real, together, np.float32(1))
+            return np.where(is_real, common / together, np.float32(0))
+        return np.divide(common, together, out=together)
+
+    def _common_side(self, ones: Array, others: Array, axis: int) -> Array:
+        low = self._larger(self._low[ones, axis][:, None], self._low[others, axis])
+        high = self._smaller(self._high[ones, axis][:, None], self._high[others, axis])
+        return self._larger(high - low, np.float32(0))
 
 
-def _finite_overlap(boxes: _Boxes, one: int, others: Array) -> Array:
-    return np.fmax(boxes.overlap(one, others), 0)
+def _finite_overlaps(boxes: _Boxes, ones: Array, others: Array) -> Array:
+    return np.fmax(boxes.overlaps(ones, others), 0)
 
 
 def _select(
-    overlap_of: Callable[[int, Array], Array],
+    overlaps_of: _Overlaps,
     scores: Array,
     limit: int,
     iou_threshold: float,
@@ -106,11 +122,73 @@ def _select(
     A box that overlaps a kept one too much is dropped; with a sigma, other boxes get a lower score,
     which is 0 for an overlap that is NaN.
     """
+    scores = scores.astype(np.float32)
+    if sigma <= 0:
+        kept = _select_in_blocks(overlaps_of, scores, limit, iou_threshold, score_threshold)
+        if kept is not None:
+            return kept, scores[kept].tolist()
+    return _select_one_by_one(overlaps_of, scores, limit, iou_threshold, score_threshold, sigma)
+
+
+# Candidates that are compared with the kept boxes, and with each other, at once.
+_BLOCK = 128
+
+
+def _select_in_blocks(
+    overlaps_of: _Overlaps,
+    scores: Array,
+    limit: int,
+    iou_threshold: float,
+    score_threshold: float,
+) -> list[int] | None:
+    """Return indices of the kept boxes, or None if an overlap is NaN.
+
+    No score changes here, so the order of the candidates is known before.
+    """
+    most = np.float32(iou_threshold)
+    # The threshold in double precision, as a comparison of Python numbers has it.
+    (candidates,) = np.nonzero(scores > np.float64(score_threshold))
+    candidates = candidates[np.argsort(-scores[candidates], kind="stable")]
+    kept = np.empty(min(limit, len(candidates)), np.int64)
+    count = 0
+    for start in range(0, len(candidates), _BLOCK):
+        if count == limit:
+            break
+        block = candidates[start : start + _BLOCK]
+        overlaps = overlaps_of(block, kept[:count])
+        if not bool((overlaps > -np.inf).all()):
+            return None
+        block = block[~(overlaps > most).any(axis=1)]
+        overlaps = overlaps_of(block, block)
+        if not bool((overlaps > -np.inf).all()):
+            return None
+        # By kept box, those after it that it drops.
+        drops = (overlaps > most).T.copy()
+        is_dropped = np.zeros(len(block), np.bool_)
+        for place in range(len(block)):
+            if is_dropped[place]:
+                continue
+            kept[count] = block[place]
+            count += 1
+            if count == limit:
+                break
+            is_dropped |= drops[place]
+    return list(kept[:count].tolist())
+
+
+def _select_one_by_one(
+    overlaps_of: _Overlaps,
+    scores: Array,
+    limit: int,
+    iou_threshold: float,
+    score_threshold: float,
+    sigma: float,
+) -> tuple[list[int], list[float]]:
+    """Return what :func:`_select` returns, where scores change or overlaps are NaN."""
     scale = np.float32(-0.5 / sigma) if sigma > 0 else np.float32(0)
     most = np.float32(np.inf if sigma > 0 else iou_threshold)
-    plain = scores.astype(np.float32).tolist()
     # (falling score, index, number of kept boxes it was compared with)
-    queue = [(-s, i, 0) for i, s in enumerate(plain) if s > score_threshold]
+    queue = [(-s, i, 0) for i, s in enumerate(scores.tolist()) if s > score_threshold]
     heapq.heapify(queue)
     kept: list[int] = []
     kept_scores: list[float] = []
@@ -120,7 +198,7 @@ def _select(
         is_dropped = False
         if seen < len(kept):
             # The latest first: boxes with similar scores often overlap.
-            overlaps = overlap_of(index, np.array(kept[seen:], np.int64))[::-1]
+            overlaps = overlaps_of(np.array([index]), np.array(kept[seen:], np.int64))[0, ::-1]
             if sigma <= 0:  # the other overlaps change no score
                 overlaps = overlaps[~((overlaps <= most) & (overlaps > -np.inf))]
             for overlap in overlaps:
@@ -178,7 +256,7 @@ def non_max_suppression_op(
 ) -> Array:
     """Return the best boxes by score, without those that overlap a better one."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(_Boxes(boxes).overlap, scores, limit, iou_threshold, _LOWEST)
+    kept, _ = _select(_Boxes(boxes).overlaps, scores, limit, iou_threshold, _LOWEST)
     return np.array(kept, np.int32)
 
 
@@ -199,7 +277,7 @@ def non_max_suppression_v2(
 ) -> Array:
     """Return the boxes of NonMaxSuppression; the threshold is an input."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(_Boxes(boxes).overlap, scores, limit, float(iou_threshold), _LOWEST)
+    kept, _ = _select(_Boxes(boxes).overlaps, scores, limit, float(iou_threshold), _LOWEST)
     return np.array(kept, np.int32)
 
 
@@ -226,7 +304,7 @@ def non_max_suppression_v3(
     """Return the boxes of NonMaxSuppressionV2 without boxes of low scores."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
-        _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
+        _Boxes(boxes).overlaps, scores, limit, float(iou_threshold), float(score_threshold)
     )
     return np.array(kept, np.int32)
 
@@ -261,7 +339,7 @@ def non_max_suppression_v4(
     """Return the boxes of NonMaxSuppressionV3, padded with zeros on request, and their number."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
     kept, _ = _select(
-        _Boxes(boxes).overlap, scores, limit, float(iou_threshold), float(score_threshold)
+        _Boxes(boxes).overlaps, scores, limit, float(iou_threshold), float(score_threshold)
     )
     size = limit if pad_to_max_output_size else len(kept)
     return _padded(kept, size, np.int32), np.int32(len(kept))
@@ -293,7 +371,7 @@ def non_max_suppression_v5(
     if not sigma >= 0:
         raise errors.invalid_argument("soft_nms_sigma must be non-negative")
     kept, kept_scores = _select(
-        _Boxes(boxes).overlap,
+        _Boxes(boxes).overlaps,
         scores,
         limit,
         float(iou_threshold),
@@ -345,7 +423,11 @@ def non_max_suppression_with_overlaps(
     if limit < 0:
         raise errors.invalid_argument("output size must be non-negative")
     kept, _ = _select(
-        lambda one, others: overlaps[one, others], scores, limit, threshold, float(score_threshold)
+        lambda ones, others: overlaps[ones[:, None], others],
+        scores,
+        limit,
+        threshold,
+        float(score_threshold),
     )
     return np.array(kept, np.int32)
 
@@ -457,7 +539,7 @@ def combined_non_max_suppression_op(
             corners = boxes[image, :, label if boxes.shape[2] > 1 else 0]
             kept, kept_scores = _select(
                 # Here an overlap that is NaN drops no box.
-                partial(_finite_overlap, _Boxes(corners)),
+                partial(_finite_overlaps, _Boxes(corners)),
                 scores[image, :, label],
                 min(per_class, len(corners)),
                 float(iou_threshold),

@@ -15,11 +15,13 @@ import secrets
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from tfnb.core.kernel_types import Array, Xp
@@ -124,27 +126,100 @@ def _round_keys(key: int) -> NDArray[np.uint64]:
     return np.array(keys, np.uint64)[:, :, None]
 
 
+class BlockSource(Protocol):
+    """A source of blocks that are used once and in order."""
+
+    def blocks(self, xp: Xp, count: int) -> Array:
+        """Return the next blocks: uint32 of shape (count, 4)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _BlocksOfCalls:
+    """The blocks that the next calls of one kernel use, call after call.
+
+    Attributes:
+      first: the position of the first call.
+      used: number of blocks that a call uses.
+      stride: number of blocks between the starts of two calls.
+    """
+
+    first: Philox
+    used: int
+    stride: int
+
+    def blocks(self, xp: Xp, count: int) -> Array:
+        """Return the blocks of ``count / used`` calls."""
+        calls = xp.arange(count // self.used, dtype=np.uint64) * np.uint64(self.stride)
+        return self.first.blocks_at(
+            xp, (calls[:, None] + xp.arange(self.used, dtype=np.uint64)).reshape(-1)
+        )
+
+
+# Equal calls before numbers are computed ahead, and calls that are computed at once.
+_CALLS_BEFORE, _CALLS_AHEAD = 3, 16
+# Blocks of a call above which NumPy's cost of a call does not matter.
+_AHEAD_UP_TO = 1024
+
+
 class GuardedPhilox:
     """A generator shared by concurrent steps; each step gets different numbers."""
 
-    __slots__ = ("_generator", "_lock")
+    __slots__ = ("_ahead", "_drawn", "_equal_calls", "_generator", "_lock")
 
     def __init__(self, seed: int, seed2: int) -> None:
         if seed == 0 and seed2 == 0:
             seed, seed2 = secrets.randbits(64), secrets.randbits(64)
         self._lock = threading.Lock()
-        self._generator = Philox.from_seeds(seed, seed2)  # guarded by self._lock
+        # Guarded by self._lock: the position of the next call, numbers of coming calls (the next
+        # call's last), what these calls draw, and the number of calls that drew the same.
+        self._generator = Philox.from_seeds(seed, seed2)
+        self._ahead: list[Array] = []
+        self._drawn: object = None
+        self._equal_calls = 0
 
     def reserve_blocks(self, count: int) -> Philox:
         """Reserve the next ``count`` blocks and return the position of the first."""
         with self._lock:
             generator = self._generator
             self._generator = generator.skip(count)
+            self._drawn = None
         return generator
 
     def reserve_outputs(self, count: int) -> Philox:
         """Reserve blocks for ``count`` outputs of any distribution."""
         return self.reserve_blocks(count * BLOCKS_PER_OUTPUT)
+
+    def draw(
+        self, count: int, per_block: int, drawn: object, draw: Callable[[BlockSource, int], Array]
+    ) -> Array:
+        """Return ``count`` numbers, for which as many outputs are reserved.
+
+        A kernel of a loop or of a training step draws the same again and again; NumPy computes
+        few numbers hardly faster than many, so that those of the next calls are computed with them.
+
+        Args:
+          count: the number of outputs.
+          per_block: numbers that a block gives.
+          drawn: the distribution and its parameters, which other calls are compared with.
+          draw: the function that makes as many numbers as it is told, each block used once.
+        """
+        used, stride = -(-count // per_block), count * BLOCKS_PER_OUTPUT
+        what = (count, drawn)
+        with self._lock:
+            generator = self._generator
+            self._generator = generator.skip(stride)
+            if what != self._drawn:
+                self._drawn, self._equal_calls = what, 0
+                self._ahead.clear()
+            self._equal_calls += 1
+            if not self._ahead and self._equal_calls > _CALLS_BEFORE and 0 < used <= _AHEAD_UP_TO:
+                source = _BlocksOfCalls(generator, used, stride)
+                numbers = draw(source, _CALLS_AHEAD * used * per_block)
+                self._ahead.extend(numbers.reshape(_CALLS_AHEAD, -1)[::-1, :count])
+            if self._ahead:
+                return self._ahead.pop()
+        return draw(generator, count)
 
 
 def generator_of(ctx: OpKernelContext, seed: int, seed2: int) -> GuardedPhilox:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Xp
-    from tfnb.ops.random.philox import Philox
+    from tfnb.ops.random.philox import BlockSource, Philox
 
 _TRUNCATED_AT = 2.0
 # The smallest argument of the logarithm.
@@ -34,7 +34,7 @@ def per_block(dtype: DType) -> int:
 
 def fill(
     xp: Xp,
-    generator: Philox,
+    generator: BlockSource,
     count: int,
     dtype: DType,
     numbers_from: Callable[[Array, Array], Array],
@@ -82,12 +82,12 @@ def uniforms_from(dtype: DType) -> Callable[[Array, Array], Array]:
     return _UNIFORM[dtype]
 
 
-def uniform(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
+def uniform(xp: Xp, generator: BlockSource, count: int, dtype: DType) -> Array:
     """Return numbers in [0, 1)."""
     return fill(xp, generator, count, dtype, _UNIFORM[dtype])
 
 
-def full_integers(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
+def full_integers(xp: Xp, generator: BlockSource, count: int, dtype: DType) -> Array:
     """Return integers of the whole range of a type of 32 or 64 bits."""
     return fill(xp, generator, count, dtype, _words_from(dtype)).view(dtype.as_numpy_dtype)
 
@@ -100,7 +100,7 @@ def _words_from(dtype: DType) -> Callable[[Array, Array], Array]:
 
 
 def uniform_integers(
-    xp: Xp, generator: Philox, count: int, dtype: DType, low: int, high: int
+    xp: Xp, generator: BlockSource, count: int, dtype: DType, low: int, high: int
 ) -> Array:
     """Return integers in [low, high), with the slight bias of a remainder."""
     unsigned = np.uint32 if dtype.size == 4 else np.uint64
@@ -141,7 +141,7 @@ def normals_from(dtype: DType) -> Callable[[Array, Array], Array]:
     return normal_doubles_from if dtype is dtypes.float64 else _floats_by_box_muller
 
 
-def normal(xp: Xp, generator: Philox, count: int, dtype: DType) -> Array:
+def normal(xp: Xp, generator: BlockSource, count: int, dtype: DType) -> Array:
     """Return numbers with mean 0 and standard deviation 1."""
     numbers = fill(xp, generator, count, dtype, normals_from(dtype))
     return numbers.astype(dtype.as_numpy_dtype, copy=False)

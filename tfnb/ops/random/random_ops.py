@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.random.philox import BlockSource
 
 EXPORTS = {
     "tf": [
@@ -139,10 +140,14 @@ def _draw(
     draw: Callable[..., Array],
     *limits: int,
 ) -> Array:
-    sizes = wanted_shape(shape, dtype, ctx.xp)
-    count = product(sizes)
-    generator = generator_of(ctx, *seeds).reserve_outputs(count)
-    return draw(ctx.xp, generator, count, dtype, *limits).reshape(sizes)
+    """Return numbers of a distribution that uses each block once."""
+    sizes, xp = wanted_shape(shape, dtype, ctx.xp), ctx.xp
+
+    def numbers(source: BlockSource, count: int) -> Array:
+        return draw(xp, source, count, dtype, *limits)
+
+    generator, per_block = generator_of(ctx, *seeds), distributions.per_block(dtype)
+    return generator.draw(product(sizes), per_block, (draw, dtype, limits), numbers).reshape(sizes)
 
 
 # --------------------------------------------------------------------------------------------- ops
@@ -240,7 +245,10 @@ def truncated_normal_op(
     ctx: OpKernelContext, shape: Array, *, seed: int, seed2: int, dtype: DType
 ) -> Array:
     """Return normal numbers; those beyond two standard deviations are redrawn."""
-    return _draw(ctx, shape, (seed, seed2), dtype, distributions.truncated_normal)
+    sizes = wanted_shape(shape, dtype, ctx.xp)
+    count = product(sizes)
+    generator = generator_of(ctx, seed, seed2).reserve_outputs(count)
+    return distributions.truncated_normal(ctx.xp, generator, count, dtype).reshape(sizes)
 
 
 truncated_normal_op.not_differentiable()

@@ -26,6 +26,7 @@ from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue, is_spa
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.array import array_ops, cast_ops, concat_ops, constant_ops, gather_ops, transpose_ops
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.compressed_rows import add_product
 from tfnb.ops.math import math_ops, reduction_ops, sequence_ops
 from tfnb.ops.sparse.sparse_indices import dense_at, sizes_of
 
@@ -499,7 +500,13 @@ def sparse_tensor_dense_mat_mul(
     is_small = dense.dtype.itemsize == 2
     wide = np.dtype(np.float32) if is_small else dense.dtype
     out = np.zeros((outer, dense.shape[1]), wide)
-    np.add.at(out, rows, values[:, None].astype(wide) * dense[columns].astype(wide))
+    if bool((rows[1:] < rows[:-1]).any()):
+        # NumPy sorts numbers of two bytes in linear time.
+        keys = rows.astype(np.uint16) if outer <= 1 << 16 else rows
+        order = np.argsort(keys, kind="stable")
+        rows, columns, values = rows[order], columns[order], values[order]
+    starts = np.searchsorted(rows, np.arange(outer + 1))
+    add_product(starts, columns, values.astype(wide), dense.astype(wide, copy=False), out)
     return out.astype(dense.dtype, copy=False)
 
 

@@ -18,6 +18,7 @@ from tfnb.core.shape_inference import InferenceContext, merge_dims, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import concat_ops, gather_ops, transpose_ops
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.compressed_rows import add_product
 from tfnb.ops.math import reduction_ops
 from tfnb.ops.math.cwise_unary_ops import conj
 from tfnb.ops.sparse_matrix.sparse_matrix import (
@@ -52,8 +53,6 @@ _FORM = (
     "adjoint_a: bool = false",
     "adjoint_b: bool = false",
 )
-# The maximum number of values in one piece of a product.
-_PIECE = 1 << 20
 
 
 def _check_form(c: InferenceContext) -> tuple[bool, bool]:
@@ -159,17 +158,7 @@ def _dense_product(matrix: CSRSparseMatrix, b: Array) -> Array:
     check_fits(np, shape, b.dtype)
     out = np.zeros((matrix.num_matrices, matrix.shape[-2], b.shape[-1]), b.dtype)
     for into, right, (starts, columns, values) in zip(out, b, matrix.matrices(), strict=True):
-        rows = np.flatnonzero(np.diff(starts))
-        firsts = starts[rows]
-        first = 0
-        while first < len(rows) and b.shape[-1]:
-            # As many whole rows as fit in a piece, but at least one.
-            limit = int(firsts[first]) + max(1, _PIECE // b.shape[-1])
-            end = max(first + 1, int(np.searchsorted(starts[rows + 1], limit, side="right")))
-            low, high = int(firsts[first]), int(starts[rows[end - 1] + 1])
-            chosen = values[low:high, None] * right[columns[low:high]]
-            into[rows[first:end]] = np.add.reduceat(chosen, firsts[first:end] - low, axis=0)
-            first = end
+        add_product(starts, columns, values, right, into)
     return out.reshape(shape)
 
 

@@ -7,13 +7,13 @@ A partition with loops is lowered before its first run, because a loop soon save
 are lowered when they run for the second time, because most signatures of a notebook run once.  If
 the observers of a step accept counts in place of events of nodes, it runs as a function that counts
 (``counts.py``).  A step that is observed more closely, measured or limited runs on the reference
-executor.
+executor.  The files that write functions are behind one door (:class:`FunctionWriter`), which a
+step whose functions exist does not pass.
 """
 
 from __future__ import annotations
 
 import enum
-import logging
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -32,6 +32,7 @@ from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.executor.executors_and_keys import Executors
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.support.counts import StepCounts
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import RunsThrough
-
-
-_log = logging.getLogger("tfnb")
 
 
 class StepWay(Protocol):
@@ -142,7 +140,6 @@ class Lowering(enum.Enum):
 
 
 _lowering = Lowering.WHEN_IT_PAYS
-_is_loaded = False
 
 
 @contextmanager
@@ -165,31 +162,49 @@ MAX_NODES_AT_ONCE = 3_000
 _MOST_RECORDED = 32  # functions of a partition, one for each set of breakpoints
 
 
-def _load() -> None:
-    """Import the code that writes functions, when the first one is needed.
+class FunctionWriter(Protocol):
+    """Writes the functions of partitions: what a step whose functions exist does not need."""
+
+    def lower(
+        self, immutable: ImmutableExecutorState, *, counts: bool, journal: JournalKind | None
+    ) -> LoweredStep | None:
+        """Return the partition as a function, or None if it is not recognised."""
+
+    def join(
+        self, states: Sequence[ImmutableExecutorState], devices_to_sync: Sequence[Device]
+    ) -> ImmutableExecutorState | None:
+        """Return several partitions as one, or None if they cannot be one function."""
+
+    def can_keep(self, immutable: ImmutableExecutorState, keeps: tuple[str, ...]) -> bool:
+        """Return whether a function of the partition can keep the values of these tensors."""
+
+    def compute_over_input(self, item: NodeItem, args: list[Any]) -> Any:
+        """Write a node's result over a large input; None: compute it normally."""
+
+
+_writer: FunctionWriter | None = None
+
+
+def _load_writer() -> None:
+    global _writer
+    _writer = import_module("tfnb.common_runtime.lowering.run.function_writer").WRITER
+
+
+def _function_writer() -> FunctionWriter:
+    """Return what writes functions; it is imported when the first one is needed.
 
     The import is sheltered: an interrupt in it would leave a lock held, and all other threads would
     wait for it for ever.
     """
-    if not _is_loaded:
-        call_sheltered(_load_here)
-
-
-def _load_here() -> None:
-    global _is_loaded
-    try:
-        import_module("tfnb.common_runtime.lowering.run.lowered_step")
-        import_module("tfnb.common_runtime.lowering.recognise.join")
-    finally:
-        _is_loaded = True
+    if _writer is None:
+        call_sheltered(_load_writer)
+        assert _writer is not None
+    return _writer
 
 
 def over_large_input(item: NodeItem, args: list[Any]) -> Any:
     """Write a node's result over a large input without other holders; None: compute it normally."""
-    # Imported when the first large array appears.
-    from tfnb.common_runtime.lowering.rewrite.clusters import compute_over_input
-
-    return compute_over_input(item, args)
+    return _function_writer().compute_over_input(item, args)
 
 
 def lower(
@@ -204,15 +219,7 @@ def lower(
     """
     if len(immutable.items) > MAX_NODES:
         return None
-    _load()
-    from tfnb.common_runtime.lowering.recognise.program import Unrecognised
-    from tfnb.common_runtime.lowering.run.lowered_step import LoweredStep
-
-    try:
-        return LoweredStep(immutable, counts=counts, journal=journal)
-    except (Unrecognised, RecursionError, SyntaxError) as reason:
-        _log.debug("A partition stays with the reference executor: %s", reason)
-        return None
+    return _function_writer().lower(immutable, counts=counts, journal=journal)
 
 
 def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> LoweredFunction | None:
@@ -330,7 +337,7 @@ def _recorded_for(
         if num_runs < (1 if has_loops else 2):
             return None
     found = None
-    if not kind.keeps or _can_keep(immutable, kind.keeps):
+    if not kind.keeps or _function_writer().can_keep(immutable, kind.keeps):
         found = lower(immutable, counts=immutable.schedule is None, journal=kind)
     recorded[kind] = found
     return _noted(immutable, run_state, kind, found)
@@ -346,13 +353,6 @@ def _noted(
     if kind.leaves is not None and found is not None:
         immutable.warm_up.until_near = run_state.near, found
     return found
-
-
-def _can_keep(immutable: ImmutableExecutorState, keeps: tuple[str, ...]) -> bool:
-    _load()
-    from tfnb.common_runtime.lowering.write.journal_writer import can_keep
-
-    return can_keep(immutable, keeps)
 
 
 def lowered_together(executors: Executors, run_state: RunState) -> LoweredFunction | None:
@@ -399,10 +399,9 @@ def _joined(executors: Executors) -> ImmutableExecutorState | None:
         has_loops = any(len(state.frames) > 1 for state in executors.states)
         if num_runs < 2 and not (has_loops and num_nodes <= MAX_NODES_AT_ONCE):
             return None
-    _load()
-    from tfnb.common_runtime.lowering.recognise.join import join
-
-    joined = join(executors.states, executors.devices_to_sync) if num_nodes <= MAX_NODES else None
+    joined = None
+    if num_nodes <= MAX_NODES:
+        joined = _function_writer().join(executors.states, executors.devices_to_sync)
     if joined is None:
         executors.stay_apart = True
         return None

@@ -18,6 +18,7 @@ from tfnb.common_runtime.executor.running_nodes import register_emitted
 from tfnb.common_runtime.lowering.rewrite.clusters import only_gpu
 from tfnb.common_runtime.lowering.support.counts import CountPlan, StepCounts, plan_of_schedule
 from tfnb.common_runtime.lowering.write.step_writer import StepWriter
+from tfnb.core.process.package_directory import EMITTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -92,7 +93,7 @@ class EmittedFunction:
         self.expressions = nodes.expressions
         self.computes = nodes.computes
         self.owns_fetches = nodes.owns_fetches
-        self.filename = f"<tfnb step {next(_numbers)}>"
+        self.filename = f"{EMITTED}step {next(_numbers)}>"
         self._names: dict[str, Any] = dict(source.names)
         if counts and writer.leaves is None:
             this = weakref.ref(self)

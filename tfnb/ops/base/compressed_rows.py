@@ -1,0 +1,62 @@
+"""Products of matrices of compressed sparse rows with dense ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.ops.base.large_arrays import is_large
+
+if TYPE_CHECKING:
+    from tfnb.core.kernel_types import Array
+
+# Products that are held at once, in elements: they stay in a core's cache.
+_PIECE = 1 << 16
+# A matrix with this part of its elements set is multiplied as a dense one: BLAS multiplies about
+# thirty elements in the time in which NumPy takes one from its place.
+_DENSE_FROM = 1 / 16
+# Elements of a matrix that is made dense for a product, 64 MB of float32.
+_DENSE_UP_TO = 1 << 24
+
+
+def add_product(starts: Array, columns: Array, values: Array, dense: Array, out: Array) -> None:
+    """Add the product of a sparse and a dense matrix to ``out``, which holds zeros.
+
+    Args:
+      starts: the place of each row's first element, and the number of elements: shape (rows + 1,).
+      columns: the column of each element.
+      values: the value of each element, of the dtype of ``dense``.
+      dense: the right matrix.
+      out: the result, of shape (rows, columns of ``dense``).
+    """
+    width, inner = dense.shape[1], dense.shape[0]
+    size = len(out) * inner
+    # A product with zeros is NaN where the dense matrix is infinite.
+    if (
+        len(values) >= size * _DENSE_FROM
+        and size <= _DENSE_UP_TO
+        and is_large(np, dense)
+        and bool(np.isfinite(dense).all())
+    ):
+        whole = np.zeros(size, dense.dtype)
+        rows = np.repeat(np.arange(len(out)) * inner, np.diff(starts))
+        rows += columns
+        if bool((np.diff(np.sort(rows)) == 0).any()):  # elements of one place are added
+            np.add.at(whole, rows, values)
+        else:
+            whole[rows] = values
+        np.matmul(whole.reshape(len(out), inner), dense, out=out)
+        return
+    rows = np.flatnonzero(np.diff(starts))
+    firsts = starts[rows]
+    first = 0
+    while first < len(rows) and width:
+        # As many whole rows as fit in a piece, but at least one.
+        limit = int(firsts[first]) + max(1, _PIECE // width)
+        end = max(first + 1, int(np.searchsorted(starts[rows + 1], limit, side="right")))
+        low, high = int(firsts[first]), int(starts[rows[end - 1] + 1])
+        chosen = dense.take(columns[low:high], axis=0)
+        chosen *= values[low:high, None]
+        out[rows[first:end]] = np.add.reduceat(chosen, firsts[first:end] - low, axis=0)
+        first = end
