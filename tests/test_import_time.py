@@ -17,6 +17,9 @@ OPTIONAL = [
     "PIL",
     "cupy",
     "grpc",
+    "dask",
+    "distributed",
+    "pandas",
     "tensorflow",
 ]
 SELDOM_USED = [
@@ -39,7 +42,7 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.mark.slow
 def test_importing_tfnb_imports_no_optional_package() -> None:
-    """Jupyter, CuPy and gRPC are optional, and imported on first use."""
+    """Jupyter, CuPy, gRPC and Dask are optional, and imported on first use."""
     loaded = modules_after("import tfnb")
 
     assert [name for name in OPTIONAL if name in loaded] == []

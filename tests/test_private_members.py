@@ -54,7 +54,7 @@ OF_TENSORFLOW = frozenset(
 OF_FLAGS = frozenset({"_define", "_parse", "_set_default"})
 # Named tuples have no other names for these.
 OF_NAMED_TUPLES = frozenset({"_fields", "_make", "_replace"})
-# Python and Jupyter have no public name for these.
+# Python, Jupyter and Dask have no public name for these.
 OF_OTHERS = frozenset(
     {
         "_Decompress",  # the type of what zlib.decompressobj() gives
@@ -65,6 +65,7 @@ OF_OTHERS = frozenset(
         "_constants",  # a member of re
         "_current_frames",
         "_getframe",
+        "_meta",  # the empty frame that a Dask DataFrame is like
         "_parser",
     }
 )

@@ -15,12 +15,14 @@ from tfnb.client.behavior import enable_v2_behavior as enable_v2_behavior
 from tfnb.client.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from tfnb.client.behavior import executing_eagerly as executing_eagerly
 from tfnb.client.eager_function import py_function as py_function
+from tfnb.client.model import Model as Model
 from tfnb.client.module import Module as Module
 from tfnb.client.public import app as app
 from tfnb.client.public import audio as audio
 from tfnb.client.public import bitwise as bitwise
 from tfnb.client.public import compat as compat
 from tfnb.client.public import config as config
+from tfnb.client.public import dask as dask
 from tfnb.client.public import data as data
 from tfnb.client.public import debugger as debugger
 from tfnb.client.public import debugging as debugging
@@ -116,6 +118,7 @@ from tfnb.core.tensor_shape import dimension_at_index as dimension_at_index
 from tfnb.core.tensor_shape import dimension_value as dimension_value
 from tfnb.core.tensor_util import make_ndarray as make_ndarray
 from tfnb.core.tensor_util import make_tensor_proto as make_tensor_proto
+from tfnb.dask_runtime.sweep import sweep as sweep
 from tfnb.framework.collections import GraphKeys as GraphKeys
 from tfnb.framework.constant_value import constant_value as get_static_value
 from tfnb.framework.convert import (
@@ -749,6 +752,7 @@ __all__ = [
     "LogMessage",
     "MONOLITHIC_BUILD",
     "MetaGraphDef",
+    "Model",
     "Module",
     "NameAttrList",
     "NoGradient",
@@ -899,6 +903,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "dask",
     "data",
     "debugger",
     "debugging",
@@ -1278,6 +1283,7 @@ __all__ = [
     "subtract",
     "summary",
     "svd",
+    "sweep",
     "switch_case",
     "sysconfig",
     "tables_initializer",

@@ -296,13 +296,7 @@ def _look_at(address: str, target: str) -> tuple[str, str]:
       UnavailableError: it speaks another protocol.
     """
     try:
-        if address.startswith(UNIX):
-            probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            probe.settimeout(_PROBE_S)
-            probe.connect(address.removeprefix(UNIX))
-        else:
-            host, _, port = address.rpartition(":")
-            probe = socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
+        probe = _connection_to(address)
     except OSError:
         return "nothing accepts a connection there", "Start the server, or check host and port"
     with probe:
@@ -323,3 +317,22 @@ def _look_at(address: str, target: str) -> tuple[str, str]:
             f"The server at {target} speaks TLS: its target begins with {TLS_SCHEME}."
         )
     return _WAITS
+
+
+def _connection_to(address: str) -> socket.socket:
+    """Return a connection.
+
+    Raises:
+      OSError: nothing accepts one there.
+    """
+    if not address.startswith(UNIX):
+        host, _, port = address.rpartition(":")
+        return socket.create_connection((host.strip("[]"), int(port)), _PROBE_S)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_PROBE_S)
+        connection.connect(address.removeprefix(UNIX))
+    except OSError:
+        connection.close()
+        raise
+    return connection

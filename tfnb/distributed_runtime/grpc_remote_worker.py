@@ -40,10 +40,12 @@ class GrpcRemoteWorker:
 
     is_local = False
 
-    def __init__(self, task: str, address: str, options: config_pb2.RPCOptions) -> None:
+    def __init__(
+        self, task: str, address: str, options: config_pb2.RPCOptions, scheme: str = SCHEME
+    ) -> None:
         self.task, self.address = task, address
         self._grpc = import_grpc()
-        self._channel = new_channel(SCHEME + address, options)
+        self._channel = new_channel(scheme + address, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
 

@@ -103,8 +103,9 @@ class InProcessChannel:
         with self._lock:
             self._is_closed = True
             calls = list(self._calls)
+        status = import_grpc().StatusCode
         for call in calls:
-            call.cancel()
+            call.fail(status.CANCELLED, "Channel closed!")
 
 
 class _Method:
@@ -205,7 +206,8 @@ class _Call:
         """Return what an ended call failed with."""
         if self._code is self._grpc.StatusCode.OK:
             return None
-        return _error_type()(self._code, self._details)
+        error: BaseException = _error_type()(self._code, self._details)
+        return error
 
     def cancelled(self) -> bool:
         """Return whether the client has cancelled the call."""

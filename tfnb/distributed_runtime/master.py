@@ -125,7 +125,9 @@ class Master:
         """
         if not config.cluster_def.job:
             return self._workers, self._task
-        workers = new_worker_cache(ClusterSpec(config.cluster_def), config.rpc_options)
+        workers = new_worker_cache(
+            ClusterSpec(config.cluster_def), config.rpc_options, self._workers.scheme
+        )
         address = target.removeprefix(SCHEME).removeprefix(TLS_SCHEME)
         found = workers.at(address)
         if not address and self._task in workers.tasks:

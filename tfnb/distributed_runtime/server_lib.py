@@ -117,8 +117,9 @@ class GrpcServer:
         config = server_def.default_session_config
         process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
-        self._workers = new_worker_cache(cluster, config.rpc_options)
-        self._worker = Worker(self.task, devices, self._workers.find, policy)
+        scheme = SCHEME if tls is None else TLS_SCHEME
+        self._workers = new_worker_cache(cluster, config.rpc_options, scheme)
+        self._worker = Worker(self.task, devices, self._workers.find, policy, scheme)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
         self._threads = ServerThreads("tfnb-server")

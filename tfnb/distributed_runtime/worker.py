@@ -20,6 +20,7 @@ from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
+from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
 from tfnb.distributed_runtime.step_logs import add_log
 from tfnb.distributed_runtime.transfer_logs import add_transfers
@@ -83,6 +84,7 @@ class Worker:
         devices: Sequence[Device],
         worker_of: Callable[[str], WorkerInterface],
         policy: EffectsPolicy | None = None,
+        scheme: str = SCHEME,
     ) -> None:
         """Make a worker.
 
@@ -91,8 +93,10 @@ class Worker:
           devices: its devices, by their full names.
           worker_of: finds the workers of other tasks.
           policy: the effects that graphs of clients may have; None: all.
+          scheme: how the targets of other tasks begin, with or without TLS.
         """
         self.task = task
+        self._scheme = scheme
         self._policy = policy
         self.devices = SharedDeviceMgr(devices)
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
@@ -125,7 +129,7 @@ class Worker:
         server_def = request.server_def
         if server_def.cluster.job:
             task = task_name(server_def.job_name, server_def.task_index)
-            workers = new_worker_cache(ClusterSpec(server_def.cluster))
+            workers = new_worker_cache(ClusterSpec(server_def.cluster), scheme=self._scheme)
             workers.set_local(self, task)
         if is_isolated or task != self.task:
             devices = SharedDeviceMgr(

@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
+from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.grpc_remote_worker import GrpcRemoteWorker
 from tfnb.proto import config_pb2
 
@@ -38,12 +39,20 @@ def addresses_of(cluster: ClusterSpec) -> dict[str, str]:
 
 
 class WorkerCache:
-    """Finds workers by the names of their tasks; connections are made on first use; thread safe."""
+    """Finds workers by the names of their tasks; connections are made on first use; thread safe.
+
+    Attributes:
+      scheme: how the targets of the tasks begin, with or without TLS.
+    """
 
     def __init__(
-        self, addresses: Mapping[str, str], options: config_pb2.RPCOptions | None = None
+        self,
+        addresses: Mapping[str, str],
+        options: config_pb2.RPCOptions | None = None,
+        scheme: str = SCHEME,
     ) -> None:
         self._addresses = dict(addresses)
+        self.scheme = scheme
         self._options = options or config_pb2.RPCOptions()
         self._lock = threading.Lock()
         self._workers: dict[str, WorkerInterface] = {}  # guarded by self._lock
@@ -78,7 +87,7 @@ class WorkerCache:
                 raise errors.invalid_argument(
                     f"The cluster has no task {task}. Its tasks are: {', '.join(self._addresses)}"
                 )
-            worker = GrpcRemoteWorker(task, address, self._options)
+            worker = GrpcRemoteWorker(task, address, self._options, self.scheme)
             self._remote.append(worker)
             self._workers[task] = worker
             return worker
@@ -92,7 +101,9 @@ class WorkerCache:
 
 
 def new_worker_cache(
-    cluster: ClusterSpec, options: config_pb2.RPCOptions | None = None
+    cluster: ClusterSpec,
+    options: config_pb2.RPCOptions | None = None,
+    scheme: str = SCHEME,
 ) -> WorkerCache:
-    """Return the workers of a cluster."""
-    return WorkerCache(addresses_of(cluster), options)
+    """Return the workers of a cluster; the scheme of their targets says whether they use TLS."""
+    return WorkerCache(addresses_of(cluster), options, scheme)

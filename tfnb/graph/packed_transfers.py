@@ -76,7 +76,7 @@ def pack_transfers(
         level, devices = levels.get(send), _devices(send)
         if level is None or not may_pack(*devices) or not _is_plain(send, recv):
             continue
-        edge = send.data_in_edges[0]
+        edge = send.input_edge(0)
         size = 0 if _is_signal(edge.src) else bytes_of(edge.src.name, edge.src_output)
         if size is None or size > _MOST_EACH:
             continue
@@ -116,7 +116,7 @@ def _matched(parts: Mapping[str, Graph]) -> dict[Node, Node]:
 
 def _is_plain(send: Node, recv: Node) -> bool:
     """Return whether nothing but the value of one tensor says when and what is transferred."""
-    edge = send.data_in_edges[0]
+    edge = send.input_edge(0)
     return (
         send.op == "_Send"
         and recv.op == "_Recv"
@@ -195,7 +195,7 @@ def _batches(transfers: Sequence[_Transfer]) -> Iterator[list[_Transfer]]:
 def _copy_constant(source: Graph, target: Graph, transfer: _Transfer) -> None:
     """Replace a pair of Send and Recv by a copy of the constant, under the name of the Recv."""
     send, recv, _ = transfer
-    constant = send.data_in_edges[0].src
+    constant = send.input_edge(0).src
     edges = [(edge.src_output, edge.dst, edge.dst_input) for edge in recv.out_edges]
     device, name = recv.assigned_device, recv.name
     source.remove_node(send)

@@ -17,6 +17,7 @@ import {
   type SessionInfo,
   type SignatureInfo,
 } from "./snapshot.ts";
+import { fillSweeps } from "./sweeps.ts";
 
 export class Panel {
   readonly element = html("div", "tfnb-lab");
@@ -69,6 +70,7 @@ export class Panel {
       marked("p", "problem", "tfnb-lab-problem"),
       marked("p", "waits", "tfnb-lab-problem"),
       fold("Servers", "servers", true),
+      marked("div", "sweeps"),
       marked("div", "sessions"),
     );
     part(element, "problem").setAttribute("role", "status");
@@ -98,6 +100,7 @@ export class Panel {
     part(element, "servers").parentElement!.hidden = servers.length === 0;
     setText(part(element, "servers-head"), `Servers (${servers.length})`);
     keyed(part(element, "servers"), servers, (one) => one.address, makeServer, fillServer);
+    fillSweeps(part(element, "sweeps"), link, found?.sweeps ?? []);
     keyed(
       part(element, "sessions"),
       found?.sessions ?? [],

@@ -1,5 +1,7 @@
 /** A kernel's report about its sessions; tfnb/notebook/lab/lab_snapshot.py makes it. */
 
+import type { SweepInfo } from "./sweeps.ts";
+
 export interface RunningStep {
   step: number;
   isHeld: boolean;
@@ -73,6 +75,7 @@ export interface ServerInfo {
 }
 
 export interface Snapshot {
+  sweeps: SweepInfo[];
   sessions: SessionInfo[];
   moreSessions: number;
   servers?: ServerInfo[];

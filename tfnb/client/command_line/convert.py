@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
-from tfnb.client.command_line.run import UsageError, open_session, signature_named
+from tfnb.client.command_line.run import UsageError, open_session
 from tfnb.client.model_file import ModelFileError
+from tfnb.client.model_session import signature_named
 from tfnb.core.files import file_system
 from tfnb.library.variables.freezing import convert_variables_to_constants
 

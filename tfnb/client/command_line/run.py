@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.client import safety
-from tfnb.client.model_file import ModelFileError
-from tfnb.client.session.session import Session
+from tfnb.client.model_session import load_graph, signature_named, tensor_name
 from tfnb.core import dtypes
 from tfnb.core.files import file_system
-from tfnb.framework.graph import Graph
-from tfnb.framework.importing.importer import import_graph_def
-from tfnb.library.saved_model.loader import SavedModelLoader
-from tfnb.library.training.checkpoint_state import checkpoint_exists
-from tfnb.library.training.checkpoint_values import checkpoint_path_of
-from tfnb.library.training.graph_restore import restore_variables
-from tfnb.library.training.meta_graph import import_meta_graph
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
@@ -30,6 +22,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.model_file import ModelFile
+    from tfnb.client.session.session import Session
     from tfnb.core.dtypes import DType
 
 
@@ -112,31 +105,6 @@ def _array(path: str, key: str | None, text: str) -> Any:
     return loaded[key]
 
 
-def tensor_name(model: ModelFile, name: str, signature: Any, side: str) -> str:
-    """Return the tensor for a name of the command line: a signature's key, or ``node[:output]``."""
-    if signature is not None:
-        infos = getattr(signature, side)
-        if name in infos:
-            return str(infos[name].name)
-    return name if ":" in name else f"{name}:0"
-
-
-def signature_named(model: ModelFile, key: str | None) -> Any:
-    """Return the signature with a name; without a name the only one, or None.
-
-    Raises:
-        ModelFileError: There is no signature of that name.
-    """
-    found = model.signatures
-    if key is None:
-        usual = {k: s for k, s in found.items() if not k.startswith("__")}
-        return next(iter(usual.values())) if len(usual) == 1 else usual.get("serving_default")
-    if key not in found:
-        known = ", ".join(sorted(found)) or "none"
-        raise ModelFileError(f"{model.path} has no signature {key!r}; there are: {known}")
-    return found[key]
-
-
 def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -> Session:
     """Return a session on a model, with restored variables if there is a checkpoint.
 
@@ -144,40 +112,8 @@ def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -
         ModelFileError: The checkpoint does not exist, or the model is a SavedModel.
         OpError: The checkpoint does not fit.
     """
-    if checkpoint is not None:
-        checkpoint = _checkpoint_path(model, checkpoint)
-    graph = Graph()
-    sess = Session(graph=graph)
-    try:
-        count = len(model.graph_def.node)
-        with graph.as_default(), progress.phase(f"loading {count} nodes"):
-            if model.kind == "SavedModel":
-                SavedModelLoader(model.path).load(sess, model.tags)
-            else:
-                saver = None
-                if model.kind == "MetaGraphDef":
-                    saver = import_meta_graph(model.meta_graph)
-                else:
-                    import_graph_def(model.graph_def, name="")
-                if checkpoint is not None and saver is not None:
-                    saver.restore(sess, checkpoint)
-                elif checkpoint is not None:
-                    missing = restore_variables(sess, checkpoint)
-                    if missing:
-                        progress.note(f"{checkpoint} has no value for {', '.join(missing)}")
-    except BaseException:
-        sess.close()
-        raise
-    return sess
-
-
-def _checkpoint_path(model: ModelFile, given: str) -> str:
-    if model.kind == "SavedModel":
-        raise ModelFileError(f"{model.path} is a SavedModel, which has its own variables")
-    path = checkpoint_path_of(given)
-    if path is None or not checkpoint_exists(path):
-        raise ModelFileError(f"{given}: there is no checkpoint")
-    return path
+    with progress.phase(f"loading {len(model.graph_def.node)} nodes"):
+        return load_graph(model, checkpoint).open(progress.note)
 
 
 def run(
@@ -219,8 +155,8 @@ def run(
     if output is not None and output.endswith(".npy") and len(fetches) != 1:
         raise UsageError(f"-o {output}: {len(fetches)} fetches need a .npz file")
     given = dict(feed_value(text) for text in feeds)
-    feed_dict = {tensor_name(model, n, signature, "inputs"): v for n, v in given.items()}
-    wanted = [tensor_name(model, name, signature, "outputs") for name in fetches]
+    feed_dict = {tensor_name(n, signature, "inputs"): v for n, v in given.items()}
+    wanted = [tensor_name(name, signature, "outputs") for name in fetches]
     with open_session(model, checkpoint, progress) as sess:
         for name, value in feed_dict.items():
             if isinstance(value, Zeros):

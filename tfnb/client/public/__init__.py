@@ -104,6 +104,10 @@ class Namespace(ModuleType):
     def __dir__(self) -> list[str]:
         return sorted(public_names(self._namespace))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Functions that are sent to other processes name it.
+        return namespace_module, (self._namespace,)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function of the namespace, as in ``tfnb.summary(file)``; most have none.
 

@@ -81,6 +81,9 @@ TABLE: dict[str, dict[str, str]] = {
             "register_validator set_default text_wrap validator"
         ),
     },
+    "tfnb.client.model": {
+        "tf": "Model",
+    },
     "tfnb.client.module": {
         "tf": "Module",
     },
@@ -165,6 +168,25 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "tfnb.client.training.supervisor": {
         "train": "Supervisor basic_train_loop",
+    },
+    "tfnb.dask_runtime.clients": {
+        "dask": "get_client",
+    },
+    "tfnb.dask_runtime.map_model": {
+        "dask": "map_model",
+    },
+    "tfnb.dask_runtime.sent_models": {
+        "dask": "remove_model",
+    },
+    "tfnb.dask_runtime.server_cluster": {
+        "dask": "start_cluster DaskCluster",
+    },
+    "tfnb.dask_runtime.sweep": {
+        "dask": "Sweep",
+        "tf": "sweep",
+    },
+    "tfnb.dask_runtime.sweep_run": {
+        "dask": "SweepRun",
     },
     "tfnb.framework.collections": {
         "tf": "GraphKeys",

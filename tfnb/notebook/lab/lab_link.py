@@ -28,6 +28,7 @@ from tfnb.core import errors
 from tfnb.core.package_version import __version__
 from tfnb.notebook.kernel.control_shell import route_to_control_shell
 from tfnb.notebook.lab.lab_snapshot import LabSnapshots, find_session
+from tfnb.notebook.lab.lab_sweeps import cancel_run, sweeps
 from tfnb.notebook.scenes.attr_text import cut_middle
 from tfnb.notebook.views.targets import TargetError
 
@@ -195,6 +196,8 @@ class LabLink:
             )
             # Force the next snapshot, which reports the view even if it has been closed by then.
             self._last_sent = ""
+        elif request == "cancelRun":
+            cancel_run(_word(content, "sweep"), content.get("run"))
         elif request == "close":
             self.views.close(_word(content, "view"))
         else:
@@ -214,7 +217,7 @@ class LabLink:
         if views is not None:
             views.refresh()
         titles = {} if views is None else views.titles()
-        found = {**self._snapshots.take(), "views": titles}
+        found = {**self._snapshots.take(), "views": titles, "sweeps": sweeps()}
         text = json.dumps(found)
         if text == self._last_sent:
             return False

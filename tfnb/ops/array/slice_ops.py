@@ -321,7 +321,7 @@ def _strided_slice_shape_from(c: InferenceContext, source: int, first: int) -> T
     if strides is None or dims is None:
         return UNKNOWN_SHAPE
     steps, masks = strides.tolist(), [c.attr(name) for name in _MASK_NAMES]
-    # As in TensorFlow, an error that the strides alone decide comes first, and names no other value.
+    # As in TensorFlow, an error that the strides alone decide comes first and names no other value.
     found = dense_slice(dims, None, None, steps, *masks)
     begin, end = c.constant_value(first), c.constant_value(first + 1)
     if begin is not None and end is not None:

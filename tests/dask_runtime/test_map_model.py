@@ -1,0 +1,372 @@
+"""``Model.map`` on real workers: every kind of collection, batches, permissions, a dead worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+import dask
+import dask.array as da
+import dask.bag as db
+import numpy as np
+import pytest
+
+import tfnb as tf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+ROWS = np.arange(40, dtype=np.float32).reshape(20, 2)
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 3, 100])
+def test_an_array_gives_an_array(frozen: str, client: Any, batch_size: int | None) -> None:
+    """Blocks in both axes are joined along the columns; type and shape are known before a run."""
+    model = tf.Model(frozen, outputs="y")
+    x = da.from_array(ROWS, chunks=(7, 1))
+
+    y = model.map(x, client=client, batch_size=batch_size)
+
+    assert isinstance(y, da.Array)
+    assert (y.shape, y.dtype, y.chunks) == ((20, 3), np.float32, ((7, 7, 6), (3,)))
+    np.testing.assert_array_equal(client.compute(y).result(), model(ROWS))
+
+
+def test_results_are_collections_like_others(frozen: str, client: Any) -> None:
+    """They can be computed with, rechunked and reduced."""
+    model = tf.Model(frozen, outputs="y")
+    y = model.map(da.from_array(ROWS, chunks=5), client=client, chunk_rows=10)
+
+    assert y.chunks[0] == (10, 10)
+    assert client.compute((y + 1).sum()).result() == (model(ROWS) + 1).sum()
+
+
+def test_several_outputs_give_a_dict(frozen: str, client: Any) -> None:
+    """Each output is an array of its own."""
+    model = tf.Model(frozen, outputs=["y", "sums"])
+    found = model.map({"x": da.from_array(ROWS, chunks=(7, 2))}, client=client)
+    y, sums = client.gather(client.compute([found["y"], found["sums"]]))
+
+    assert sums.shape == (20,)
+    np.testing.assert_array_equal(y.sum(1), sums)
+
+
+def test_a_bag_gives_a_bag(frozen: str, client: Any) -> None:
+    """Items are stacked to batches, and results are items."""
+    model = tf.Model(frozen, outputs=["y", "sums"])
+    bag = model.map(db.from_sequence(list(ROWS), npartitions=3), client=client, batch_size=4)
+    found = client.compute(bag).result()
+
+    assert isinstance(bag, db.Bag)
+    assert [one["sums"] for one in found] == model(ROWS)["sums"].tolist()
+
+
+def test_items_of_different_shapes_are_batched_apart(tmp_path: Path) -> None:
+    """A graph for any length takes items of several lengths."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, None], name="x")
+        tf.reduce_sum(x, 1, name="y")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    items = [np.ones(length) for length in (1, 1, 3, 2, 2)]
+    with dask.config.set(scheduler="synchronous"):
+        found = tf.Model(path).map(db.from_sequence(items, npartitions=1)).compute()
+
+    assert found == [1.0, 1.0, 3.0, 2.0, 2.0]
+
+
+def test_a_frame_gives_a_frame(frozen: str, client: Any) -> None:
+    """Its index stays; vectors become columns."""
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    model = tf.Model(frozen, outputs=["y", "sums"])
+    frame = pandas.DataFrame(ROWS, columns=["u", "v"], index=range(100, 120))
+    made = model.map(frames.from_pandas(frame, npartitions=3), client=client)
+    found = client.compute(made).result()
+
+    assert list(made.columns) == ["y_0", "y_1", "y_2", "sums"]
+    assert list(made.dtypes) == [np.float32] * 4
+    assert list(found.index) == list(range(100, 120))
+    np.testing.assert_array_equal(found[["y_0", "y_1", "y_2"]], model(ROWS)["y"])
+
+
+def test_columns_of_a_frame_are_chosen(frozen: str) -> None:
+    """A column that is missing, or of another type, is named before anything runs."""
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    model = tf.Model(frozen, outputs="sums")
+    frame = pandas.DataFrame({"u": [1.0], "word": ["a"], "v": [2.0]})
+    given = frames.from_pandas(frame, npartitions=1)
+    with dask.config.set(scheduler="synchronous"):
+        found = model.map(given, columns={"x": ["u", "v"]}).compute()
+        with pytest.raises(TypeError, match="no column 'w'"):
+            model.map(given, columns={"x": ["u", "w"]})
+        with pytest.raises(TypeError, match="Column 'word'"):
+            model.map(given, columns={"x": ["u", "word"]})
+
+    assert found["sums"].tolist() == [36.0]
+
+
+def test_array_files_are_read_in_blocks(
+    frozen: str, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block is a part of a file, so that files may be larger than the memory."""
+    monkeypatch.setattr("tfnb.dask_runtime.read_files.BYTES_OF_A_BLOCK", 64)
+    for name in ("a.npy", "b.npy"):
+        np.save(tmp_path / name, ROWS)
+    model = tf.Model(frozen, outputs="y")
+    y = model.map(str(tmp_path / "*.npy"), client=client)
+
+    assert y.chunks[0] == (8, 8, 4, 8, 8, 4)
+    np.testing.assert_array_equal(client.compute(y).result()[20:], model(ROWS))
+
+
+def test_records_of_files_give_a_bag(tmp_path: Path, client: Any) -> None:
+    """A graph that parses examples gets serialized ones."""
+    paths = []
+    for number in range(2):
+        paths.append(str(tmp_path / f"{number}.tfrecord"))
+        with tf.python_io.TFRecordWriter(paths[-1]) as writer:
+            for value in range(3):
+                feature = tf.train.Feature(
+                    float_list=tf.train.FloatList(value=[10 * number + value])
+                )
+                example = tf.train.Example(features=tf.train.Features(feature={"v": feature}))
+                writer.write(example.SerializeToString())
+    with tf.Graph().as_default() as graph:
+        texts = tf.placeholder(tf.string, [None], name="texts")
+        parsed = tf.parse_example(texts, {"v": tf.FixedLenFeature([], tf.float32)})
+        tf.identity(parsed["v"], name="v")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+
+    bag = tf.Model(path, outputs="v").map(paths, client=client)
+    assert client.compute(bag).result() == [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "saved_model"])
+def test_values_of_variables_travel_with_the_model(
+    trained: dict[str, str], client: Any, kind: str
+) -> None:
+    """Workers open files of their own; those of the model may be gone."""
+    names = {"signature": "sums"} if kind == "saved_model" else {"outputs": "y"}
+    model = tf.Model(trained[kind], **names)
+    y = model.map(da.from_array(ROWS, chunks=(7, 2)), client=client)
+
+    np.testing.assert_array_equal(client.compute(y).result(), ROWS @ [10.0, 1.0])
+
+
+def test_assets_travel_with_the_model(trained: dict[str, str], client: Any) -> None:
+    """A table is filled from the model's own file in the worker."""
+    model = tf.Model(trained["saved_model"], signature="words")
+    found = model.map(db.from_sequence(["c", "a", "z"], npartitions=2), client=client)
+
+    assert client.compute(found).result() == [2, 0, -1]
+
+
+def test_a_model_is_sent_once_and_opened_once(frozen: str, client: Any) -> None:
+    """A second map of the same files sends nothing, and a worker has one model for both."""
+    x = da.from_array(ROWS, chunks=(2, 2))
+    for _ in range(2):
+        client.compute(tf.Model(frozen, outputs="y").map(x, client=client)).result()
+    tf.Model(frozen, outputs="y").map(x, client=client)
+    counts = client.run(_num_opened, frozen)
+
+    assert set(counts.values()) <= {0, 1}
+    assert sum(counts.values()) >= 1
+
+
+def _num_opened(path: str, dask_worker: Any) -> int:
+    """Return how many models of a file a worker has open."""
+    plugins = [one for name, one in dask_worker.plugins.items() if name.startswith("tfnb-model-")]
+    return sum(sent.path == path for one in plugins for sent in one.open_models)
+
+
+def test_a_removed_model_says_what_to_do(frozen: str, client: Any) -> None:
+    """Its collections fail with a sentence, and another map works."""
+    model = tf.Model(frozen, outputs="sums")
+    x = da.from_array(ROWS, chunks=(10, 2))
+    y = model.map(x, client=client)
+    tf.dask.remove_model(model, client)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Map it with the client"):
+        client.compute(y).result()
+
+    assert client.compute(model.map(x, client=client)).result().shape == (20,)
+
+
+def test_permissions_hold_in_workers_as_they_do_here(tmp_path: Path, client: Any) -> None:
+    """A graph that reads a file is refused in a worker, until its owner allows it here."""
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        text = tf.read_file(str(secret))
+        tf.identity(tf.fill(tf.shape(x), text), name="y")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    x_of_ones = da.ones(4, chunks=2, dtype=np.float32)
+    model = tf.Model(path, outputs="y")
+    with pytest.raises(tf.errors.PermissionDeniedError, match="secret"):
+        client.compute(model.map(x_of_ones, client=client)).result()
+
+    tf.safety.allow("read", under=tmp_path, graph=model.graph)
+    assert client.compute(model.map(x_of_ones, client=client)).result().tolist() == [b"s"] * 4
+
+
+def test_limits_hold_in_workers(frozen: str, client: Any) -> None:
+    """A step that makes a larger tensor than allowed fails there as here."""
+    model = tf.Model(frozen, outputs="y")
+    tf.safety.limits(model.graph, max_tensor_bytes=16)
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        client.compute(model.map(da.from_array(ROWS, chunks=(10, 2)), client=client)).result()
+
+
+def test_a_graph_for_batches_of_one_size_takes_any_number_of_rows(tmp_path: Path) -> None:
+    """The last batch is filled up, and what was added is cut off."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [8, 2], name="x")
+        tf.reduce_sum(x, 1, name="y")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    with dask.config.set(scheduler="threads"):
+        y = tf.Model(path).map(da.from_array(ROWS, chunks=(11, 2)))
+        assert y.shape == (20,)
+        np.testing.assert_array_equal(y.compute(), ROWS.sum(1))
+
+
+def test_axes_that_the_graph_does_not_tell_are_unknown_or_given(tmp_path: Path) -> None:
+    """A rank that is not known has to be said."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        width = tf.placeholder_with_default(3, [], name="width")
+        tf.tile(x[:, :1], [1, width], name="wide")
+        shape = tf.placeholder_with_default([-1, 2], [None], name="shape")
+        tf.reshape(x, shape, name="any")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    given = da.from_array(ROWS, chunks=(11, 2))
+    with dask.config.set(scheduler="synchronous"):
+        wide = tf.Model(path, inputs="x", outputs="wide").map(given)
+        assert np.isnan(wide.shape[1])
+        assert wide.compute().shape == (20, 3)
+        unknown = tf.Model(path, inputs="x", outputs="any")
+        with pytest.raises(ValueError, match=r"output_shapes=\{'any': \(10,\)\}"):
+            unknown.map(given)
+        assert unknown.map(given, output_shapes={"any": (2,)}).shape == (20, 2)
+
+
+@pytest.mark.parametrize(
+    ("collection", "error", "text"),
+    [
+        (np.ones((2, 2)), TypeError, r"dask.array.from_array\(x\)"),
+        (da.ones((4, 5)), ValueError, "The input x has shape"),
+        (da.ones((4, 2), dtype=complex), TypeError, "astype"),
+        (da.ones(()), ValueError, "no rows"),
+        ([], ValueError, "empty"),
+        ("nowhere-*.npy", ValueError, "no file"),
+        (["a.csv"], TypeError, "npy"),
+        ({"z": da.ones((4, 2))}, TypeError, "'z' is not an input"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_runs(
+    frozen: str, collection: Any, error: type[Exception], text: str
+) -> None:
+    """The error says what to give instead."""
+    with dask.config.set(scheduler="synchronous"), pytest.raises(error, match=text):
+        tf.Model(frozen, outputs="y").map(collection)
+
+
+def test_an_output_without_rows_is_refused(tmp_path: Path) -> None:
+    """A total of all rows is not a model of rows."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        tf.reduce_sum(x, name="total")
+        tf.reduce_sum(x, 0, name="columns")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    given = da.from_array(ROWS, chunks=(11, 2))
+    with dask.config.set(scheduler="synchronous"):
+        for name in ("total", "columns"):
+            with pytest.raises(ValueError, match="no row for each row"):
+                tf.Model(path, outputs=name).map(given)
+
+
+def test_empty_blocks_stay_empty(frozen: str) -> None:
+    """A filter may leave blocks without rows."""
+    given = da.from_array(ROWS, chunks=(5, 2))
+    with dask.config.set(scheduler="synchronous"):
+        y = tf.Model(frozen, outputs="y").map(given[given[:, 0] > 30])
+        assert y.compute().shape == (4, 3)
+
+
+def test_dasks_retries_run_a_failed_block_again(frozen: str, client: Any, tmp_path: Path) -> None:
+    """A block that fails at first is computed again where the user asks for retries."""
+    mark = str(tmp_path / "mark")
+    given = da.from_array(ROWS, chunks=(10, 2)).map_blocks(_fail_once, mark, dtype=np.float32)
+    y = tf.Model(frozen, outputs="sums").map(given, client=client)
+
+    assert client.compute(y, retries=2).result().shape == (20,)
+    assert os.path.exists(mark)
+
+
+def _fail_once(block: Any, mark: str) -> Any:
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return block
+    raise RuntimeError("the first time")
+
+
+def test_a_killed_worker_costs_only_its_blocks(frozen: str, client: Any, tmp_path: Path) -> None:
+    """Another worker, or the one that Dask starts in its place, computes them."""
+    mark = str(tmp_path / "mark")
+    given = da.from_array(ROWS, chunks=(2, 2)).map_blocks(_die_once, mark, dtype=np.float32)
+    model = tf.Model(frozen, outputs="y")
+    y = model.map(given, client=client)
+
+    np.testing.assert_array_equal(client.compute(y).result(), model(ROWS))
+    assert os.path.exists(mark)
+
+
+def _die_once(block: Any, mark: str) -> Any:
+    """Kill the worker that comes first."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return block
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_an_interrupt_leaves_client_and_model_usable(
+    frozen: str, client: Any, tmp_path: Path
+) -> None:
+    """The main thread waits for a result that does not come; afterwards another one comes."""
+    started = tmp_path / "started"
+    started_text, goes_on = str(started), str(tmp_path / "goes_on")
+    given = da.from_array(ROWS, chunks=(20, 2)).map_blocks(
+        _wait_for_file, started_text, goes_on, dtype=np.float32
+    )
+    model = tf.Model(frozen, outputs="y")
+    future = client.compute(model.map(given, client=client))
+
+    def interrupt() -> None:
+        while not started.exists():
+            future.status  # noqa: B018 - asked until the block runs
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        future.result()
+    thread.join()
+    future.cancel()
+    (tmp_path / "goes_on").touch()
+    y = model.map(da.from_array(ROWS, chunks=(5, 2)), client=client)
+    np.testing.assert_array_equal(client.compute(y).result(), model(ROWS))
+
+
+def _wait_for_file(block: Any, started: str, goes_on: str) -> Any:
+    """Say that the block runs, and wait until it may end."""
+    os.close(os.open(started, os.O_CREAT))
+    while not os.path.exists(goes_on):
+        os.sched_yield()
+    return block

@@ -1,0 +1,337 @@
+"""``tfnb.Model``: a model from a file as a function of arrays."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from tfnb.client.model_file import ModelFile, ModelFileError, checkpoint_of, read_model
+from tfnb.client.model_session import (
+    ModelGraph,
+    files_of,
+    load_graph,
+    signature_named,
+    tensor_name,
+)
+from tfnb.client.model_summary import describe
+from tfnb.client.public import resolve
+from tfnb.core import errors
+from tfnb.core.files import file_system
+from tfnb.framework.graph import Graph
+from tfnb.framework.importing.importer import import_graph_def
+from tfnb.framework.tensor import Tensor
+from tfnb.ops.array.array_ops import placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from tfnb.client.session.session import Session
+    from tfnb.core.dtypes import DType
+    from tfnb.core.tensor_shape import TensorShape
+
+EXPORTS = {"tf": ["Model"]}
+
+type_of_names = str | Sequence[str] | Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTensor:
+    """An input or an output of a model.
+
+    Attributes:
+        key: The name by which it is fed or returned.
+        name: The name of the tensor in the graph.
+        dtype: Its type.
+        shape: Its shape.
+    """
+
+    key: str
+    name: str
+    dtype: DType
+    shape: TensorShape
+
+
+class Model:
+    """A model from a file: a frozen graph, a MetaGraphDef, a SavedModel or a checkpoint.
+
+    It is called with arrays, positional in the order of its inputs or by their names. The result is
+    an array if the model has one output, else a dict. The graph is read at once; its variables get
+    their values with the first call. Its nodes are from a file: effects need
+    ``tfnb.safety.allow(..., graph=model.graph)``.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import tfnb as tf
+    >>> folder = tempfile.mkdtemp()
+    >>> with tf.Graph().as_default() as graph:
+    ...     x = tf.placeholder(tf.float32, [None, 2], name="x")
+    ...     y = tf.reduce_sum(x, 1, name="y")
+    ...     path = tf.train.write_graph(graph, folder, "sums.pb", as_text=False)
+    >>> model = tf.Model(path)
+    >>> model
+    <Model sums.pb: x float32 (?, 2) -> y float32 (?,)>
+    >>> model(np.ones((3, 2)))
+    array([2., 2., 2.], dtype=float32)
+
+    Attributes:
+        path: The file, the folder of a SavedModel, or the prefix of a checkpoint.
+        graph: The graph.
+        inputs: Key -> input.
+        outputs: Key -> output.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        tags: Sequence[str] | None = None,
+        signature: str | None = None,
+        inputs: type_of_names | None = None,
+        outputs: type_of_names | None = None,
+    ) -> None:
+        """Read the graph.
+
+        Args:
+            path: A file with a GraphDef or MetaGraphDef, the folder of a SavedModel; or a
+                checkpoint, whose graph is in the file ``.meta`` beside it.
+            checkpoint: The prefix or the folder of a checkpoint with the values of variables.
+            tags: Tags of the graph to take from a SavedModel; required if it has several.
+            signature: The signature that names inputs and outputs; ``serving_default`` or the only
+                one if None.
+            inputs: Keys of the signature or names of tensors; or a mapping of keys of your choice
+                to them. Those of the signature if None; without a signature, the placeholders that
+                the outputs need.
+            outputs: Likewise. Without a signature, the output that depends on most nodes.
+
+        Raises:
+            NotFoundError: The file does not exist.
+            ModelFileError: It holds no model, or the model lacks a named part.
+            OpError: The graph is not valid.
+        """
+        self.path = os.fspath(path)
+        own = checkpoint_of(self.path)
+        if own is not None and checkpoint is None:
+            meta = f"{own}.meta"
+            if not os.path.isfile(meta):
+                raise ModelFileError(
+                    f"{self.path} is a checkpoint without a graph ({meta}); give the file with the "
+                    f"graph: Model(graph, checkpoint={own!r})"
+                )
+            model, checkpoint = read_model(meta), own
+        else:
+            model = read_model(self.path, tags)
+        prefix = None if checkpoint is None else os.fspath(checkpoint)
+        self._loaded = load_graph(model, prefix)
+        self._versions = {
+            name: (path, file_system.version_of(path))
+            for name, path in files_of(model, self._loaded.checkpoint).items()
+        }
+        self.graph: Graph = self._loaded.graph
+        named = signature_named(model, signature)
+        self.outputs = self._tensors(_output_names(model, named, outputs), named, "outputs")
+        self.inputs = self._tensors(self._input_names(named, inputs), named, "inputs")
+        self._lock = threading.Lock()
+        self._session: Session | None = None  # guarded by self._lock
+        self._run: Callable[..., Any] | None = None  # guarded by self._lock
+
+    # -- inputs and outputs
+
+    def _input_names(self, signature: Any, given: type_of_names | None) -> Mapping[str, str]:
+        if given is not None:
+            return _as_mapping(given)
+        if signature is not None and self._has_outputs_of(signature):
+            return {key: key for key in sorted(signature.inputs)}
+        needed = _placeholders_before([one.name for one in self.outputs.values()], self.graph)
+        return {name: name for name in needed}
+
+    def _has_outputs_of(self, signature: Any) -> bool:
+        known = {info.name for info in signature.outputs.values()}
+        return {one.name for one in self.outputs.values()} <= known
+
+    def _tensors(
+        self, names: Mapping[str, str], signature: Any, side: str
+    ) -> dict[str, ModelTensor]:
+        found = {}
+        for key, given in names.items():
+            try:
+                tensor = self.graph.get_tensor_by_name(tensor_name(given, signature, side))
+            except (KeyError, ValueError) as error:
+                raise ModelFileError(f"{self.path} has no tensor {given!r}: {error}") from None
+            found[key] = ModelTensor(key, tensor.name, tensor.dtype, tensor.get_shape())
+        if not found:
+            raise ModelFileError(f"{self.path} has no {side}; name them: {side}=['node:0']")
+        return found
+
+    def shapes_for(self, shapes: Mapping[str, Any]) -> dict[str, TensorShape]:
+        """Return the static shapes of the outputs for inputs of these shapes.
+
+        Args:
+            shapes: Key of an input -> its shape, as far as it is known.
+
+        Raises:
+            ValueError: The graph does not accept these shapes.
+        """
+        fed = {}
+        with Graph().as_default():
+            for key, one in self.inputs.items():
+                try:
+                    shape = one.shape.merge_with(shapes.get(key))
+                except ValueError as error:
+                    raise ValueError(f"The input {key} has shape {one.shape}: {error}.") from None
+                fed[one.name] = placeholder(one.dtype, shape)
+            wanted = [one.name for one in self.outputs.values()]
+            found = import_graph_def(
+                self.graph.as_graph_def(), input_map=fed, return_elements=wanted, name=""
+            )
+            assert found is not None
+            tensors = [one for one in found if isinstance(one, Tensor)]
+            return {key: one.get_shape() for key, one in zip(self.outputs, tensors)}
+
+    # -- running
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Run the model once.
+
+        Args:
+            *arrays: Values of inputs, in the order of ``inputs``.
+            **named: Values of inputs by key.
+
+        Raises:
+            TypeError: An input has no value, or two.
+            OpError: The run failed.
+        """
+        values = self.run(self.bound(arrays, named))
+        return values[0] if len(values) == 1 else dict(zip(self.outputs, values))
+
+    def bound(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Return the values of the inputs, in their order.
+
+        Raises:
+            TypeError: An input has no value, or two.
+        """
+        keys = list(self.inputs)
+        if len(arrays) > len(keys):
+            raise TypeError(f"{len(arrays)} arrays for the inputs {', '.join(keys)}.")
+        found = dict(zip(keys, arrays))
+        for key, value in named.items():
+            if key in found or key not in self.inputs:
+                problem = "is given twice" if key in found else "is not an input"
+                raise TypeError(f"{key!r} {problem}; the inputs are {', '.join(keys)}.")
+            found[key] = value
+        missing = [key for key in keys if key not in found]
+        if missing:
+            raise TypeError(f"The model needs a value for {', '.join(missing)}.")
+        return [found[key] for key in keys]
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """Run the model with values in the order of ``inputs``; return those of ``outputs``."""
+        run = self._run
+        if run is None:
+            run = self._opened()
+        results: list[Any] = run(*values)
+        return results
+
+    def _opened(self) -> Callable[..., Any]:
+        with self._lock:
+            if self._run is None:
+                self._session = self._loaded.open()
+                self._run = self._session.make_callable(
+                    [one.name for one in self.outputs.values()],
+                    [one.name for one in self.inputs.values()],
+                )
+            return self._run
+
+    def close(self) -> None:
+        """Close its session, which frees variables and tables; a later call opens a new one."""
+        with self._lock:
+            session, self._session, self._run = self._session, None, None
+        if session is not None:
+            session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- collections
+
+    def map(self, collection: Any, **options: Any) -> Any:
+        """Run the model over a Dask collection, or a list of files; see ``tfnb.dask.map_model``.
+
+        Args:
+            collection: A Dask Array, Bag or DataFrame, or a dict of Dask Arrays by input; or paths
+                of files ``.npy`` or TFRecord.
+            **options: Further arguments of ``tfnb.dask.map_model``.
+        """
+        return resolve("dask", "map_model")(self, collection, **options)
+
+    @property
+    def loaded(self) -> ModelGraph:
+        """The graph with its file and checkpoint; internal, for the room of Dask."""
+        return self._loaded
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the contents of the model's files by name, from which it can be opened elsewhere.
+
+        Raises:
+            FailedPreconditionError: A file was changed or removed since the model was read.
+        """
+        found = {}
+        for name, (path, version) in self._versions.items():
+            changed = not os.path.isfile(path) or file_system.version_of(path) != version
+            if changed:
+                raise errors.failed_precondition(
+                    f"{path} was changed after the model was read. Read it again: "
+                    f"tfnb.Model({self.path!r})"
+                )
+            found[name] = file_system.read_file(path)
+        return found
+
+    def __repr__(self) -> str:
+        sides = [
+            ", ".join(f"{one.key} {one.dtype.name} {one.shape}" for one in side.values())
+            for side in (self.inputs, self.outputs)
+        ]
+        return f"<Model {os.path.basename(self.path.rstrip('/'))}: {' -> '.join(sides)}>"
+
+
+def _as_mapping(given: type_of_names) -> Mapping[str, str]:
+    if isinstance(given, Mapping):
+        return given
+    names = [given] if isinstance(given, str) else list(given)
+    return {name: name for name in names}
+
+
+def _output_names(
+    model: ModelFile, signature: Any, given: type_of_names | None
+) -> Mapping[str, str]:
+    if given is not None:
+        return _as_mapping(given)
+    if signature is not None and signature.outputs:
+        return {key: key for key in sorted(signature.outputs)}
+    found = describe(model)["outputs"][:1]
+    return {name: name for name in found}
+
+
+def _placeholders_before(outputs: Sequence[str], graph: Graph) -> list[str]:
+    """Return the placeholders that must be fed for tensors, in the order of the graph."""
+    waiting = [graph.get_tensor_by_name(name).op for name in outputs]
+    seen = set(waiting)
+    while waiting:
+        op = waiting.pop()
+        for before in (*(one.op for one in op.inputs), *op.control_inputs):
+            if before not in seen:
+                seen.add(before)
+                waiting.append(before)
+    return [op.name for op in graph.get_operations() if op in seen and op.type == "Placeholder"]

@@ -1,0 +1,1 @@
+"""Models, trainings and servers on the workers of Dask."""
