@@ -108,7 +108,8 @@ export class ProgressPanel {
     setText(this.waits, (counters.waits ?? []).join("\n"));
     this.waits.hidden = !counters.waits?.length;
     const isRemote = counters.partitions.some((one) => shortDevice(one.device).startsWith("/job:"));
-    this.rows.dataset["tasks"] = String(isRemote);
+    // Devices with their tasks have longer names.
+    this.rows.style.setProperty("--tf-name", isRemote ? "14em" : "6.5em");
     match(this.rows, counters.partitions.length, partitionRow);
     counters.partitions.forEach((partition, i) => {
       fillPartition(this.rows.children[i] as HTMLElement, partition, counters);
