@@ -283,7 +283,7 @@ class MasterSession:
         self._parts: dict[_Signature, list[Part]] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
         self._steps: set[_Step] = set()  # guarded by self._lock
-        self._asked: dict[int, tuple[int, list[Part]]] = {}  # steps in flight, by request id
+        self._asked: dict[int, tuple[int, Sequence[Part]]] = {}  # steps in flight, by request id
         self._partial_runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._closed = False
         self._last_used = monotonic()

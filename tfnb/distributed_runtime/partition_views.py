@@ -133,8 +133,9 @@ def _note_transfers(
         if node.op not in _SENDS | _RECVS or node.attr["client_terminated"].b:
             continue
         edge = node.attr["tensor_name"].s.decode()
-        ends = [node.attr[name].s.decode() for name in ("send_device", "recv_device")]
-        transfer = transfers.setdefault((edge, ends[1]), Transfer(edge, *ends))
+        source = node.attr["send_device"].s.decode()
+        target = node.attr["recv_device"].s.decode()
+        transfer = transfers.setdefault((edge, target), Transfer(edge, source, target))
         if node.op in _SENDS:
             transfer.send = partition, number
             if inputs[number]:

@@ -108,6 +108,10 @@ class SessionOfFunctions(WatchedSession, Protocol):
     def device_mgr(self) -> DeviceMgr:
         """The session's devices."""
 
+    @property
+    def has_whole_graph(self) -> bool:
+        """Whether no other session may run further nodes of its graph."""
+
 
 class FunctionLibraryRuntime:
     """The functions of one session; thread safe."""
