@@ -91,6 +91,11 @@ async function buildTests() {
   });
 }
 
+/** A module as loaders carry it (src/render/unpack.ts). */
+function packed(source) {
+  return deflateSync(source, { level: 9 }).toString("base64");
+}
+
 /** A text that sources import under a name. */
 function carry(name, contents) {
   return {
@@ -105,7 +110,12 @@ function carry(name, contents) {
 /** The prebuilt extension: package.json says what to load, install.json who installed it. */
 async function buildLab() {
   const style = (await bundle("style/lab.css")).trim();
-  const script = await bundle("src/lab/container.ts", [carry("lab-style", style)], "iife");
+  const plugin = await bundle("src/lab/lab_plugin.ts", [carry("lab-style", style)]);
+  const script = await bundle(
+    "src/lab/container.ts",
+    [carry("lab-source", packed(plugin))],
+    "iife",
+  );
   const hash = createHash("sha256").update(script).digest("hex").slice(0, 12);
   const about = JSON.parse(await readFile(path.join(here, "package.json"), "utf8"));
   const extension = {
@@ -138,8 +148,7 @@ if (process.argv.includes("--tests")) {
     carry("layout-source", await bundle("src/layout/layout_worker.ts")),
     carry("page-template", await readFile(page, "utf8")),
   ]);
-  const packed = deflateSync(app, { level: 9 }).toString("base64");
-  const loader = await bundle("src/widget/loader.ts", [carry("app-source", packed)]);
+  const loader = await bundle("src/widget/loader.ts", [carry("app-source", packed(app))]);
   await mkdir(output, { recursive: true });
   await writeFile(path.join(output, "tfnb.js"), loader);
   await writeFile(path.join(output, "tfnb.css"), await bundle("style/tfnb.css"));

@@ -20,6 +20,7 @@ from tfnb.common_runtime.session.session_factory import SessionOptions
 from tfnb.core import errors, op_registry
 from tfnb.core.effects import LOADED_ATTR
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.core.step_events import StepEvents
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from tfnb.proto import graph_pb2
 
 
-class _Ends(NamedTuple):
+class GraphEnds(NamedTuple):
     """Where a graph meets the client: keys and types of its arguments and results."""
 
     feeds: tuple[str, ...]
@@ -91,6 +92,16 @@ class RegisteredGraph(DirectSession):
             node.assigned_device = node.requested_device
             self.device_mgr.lookup(node.requested_device)
 
+    @property
+    def has_whole_graph(self) -> bool:
+        """Other graphs of the session, and other sessions, use the same resources."""
+        return False
+
+    @staticmethod
+    def _new_step_events() -> StepEvents:
+        """Return events that those who watch sessions do not get: they get the client's steps."""
+        return StepEvents()
+
     def _prepared_for(self, *, in_parts: bool) -> ExecutorsAndKeys:
         """Return what runs a whole step, or one fed and fetched in parts by the rendezvous."""
         with self._preparing:
@@ -102,7 +113,7 @@ class RegisteredGraph(DirectSession):
     def _prepare(self, *, in_parts: bool) -> ExecutorsAndKeys:
         assert self.graph is not None
         graph = self.graph.copy()
-        ends = _Ends((), [], (), []) if in_parts else _turn_into_arguments(graph)
+        ends = GraphEnds((), [], (), []) if in_parts else turn_into_arguments(graph)
         graph.fixup_source_and_sink_edges()
         client_graph = ClientGraph(graph, ends.feed_types, ends.fetch_types)
         executors = self.executors_of(
@@ -167,7 +178,7 @@ def _mark_effects(graph_def: graph_pb2.GraphDef) -> None:
                 node.attr[LOADED_ATTR].b = True
 
 
-def _turn_into_arguments(graph: Graph) -> _Ends:
+def turn_into_arguments(graph: Graph) -> GraphEnds:
     """Replace Recvs from the client by arguments, Sends to it by results."""
     feeds: list[str] = []
     feed_types: list[DType] = []
@@ -200,7 +211,7 @@ def _turn_into_arguments(graph: Graph) -> _Ends:
             fetches.append(key_of_transfer(node.attrs))
             fetch_types.append(dtype)
         graph.remove_node(node)
-    return _Ends(tuple(feeds), feed_types, tuple(fetches), fetch_types)
+    return GraphEnds(tuple(feeds), feed_types, tuple(fetches), fetch_types)
 
 
 class GraphMgr:

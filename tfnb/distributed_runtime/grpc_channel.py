@@ -30,6 +30,8 @@ _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # A step runs at most once: gRPC must not send a request again.
     ("grpc.enable_retries", 0),
+    # A server that is started again is found soon, by a client or master that waits for it.
+    ("grpc.max_reconnect_backoff_ms", 2000),
 )
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfnb.core import errors
+from tfnb.core.process.server_waits import waiting_for_server
 from tfnb.distributed_runtime.grpc_channel import (
     SCHEME,
     TLS_SCHEME,
@@ -25,15 +25,20 @@ from tfnb.distributed_runtime.grpc_channel import (
 )
 from tfnb.distributed_runtime.in_process_channel import channel_to
 from tfnb.distributed_runtime.remote_errors import remote_error
+from tfnb.distributed_runtime.rendezvous_mgr import task_of
+from tfnb.proto import worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from tfnb.core.process.server_waits import ServerWait
     from tfnb.proto import config_pb2
+    from tfnb.proto.step_stats_pb2 import StepStats
 
 _log = logging.getLogger("tfnb")
 
 SERVICE = "/tensorflow.MasterService/"
+WORKER_SERVICE = "/tensorflow.WorkerService/"
 # A request that waits for a server is reported after this many seconds, then at intervals.
 _FIRST_REPORT_S = 2.0
 _NEXT_REPORT_S = 10.0
@@ -43,9 +48,9 @@ _PROBE_S = 0.5
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _TLS_ALERT = bytes([21, 3])
 _WAITS = (
-    "the server is there, and waits for the tasks of its cluster, or is busy. If a task may be "
-    "missing, name those that the session needs: "
-    "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])"
+    "the server is there, and waits for the tasks of its cluster, or is busy",
+    "If a task may be missing, name those that the session needs: "
+    "tf.ConfigProto(device_filters=['/job:ps', '/job:worker/task:0'])",
 )
 
 
@@ -103,20 +108,46 @@ class GrpcRemoteMaster:
         future = self._method(method).future(
             request.SerializeToString(), timeout=timeout_s, wait_for_ready=True
         )
-        report = _WaitingReport(self.target, method)
-        try:
-            while True:
-                try:
-                    found = future.result(timeout=report.next_pause())
-                    break
-                except self._grpc.FutureTimeoutError:
-                    report.say()  # raises where waiting has no use
-        except self._rpc_error as error:
-            self._raise(error, method)
-        except BaseException:
-            future.cancel()
-            raise
+        with waiting_for_server(self.target, method) as wait:
+            report = _WaitingReport(wait, self.tasks_waited_for)
+            try:
+                while True:
+                    try:
+                        found = future.result(timeout=report.next_pause())
+                        break
+                    except self._grpc.FutureTimeoutError:
+                        report.say()  # raises where waiting has no use
+            except self._rpc_error as error:
+                self._raise(error, method)
+            except BaseException:
+                future.cancel()
+                raise
         return response.FromString(found)
+
+    def start(self, method: str, request: bytes, timeout_s: float | None) -> PendingCall:
+        """Send the bytes of a request; return the call in flight."""
+        future = self._method(method).future(request, timeout=timeout_s)
+        return PendingCall(self, method, future)
+
+    def logging(self, step_ids: Sequence[int], timeout_s: float) -> dict[int, StepStats]:
+        """Return what steps in flight have done until now, by the ids of their requests.
+
+        Steps are left out that have ended, or whose server does not say; see ``step_logs.py``.
+        """
+        request = worker_pb2.LoggingRequest(fetch_step_id=step_ids)
+        try:
+            answer = self._method("Logging", WORKER_SERVICE)(
+                request.SerializeToString(), timeout=timeout_s
+            )
+        except self._rpc_error:
+            return {}
+        found = worker_pb2.LoggingResponse.FromString(answer)
+        return {log.step_id: log.step_stats for log in found.step}
+
+    def tasks_waited_for(self) -> tuple[str, ...]:
+        """Return the tasks that the master waits for, if it says so."""
+        stats = self.logging([0], _PROBE_S).get(0)
+        return () if stats is None else tuple(task_of(one.device) for one in stats.dev_stats)
 
     def call_to_its_end(
         self,
@@ -162,13 +193,21 @@ class GrpcRemoteMaster:
         """Close the connection; requests in flight end with CancelledError."""
         self._channel.close()
 
-    def _method(self, name: str) -> Any:
+    def _method(self, name: str, service: str = SERVICE) -> Any:
         with self._lock:
             found = self._methods.get(name)
             if found is None:
                 # Requests and responses travel as bytes: messages with tensors are joined by hand.
-                found = self._methods[name] = self._channel.unary_unary(SERVICE + name)
+                found = self._methods[name] = self._channel.unary_unary(service + name)
         return found
+
+    def is_rpc_error(self, error: BaseException) -> bool:
+        """Return whether gRPC raised an error."""
+        return isinstance(error, self._rpc_error)
+
+    def raise_error(self, error: Any, method: str) -> NoReturn:
+        """Raise what an error of gRPC means."""
+        self._raise(error, method)
 
     def _raise(self, error: Any, method: str) -> NoReturn:
         raise remote_error(
@@ -176,12 +215,43 @@ class GrpcRemoteMaster:
         ) from None
 
 
+class PendingCall:
+    """A request in flight; an interrupt of the thread that waits does not end it."""
+
+    def __init__(self, master: GrpcRemoteMaster, method: str, future: Any) -> None:
+        self._master, self._method, self._future = master, method, future
+        self._error: BaseException | None = None
+
+    def result(self, timeout_s: float | None = None) -> bytes | None:
+        """Wait for the bytes of the response; None: there was none in time.
+
+        Raises:
+          OpError: what the server answered, or why it did not, or what the call was ended with.
+        """
+        grpc = import_grpc()
+        try:
+            response: bytes = self._future.result(timeout=timeout_s)
+        except grpc.FutureTimeoutError:
+            return None
+        except grpc.FutureCancelledError:
+            raise self._error or errors.cancelled(f"{self._method} was cancelled.") from None
+        except Exception as error:
+            if self._master.is_rpc_error(error):
+                self._master.raise_error(error, self._method)
+            raise
+        return response
+
+    def cancel(self, error: BaseException | None = None) -> None:
+        """End the call on the server, too; :meth:`result` then raises ``error``."""
+        self._error = self._error or error
+        self._future.cancel()
+
+
 class _WaitingReport:
     """Says for how long a request has been waiting for a server, and why."""
 
-    def __init__(self, target: str, method: str) -> None:
-        self._target, self._method = target, method
-        self._begin = monotonic()
+    def __init__(self, wait: ServerWait, tasks: Callable[[], tuple[str, ...]]) -> None:
+        self._wait, self._tasks = wait, tasks
         self._num_reports = 0
 
     def next_pause(self) -> float:
@@ -189,26 +259,36 @@ class _WaitingReport:
         return _NEXT_REPORT_S if self._num_reports else _FIRST_REPORT_S
 
     def say(self) -> None:
-        """Log what is waited for.
+        """Log what is waited for, and note it for observers.
 
         Raises:
           UnavailableError: a server of another protocol is there.
         """
         self._num_reports += 1
-        why = _WAITS
-        if self._target.startswith(SCHEME):
-            why = _look_at(host_port_of(self._target), self._target)
+        wait = self._wait
+        text, advice = _WAITS
+        if wait.target.startswith(SCHEME):
+            text, advice = _look_at(host_port_of(wait.target), wait.target)
+        if (text, advice) == _WAITS:
+            wait.tasks = self._tasks()
+            if wait.tasks:
+                text = f"the server is there, and waits for {', '.join(wait.tasks)}"
+        wait.text, wait.advice = text, advice
         _log.warning(
-            "%s still waiting for response from %s after %.0f s: %s. Interrupt to stop waiting.",
-            self._method,
-            self._target,
-            monotonic() - self._begin,
-            why,
+            "%s still waiting for response from %s after %.0f s: %s. %s. Interrupt to stop "
+            "waiting.",
+            wait.method,
+            wait.target,
+            wait.seconds,
+            text,
+            advice,
         )
 
 
-def _look_at(address: str, target: str) -> str:
-    """Return why nothing has come from a server without TLS, by what it says to a new connection.
+def _look_at(address: str, target: str) -> tuple[str, str]:
+    """Return why a server without TLS has not answered, and what to do about it.
+
+    It is judged by what it says to a new connection.
 
     Asking the channel would start a thread of gRPC, which fails once the channel is closed.
 
@@ -218,16 +298,14 @@ def _look_at(address: str, target: str) -> str:
     try:
         probe = _connection_to(address)
     except OSError:
-        return "nothing accepts a connection there. Start the server, or check host and port"
+        return "nothing accepts a connection there", "Start the server, or check host and port"
     with probe:
         try:
             probe.sendall(_PREFACE)
             first = probe.recv(64)
         except TimeoutError:
-            return (
-                "a connection is accepted, but the server says nothing: it is stopped, or no "
-                "TensorFlow server. Check host and port"
-            )
+            text = "a connection is accepted, but the server says nothing: it is stopped, or no "
+            return f"{text}TensorFlow server", "Check host and port"
         except OSError:
             return _WAITS
     if first.startswith(b"HTTP/1"):

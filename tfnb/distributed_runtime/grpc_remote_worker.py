@@ -158,6 +158,13 @@ class GrpcRemoteWorker:
         request = worker_pb2.CleanupAllRequest(container=containers)
         self._call("CleanupAll", request, worker_pb2.CleanupAllResponse, _SHORT_S)
 
+    def logging(
+        self, step_ids: Sequence[int], timeout_s: float | None
+    ) -> list[worker_pb2.LabeledStepStats]:
+        """Return what steps have done until now; a worker of TensorFlow returns nothing."""
+        request = worker_pb2.LoggingRequest(fetch_step_id=step_ids)
+        return list(self._call("Logging", request, worker_pb2.LoggingResponse, timeout_s).step)
+
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Ask for a tensor; ``callback`` gets it in a thread of gRPC."""
         request = worker_pb2.RecvTensorRequest(

@@ -20,6 +20,7 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_remote_worker import dtype_of
 from tfnb.distributed_runtime.master_session import StepRequest
+from tfnb.distributed_runtime.task_health import health_text
 from tfnb.distributed_runtime.worker_interface import RunGraphCall
 from tfnb.proto import config_pb2, master_pb2, worker_pb2
 
@@ -104,7 +105,9 @@ class MasterService:
         try:
             self._seen.note(step.request_id, "RunStep")
             session = self._master.find(step.session_handle)
-            wanted = StepRequest(step.feeds, step.fetches, step.targets, step.options)
+            wanted = StepRequest(
+                step.feeds, step.fetches, step.targets, step.options, step.request_id
+            )
             if step.partial_run_handle:
                 result = session.partial_run(step.partial_run_handle, wanted, _ends_with(context))
             else:
@@ -226,8 +229,9 @@ class WorkerService:
 
     name = "tensorflow.WorkerService"
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+    def __init__(self, worker: Worker, master: Master | None = None) -> None:
+        """Make the service of a worker; ``master`` is that of its task."""
+        self._worker, self._master = worker, master
         self._seen = RecentRequestIds()
         self.handlers: dict[str, Callable[[bytes, Any], bytes]] = {
             "GetStatus": self._get_status,
@@ -240,13 +244,17 @@ class WorkerService:
             "CleanupAll": self._cleanup_all,
             "RecvTensor": self._recv_tensor,
             "MarkRecvFinished": lambda request, context: b"",
-            "Logging": lambda request, context: b"",
+            "Logging": self._logging,
         }
 
     def _get_status(self, request: bytes, context: Any) -> bytes:
-        return worker_pb2.GetStatusResponse(
-            device_attributes=self._worker.get_status()
-        ).SerializeToString()
+        devices = self._worker.get_status()
+        if devices:
+            num_sessions = 0 if self._master is None else self._master.num_sessions
+            devices[0].physical_device_desc = health_text(
+                self._worker.devices.devices, num_sessions, self._worker.num_runs
+            )
+        return worker_pb2.GetStatusResponse(device_attributes=devices).SerializeToString()
 
     def _create_worker_session(self, request: bytes, context: Any) -> bytes:
         self._worker.create_worker_session(_parse(worker_pb2.CreateWorkerSessionRequest, request))
@@ -327,6 +335,15 @@ class WorkerService:
     def _cleanup_all(self, request: bytes, context: Any) -> bytes:
         self._worker.cleanup_all(list(_parse(worker_pb2.CleanupAllRequest, request).container))
         return b""
+
+    def _logging(self, request: bytes, context: Any) -> bytes:
+        ids = list(_parse(worker_pb2.LoggingRequest, request).fetch_step_id)
+        logs = self._worker.logging([number for number in ids if number])
+        for number in ids:
+            log = None if self._master is None else self._master.step_log(number)
+            if log is not None:
+                logs.append(worker_pb2.LabeledStepStats(step_id=number, step_stats=log))
+        return worker_pb2.LoggingResponse(step=logs).SerializeToString()
 
     def _recv_tensor(self, request: bytes, context: Any) -> bytes:
         message = _parse(worker_pb2.RecvTensorRequest, request)

@@ -4,7 +4,7 @@ State:
   _handle, _version   name the session on the master, and how often its graph has grown; "" before
                       the first nodes are sent, for the master makes the session with its graph
   _nodes              the nodes that were sent, by name
-  _calls              the requests in flight, for those who ask what the session waits for
+  _remote_steps       the steps in flight and what observers get of them
 
 A signature is prepared here by writing the constant parts of its request: a step costs one join and
 one call.  Placement, partitions and executors are the master's.
@@ -14,22 +14,21 @@ Corresponds to TensorFlow's ``rpc/grpc_session.cc``.
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.device.device import DeviceAttributes
+from tfnb.common_runtime.executor.waiting import with_account
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.core import dtypes, errors, op_registry
 from tfnb.core.graph_def_message import graph_def_message
 from tfnb.core.plain_graph_def import PlainGraphDef
-from tfnb.core.process.standstill import Finding, Standstill
 from tfnb.core.step_events import StepEvents
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.remote_effects import RemoteEffects
 from tfnb.distributed_runtime.remote_errors import remote_error
+from tfnb.distributed_runtime.remote_steps import RemoteSteps
 from tfnb.proto import config_pb2, master_pb2
 
 if TYPE_CHECKING:
@@ -39,10 +38,16 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.dtypes import DType
     from tfnb.core.plain_graph_def import PlainNodeDef, type_of_graph_def
+    from tfnb.core.process.standstill import Standstill
     from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
+    from tfnb.distributed_runtime.remote_steps import KnownSignature, RemoteStep
+    from tfnb.proto import device_attributes_pb2
 
 # A server that does not answer does not hold up the end of its session longer; in seconds.
 _CLOSE_S = 5.0
+# A server that does not answer does not hold up a view longer.
+_LOOK_S = 2.0
+_DEADLINE_GRACE_S = 1.0
 _STORE_ERRORS = coding.varint_field(7, 1)
 
 
@@ -53,9 +58,10 @@ class RemoteSignature:
       feeds, fetches, targets: its names.
       feed_types: the types of what it is fed.
       quick: runs a step without options.
+      known: what observers get of the signature.
     """
 
-    __slots__ = ("_tail", "feed_types", "feeds", "fetches", "quick", "targets")
+    __slots__ = ("_tail", "feed_types", "feeds", "fetches", "known", "quick", "targets")
 
     def __init__(
         self,
@@ -63,8 +69,10 @@ class RemoteSignature:
         fetches: tuple[str, ...],
         targets: tuple[str, ...],
         feed_types: tuple[DType | None, ...],
+        known: KnownSignature | None = None,
     ) -> None:
         self.feeds, self.fetches, self.targets = feeds, fetches, targets
+        self.known = known
         self.feed_types = feed_types
         self._tail = (
             coding.string_fields(3, fetches) + coding.string_fields(4, targets) + _STORE_ERRORS
@@ -83,18 +91,21 @@ class RemoteSignature:
             "tf.RunOptions(output_partition_graphs=True) and a tf.RunMetadata."
         )
 
-    def request(self, handle: bytes, values: Sequence[Any], more: bytes = b"") -> bytes:
+    def request(
+        self, handle: bytes, values: Sequence[Any], request_id: int, more: bytes = b""
+    ) -> bytes:
         """Return a RunStepRequest.
 
         Args:
           handle: the field that names the session.
           values: one for each feed.
+          request_id: of the request.
           more: further fields.
         """
         parts: list[coding.Buffer] = [handle]
         for name, dtype, value in zip(self.feeds, self.feed_types, values):
             parts += coding.named_tensor_field(2, name, _encoded(value, dtype))
-        parts += (self._tail, more, _request_id(8))
+        parts += (self._tail, more, coding.varint_field(8, request_id))
         return coding.join_message(parts, "The request of this step, with all that is fed,")
 
     def _run_plainly(self, session: GrpcSession, values: Sequence[Any]) -> list[Any]:
@@ -106,7 +117,7 @@ class GrpcSession(RuntimeSession):
 
     Attributes:
       target: ``grpc://host:port``.
-      step_events: what observers register at; a server sends no events.
+      step_events: what observers register at; see ``remote_steps.py``.
     """
 
     is_on_server = True
@@ -123,10 +134,16 @@ class GrpcSession(RuntimeSession):
         self._callables: dict[int, tuple[DType | None, ...]] = {}
         self._closed = False
         self._timeout_s = _seconds(self._config.operation_timeout_in_ms)
-        self._calls: dict[int, tuple[float, Sequence[str]]] = {}
-        self._call_numbers = itertools.count()
         self._effects = RemoteEffects(self._nodes)
         self.step_events = StepEvents.for_session()
+        self._remote_steps = RemoteSteps(
+            master, self._config, self.step_events, lambda: self._device_messages(_LOOK_S)
+        )
+
+    @property
+    def config(self) -> config_pb2.ConfigProto:
+        """The configuration of the session."""
+        return self._config
 
     @property
     def session_handle(self) -> str:
@@ -236,6 +253,7 @@ class GrpcSession(RuntimeSession):
         self._handle_field = coding.bytes_field(1, handle.encode())
 
     def _note_nodes(self, graph_def: type_of_graph_def) -> None:
+        self._remote_steps.extend(graph_def)
         if isinstance(graph_def, PlainGraphDef):
             self._nodes.update({node.name: node for node in graph_def.node})
         if graph_def.library is not None:
@@ -253,6 +271,7 @@ class GrpcSession(RuntimeSession):
             response = self._ask_for_session(graph_def)
             self._nodes.clear()
             self._effects.forget()
+            self._remote_steps.forget()
             self._callables.clear()
             self._take_session(response, graph_def)
         if before:
@@ -284,7 +303,8 @@ class GrpcSession(RuntimeSession):
         self._check_open()
         if self.has_watched_nodes:
             self._effects.check(self.effects_policy, feeds, fetches, targets)
-        return RemoteSignature(feeds, fetches, targets, tuple(map(self._type_of, feeds)))
+        known = self._remote_steps.signature((feeds, fetches, targets))
+        return RemoteSignature(feeds, fetches, targets, tuple(map(self._type_of, feeds)), known)
 
     def _type_of(self, tensor: str) -> DType | None:
         """Return the type of a tensor; None where its values tell."""
@@ -321,27 +341,46 @@ class GrpcSession(RuntimeSession):
         """
         more, timeout_s = b"", self._timeout_s
         if run_options is not None:
-            more = coding.bytes_field(5, run_options.SerializeToString())
             timeout_s = _seconds(run_options.timeout_in_ms) or timeout_s
-        fetches = prepared.fetches
-        request = prepared.request(self._handle_field, feed_values, more)
-        return self._run_step(
-            request, fetches, fetches or prepared.targets, timeout_s, run_metadata
+        is_observed = self._remote_steps.is_observed
+        options = self._remote_steps.options(run_options) if is_observed else run_options
+        if options is not None:
+            more = coding.bytes_field(5, options.SerializeToString())
+        request_id = _new_request_id()
+        step = self._remote_steps.begin(
+            request_id, prepared.fetches or prepared.targets, prepared.known
         )
-
-    def _run_step(
-        self,
-        request: bytes,
-        fetches: Sequence[str],
-        asked: Sequence[str],
-        timeout_s: float | None,
-        run_metadata: config_pb2.RunMetadata | None = None,
-    ) -> list[Any]:
-        self._check_open()
-        number = next(self._call_numbers)
-        self._calls[number] = (monotonic(), asked)
         try:
-            answer = self._master.call_with_bytes("RunStep", request, timeout_s)
+            request = prepared.request(self._handle_field, feed_values, request_id, more)
+
+            def send() -> tuple[coding.StepResponse, config_pb2.RunMetadata | None]:
+                response = self._send_step(step, request, timeout_s, is_ended_here=is_observed)
+                return response, response.metadata
+
+            response = self._remote_steps.observe(step, send) if is_observed else send()[0]
+        finally:
+            self._remote_steps.end(step)
+        if run_metadata is not None:
+            _copy_metadata(response.metadata, run_metadata, run_options)
+        return [self._fetched(response.tensors, name) for name in prepared.fetches]
+
+    def _send_step(
+        self, step: RemoteStep, request: bytes, timeout_s: float | None, *, is_ended_here: bool
+    ) -> coding.StepResponse:
+        """Send the request of a step; return its response.
+
+        Args:
+          step: the step.
+          request: the message.
+          timeout_s: seconds until the deadline; None: no deadline.
+          is_ended_here: whether other threads may end the step.
+        """
+        self._check_open()
+        try:
+            if timeout_s is None and not is_ended_here:
+                answer = self._master.call_with_bytes("RunStep", request, None)
+            else:
+                answer = self._call_to_deadline(step, request, timeout_s)
             response = coding.decode_step_response(answer)
             if response.code:
                 raise remote_error(response.code, response.message, self.target)
@@ -349,14 +388,28 @@ class GrpcSession(RuntimeSession):
             if self._closed:  # whatever the server makes of a session that has ended
                 raise errors.cancelled("Session has been closed.") from error
             raise
-        finally:
-            self._calls.pop(number, None)
-        if run_metadata is not None:
-            if response.metadata is None:
-                run_metadata.Clear()
-            else:
-                run_metadata.CopyFrom(response.metadata)
-        return [self._fetched(response.tensors, name) for name in fetches]
+        return response
+
+    def _call_to_deadline(self, step: RemoteStep, request: bytes, timeout_s: float | None) -> bytes:
+        """Run a step whose deadline the client keeps, so that the error says what it waits for."""
+        # The server ends the step later than the client, which asks it first where the step is.
+        limit_s = None if timeout_s is None else timeout_s + _DEADLINE_GRACE_S
+        call = step.call = self._master.start("RunStep", request, limit_s)
+        try:
+            answer = call.result(timeout_s)
+        except KeyboardInterrupt as interrupt:
+            found = self._remote_steps.last_look(step)
+            call.cancel()
+            with_account(interrupt, found)
+            raise
+        if answer is None:
+            found = self._remote_steps.last_look(step)
+            call.cancel()
+            late = remote_error(
+                errors.DEADLINE_EXCEEDED, "Deadline Exceeded", self.target, "RunStep"
+            )
+            raise with_account(late, found)
+        return answer
 
     def _fetched(self, values: Mapping[str, Any], name: str) -> Any:
         try:
@@ -416,8 +469,14 @@ class GrpcSession(RuntimeSession):
             tuple(feeds), tuple(fetches), (), tuple(map(self._type_of, feeds))
         )
         part = coding.bytes_field(6, handle.encode())
-        request = signature.request(self._handle_field, list(feeds.values()), part)
-        return self._run_step(request, fetches, fetches, self._timeout_s)
+        request_id = _new_request_id()
+        request = signature.request(self._handle_field, list(feeds.values()), request_id, part)
+        step = self._remote_steps.begin(request_id, fetches, None)
+        try:
+            response = self._send_step(step, request, self._timeout_s, is_ended_here=False)
+        finally:
+            self._remote_steps.end(step)
+        return [self._fetched(response.tensors, name) for name in fetches]
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepare a signature on the server; return its handle."""
@@ -483,10 +542,6 @@ class GrpcSession(RuntimeSession):
     def list_devices(self) -> list[DeviceAttributes]:
         """Return the devices of all tasks that the session sees."""
         self.ensure_created()
-        request = master_pb2.ListDevicesRequest(session_handle=self._handle)
-        response = self._master.call(
-            "ListDevices", request, master_pb2.ListDevicesResponse, self._timeout_s
-        )
         return [
             DeviceAttributes(
                 device.name,
@@ -495,33 +550,46 @@ class GrpcSession(RuntimeSession):
                 device.incarnation,
                 device.physical_device_desc,
             )
-            for device in [*response.local_device, *response.remote_device]
+            for device in self._device_messages(self._timeout_s)
         ]
 
-    def waiting(self) -> Standstill | None:
-        """Return for how long each request has been waiting for the server; None without any."""
-        now = monotonic()
-        findings = tuple(
-            Finding(f"{_listed(asked)}: sent to {self.target} {now - begin:.1f} s ago")
-            for begin, asked in list(self._calls.values())
+    def _device_messages(
+        self, timeout_s: float | None
+    ) -> list[device_attributes_pb2.DeviceAttributes]:
+        """Return the devices as the master sent them, those of its own task first."""
+        request = master_pb2.ListDevicesRequest(session_handle=self._handle)
+        response = self._master.call(
+            "ListDevices", request, master_pb2.ListDevicesResponse, timeout_s
         )
-        return Standstill("Steps that run on a server:", findings) if findings else None
+        return [*response.local_device, *response.remote_device]
+
+    def waiting(self) -> Standstill | None:
+        """Return what each step in flight waits for on the server; None without any."""
+        return self._remote_steps.waiting()
 
     def running_nodes(self) -> list[RunningNode]:
-        """Return no nodes: a server does not say which run."""
+        """Return no nodes: none runs in this process."""
         return []
 
-    def step_counts(self) -> dict[int, NodeCounts]:
-        """Return no counts: a server sends none while a step runs."""
-        return {}
+    def step_counts(self) -> Mapping[int, NodeCounts]:
+        """Return how often nodes ran, by step, for steps that the server speaks of."""
+        return self._remote_steps.counts()
 
-    def active_steps(self) -> list[Any]:
-        """Return no steps of this process."""
-        return []
+    def active_steps(self) -> list[RemoteStep]:
+        """Return the steps in flight."""
+        return self._remote_steps.active()
+
+    def look_at_steps(self) -> None:
+        """Ask the server what the steps in flight do, unless it was asked a moment ago."""
+        self._remote_steps.look()
+
+    def report_signatures(self) -> bool:
+        """Tell observers of signatures that ran and were not reported; return whether any was."""
+        return bool(self._handle) and not self._closed and self._remote_steps.report()
 
     def last_run(self) -> tuple[int, int]:
-        """Return zeros: no step ran in this process."""
-        return (0, 0)
+        """Return the id of the step that began last, and of its signature; 0 if none ran."""
+        return self._remote_steps.last_run()
 
     def emitted_sources(self) -> list[str]:
         """Return nothing: the server runs the graph."""
@@ -603,5 +671,17 @@ def _seconds(milliseconds: int) -> float | None:
     return milliseconds / 1000 if milliseconds > 0 else None
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+def _copy_metadata(
+    found: config_pb2.RunMetadata | None,
+    metadata: config_pb2.RunMetadata,
+    options: config_pb2.RunOptions | None,
+) -> None:
+    """Give the caller what the server recorded, but not what only observers asked for."""
+    metadata.Clear()
+    if found is None:
+        return
+    metadata.CopyFrom(found)
+    if options is None or options.trace_level == config_pb2.RunOptions.NO_TRACE:
+        metadata.ClearField("step_stats")
+    if options is None or not options.output_partition_graphs:
+        metadata.ClearField("partition_graphs")

@@ -17,8 +17,11 @@ from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 from tfnb.distributed_runtime.master_session import MasterSession
 from tfnb.distributed_runtime.rendezvous_mgr import in_task
+from tfnb.distributed_runtime.step_logs import opening_log
+from tfnb.distributed_runtime.task_health import is_health_text
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
-from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, worker_pb2
+from tfnb.distributed_runtime.worker_interface import DESCRIPTION
+from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,6 +58,8 @@ class Master:
         self._sessions: dict[str, MasterSession] = {}  # guarded by self._lock
         self._refuses = False
         self._caches: dict[str, WorkerCache] = {}  # of sessions with a cluster of their own
+        # The tasks that sessions being opened wait for, and since when, by a key for each session.
+        self._missing: dict[object, tuple[list[str], float]] = {}
 
     def create_session(
         self,
@@ -153,6 +158,27 @@ class Master:
     ) -> list[device_attributes_pb2.DeviceAttributes]:
         """Ask every task for its devices; those of the master's task, ``own``, come first."""
         found: dict[str, list[device_attributes_pb2.DeviceAttributes]] = {}
+        waiting = object()
+        try:
+            self._ask_tasks(workers, tasks, found, is_cancelled, waiting)
+        finally:
+            self._missing.pop(waiting, None)
+        return [
+            device
+            for task in sorted(tasks, key=lambda one: one != own)
+            for device in found[task]
+            if _is_seen(device.name, config.device_filters, own)
+        ]
+
+    def _ask_tasks(
+        self,
+        workers: WorkerCache,
+        tasks: Sequence[str],
+        found: dict[str, list[device_attributes_pb2.DeviceAttributes]],
+        is_cancelled: Callable[[], bool],
+        waiting: object,
+    ) -> None:
+        """Add the devices of all tasks to ``found``; wait for those that do not answer."""
         begin = monotonic()
         next_report = begin + _FIRST_REPORT_S
         patience = _PATIENCE_S
@@ -160,31 +186,46 @@ class Master:
             for task in tasks:
                 if task in found:
                     continue
+                missing = [one for one in tasks if one not in found]
+                self._missing[waiting] = missing, begin
                 with suppress(errors.DeadlineExceededError, errors.UnavailableError):
                     found[task] = [
-                        _named_after(task, device)
+                        _named_after(task, _without_health(device))
                         for device in workers.find(task).get_status(patience)
                     ]
                 if is_cancelled():
                     raise errors.cancelled("The client has given up waiting for the session.")
                 if monotonic() >= next_report and len(found) < len(tasks):
                     next_report = monotonic() + _NEXT_REPORT_S
-                    for missing in [one for one in tasks if one not in found]:
+                    for silent in [one for one in tasks if one not in found]:
                         _log.warning(
                             "CreateSession still waiting for response from worker: %s (%.0f s). "
                             "A session that does not need it names those that it needs in "
                             "tf.ConfigProto(device_filters=[...]).",
-                            missing,
+                            silent,
                             monotonic() - begin,
                         )
             if monotonic() >= begin + _FIRST_REPORT_S:
                 patience = min(2 * patience, _MOST_PATIENCE_S)
-        return [
-            device
-            for task in sorted(tasks, key=lambda one: one != own)
-            for device in found[task]
-            if _is_seen(device.name, config.device_filters, own)
-        ]
+
+    def step_log(self, request_id: int) -> step_stats_pb2.StepStats | None:
+        """Return what a step in flight of a client has done; see ``step_logs.py``.
+
+        Args:
+          request_id: of the client's request; 0: the sessions that wait for tasks.
+        """
+        if not request_id:
+            now = monotonic()
+            waits = [
+                (task, now - since)
+                for all_, since in self._missing.copy().values()
+                for task in all_
+            ]
+            return opening_log(waits) if waits else None
+        with self._lock:
+            sessions = list(self._sessions.values())
+        logs = (session.step_log(request_id) for session in sessions)
+        return next((log for log in logs if log is not None), None)
 
     def refuse_new_sessions(self) -> None:
         """Refuse new sessions from now on."""
@@ -287,6 +328,15 @@ class Master:
             session.close()
         for cache in caches:
             cache.close()
+
+
+def _without_health(
+    device: device_attributes_pb2.DeviceAttributes,
+) -> device_attributes_pb2.DeviceAttributes:
+    """Return a device without what its task said of itself at the moment of the answer."""
+    if is_health_text(device.physical_device_desc):
+        device.physical_device_desc = DESCRIPTION
+    return device
 
 
 def _filtered(tasks: Sequence[str], filters: Sequence[str], own: str) -> list[str]:

@@ -27,15 +27,17 @@ from tfnb.core.rendezvous import key_of_transfer
 from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.remote_errors import of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
+from tfnb.distributed_runtime.step_logs import add_silent_task
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
 from tfnb.graph.packed_transfers import pack_transfers
-from tfnb.proto import config_pb2, graph_pb2, worker_pb2
+from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from tfnb.common_runtime.session.graph_execution_state import ClientGraph
     from tfnb.distributed_runtime.worker_interface import (
         PendingRun,
         RunGraphResult,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph
     from tfnb.proto import device_attributes_pb2
 
+# A task that does not answer within this time is reported as silent; in seconds.
+_LOG_S = 0.5
 _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
@@ -112,12 +116,14 @@ class StepRequest:
       feeds: values by tensor name.
       fetches, targets: names.
       options: of the step; None: none.
+      request_id: by which the client asks for the step's log.
     """
 
     feeds: Mapping[str, Any]
     fetches: Sequence[str]
     targets: Sequence[str]
     options: config_pb2.RunOptions | None = None
+    request_id: int = 0
 
 
 @dataclass(slots=True)
@@ -280,6 +286,7 @@ class MasterSession:
         self._parts: dict[_Signature, list[Part]] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
         self._steps: set[_Step] = set()  # guarded by self._lock
+        self._asked: dict[int, tuple[int, Sequence[Part]]] = {}  # steps in flight, by request id
         self._partial_runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._closed = False
         self._last_used = monotonic()
@@ -356,22 +363,16 @@ class MasterSession:
             return found
 
     def _make_parts(self, signature: _Signature) -> list[Part]:
-        client_graph = self._state.build_graph(
-            signature.feeds,
-            signature.fetches,
-            signature.targets,
-            use_function_convention=False,
-            connections=signature.connections,
+        client_graph, cut = cut_by_device(
+            self._state,
+            self._device_mgr,
+            self._incarnations,
+            self._edge_names,
+            (signature.feeds, signature.fetches, signature.targets),
+            signature.connections,
         )
-        graph = client_graph.graph
-        for node in graph.op_nodes():
-            if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
-                incarnation = self._incarnations[node.assigned_device]
-                node.set_attr("send_device_incarnation", _signed(incarnation))
-        incarnations = {name: _signed(number) for name, number in self._incarnations.items()}
-        cut = partition(graph, self._device_mgr.devices, self._edge_names, incarnations)
         if not signature.is_partial:  # a part that is fed later must not hold up the others
-            sizes = ExpectedSizes(graph)
+            sizes = ExpectedSizes(client_graph.graph)
             pack_transfers(cut, self._may_pack, sizes.bytes_of, self._edge_names)
         by_task: dict[str, list[Graph]] = {}
         for device, part in cut.items():
@@ -446,6 +447,7 @@ class MasterSession:
         with self._lock:
             self._check_open()
             self._steps.add(step)
+            self._asked[request.request_id] = step_id, parts
             self._num_active += 1
         try:
             if on_start is not None:
@@ -468,6 +470,7 @@ class MasterSession:
         finally:
             with self._lock:
                 self._steps.discard(step)
+                self._asked.pop(request.request_id, None)
                 self._num_active -= 1
                 self.note_use()
             for part in parts:
@@ -476,6 +479,28 @@ class MasterSession:
         if step.error is not None:
             raise step.error
         return _step_result(parts, results, request, has_metadata=options is not None)
+
+    def step_log(self, request_id: int) -> step_stats_pb2.StepStats | None:
+        """Return what all tasks have done of a step in flight; None if there is none.
+
+        Args:
+          request_id: of the client's request.
+        """
+        with self._lock:
+            found = self._asked.get(request_id)
+        if found is None:
+            return None
+        step_id, parts = found
+        stats = step_stats_pb2.StepStats()
+        for part in parts:
+            try:
+                logs = part.worker.logging([step_id], _LOG_S)
+            except errors.OpError:
+                add_silent_task(stats, part.worker.task)
+                continue
+            for log in logs:
+                stats.MergeFrom(log.step_stats)
+        return stats
 
     def partial_run_setup(
         self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
@@ -683,6 +708,40 @@ class MasterSession:
     def _check_open(self) -> None:
         if self._closed:
             raise errors.failed_precondition("Session is closed.")
+
+
+def cut_by_device(
+    state: GraphExecutionState,
+    device_mgr: MasterDeviceMgr,
+    incarnations: Mapping[str, int],
+    edge_names: Iterator[int],
+    names: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    connections: Sequence[tuple[str, str]] = (),
+) -> tuple[ClientGraph, dict[str, Graph]]:
+    """Prune, place and cut the graph of a signature.
+
+    Args:
+      state: the session's graph.
+      device_mgr: the devices of all tasks.
+      incarnations: of each device.
+      edge_names: numbers the edges between devices.
+      names: feeds, fetches and targets.
+      connections: tensors that take the place of others.
+
+    Returns:
+      The whole graph, and its part for each device.
+
+    Raises:
+      OpError: a name or a device does not fit the graph.
+    """
+    client_graph = state.build_graph(*names, use_function_convention=False, connections=connections)
+    graph = client_graph.graph
+    for node in graph.op_nodes():
+        if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
+            incarnation = incarnations[node.assigned_device]
+            node.set_attr("send_device_incarnation", _signed(incarnation))
+    signed = {name: _signed(number) for name, number in incarnations.items()}
+    return client_graph, partition(graph, device_mgr.devices, edge_names, signed)
 
 
 def _new_step_id() -> int:

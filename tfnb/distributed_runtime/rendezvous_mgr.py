@@ -10,10 +10,12 @@ Corresponds to TensorFlow's ``base_rendezvous_mgr.cc``.
 from __future__ import annotations
 
 import threading
+from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.rendezvous import Rendezvous, parse_key
+from tfnb.distributed_runtime.transfer_logs import ReceivedTensor, bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +63,13 @@ class RemoteRendezvous(Rendezvous):
         self._give_up: dict[object, Callable[[], None]] = {}  # likewise
         self._end: BaseException | None = None  # likewise
         self._run_is_over = False
+        self._log: list[ReceivedTensor] | None = None
+
+    def log_transfers(self) -> list[ReceivedTensor]:
+        """Log the tensors of other tasks that are asked for from now on; return the log."""
+        if self._log is None:
+            self._log = []
+        return self._log
 
     def use_cluster(self, task: str, worker_of: Callable[[str], WorkerInterface]) -> None:
         """Use the names that tasks have in the cluster of the step's session."""
@@ -90,6 +99,8 @@ class RemoteRendezvous(Rendezvous):
             callback(end, None, False)
             return
 
+        log = self._log
+        begin_ns = 0 if log is None else time_ns()
         manager = cancellation_manager
         token = 0 if manager is None else manager.get_cancellation_token()
 
@@ -97,6 +108,8 @@ class RemoteRendezvous(Rendezvous):
             with self._pending_lock:
                 waiter = self._pending.pop(request, None)
                 self._give_up.pop(request, None)
+            if log is not None and error is None:
+                log.append(ReceivedTensor(key, begin_ns, time_ns(), bytes_of(value)))
             if waiter is not None:
                 if manager is not None:
                     manager.try_deregister_callback(token)

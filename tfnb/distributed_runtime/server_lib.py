@@ -13,6 +13,7 @@ from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.distributed_runtime import in_process_channel
 from tfnb.distributed_runtime.grpc_channel import (
     SCHEME,
@@ -62,6 +63,14 @@ class TlsFiles(NamedTuple):
     certificate: bytes
     key: bytes
     client_ca: bytes | None = None
+
+
+_servers: WeakRegistry[GrpcServer] = WeakRegistry()
+
+
+def live_servers() -> list[GrpcServer]:
+    """Return the servers of this process that have been started and not stopped."""
+    return [server for server in _servers if server.is_running]
 
 
 class GrpcServer:
@@ -117,7 +126,10 @@ class GrpcServer:
         limit = min(max_message_bytes, MAX_MESSAGE_BYTES)
         options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))
         self._server: Any = grpc.server(self._threads, options=options)
-        self._services = (MasterService(self._master), WorkerService(self._worker))
+        self._services = (
+            MasterService(self._master),
+            WorkerService(self._worker, self._master),
+        )
         self._server.add_generic_rpc_handlers(handlers_of(grpc, *self._services))
         self._credentials: Any = None
         if tls is not None:
@@ -129,6 +141,12 @@ class GrpcServer:
         self._state = "new"  # guarded by self._lock
         self._stopped = threading.Event()
         self._session_gc_seconds = session_gc_seconds
+        _servers.add(self)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers requests."""
+        return self._state == "started"
 
     def _listen(self, host: str, port: int) -> str:
         """Take the port; return the target.

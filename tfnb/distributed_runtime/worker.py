@@ -22,9 +22,11 @@ from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
+from tfnb.distributed_runtime.step_logs import add_log
+from tfnb.distributed_runtime.transfer_logs import add_transfers
 from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache, task_name
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphResult
-from tfnb.proto import config_pb2, device_attributes_pb2, worker_pb2
+from tfnb.proto import config_pb2, device_attributes_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -268,6 +270,22 @@ class Worker:
         """Clear containers of all devices; none named means the default one."""
         self.devices.clear_containers(containers)
 
+    def logging(
+        self, step_ids: Sequence[int], timeout_s: float | None = None
+    ) -> list[worker_pb2.LabeledStepStats]:
+        """Return what steps in flight on this task have done until now; others are left out."""
+        with self._lock:
+            runs = list(self._runs)
+        found: list[worker_pb2.LabeledStepStats] = []
+        for step_id in step_ids:
+            stats = step_stats_pb2.StepStats()
+            for run in runs:
+                if run.step_id == step_id:
+                    run.add_log(stats)
+            if stats.dev_stats:
+                found.append(worker_pb2.LabeledStepStats(step_id=step_id, step_stats=stats))
+        return found
+
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` once a Send of this task has left a value; return how to give up."""
         self.rendezvous_mgr.recv(step_id, key, callback)
@@ -319,9 +337,14 @@ class LocalRun:
                 with self._lock:
                     step = self._step = self._worker.partial_step(self._graph, call)
                 return step.go_on(call)
+            options = _run_options(call.options)
+            traces = options is not None and options.trace_level > config_pb2.RunOptions.NO_TRACE
+            log = rendezvous.log_transfers() if traces else []
             result = self._graph.run_step(
-                rendezvous, call.send, call.recv_keys, _run_options(call.options), self._begins
+                rendezvous, call.send, call.recv_keys, options, self._begins
             )
+            if result.step_stats is not None:
+                add_transfers(result.step_stats, log)
             self._worker.rendezvous_mgr.run_ended(call.step_id)
             return result
         except errors.OpError as error:
@@ -332,6 +355,17 @@ class LocalRun:
             self._worker.run_ended(self)
             with self._lock:
                 self._is_done = True
+
+    @property
+    def step_id(self) -> int:
+        """The step that it belongs to."""
+        return self._call.step_id
+
+    def add_log(self, stats: step_stats_pb2.StepStats) -> None:
+        """Add what it has done until now."""
+        step = self._step
+        run_state = step.run_state if isinstance(step, PartialStep) else step
+        add_log(stats, self._graph, run_state)
 
     def _begins(self, run_state: Any) -> None:
         with self._lock:
@@ -381,6 +415,11 @@ class PartialStep:
             self._run_state, error = run_state, self._error
         if error is not None:
             run_state.end(error)
+
+    @property
+    def run_state(self) -> Any:
+        """The step; None before it begins."""
+        return self._run_state
 
     def go_on(self, call: RunGraphCall) -> RunGraphResult:
         """Feed and fetch a part; the last one waits for the end of the step.

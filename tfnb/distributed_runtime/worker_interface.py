@@ -115,5 +115,10 @@ class WorkerInterface(Protocol):
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Clear containers."""
 
+    def logging(
+        self, step_ids: Sequence[int], timeout_s: float | None
+    ) -> list[worker_pb2.LabeledStepStats]:
+        """Return what steps have done until now; see ``step_logs.py``."""
+
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` with the tensor of a key; return a function that gives up waiting."""

@@ -23,6 +23,7 @@ _HOMES = {
     "debug": "tfnb.notebook.views.debug",
     "Debug": "tfnb.notebook.views.debug",
     "times": "tfnb.notebook.views.times",
+    "cluster": "tfnb.notebook.views.cluster",
     "values": "tfnb.notebook.views.values",
     "Values": "tfnb.notebook.views.values",
     "record": "tfnb.notebook.views.record",

@@ -13,8 +13,8 @@ from tfnb.notebook.kernel.cells import CellRegistrar
 from tfnb.notebook.kernel.graph_growth import GraphGrowth
 from tfnb.notebook.kernel.shell import is_notebook
 from tfnb.notebook.magics import TfnbMagics, without_empty_body
-from tfnb.notebook.scenes.attr_text import cut_middle, one_line
-from tfnb.notebook.views.formatters import Formatters, device_label
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
+from tfnb.notebook.views.formatters import Formatters
 from tfnb.ops.io import logging_ops
 
 _MAX_NAME = 60

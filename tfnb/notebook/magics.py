@@ -51,6 +51,7 @@ _HELP = """\
 %tfnb export file [target] writes a view as .html (needs no kernel), .svg, .png, .dot or .txt
 %tfnb summary [file]       inputs, outputs and needs of a model: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
+%tfnb cluster [target]     servers and tasks: whether they answer, devices, memory, who is missing
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb compare [a b]        two recorded runs side by side: nodes, devices, times, values
 %tfnb times [target]       which types of ops took the time of the step recorded last
@@ -70,7 +71,7 @@ debug."""
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
-    "error", "partial", "compare", "times", "export", "help",
+    "error", "partial", "compare", "times", "export", "cluster", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
@@ -271,6 +272,15 @@ class TfnbMagics(Magics):
             print(session_text(session))
         else:
             print("No session is the default here.")
+
+    @subcommand(
+        "tfnb cluster",
+        option("target", nargs="?", default="", help="cluster, server, session or host:port; all"),
+    )
+    def cluster(self, line: str) -> None:
+        """Show servers and tasks: whether they answer, their devices and memory."""
+        target = parse(self.cluster, line).target
+        self._show(views.cluster(target, namespace=self.namespace))
 
     @subcommand(
         "tfnb running",

@@ -1,18 +1,19 @@
 /**
  * The script that JupyterLab loads: a module federation container, written by hand.  JupyterLab hands its packages over
- * (`init`) and requests the plugin (`get`); the extension bundles nothing of JupyterLab.
+ * (`init`) and requests the plugin (`get`); the extension bundles nothing of JupyterLab.  Every page loads this script,
+ * so that what it carries (lab_plugin.ts) is deflated.
  */
 
-import style from "lab-style";
-import type { Packages } from "./jupyter.ts";
-import { activate } from "./plugin.ts";
+import packed from "lab-source";
+import { unpack } from "../render/unpack.ts";
+import type { Package } from "./lab_plugin.ts";
 
 interface Shared {
   get(): Promise<() => unknown>;
   loaded?: unknown;
 }
 type Scope = Record<string, Record<string, Shared>>;
-type Package = Record<string, unknown>;
+type LabPlugin = typeof import("./lab_plugin.ts");
 
 let scope: Scope = {};
 
@@ -23,36 +24,7 @@ async function shared(name: string): Promise<Package> {
   return chosen ? ((await chosen.get())() as Package) : {};
 }
 
-async function makePlugin(): Promise<object> {
-  const [application, apputils, launcher, widgets] = await Promise.all(
-    [
-      "@jupyterlab/application",
-      "@jupyterlab/apputils",
-      "@jupyterlab/launcher",
-      "@lumino/widgets",
-    ].map(shared),
-  );
-  const services = {
-    labShell: application!["ILabShell"],
-    restorer: application!["ILayoutRestorer"],
-    palette: apputils!["ICommandPalette"],
-    launcher: launcher!["ILauncher"],
-  };
-  const wanted = Object.entries(services).filter(([, token]) => token);
-  const packages = { ...widgets, ...apputils } as unknown as Packages;
-  return {
-    id: "tfnb:sessions",
-    description: "Sessions, devices and running steps of tfnb, and its views in tabs.",
-    autoStart: true,
-    optional: wanted.map(([, token]) => token),
-    activate: (app: never, ...given: unknown[]) => {
-      const sheet = document.createElement("style");
-      sheet.textContent = style;
-      document.head.append(sheet);
-      activate(app, packages, Object.fromEntries(wanted.map(([name], i) => [name, given[i]])));
-    },
-  };
-}
+let loaded: Promise<LabPlugin> | null = null;
 
 const page = window as unknown as { _JUPYTERLAB?: Record<string, object> };
 page._JUPYTERLAB ??= {};
@@ -61,7 +33,9 @@ page._JUPYTERLAB["tfnb"] = {
     scope = given;
   },
   get: async () => {
-    const module = { __esModule: true, default: await makePlugin() };
+    loaded ??= unpack(packed) as Promise<LabPlugin>;
+    const { makePlugin } = await loaded;
+    const module = { __esModule: true, default: await makePlugin(shared) };
     return () => module;
   },
 };

@@ -13,6 +13,7 @@ import {
   elapsedText,
   type ResourceInfo,
   type RunningStep,
+  type ServerInfo,
   type SessionInfo,
   type SignatureInfo,
 } from "./snapshot.ts";
@@ -67,10 +68,13 @@ export class Panel {
       load,
       views,
       marked("p", "problem", "tfnb-lab-problem"),
+      marked("p", "waits", "tfnb-lab-problem"),
+      fold("Servers", "servers", true),
       marked("div", "sweeps"),
       marked("div", "sessions"),
     );
     part(element, "problem").setAttribute("role", "status");
+    part(element, "waits").setAttribute("role", "status");
     return element;
   }
 
@@ -89,6 +93,13 @@ export class Panel {
     setText(part(element, "problem"), link.problem);
     part(element, "problem").hidden = !link.problem;
     const found = link.snapshot;
+    const waits = found?.waits ?? [];
+    setText(part(element, "waits"), waits.join("\n"));
+    part(element, "waits").hidden = waits.length === 0;
+    const servers = found?.servers ?? [];
+    part(element, "servers").parentElement!.hidden = servers.length === 0;
+    setText(part(element, "servers-head"), `Servers (${servers.length})`);
+    keyed(part(element, "servers"), servers, (one) => one.address, makeServer, fillServer);
     fillSweeps(part(element, "sweeps"), link, found?.sweeps ?? []);
     keyed(
       part(element, "sessions"),
@@ -164,6 +175,8 @@ export class Panel {
       (one) => this.makeSignature(link, session.key, one),
       (child, one) => fillSignature(child, one, one.id === session.lastSignature),
     );
+    // Those of a session on a server are listed with the servers.
+    part(element, "devices").parentElement!.hidden = session.devices.length === 0;
     setText(part(element, "devices-head"), `Devices (${session.devices.length})`);
     keyed(part(element, "devices"), session.devices, (one) => one.name, makeDevice, fillDevice);
   }
@@ -224,6 +237,31 @@ function fillStep(element: HTMLElement, step: RunningStep, isHeld: boolean): voi
   const lines = part(element, "lines");
   setText(lines, step.lines.join("\n"));
   lines.hidden = step.lines.length === 0;
+}
+
+function makeServer(server: ServerInfo): HTMLElement {
+  const element = html("div", "tfnb-lab-server");
+  const head = html("div", "tfnb-lab-names tfnb-lab-fetches");
+  const mark = marked("span", "mark", "tfnb-lab-mark");
+  mark.setAttribute("aria-hidden", "true");
+  head.append(mark, marked("span", "task"));
+  head.title = server.address;
+  element.append(
+    head,
+    marked("div", "state", "tfnb-lab-muted"),
+    marked("div", "about", "tfnb-lab-muted"),
+  );
+  return element;
+}
+
+function fillServer(element: HTMLElement, server: ServerInfo): void {
+  element.dataset["answers"] = String(server.answers);
+  setText(part(element, "mark"), server.answers ? "●" : "○");
+  setText(part(element, "task"), server.task);
+  const devices = server.devices ? ` · ${server.devices}` : "";
+  setText(part(element, "state"), `${server.state}${devices}`);
+  setText(part(element, "about"), server.about);
+  part(element, "about").hidden = server.about === "";
 }
 
 function makeDevice(): HTMLElement {

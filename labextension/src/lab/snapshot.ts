@@ -62,10 +62,25 @@ export interface SessionInfo {
   devices: DeviceInfo[];
 }
 
+/** A task of a cluster that the kernel knows, with its last answer. */
+export interface ServerInfo {
+  task: string;
+  address: string;
+  answers: boolean;
+  /** Whether it answers; if not, for how long, and why. */
+  state: string;
+  devices: string;
+  /** What it says of itself: memory, sessions, steps. */
+  about: string;
+}
+
 export interface Snapshot {
   sweeps: SweepInfo[];
   sessions: SessionInfo[];
   moreSessions: number;
+  servers?: ServerInfo[];
+  /** Requests that wait for servers, one line each. */
+  waits?: string[];
   views: Record<string, string>;
 }
 

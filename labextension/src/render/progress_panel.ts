@@ -107,6 +107,9 @@ export class ProgressPanel {
     this.showChoices(counters);
     setText(this.waits, (counters.waits ?? []).join("\n"));
     this.waits.hidden = !counters.waits?.length;
+    const isRemote = counters.partitions.some((one) => shortDevice(one.device).startsWith("/job:"));
+    // Devices with their tasks have longer names.
+    this.rows.style.setProperty("--tf-name", isRemote ? "14em" : "6.5em");
     match(this.rows, counters.partitions.length, partitionRow);
     counters.partitions.forEach((partition, i) => {
       fillPartition(this.rows.children[i] as HTMLElement, partition, counters);
@@ -202,6 +205,7 @@ function fillPartition(
   const [name, track, count, current] = [...row.children] as HTMLElement[];
   const share = (part: number) => `${partition.total ? (100 * part) / partition.total : 0}%`;
   setText(name!, shortDevice(partition.device));
+  name!.title = partition.device;
   track!.setAttribute("aria-label", `Nodes done on ${shortDevice(partition.device)}`);
   const [done, dead] = [...track!.children] as HTMLElement[];
   done!.style.width = share(partition.done - partition.dead);

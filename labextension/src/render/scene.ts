@@ -228,6 +228,9 @@ export class Scene {
     const path = this.payload.scopes.path[this.payload.nodes.scope[item]!]!;
     if (!path) return name;
     if (name === path) return `(${name.slice(name.lastIndexOf("/") + 1)})`;
+    // The Send and the Recv of a node: their number alone would not say of which.
+    const copy = /([^/]+\/_\d+)$/.exec(name);
+    if (copy !== null) return copy[1]!;
     return name.startsWith(`${path}/`) ? name.slice(path.length + 1) : name;
   }
 

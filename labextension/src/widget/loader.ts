@@ -5,7 +5,7 @@
  */
 
 import packed from "app-source";
-import { inflate } from "../render/inflate.ts";
+import { unpack } from "../render/unpack.ts";
 
 interface Context {
   el: HTMLElement;
@@ -16,13 +16,7 @@ type Render = (context: Context) => () => void;
 let loaded: Promise<Render> | null = null;
 
 async function load(): Promise<Render> {
-  const source = await inflate(Uint8Array.from(atob(packed), (c) => c.charCodeAt(0)));
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  try {
-    return ((await import(url)) as { default: { render: Render } }).default.render;
-  } finally {
-    URL.revokeObjectURL(url);
-  }
+  return ((await unpack(packed)) as { default: { render: Render } }).default.render;
 }
 
 function render(context: Context): () => void {

@@ -6,7 +6,6 @@ no permission, because the client feeds it. Other machines need TLS to connect.
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from tfnb.client.command_line.run import UsageError
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.effects import EffectsPolicy, Grant, resolved_path
 from tfnb.core.files import file_system
+from tfnb.core.host_memory import resident_bytes
 from tfnb.distributed_runtime.grpc_channel import UNIX, is_of_this_machine
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
@@ -234,14 +234,6 @@ def _log_until(server: GrpcServer, stops: _Stops, every_s: float) -> None:
 
 
 def _state(server: GrpcServer) -> str:
+    memory_mb = resident_bytes() // 2**20
     sessions, steps, done = server.num_sessions, server.num_steps, server.num_steps_done
-    return f"{sessions} sessions, {steps} steps in flight, {done} done, {_memory_mb()} MB"
-
-
-def _memory_mb() -> int:
-    """Return the memory of this process, where the system says it; else 0."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
-    except (OSError, ValueError, AttributeError):
-        return 0
+    return f"{sessions} sessions, {steps} steps in flight, {done} done, {memory_mb} MB"

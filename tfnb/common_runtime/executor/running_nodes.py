@@ -148,6 +148,10 @@ class NodeCounts(Protocol):
     running: int
 
     @property
+    def running_ids(self) -> Sequence[int]:
+        """The ids of the nodes that run, as far as they are known."""
+
+    @property
     def total(self) -> int:
         """The number of node runs, dead ones included."""
 

@@ -297,13 +297,14 @@ def _describe(
     else:
         wanted, reasons, is_final = _resource_text(step, executor, item, args)
     text = f"'{item.name}' ({item.op}) waits for {wanted}{where}"
-    return Finding(text, node, tuple(reasons)), is_final
+    return Finding(text, node, tuple(reasons), waiter=item.name), is_final
 
 
 def _in_pool(item: NodeItem, where: str, work: HandedOverKernel) -> Finding:
     verb = "runs on" if work.is_taken else "waits for"
     pool = f"a thread of pool '{work.pool_name}'"
-    return Finding(f"'{item.name}' ({item.op}) {verb} {pool}{where}", item.name)
+    text = f"'{item.name}' ({item.op}) {verb} {pool}{where}"
+    return Finding(text, item.name, waiter=item.name)
 
 
 def _where(iteration: IterationState, call: JoinedCall | None = None) -> str:

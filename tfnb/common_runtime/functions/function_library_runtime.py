@@ -108,6 +108,10 @@ class SessionOfFunctions(WatchedSession, Protocol):
     def device_mgr(self) -> DeviceMgr:
         """The session's devices."""
 
+    @property
+    def has_whole_graph(self) -> bool:
+        """Whether no other session may run further nodes of its graph."""
+
 
 class FunctionLibraryRuntime:
     """The functions of one session; thread safe."""
@@ -186,8 +190,8 @@ class FunctionLibraryRuntime:
 
     @property
     def session_graph(self) -> Graph | None:
-        """The whole graph of the session, used to explain its steps."""
-        return self._session.graph
+        """The whole graph of the session, used to explain its steps; None if it has only a part."""
+        return self._session.graph if self._session.has_whole_graph else None
 
     def gradient_function(self, name: str) -> str:
         """Return the name of the function registered as a function's gradient, or ""."""

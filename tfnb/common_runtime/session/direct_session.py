@@ -159,12 +159,22 @@ class DirectSession(RuntimeSession):
         self._cost_model_every = settings.cost_model_every
         self._cost_model_after = settings.cost_model_after
         self.session_handle = f"direct_{next(_session_numbers)}"
-        self.step_events = StepEvents.for_session()
+        self.step_events = self._new_step_events()
         self.session_state = SessionState()
         self._limit_observer: LimitObserver | None = None
         self._hold: StepHold | None = None  # guarded by self._lock
         # A weak reference: an unreferenced session is finalized at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
+
+    @property
+    def has_whole_graph(self) -> bool:
+        """Whether no other session may run further nodes of its graph."""
+        return True
+
+    @staticmethod
+    def _new_step_events() -> StepEvents:
+        """Return the events of this session, which those who watch all sessions get."""
+        return StepEvents.for_session()
 
     # Objects that few sessions need are made on first use.
 

@@ -96,6 +96,14 @@ class RuntimeSession(ABC):
         """Start a step that is fed and fetched piece by piece; return its handle."""
         raise errors.unimplemented("Partial run is not supported for this session.")
 
+    def report_signatures(self) -> bool:
+        """Tell observers of signatures that ran and were not reported; return whether any was."""
+        return False
+
+    def last_run(self) -> tuple[int, int]:
+        """Return the id of the step that began last, and of its signature; 0 if unknown."""
+        return (0, 0)
+
     def partial_run_states(self) -> list[PartialRunState]:
         """Return the progress of each partial run; empty where a session does not report it."""
         return []

@@ -7,7 +7,7 @@ and the client renders it again with a function that returns the places of nodes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ class Finding:
       text: a sentence without its full stop.
       node: the node of the user's graph whose place follows the text; "" for none.
       reasons: further findings that explain it.
+      waiter: the node that waits, if the finding is about one.
     """
 
     text: str
     node: str = ""
     reasons: tuple[Finding, ...] = ()
+    waiter: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

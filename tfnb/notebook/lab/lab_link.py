@@ -103,6 +103,8 @@ class LabLink:
                 self._start_worker()
         except queue.Full:
             self._problem(content, "Too much was asked at once.")
+        except errors.OpError as error:
+            self._problem(content, error.message)
         except (TargetError, ValueError, TypeError) as error:
             self._problem(content, str(error))
 
@@ -160,6 +162,8 @@ class LabLink:
         """Carry out a request; report its errors to the front end."""
         try:
             self._carry_out(content)
+        except errors.OpError as error:
+            self._problem(content, error.message)
         except (TargetError, ValueError, TypeError) as error:
             self._problem(content, str(error))
         except Exception as error:

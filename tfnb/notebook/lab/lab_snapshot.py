@@ -7,22 +7,24 @@ kind. ``labextension/src/lab/snapshot.ts`` reads it.
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.session import live_sessions
+from tfnb.distributed_runtime.remote_steps import RemoteStep
 from tfnb.notebook.kernel.shell import current_shell
-from tfnb.notebook.scenes.attr_text import cut_middle, shape_text
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label, shape_text
 from tfnb.notebook.steps.step_pace import StepPace
 from tfnb.notebook.steps.step_waits import BLOCKED, STOPPED, lines_of, wait_of
-from tfnb.notebook.views.formatters import device_label
-from tfnb.notebook.views.targets import events_of
+from tfnb.notebook.views.cluster import HEALTH, known_tasks, task_row, wait_lines
+from tfnb.notebook.views.targets import events_of, signatures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfnb.client.session.session import BaseSession
-    from tfnb.core.step_events import PartitionedGraph, StepEvents
+    from tfnb.core.step_events import PartitionedGraph
 
 MAX_SESSIONS = 20
 MAX_SIGNATURES = 30
@@ -32,6 +34,7 @@ _MAX_NAME = 120
 _MAX_NAMES = 6
 _MAX_VARIABLES = 3
 _MAX_LINE = 200
+_MAX_WAIT = 400
 _ENDPOINTS = frozenset(("_SOURCE", "_SINK"))
 
 
@@ -39,7 +42,7 @@ class LabSnapshots:
     """Makes snapshots, and caches the parts that do not change between them."""
 
     def __init__(self) -> None:
-        self._signatures: dict[int, dict[str, Any]] = {}
+        self._signatures: dict[int, tuple[PartitionedGraph, dict[str, Any]]] = {}
         self._first_seen: dict[int, int] = {}
         self._paces: dict[str, StepPace] = {}  # by session
 
@@ -56,15 +59,41 @@ class LabSnapshots:
             "kind": "snapshot",
             "sessions": shown,
             "moreSessions": max(0, len(sessions) - MAX_SESSIONS),
+            "servers": self._servers(),
+            "waits": [cut_middle(line, _MAX_WAIT) for line in wait_lines()],
         }
+
+    def _servers(self) -> list[dict[str, Any]]:
+        """Return the tasks that this kernel knows, each with its last answer."""
+        # Without gRPC there is no server to ask.
+        if "grpc" not in sys.modules:
+            return []
+        values = list(getattr(current_shell(), "user_ns", {}).values())
+        found = HEALTH.look(known_tasks(values))
+        rows = []
+        for health in found:
+            task, address, state, devices, about = task_row(health)
+            rows.append(
+                {
+                    "task": cut_middle(task, _MAX_NAME),
+                    "address": cut_middle(address, _MAX_NAME),
+                    "answers": health.answers,
+                    "state": cut_middle(state, _MAX_LINE),
+                    "devices": cut_middle(devices, _MAX_NAME),
+                    "about": cut_middle(about, _MAX_LINE),
+                }
+            )
+        return rows
 
     def _session(self, session: BaseSession, now_ns: int, seen: set[int]) -> dict[str, Any]:
         runtime, events = session.runtime, events_of(session)
         last_step, last_signature = getattr(runtime, "last_run", lambda: (0, 0))()
         active: list[Any] = getattr(runtime, "active_steps", list)()
+        if active and is_on_server(session):
+            runtime.look_at_steps()
         active.sort(key=lambda run_state: run_state.step_id)
         seen.update(run_state.step_id for run_state in active)
-        signatures = [] if events is None else self._signatures_of(events)
+        signatures = [] if events is None else self._signatures_of(session)
         pace = self._paces.setdefault(session_key(session), StepPace())
         return {
             "key": session_key(session),
@@ -76,7 +105,7 @@ class LabSnapshots:
             "stepsPerSecond": pace.look(last_step, now_ns),
             "lastSignature": last_signature,
             "isHeld": bool(getattr(runtime, "is_held", False)),
-            "canHold": hasattr(runtime, "hold_steps"),
+            "canHold": hasattr(runtime, "hold_steps") and not is_on_server(session),
             "running": [self._step(one, now_ns) for one in active[:MAX_STEPS]],
             "moreRunning": max(0, len(active) - MAX_STEPS),
             "signatures": signatures[:MAX_SIGNATURES],
@@ -84,29 +113,33 @@ class LabSnapshots:
             "devices": _devices(runtime),
         }
 
-    def _signatures_of(self, events: StepEvents) -> list[dict[str, Any]]:
+    def _signatures_of(self, session: BaseSession) -> list[dict[str, Any]]:
         """Return the signatures of a session, the newest first."""
         found = []
-        for _, partitioned in reversed(events.signatures()):
+        for _, partitioned in reversed(signatures_of(session)):
             if partitioned is None:
                 continue
             known = self._signatures.get(partitioned.signature_id)
-            if known is None:
-                known = self._signatures[partitioned.signature_id] = _signature(partitioned)
-            found.append(known)
+            if known is None or known[0] is not partitioned:
+                known = self._signatures[partitioned.signature_id] = (
+                    partitioned,
+                    _signature(partitioned),
+                )
+            found.append(known[1])
         return found
 
     def _step(self, run_state: Any, now_ns: int) -> dict[str, Any]:
         step_id = run_state.step_id
         started = self._first_seen.setdefault(step_id, now_ns)
         wait = wait_of(run_state)
+        lines = list(wait.lines) if wait is not None else []
         return {
             "step": step_id,
             "isHeld": run_state.is_held,
             "waits": wait is not None and wait.kind == BLOCKED,
             "isStopped": wait is not None and wait.kind == STOPPED,
             "elapsed_ms": max(0, now_ns - started) // 1_000_000,
-            "lines": list(wait.lines) if wait is not None and wait.lines else _lines(run_state),
+            "lines": lines or _lines(run_state),
         }
 
 
@@ -161,8 +194,15 @@ def _names(names: Iterable[str]) -> list[str]:
     return [*shown, f"{len(every) - _MAX_NAMES:,} more"] if len(every) > _MAX_NAMES else shown
 
 
+def is_on_server(session: BaseSession) -> bool:
+    """Return whether the steps of a session run in another process."""
+    return getattr(session.runtime, "device_mgr", None) is None
+
+
 def _lines(run_state: Any) -> list[str]:
     """Return where the step is, in a few lines."""
+    if isinstance(run_state, RemoteStep):
+        return run_state.lines()
     from tfnb.common_runtime.executor.waiting import explain_progress, explain_standstill
 
     try:

@@ -30,9 +30,9 @@ from tfnb.notebook.views.table import table_widget
 from tfnb.notebook.views.targets import (
     SignatureViews,
     TargetError,
-    events_of,
     find_signature,
     find_target,
+    signatures_of,
 )
 from tfnb.notebook.views.values import latest_values
 from tfnb.notebook.views.widget import SceneWidget, talking_over
@@ -353,8 +353,7 @@ class LabViews:
         session = _session(key)
         if signature is None:
             return find_signature(session=session)
-        events = events_of(session)
-        for placed, partitioned in reversed([] if events is None else events.signatures()):
+        for placed, partitioned in reversed(signatures_of(session)):
             if partitioned is None or placed is None:
                 continue
             if signature == partitioned.signature_id:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.notebook.pictures.summary_svg import duration_text
-from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
 from tfnb.notebook.scenes.op_kinds import op_kind
 from tfnb.notebook.scenes.scene_svg import BORDER, COLOURS, LINE, MUTED, PAPER, TEXT
 from tfnb.notebook.scenes.svg_writer import SvgWriter
@@ -96,7 +96,7 @@ def record_svg(record: RunRecord) -> str:
 def _lanes(record: RunRecord) -> list[tuple[int, str]]:
     """Return the lane of each frame: frames of one name in one partition share it."""
     devices = record.scene.partitions or ("",)
-    short = [device.rpartition("device:")[2] or device for device in devices]
+    short = [device_label(device).removeprefix("/job:") for device in devices]
     return [(frame.partition, frame.name or short[frame.partition]) for frame in record.frames]
 
 

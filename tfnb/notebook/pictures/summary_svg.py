@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.pictures.curves_svg import curves_height, curves_text, draw_curves
-from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
 from tfnb.notebook.scenes.svg_writer import MONO, SvgWriter
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def summary_text(model: StepModel, counters: dict[str, Any], curves: Sequence[Cu
         return "No step ran."
     lines = [f"{counters['phase']}: {headline(counters)}"]
     lines += [
-        f"  {_short(p['device'])}: {p['done']:,} of {p['total']:,} nodes, {_runs(p, counters)}"
+        f"  {device_label(p['device'])}: {p['done']:,} of {p['total']:,} nodes, "
+        f"{_runs(p, counters)}"
         for p in counters["partitions"]
     ]
     lines += [
@@ -148,7 +149,7 @@ def _draw_partition(
     total = max(1, partition["total"])
     done = width * (partition["done"] - partition["dead"]) / total
     dead = width * partition["dead"] / total
-    out.text(_MARGIN, y + 4, _short(partition["device"]), font_weight=600, fill=_TEXT)
+    out.text(_MARGIN, y + 4, device_label(partition["device"]), font_weight=600, fill=_TEXT)
     out.rect(left, y - 4, width, 8, rx=4, fill=_TRACK)
     if done > 0:
         out.rect(left, y - 4, done, 8, rx=4, fill=colour)
@@ -207,7 +208,3 @@ def _draw_slowest(
 def _slowest(model: StepModel) -> list[tuple[str, int]]:
     ordered = sorted(model.busy_by_op.items(), key=lambda pair: -pair[1])
     return ordered[:_MAX_OPS]
-
-
-def _short(device: str) -> str:
-    return device.removeprefix("/job:localhost/replica:0/task:0/device:")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
 from tfnb.notebook.scenes.cut_names import cut_apart
 from tfnb.notebook.scenes.scene import ENDPOINTS
 from tfnb.notebook.scenes.svg_writer import MONO, SvgWriter
@@ -61,9 +61,9 @@ def placement_svg(scene: Scene) -> str:
     rows = [
         (
             node.name,
-            _short(node.assigned_device) or "none",
+            device_label(node.assigned_device) or "none",
             node.op,
-            _short(node.requested_device) or "any",
+            device_label(node.requested_device) or "any",
             node.reason,
         )
         for node in scene.nodes
@@ -82,7 +82,3 @@ def passes_svg(passes: Sequence[dict[str, Any]]) -> str:
         for number, one in enumerate(passes, 1)
     ]
     return table_svg("Passes", (("pass", 40), ("what it did", 56), ("when", 36)), rows)
-
-
-def _short(device: str) -> str:
-    return device.removeprefix("/job:localhost/replica:0/task:0/device:")

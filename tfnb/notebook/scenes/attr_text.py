@@ -6,6 +6,7 @@ whose message is large is not decoded at all.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,22 @@ if TYPE_CHECKING:
 MAX_TEXT = 160
 MAX_ITEMS = 8
 MAX_DECODED_BYTES = 4096
+_DEVICE = re.compile(r"(/job:[^/]+)/replica:\d+(/task:\d+)/device:([^/]+)")
+
+
+def device_label(device: str) -> str:
+    """Return a short name of a device: without its task where it is one of this process.
+
+    >>> device_label("/job:localhost/replica:0/task:0/device:CPU:0")
+    'CPU:0'
+    >>> device_label("/job:ps/replica:0/task:1/device:GPU:0")
+    '/job:ps/task:1/GPU:0'
+    """
+    found = _DEVICE.fullmatch(device)
+    if found is None:
+        return device
+    job, task, name = found.groups()
+    return name if job == "/job:localhost" else f"{job}{task}/{name}"
 
 
 def cut(text: str, limit: int = MAX_TEXT) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from tfnb.notebook.scenes.attr_text import cut_middle
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label
 from tfnb.notebook.scenes.cut_names import cut_apart
 from tfnb.notebook.scenes.layered_layout import Layout, layered_layout
 from tfnb.notebook.scenes.op_kinds import op_kind
@@ -156,7 +156,7 @@ def _draw_lanes(scene: Scene, out: PictureWriter) -> tuple[float, float]:
 
 
 def _device_text(device: str) -> str:
-    return cut_middle(device.removeprefix("/job:localhost/replica:0/task:0/device:"), _MAX_LABEL)
+    return cut_middle(device_label(device), _MAX_LABEL)
 
 
 def _visible(scene: Scene) -> tuple[list[_Box], list[tuple[int, int]], int]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tfnb.core.step_events import PartitionedGraph
     from tfnb.framework.graph import Graph
     from tfnb.notebook.scenes.scene import Scene
     from tfnb.notebook.steps.step_model import Signature
@@ -55,6 +56,11 @@ class RunTape(TapeRecorder):
         super().__init__()
         self._graph_of = graph_of
         self._signatures: dict[int, Signature] = {}
+
+    def graph_partitioned(self, partitioned: PartitionedGraph) -> None:
+        """Keep the signature's names, in place of those that it had before."""
+        super().graph_partitioned(partitioned)
+        self._signatures.pop(partitioned.signature_id, None)
 
     def records(self) -> list[RunRecord]:
         """Return the steps that were kept, oldest first."""

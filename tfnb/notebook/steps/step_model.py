@@ -209,14 +209,15 @@ class RunningStep:
         for number, (about, places) in enumerate(zip(self.partitions, self.signature.place_of)):
             place = np.array(places, np.intp)
             live, dead = (one[first : first + len(places)] for one in (all_live, all_dead))
-            running = counts.running - first
+            running = [one - first for one in counts.running_ids]
             first += len(places)
             runs = live + dead
             states = np.where(live > 0, DONE, np.where(dead > 0, DEAD, WAITING))
-            if 0 <= running < len(places):
-                about.current = running
-                if states[running] != DEAD:
-                    states[running] = RUNNING
+            for current in running:
+                if 0 <= current < len(places):
+                    about.current = current
+                    if states[current] != DEAD:
+                        states[current] = RUNNING
             before = np.array(self.counts)[place]
             np.frombuffer(self.states, np.uint8)[place] = states
             np.frombuffer(self.ran, np.uint8)[place[(runs > before) & (live > 0)]] = RAN
@@ -280,6 +281,7 @@ class StepModel:
         self._ends: deque[int] = deque(maxlen=RATE_STEPS)
         self.sent_bytes = 0  # of the steps that have ended
         self._signatures: dict[tuple[int, int], Signature] = {}
+        self._numbers: dict[tuple[int, int], int] = {}  # of the signatures
         self._placed: dict[tuple[int, int], PlacedGraph] = {}
         self._unbuilt: dict[tuple[int, int], PartitionedGraph] = {}
         self._running: dict[tuple[int, int], tuple[Signature, int]] = {}
@@ -303,6 +305,7 @@ class StepModel:
         self.has_news = False  # the last call of `absorb` brought something
         self._waits: dict[tuple[int, int], StepWait] = {}
         self._noted: dict[tuple[int, int], StepWait] = {}
+        self.server_waits: list[str] = []  # what is known of requests to servers only
         # While a debugger holds the step on display: the states of the nodes, by name.
         self.stop_states: dict[str, int] | None = None
         self._times: dict[tuple[int, int], tuple[int, int]] = {}  # signature -> steps, ns
@@ -548,6 +551,8 @@ class StepModel:
                 self._placed[session, what.signature_id] = what
             else:
                 self._unbuilt[session, what.signature_id] = what
+                # A server's own graphs replace the plan of a signature.
+                self._signatures.pop((session, what.signature_id), None)
         while log.frames:
             session, step_id, *rest = log.frames.popleft()
             self._frames.setdefault((session, step_id), FrameBook()).enter(*rest)
@@ -694,7 +699,8 @@ class StepModel:
             return None
         graph = self._graph_of(session)
         placed = self._placed.pop(key, None)
-        found = make_signature(len(self._signatures), partitioned, placed, graph)
+        number = self._numbers.setdefault(key, len(self._numbers))
+        found = make_signature(number, partitioned, placed, graph)
         self._signatures[key] = found
         return found
 
@@ -755,7 +761,7 @@ class StepModel:
             if key in self._running and self._waits[key].kind == "blocked":
                 where = "" if key == shown else f"Step {key[1]}: "
                 found += [f"{where}{line}" for line in self._waits[key].lines]
-        return found[:MAX_WAIT_LINES]
+        return [*self.server_waits, *found][:MAX_WAIT_LINES]
 
     @staticmethod
     def _is_in_flight(step: RunningStep | None) -> TypeGuard[RunningStep]:

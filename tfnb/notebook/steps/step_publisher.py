@@ -98,7 +98,8 @@ class StepPublisher:
         # A step that waits still updates its time; after the last step one more picture shows that
         # no step runs.
         is_over = model.is_open and had_news
-        if not (changed or is_final or is_over or model.is_running):
+        waits = bool(model.server_waits)
+        if not (changed or is_final or is_over or waits or model.is_running):
             return False
         picture = model.picture(self._clock_ns())
         scene = None

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfnb.distributed_runtime.remote_steps import RemoteStep
 from tfnb.notebook.scenes.attr_text import cut_middle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfnb.client.session.session import BaseSession
     from tfnb.core.process.standstill import Finding, Standstill
 
@@ -39,6 +42,8 @@ class StepWait:
 
 def wait_of(run_state: Any) -> StepWait | None:
     """Return the state of a step; None if none of its nodes waits."""
+    if isinstance(run_state, RemoteStep):
+        return _wait_on_server(run_state)
     from tfnb.common_runtime.executor.waiting import explain_standstill, waiting_nodes
 
     try:
@@ -58,6 +63,29 @@ def wait_of(run_state: Any) -> StepWait | None:
     return StepWait(BLOCKED, nodes, tuple(lines_of(found)))
 
 
+def _wait_on_server(step: RemoteStep) -> StepWait | None:
+    """Return what a step on a server waits for, as the server said last."""
+    progress = step.progress
+    if progress is None:
+        return None
+    nodes = tuple(progress.waiting_nodes()[:_MAX_NODES])
+    if not nodes and not progress.silent:
+        return None
+    lines = tuple(_lines(progress.findings()))
+    return StepWait(BLOCKED if progress.waits or progress.silent else "", nodes, lines)
+
+
+def unseen_steps(session: BaseSession) -> list[str]:
+    """Return a line for each step on a server that says nothing of it."""
+    active: list[Any] = getattr(session.runtime, "active_steps", list)()
+    return [
+        f"Step {step.step_id}: {line}"
+        for step in active
+        if isinstance(step, RemoteStep) and step.progress is None
+        for line in step.lines()
+    ]
+
+
 def waits_of(session: BaseSession) -> dict[int, StepWait]:
     """Return the states of a session's steps that wait or are held, by step id."""
     active: list[Any] = getattr(session.runtime, "active_steps", list)()
@@ -67,8 +95,12 @@ def waits_of(session: BaseSession) -> dict[int, StepWait]:
 
 def lines_of(found: Standstill) -> list[str]:
     """Return an explanation of a step in a few lines."""
-    lines = [_line(finding) for finding in found.findings[:_MAX_LINES]]
-    more = len(found.findings) - _MAX_LINES
+    return _lines(found.findings)
+
+
+def _lines(findings: Sequence[Finding]) -> list[str]:
+    lines = [_line(finding) for finding in findings[:_MAX_LINES]]
+    more = len(findings) - _MAX_LINES
     return [*lines, f"and {more} more"] if more > 0 else lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfnb.notebook.views.cluster import cluster
 from tfnb.notebook.views.compare import compare
 from tfnb.notebook.views.debug import Debug, debug
 from tfnb.notebook.views.dot import dot
@@ -26,6 +27,7 @@ __all__ = [
     "Recording",
     "Values",
     "Watch",
+    "cluster",
     "compare",
     "debug",
     "dot",

@@ -17,7 +17,7 @@ from tfnb.framework.operation import Operation
 from tfnb.framework.tensor import Tensor
 from tfnb.notebook.pictures.partial_run_svg import partial_run_svg
 from tfnb.notebook.pictures.run_difference_svg import run_difference_svg, run_difference_text
-from tfnb.notebook.scenes.attr_text import cut, one_line
+from tfnb.notebook.scenes.attr_text import cut, device_label, one_line
 from tfnb.notebook.scenes.function_bodies import with_bodies
 from tfnb.notebook.scenes.graph_scene import describe_graph, operation_attrs, tensor_shape_text
 from tfnb.notebook.scenes.scene import Scene, build_scene
@@ -25,7 +25,7 @@ from tfnb.notebook.scenes.scene_svg import scene_svg
 from tfnb.notebook.scenes.scene_text import scene_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _MAX_ATTRS = 16
 _MAX_TEXT_LINES = 40
@@ -34,6 +34,8 @@ _TABLE = (
     "border-collapse:collapse;margin:2px 0;font-family:var(--jp-ui-font-family,sans-serif);"
     "font-size:12px;font-variant-numeric:tabular-nums"
 )
+_COLUMN = "text-align:left;padding:1px 14px 1px 0;vertical-align:top;white-space:nowrap"
+_NOTE = "font-family:var(--jp-ui-font-family,sans-serif);font-size:12px;padding:1px 0"
 _HEAD = "text-align:left;font-weight:600;padding:3px 14px 3px 0;vertical-align:top"
 _KEY = (
     "text-align:left;font-weight:400;padding:1px 14px 1px 0;vertical-align:top;"
@@ -106,6 +108,46 @@ def _table(title: str, pairs: Iterable[tuple[str, str]]) -> str:
     )
     head = f'<tr style="background:none"><th colspan="2" style="{_HEAD}">{escape(title)}</th></tr>'
     return f'<table style="{_TABLE}">{head}{body}</table>'
+
+
+class Table:
+    """A table for a notebook, escaped, with its text for a terminal.
+
+    Args:
+      title: its heading.
+      columns: the headings of its columns.
+      rows: the cells.
+      notes: lines below it.
+      text: its text form.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        notes: Sequence[str],
+        text: str,
+    ) -> None:
+        self._title, self._columns, self._rows = title, columns, rows
+        self._notes, self.text = notes, text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th style="{_HEAD}">{escape(column)}</th>' for column in self._columns)
+        rows = "".join(
+            '<tr style="background:none">'
+            + "".join(f'<td style="{_COLUMN}">{escape(cut(value))}</td>' for value in row)
+            + "</tr>"
+            for row in self._rows
+        )
+        notes = "".join(f'<div style="{_NOTE}">{escape(note)}</div>' for note in self._notes)
+        title = f'<div style="{_NOTE};font-weight:600">{escape(self._title)}</div>'
+        body = f'<tr style="background:none">{head}</tr>{rows}' if self._rows else ""
+        table = f'<div style="overflow-x:auto"><table style="{_TABLE}">{body}</table></div>'
+        return f"{title}{table}{notes}"
 
 
 def _plain(title: str, pairs: list[tuple[str, str]]) -> str:
@@ -194,11 +236,6 @@ def graph_svg(graph: Graph) -> str | None:
 def graph_text(graph: Graph) -> str:
     """Return a graph as a tree of scopes."""
     return scene_text(_scene(graph), _MAX_TEXT_LINES)
-
-
-def device_label(device: str) -> str:
-    """Return a local device's short name, or a remote one's full name."""
-    return device.removeprefix("/job:localhost/replica:0/task:0/device:")
 
 
 def _scene(graph: Graph) -> Scene:

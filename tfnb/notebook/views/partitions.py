@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.pictures.summary_svg import duration_text
-from tfnb.notebook.scenes.attr_text import one_line
+from tfnb.notebook.scenes.attr_text import device_label, one_line
 from tfnb.notebook.scenes.graph_scene import describe_partitions
 from tfnb.notebook.scenes.node_notes import folded_note
 from tfnb.notebook.scenes.scene import build_scene
@@ -95,13 +95,13 @@ def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = No
     senders: dict[str, tuple[str, str]] = {}
     receivers: list[tuple[str, str, str]] = []
     for view in partitioned.partitions:
-        lines.append(f"{_short(view.device)}: {len(view.node_names):,} nodes")
+        lines.append(f"{device_label(view.device)}: {len(view.node_names):,} nodes")
         for node_id, edge in view.send_recv:
             name = view.node_names[node_id]
             if view.node_ops[node_id].endswith("Send"):
-                senders[edge] = (_short(view.device), name)
+                senders[edge] = (device_label(view.device), name)
             else:
-                receivers.append((edge, _short(view.device), name))
+                receivers.append((edge, device_label(view.device), name))
     for edge, device, receiver in receivers[:_MAX_TRANSFERS]:
         source = senders.get(edge, ("?", ""))[0]
         cost = costs.get(receiver)
@@ -112,7 +112,3 @@ def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = No
     if len(receivers) > _MAX_TRANSFERS:
         lines.append(f"  … {len(receivers) - _MAX_TRANSFERS:,} more transfers")
     return "\n".join(lines)
-
-
-def _short(device: str) -> str:
-    return device.removeprefix("/job:localhost/replica:0/task:0/device:")

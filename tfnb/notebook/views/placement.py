@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.pictures.table_svg import placement_svg
-from tfnb.notebook.scenes.attr_text import cut_middle, one_line
+from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
 from tfnb.notebook.scenes.graph_scene import describe_placement, fed_placements
 from tfnb.notebook.scenes.node_notes import folded_note
 from tfnb.notebook.scenes.scene import ENDPOINTS, build_scene
@@ -87,7 +87,7 @@ def placement_text(views: SignatureViews) -> str:
     assert placed is not None
     fed = fed_placements(placed, views.session.graph, views.partitioned.feeds)
     rows: list[tuple[str, ...]] = [
-        (view.node, _short(view.chosen), view.op, view.requested or "any", view.why)
+        (view.node, device_label(view.chosen) or "none", view.op, view.requested or "any", view.why)
         for view in (*fed, *placed.placements)
         if view.op not in ENDPOINTS
     ]
@@ -117,7 +117,3 @@ def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     if len(rows) > _MAX_ROWS:
         lines.append(f"… {len(rows) - _MAX_ROWS:,} more nodes")
     return lines
-
-
-def _short(device: str) -> str:
-    return device.removeprefix("/job:localhost/replica:0/task:0/device:") or "none"

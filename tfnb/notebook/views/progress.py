@@ -18,7 +18,8 @@ from tfnb.notebook.steps.scalar_curves import ScalarCurves
 from tfnb.notebook.steps.step_model import StepModel
 from tfnb.notebook.steps.step_publisher import UPDATES_PER_SECOND, StepPublisher
 from tfnb.notebook.steps.step_recorder import EventLog, StepRecorder
-from tfnb.notebook.steps.step_waits import waits_of
+from tfnb.notebook.steps.step_waits import unseen_steps, waits_of
+from tfnb.notebook.views.cluster import wait_lines
 from tfnb.notebook.views.sampled_steps import SampledSteps
 from tfnb.notebook.views.targets import session_of
 
@@ -178,15 +179,18 @@ class Watch:
     def _look(self) -> None:
         """Add data that observers do not get: progress of emitted functions, and waits of steps."""
         waits: dict[tuple[int, int], StepWait] = {}
+        lines = wait_lines()
         if self._sampled is not None:
             waits = self._sampled.look_for_waits()
         for number, (events, recorder) in enumerate(list(self._recorders)):
             session = session_of(events)
             if session is not None:
                 recorder.look(session.runtime.step_counts())
+                lines += unseen_steps(session)
                 found = waits_of(session).items()
                 waits |= {(number, step_id): wait for step_id, wait in found}
         self.model.note_waits(waits)
+        self.model.server_waits = lines
         self._show_curves()
 
     def _show_curves(self, *, is_final: bool = False) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.session import BaseSession, live_sessions
-from tfnb.common_runtime.session.direct_session import DirectSession
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.default_session import get_default_session
@@ -238,6 +237,17 @@ def events_of(session: BaseSession) -> StepEvents | None:
     return getattr(session.runtime, "step_events", None)
 
 
+def signatures_of(
+    session: BaseSession,
+) -> list[tuple[PlacedGraph | None, PartitionedGraph | None]]:
+    """Return the signatures of a session that are known, oldest first."""
+    events = events_of(session)
+    if events is None:
+        return []
+    session.runtime.report_signatures()
+    return events.signatures()
+
+
 def find_signature(
     fetch: Any = None,
     namespace: Mapping[str, Any] | None = None,
@@ -259,8 +269,11 @@ def find_signature(
     if fetch is None or fetch == "":
         return _last_signature(session)
     names = _names_of(fetch)
-    chosen = session or _session_for(fetch)
-    return _signature_of(chosen, names) or _prepare(chosen, fetch, names)
+    candidates = _sessions_for(fetch) if session is None else [session]
+    ran = (_signature_of(one, names) for one in candidates)
+    return next((one for one in ran if one is not None), None) or _prepare(
+        candidates[0], fetch, names
+    )
 
 
 def _fetch_named(text: str, namespace: Mapping[str, Any]) -> Any:
@@ -290,25 +303,31 @@ def _names_of(fetch: Any) -> tuple[list[str], list[str]]:
     return tensors, targets
 
 
-def _session_for(fetch: Any) -> BaseSession:
+def _sessions_for(fetch: Any) -> list[BaseSession]:
+    """Return the sessions that run a fetch's graph, the default one first.
+
+    Raises:
+      TargetError: there is none.
+    """
     first = fetch[0] if isinstance(fetch, list | tuple) else fetch
     graph = first.graph if hasattr(first, "graph") else first.op.graph
     default = get_default_session()
     candidates = [default] if isinstance(default, BaseSession) else []
-    for session in [*candidates, *live_sessions()]:
-        if session.graph is graph and events_of(session) is not None:
-            return session
+    found = [
+        session
+        for session in dict.fromkeys([*candidates, *live_sessions()])
+        if session.graph is graph and events_of(session) is not None
+    ]
+    if found:
+        return found
     raise TargetError("No open session of this process runs that graph; open one to place it.")
 
 
 def _signature_of(
     session: BaseSession, names: tuple[list[str], list[str]]
 ) -> SignatureViews | None:
-    events = events_of(session)
-    if events is None:
-        return None
     tensors, targets = map(set, names)
-    for placed, partitioned in reversed(events.signatures()):
+    for placed, partitioned in reversed(signatures_of(session)):
         if partitioned is None:
             continue
         if tensors <= set(partitioned.fetches) and targets <= set(partitioned.targets):
@@ -337,8 +356,7 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
     latest = max((_last_run_of(one) for one in sessions), default=(0, 0))
     newest = None
     for candidate in sessions:
-        events = events_of(candidate)
-        for placed, partitioned in reversed([] if events is None else events.signatures()):
+        for placed, partitioned in reversed(signatures_of(candidate)):
             if partitioned is None:
                 continue
             views = SignatureViews(candidate, placed, partitioned)
@@ -352,5 +370,5 @@ def _last_signature(session: BaseSession | None) -> SignatureViews:
 
 def _last_run_of(session: BaseSession) -> tuple[int, int]:
     """Return the ids of a session's latest step and of its signature; 0 for none."""
-    runtime = session.runtime
-    return runtime.last_run() if isinstance(runtime, DirectSession) else (0, 0)
+    found: tuple[int, int] = session.runtime.last_run()
+    return found

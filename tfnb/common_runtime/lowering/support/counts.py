@@ -423,6 +423,11 @@ class StepCounts:
         self._line = line
         self.running = running
 
+    @property
+    def running_ids(self) -> tuple[int, ...]:
+        """The ids of the nodes that run: one, or none if unknown."""
+        return () if self.running < 0 else (self.running,)
+
     @cached_property
     def total(self) -> int:
         """The number of node runs, dead ones included."""
