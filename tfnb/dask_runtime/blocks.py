@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tfnb.client.model import Model
-    from tfnb.dask_runtime.sent_models import SentModel
+    from tfnb.dask_runtime.model_of_tasks import SentModel
 
 ITEMS_OF_A_BATCH = 128
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.model import Model, ModelTensor
     from tfnb.core.dtypes import DType
-    from tfnb.dask_runtime.sent_models import SentModel
+    from tfnb.dask_runtime.model_of_tasks import SentModel
 
 # Indices of the axes that belong to one input or one output, for dask.array.blockwise.
 _ROWS, _AXES_OF_ONE = 0, 64

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfnb.client.model import Model
-    from tfnb.dask_runtime.sent_models import SentModel
+    from tfnb.dask_runtime.model_of_tasks import SentModel
     from tfnb.distributed_runtime.server_lib import GrpcServer
 
 

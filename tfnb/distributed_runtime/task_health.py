@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.host_memory import resident_bytes
-from tfnb.core.package_version import __version__
+from tfnb.core.process.package_version import __version__
 from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc, new_channel
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.proto import config_pb2, worker_pb2

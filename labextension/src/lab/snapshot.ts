@@ -1,7 +1,5 @@
 /** A kernel's report about its sessions; tfnb/notebook/lab/lab_snapshot.py makes it. */
 
-import type { SweepInfo } from "./sweeps.ts";
-
 export interface RunningStep {
   step: number;
   isHeld: boolean;
@@ -112,4 +110,26 @@ export function doesText(step: RunningStep, isHeld: boolean): string {
 
 export function countText(count: number, what: string): string {
   return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** A training of several that run together. */
+export interface RunInfo {
+  index: number;
+  parameters: string;
+  status: "waiting" | "running" | "finished" | "failed" | "cancelled";
+  step: number;
+  loss: string;
+  figures: [string, string][];
+  seconds: number;
+  restarts: number;
+  error: string;
+}
+
+/** Trainings that run together. */
+export interface SweepInfo {
+  key: string;
+  title: string;
+  runs: RunInfo[];
+  moreRuns: number;
+  isOver: boolean;
 }

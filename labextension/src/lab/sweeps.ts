@@ -3,27 +3,7 @@
 import { html, setText } from "../render/dom.ts";
 import type { KernelLink } from "./kernel_link.ts";
 import { keyed, part } from "./keyed.ts";
-import { elapsedText } from "./snapshot.ts";
-
-export interface RunInfo {
-  index: number;
-  parameters: string;
-  status: "waiting" | "running" | "finished" | "failed" | "cancelled";
-  step: number;
-  loss: string;
-  figures: [string, string][];
-  seconds: number;
-  restarts: number;
-  error: string;
-}
-
-export interface SweepInfo {
-  key: string;
-  title: string;
-  runs: RunInfo[];
-  moreRuns: number;
-  isOver: boolean;
-}
+import { elapsedText, type RunInfo, type SweepInfo } from "./snapshot.ts";
 
 const COLUMNS = ["Training", "Status", "Step", "Loss", "Figures", ""];
 const MARKS = { waiting: "◌", running: "▶", finished: "✓", failed: "✗", cancelled: "■" };

@@ -42,7 +42,7 @@ def _constants() -> None:
         checked(op("Empty", [2, 2], dtype="float32"), values=False),
         op("Placeholder", dtype="float32", shape=[2, None], error="You must feed a value"),
         op("PlaceholderWithDefault", normal(2, 3), shape=[2, None]),
-        op("PlaceholderWithDefault", normal(2, 3), shape=[3, None], error="fit|compatible"),
+        op("PlaceholderWithDefault", normal(2, 3), shape=[3, None], error="must be equal"),
     )
 
 
