@@ -15,6 +15,7 @@ _MAY = {
     "core/files/database_file.py": "the part of the door for SQLite",
     "core/effects.py": "resolves paths to compare them",
     "core/host_memory.py": "asks the system how much memory there is",
+    "core/process/large_bytes.py": "asks for huge pages of memory; it maps no file",
     "core/tensor_proto.py": "the same",
     "core/files/events_writer.py": "has a forked child's log written to nowhere",
     "core/files/file_system.py": "sizes of files that are open",

@@ -320,7 +320,7 @@ def test_a_server_that_says_nothing_is_waited_for_until_the_deadline(
             pytest.raises(tf.errors.DeadlineExceededError),
         ):
             sess.run(tf.constant(1.0))
-        assert "the server says nothing" in grpc_remote_master._look_at(address, target)
+        assert "the server says nothing" in grpc_remote_master._look_at(address, target)[0]
 
 
 def test_a_graph_of_a_newer_version_is_refused(cluster: Cluster) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import random
 import threading
+from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
@@ -28,6 +30,8 @@ SERVICE = "/tensorflow.WorkerService/"
 # Requests that a worker answers at once, unless it is stopped; in seconds.
 _SHORT_S = 60.0
 _CLEANUP_S = 10.0
+# For what was sent without waiting, when the connection closes.
+_LAST_WORDS_S = 1.0
 
 
 class GrpcRemoteWorker:
@@ -48,6 +52,8 @@ class GrpcRemoteWorker:
         self._channel = new_channel(scheme + address, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
+        # The requests that no one waits for: gRPC cancels a call whose future is dropped.
+        self._sent: set[Any] = set()  # guarded by self._lock
 
     def _method(self, name: str) -> Any:
         with self._lock:
@@ -119,7 +125,14 @@ class GrpcRemoteWorker:
 
     def _send(self, name: str, request: Any) -> None:
         """Send a request without waiting for its answer: it releases something on the worker."""
-        self._method(name).future(request.SerializeToString(), timeout=_CLEANUP_S)
+        future = self._method(name).future(request.SerializeToString(), timeout=_CLEANUP_S)
+        with self._lock:
+            self._sent.add(future)
+        future.add_done_callback(self._forget)
+
+    def _forget(self, future: Any) -> None:
+        with self._lock:
+            self._sent.discard(future)
 
     def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> RemoteRun:
         """Send a run of a graph."""
@@ -203,7 +216,13 @@ class GrpcRemoteWorker:
         return found if found.node_name is None else of_task(found, self.task)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, once what was sent without waiting has arrived or 1 s has passed."""
+        with self._lock:
+            sent = list(self._sent)
+        end = monotonic() + _LAST_WORDS_S
+        for future in sent:
+            with suppress(self._grpc.RpcError, self._grpc.FutureTimeoutError, self._grpc.FutureCancelledError):
+                future.result(timeout=max(0.0, end - monotonic()))
         self._channel.close()
 
 

@@ -98,7 +98,7 @@ def test_a_fed_placeholder_is_in_the_placement(graph: Any) -> None:
     assert nodes["x"].reason == "is fed: its value comes in"
     names = [node.name for node in scene.nodes]
     assert ("x", "y") in {(names[source], names[to]) for source, _, to, _ in scene.edges}
-    assert "\nx     Placeholder" in text
+    assert "\nx     CPU:0   Placeholder" in text
     assert inner["y"].reason == "is fed: its value comes in"
     assert "x" not in inner
 

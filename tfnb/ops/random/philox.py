@@ -218,7 +218,8 @@ class GuardedPhilox:
                 numbers = draw(source, _CALLS_AHEAD * used * per_block)
                 self._ahead.extend(numbers.reshape(_CALLS_AHEAD, -1)[::-1, :count])
             if self._ahead:
-                return self._ahead.pop()
+                # A copy: what is kept of a call must not keep the numbers of others.
+                return self._ahead.pop().copy()
         return draw(generator, count)
 
 
