@@ -216,12 +216,14 @@ class GrpcRemoteWorker:
         return found if found.node_name is None else of_task(found, self.task)
 
     def close(self) -> None:
-        """Close the connection, once what was sent without waiting has arrived or 1 s has passed."""
+        """Close the connection once what was sent without waiting has arrived, or after 1 s."""
         with self._lock:
             sent = list(self._sent)
         end = monotonic() + _LAST_WORDS_S
         for future in sent:
-            with suppress(self._grpc.RpcError, self._grpc.FutureTimeoutError, self._grpc.FutureCancelledError):
+            with suppress(
+                self._grpc.RpcError, self._grpc.FutureTimeoutError, self._grpc.FutureCancelledError
+            ):
                 future.result(timeout=max(0.0, end - monotonic()))
         self._channel.close()
 
