@@ -5,7 +5,7 @@
 that lived in it, and its events as columns of numbers. ``encode`` is what
 ``labextension/src/render/run_record.ts`` reads.
 
-Times are nanoseconds after the first event of the step.
+Times are nanoseconds; 0 is just before the first event of the step.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ class RunRecord:
             frames.append(RecordedFrame(partition, name, parent, parent_iteration))
         count = len(reader.events)
         # What prepares the step, such as writing its function, is no part of it.
-        began_ns = reader.events[0][5] if reader.events else tape.started_ns
+        # Views that share a moment share its time: before the first event, it is 0.
+        began_ns = reader.events[0][5] - 1 if reader.events else tape.started_ns
         rows = np.array(reader.events, np.int64).reshape(count, 6)
         nodes = np.full(count, -1, np.int32)
         for partition, places in enumerate(signature.place_of):
