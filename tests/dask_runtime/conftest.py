@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import distributed
 import pytest
 
 import tfnb as tf
@@ -11,8 +12,6 @@ import tfnb as tf
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
