@@ -75,7 +75,9 @@ def test_a_recorded_step_has_a_lane_for_each_task(
     lab.open(notebook_of("lanes.ipynb", SETUP, RECORD))
     lab.run(0)
     lab.run(1)
-    view = lab.page.locator(".tfnb-view-run")
+    # Before the view is ready, a click on a tab may come to nothing.
+    view = lab.page.locator(".tfnb-view-run[data-ready]")
+    view.wait_for(timeout=LIMIT_MS)
     view.get_by_role("tab", name="Devices").click()
     lanes = view.get_by_role("tabpanel", name="Devices")
     lanes.locator(".tfnb-lane").first.wait_for(timeout=LIMIT_MS)
