@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-# Of the first sessions: what they leave (caches, threads) is there for all that follow.
+# The first sessions fill caches and start threads, which later sessions use: they are not counted.
 _WARM_UP = 30
 # Growth that is no leak: allocators keep pages, pools keep a few threads for the next requests.
 _MORE_MIB, _MORE_THREADS, _MORE_FILES = 25.0, 24, 12

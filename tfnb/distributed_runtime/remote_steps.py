@@ -37,7 +37,7 @@ _log = logging.getLogger("tfnb")
 # The server is asked at most so often what its steps do; seconds.
 _LOOK_EVERY_S = 0.15
 _LOOK_S = 0.7
-# What a step that has ended by its deadline was waiting for may be asked as long; seconds.
+# Time limit of the question what a step waited for when its deadline came; seconds.
 _LAST_LOOK_S = 0.3
 # A server that says anything of its steps has done so after this time; in seconds.
 _SAYS_BY_S = 1.0

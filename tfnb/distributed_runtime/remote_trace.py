@@ -192,8 +192,8 @@ class RemoteTrace:
     def _events(self) -> Iterator[tuple[int, int, str, tuple[int | bool, ...]]]:
         """Yield events: time, rank among those of that time, name of the hook, arguments."""
         counts: dict[tuple[int, int], int] = {}
-        spans: dict[tuple[int, int], list[int]] = {}  # of each loop, by partition and number
-        turns: dict[tuple[int, int, int], list[int]] = {}  # of each iteration
+        spans: dict[tuple[int, int], list[int]] = {}  # begin and end of each loop
+        turns: dict[tuple[int, int, int], list[int]] = {}  # begin and end of each iteration
         placed: list[tuple[_Run, int, int]] = []
         exits: list[tuple[_Run, int]] = []
         for run in self._runs:

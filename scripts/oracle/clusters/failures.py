@@ -22,7 +22,7 @@ from typing import Any
 from two_libraries import ROOT, library, unused_ports
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
-# A client that has no answer after so many seconds is said to wait.
+# The table says that a client waits if it has no answer by then; in seconds.
 _PATIENCE_S = 40.0
 _IS_WAITING_S = 1.0
 PAIRS = [

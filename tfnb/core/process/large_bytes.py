@@ -33,8 +33,8 @@ def join(parts: Sequence[bytes | memoryview], size: int) -> bytes:
     advise = _advise() if size >= LARGE_BYTES else None
     if advise is None:
         return b"".join(parts)
-    # What CPython's interface offers for this: bytes without content, to be filled by their maker
-    # before another reference to them exists.
+    # CPython's C interface makes bytes without content; the caller fills them before another
+    # reference to them exists.
     result: bytes = _new_bytes()(None, size)
     address = _address_of()(result)
     first_page = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE

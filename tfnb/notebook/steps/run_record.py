@@ -166,7 +166,7 @@ class RunRecord:
             place_of_frame[partition, frame_id] = len(frames)
             frames.append(RecordedFrame(partition, name, parent, parent_iteration))
         count = len(reader.events)
-        # What prepares the step, such as writing its function, is no part of it.
+        # The record leaves out the preparation of the step, such as writing its function.
         # Views that share a moment share its time: before the first event, it is 0.
         began_ns = reader.events[0][5] - 1 if reader.events else tape.started_ns
         rows = np.array(reader.events, np.int64).reshape(count, 6)

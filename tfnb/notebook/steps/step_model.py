@@ -281,7 +281,7 @@ class StepModel:
         self._ends: deque[int] = deque(maxlen=RATE_STEPS)
         self.sent_bytes = 0  # of the steps that have ended
         self._signatures: dict[tuple[int, int], Signature] = {}
-        self._numbers: dict[tuple[int, int], int] = {}  # of the signatures
+        self._numbers: dict[tuple[int, int], int] = {}  # number of each signature
         self._placed: dict[tuple[int, int], PlacedGraph] = {}
         self._unbuilt: dict[tuple[int, int], PartitionedGraph] = {}
         self._running: dict[tuple[int, int], tuple[Signature, int]] = {}
