@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.interrupts import interrupted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -351,16 +351,11 @@ def test_an_interrupt_leaves_client_and_model_usable(
     model = tf.Model(frozen, outputs="y")
     future = client.compute(model.map(given, client=client))
 
-    def interrupt() -> None:
+    def until_the_block_runs() -> None:
         while not started.exists():
-            future.status  # noqa: B018 - asked until the block runs
-        os.kill(os.getpid(), signal.SIGINT)
+            os.sched_yield()
 
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        future.result()
-    thread.join()
+    interrupted(future.result, until_the_block_runs)
     future.cancel()
     (tmp_path / "goes_on").touch()
     y = model.map(da.from_array(ROWS, chunks=(5, 2)), client=client)

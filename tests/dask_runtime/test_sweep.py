@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import tfnb as tf
+from tests.interrupts import interrupted
 from tfnb.client.live_runs import find_run_group
 
 if TYPE_CHECKING:
@@ -187,19 +187,12 @@ def test_an_interrupt_ends_the_waiting_only(client: Any, tmp_path: Path) -> None
         _report_and_wait, [{"goes_on": str(goes_on)}], client=client, directory=tmp_path
     )
     wait_until(sweep, lambda rows: rows[0].status == "running")
-    with pytest.raises(KeyboardInterrupt):
-        _interrupted(sweep)
+    interrupted(sweep.result)
     assert sweep.rows()[0].status == "running"
     goes_on.touch()
     sweep.result()
 
     assert sweep.rows()[0].status == "finished"
-
-
-def _interrupted(sweep: Any) -> None:
-    thread = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
-    thread.start()
-    sweep.result()
 
 
 def test_waiting_has_a_limit(client: Any, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import pytest
 
 import tfnb as tf
 from tests.client.debugger.running import LIMIT_S, Running
+from tests.interrupts import interrupted
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.looking.step_inspection import NodeState
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
@@ -341,27 +341,15 @@ def test_cancelling_ends_a_step_that_is_held(build: Callable[[], Any], when: Low
 def test_an_interrupt_ends_a_step_that_is_held(build: Callable[[], Any], when: Lowering) -> None:
     """The interrupt reaches the thread that stands in the debugger; the session is usable."""
     found = build()
-    main = threading.main_thread().ident
-    assert main is not None
-    has_ended = threading.Event()
     with lowering(when), tf.Session(config=two_devices()) as session:
         plain = session.run(found, {"x:0": X})
         debugger = Debugger(session).attach()
         debugger.break_at("*b")
 
-        def interrupt() -> None:
+        def until_it_stands() -> None:
             assert debugger.wait_for_stop(LIMIT_S) is not None
-            for _ in range(4):  # one may be lost in a finalizer
-                signal.pthread_kill(main, signal.SIGINT)
-                if has_ended.wait(LIMIT_S / 4):
-                    return
 
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        with pytest.raises(KeyboardInterrupt):
-            session.run(found, {"x:0": X})
-        has_ended.set()
-        thread.join()
+        interrupted(lambda: session.run(found, {"x:0": X}), until_it_stands)
         assert debugger.stop is None
         assert session._session.active_steps() == []
         debugger.detach()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import signal
 import threading
 
 import pytest
 
 import tfnb as tf
+from tests.interrupts import interrupted
 from tests.time_outs import message_of_time_out
 from tfnb.client.session.session_errors import explain_interrupt
 from tfnb.common_runtime.executor.waiting import with_account
@@ -286,16 +286,7 @@ def test_an_interrupt_of_a_step_that_stood_still_says_for_what_it_waited():
     """A note below the traceback says what the step waited for."""
     item = tf.FIFOQueue(1, tf.float32, name="q").dequeue()  # here
     with tf.Session() as sess:
-
-        def interrupt():
-            wait_until_still(sess)
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        with pytest.raises(KeyboardInterrupt) as caught:
-            sess.run(item)
-        thread.join()
+        caught = interrupted(lambda: sess.run(item), lambda: wait_until_still(sess))
     (note,) = caught.value.__notes__
     assert "'q_Dequeue' (QueueDequeueV2) waits for elements of queue 'q'" in note
     assert f"made at {line_of_this_test('here')}" in note

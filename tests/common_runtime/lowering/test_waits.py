@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.interrupts import interrupted
 from tests.time_outs import let_time_out, message_of_time_out
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.framework.functions import function
@@ -170,17 +170,7 @@ def test_an_interrupt_ends_a_wait_and_loses_no_element(sess):
     """The note names the wait; the next element goes to the next step."""
     queue = tf.FIFOQueue(3, tf.float32, shapes=[[]], name="q")
     item, fill = queue.dequeue(), queue.enqueue(4.0)
-    main = threading.main_thread().ident
-
-    def strike():
-        wait_until_still(sess)
-        signal.pthread_kill(main, signal.SIGINT)
-
-    thread = threading.Thread(target=strike)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt) as caught:
-        sess.run(item)
-    thread.join(_LIMIT_S)
+    caught = interrupted(lambda: sess.run(item), lambda: wait_until_still(sess))
     assert "'q_Dequeue' (QueueDequeueV2) waits" in "\n".join(caught.value.__notes__)
     sess.run(fill)
     assert sess.run(item) == 4.0

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.interrupts import interrupted
 from tests.time_outs import let_time_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(autouse=True)
@@ -56,31 +53,6 @@ def test_an_element_that_never_comes_ends_with_the_deadline(kind: str) -> None:
                 session.run(element)
 
 
-@contextmanager
-def _interrupted(started: threading.Event) -> Iterator[None]:
-    """Interrupt the block as soon as `started`.
-
-    Python loses an interrupt that arrives in a finalizer; it is then sent again.
-    """
-    heard = threading.Event()
-
-    def act() -> None:
-        started.wait(60)
-        for _ in range(5):
-            signal.pthread_kill(main, signal.SIGINT)
-            if heard.wait(60):
-                break
-
-    main = threading.main_thread().ident
-    assert main is not None
-    thread = threading.Thread(target=act)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    heard.set()
-    thread.join()
-
-
 def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> None:
     """The source continues behind the taken elements, and the iterator's lock is free."""
     started = threading.Event()
@@ -96,8 +68,7 @@ def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> N
     )
     element = next_of(dataset)
     with tf.Session() as session:
-        with _interrupted(started):
-            session.run(element)
+        interrupted(partial(session.run, element), partial(started.wait, 60))
         is_open[0] = True
         first = session.run(element)
         assert first > 10
@@ -121,8 +92,7 @@ def test_an_interrupt_loses_no_element_of_a_batch() -> None:
     )
     element = next_of(dataset.batch(8))
     with tf.Session() as session:
-        with _interrupted(started):
-            session.run(element)
+        interrupted(partial(session.run, element), partial(started.wait, 60))
         assert session.run(element).tolist() == [*range(8)]
         assert session.run(element).tolist() == [*range(8, 12)]
 

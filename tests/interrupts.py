@@ -1,0 +1,51 @@
+"""Ctrl-C at a chosen moment, in a call by the main thread that expects it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SECONDS_TO_HEAR = 15.0
+
+
+def interrupted(
+    run: Callable[[], object], when: Callable[[], object] = lambda: None
+) -> pytest.ExceptionInfo[KeyboardInterrupt]:
+    """Interrupt `run`, which has no other end, as soon as `when` returns in another thread.
+
+    That thread starts where the interrupt is expected already. Python loses an interrupt that
+    arrives in a finalizer; it is then sent again. An error of `when` is raised here.
+    """
+    main = threading.main_thread().ident
+    assert main is not None
+    has_ended = threading.Event()
+    failures: list[BaseException] = []
+
+    def act() -> None:
+        try:
+            when()
+        except BaseException as error:  # raised by the main thread
+            failures.append(error)
+        for _ in range(5):
+            signal.pthread_kill(main, signal.SIGINT)
+            if has_ended.wait(_SECONDS_TO_HEAR):
+                return
+
+    def start_and_run() -> None:
+        thread.start()
+        run()
+
+    thread = threading.Thread(target=act)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        start_and_run()
+    has_ended.set()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return caught
