@@ -22,7 +22,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.conv import winograd
-from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
+from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -57,10 +57,11 @@ def _patches_view(xp: Xp, padded: Array, windows: Sequence[Window]) -> Array:
         *(s * w.dilation for s, w in zip(spatial, windows, strict=True)),
         strides[-1],
     )
-    return xp.lib.stride_tricks.as_strided(padded, shape, view_strides)
+    return strided_view(xp, padded, shape, view_strides)
 
 
-def _is_pointwise(windows: Sequence[Window]) -> bool:
+def is_pointwise(windows: Sequence[Window]) -> bool:
+    """Return whether every position sees one cell: its own."""
     return all(
         w.filter == 1 and w.stride == 1 and not w.pad_before and not w.pad_after for w in windows
     )
@@ -77,7 +78,7 @@ class _Patches:
         self._xp = xp
         channels = x.shape[-1]
         self._depth = math.prod(w.filter for w in windows) * channels
-        self._is_pointwise = _is_pointwise(windows)
+        self._is_pointwise = is_pointwise(windows)
         # Very short rows are copied as columns.
         self._by_columns = (
             is_large(xp, x) and len(windows) == 2 and windows[-1].filter * channels <= _SHORT_ROW
@@ -175,6 +176,9 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
         return
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
     rows = out.reshape(-1, out.shape[-1])
+    if is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES:
+        xp.matmul(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+        return
     patches = _Patches(xp, x, windows)
 
     def work(begin: int, end: int) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large, sum_over
-from tfnb.ops.conv.windows import pad_spatial
+from tfnb.ops.conv.windows import pad_spatial, strided_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,7 +208,8 @@ class _Tiles:
         else:
             padded = _grown(x, size, (first.pad_before, second.pad_before))
         n, row, column, item = padded.strides
-        self._view = np.lib.stride_tricks.as_strided(
+        self._view = strided_view(
+            np,
             padded,
             (batch, _REACH, _REACH, down, across, channels),
             (n, row, column, row * height, column * width, item),
