@@ -221,6 +221,12 @@ _POOLS = [
     ((40, 8, 7, 8), (7, 7), (1, 1), "SAME"),
     ((4, 20, 22, 8), (1, 3), (3, 1), "VALID"),
     ((1, 60, 60, 8), (3, 3), (2, 2), "VALID"),
+    ((4, 20, 22, 8), (20, 22), (1, 1), "VALID"),
+    ((4, 20, 22, 8), (20, 1), (5, 1), "VALID"),
+    ((40, 20, 22, 8), (1, 22), (1, 2), "SAME"),
+    ((3, 8, 7, 130), (8, 7), (8, 7), "SAME"),
+    ((1, 8, 7, 6), (8, 7), (1, 1), "VALID"),
+    ((3, 8, 7, 6), (8, 7), (1, 1), "SAME"),
 ]
 
 
@@ -243,6 +249,38 @@ def test_pooling_and_its_gradients(
         _close(*_both("MaxPoolGrad", x, pooled, y, **attrs))
         _close(*_both("MaxPoolGradGrad", x, pooled, x, **attrs))
         x[0, 3, 4, 5], x[0, 6, 1, 3], x[0, 7, 3, 2] = np.nan, np.inf, -np.inf
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("axes", [(0, 1), (0,), (1,)])
+@pytest.mark.parametrize("shape", [(3, 6, 5, 4), (2, 9, 4, 140)])
+def test_the_first_of_equal_maxima_of_a_whole_image_wins(
+    shape: tuple[int, ...], axes: tuple[int, ...], bad: float | None
+) -> None:
+    """A NaN wins only if it is the first cell, and columns of minus infinity have a winner."""
+    x = np.random.default_rng(0).integers(0, 3, shape).astype("f4")
+    if bad is not None:
+        x[0, 2, 1, 3] = x[1, 0, 0, 1] = bad
+        x[0, :, :, 2] = bad
+    size = [shape[1 + axis] if axis in axes else 1 for axis in range(2)]
+    attrs = {"ksize": [1, *size, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
+    pooled, want = _both("MaxPool", x, **attrs)
+    np.testing.assert_array_equal(pooled, want)
+    y = _normal(*pooled.shape, seed=1)
+    got, want = _both("MaxPoolGrad", x, pooled, y, **attrs)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("size", [(4, 5, 6), (4, 1, 6), (1, 5, 1)])
+def test_windows_over_whole_volumes(size: tuple[int, ...]) -> None:
+    """Maximum and mean are compared."""
+    x = _normal(2, 4, 5, 6, 3)
+    attrs = {"ksize": [1, *size, 1], "strides": [1, 1, 1, 1, 1], "padding": "VALID"}
+    for _ in range(2):
+        got, want = _both("MaxPool3D", x, **attrs)
+        np.testing.assert_array_equal(got, want)
+        _close(*_both("AvgPool3D", x, **attrs))
+        x[0, 1, 2, 3, 0], x[1, 1, 2, 3, 1], x[1, 1, 2, 3, 2] = np.nan, np.inf, -np.inf
 
 
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
