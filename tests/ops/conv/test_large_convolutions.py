@@ -85,6 +85,10 @@ _CONVOLUTIONS = [
     ((1, 300, 200, 3), (7, 7, 3, 16), 2, 1, "SAME"),
     ((4, 20, 20, 16), (3, 3, 8, 24), 1, 1, "SAME"),
     ((1, 8, 6, 64), (1, 1, 64, 19), 1, 1, "SAME"),
+    ((1, 70, 50, 32), (3, 3, 32, 40), 1, 1, "SAME"),
+    ((1, 17, 17, 192), (1, 7, 192, 192), 1, 1, "SAME"),
+    ((1, 17, 18, 400), (1, 1, 400, 192), 1, 1, "SAME"),
+    ((3, 33, 33, 40), (3, 3, 40, 120), 2, 1, "SAME"),
     ((1, 8, 6, 16), (3, 3, 16, 4), 1, 1, "SAME"),
 ]
 _SHAPES = pytest.mark.parametrize(
@@ -194,20 +198,21 @@ def test_what_is_no_finite_number_stays_where_it_is_seen(bad: float) -> None:
     np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
+@pytest.mark.parametrize("images", [(6, 30, 30, 32), (1, 120, 150, 32), (2, 90, 90, 32)])
+def test_the_number_of_threads_changes_nothing(images: tuple[int, ...]) -> None:
     """Sums have the same parts with one thread and with five."""
-    x, kernel = _normal(6, 30, 30, 32), _normal(3, 3, 32, 32, seed=1)
-    y = _normal(6, 30, 30, 32, seed=2)
+    x, kernel = _normal(*images), _normal(3, 3, 32, 32, seed=1)
+    y = _normal(*images, seed=2)
     found = []
     for number in (1, 5):
         work_sharder.set_num_threads(number)
-        for kernel_size in (3, 1):
-            some = np.ascontiguousarray(kernel[:kernel_size, :kernel_size])
+        for height, width in ((3, 3), (1, 1), (1, 3)):
+            some = np.ascontiguousarray(kernel[:height, :width])
             sizes = np.array(some.shape, "i4")
             attrs = _attrs(1, 1, "SAME")
             found.append(_both("Conv2D", x, some, **attrs)[0])
             found.append(_both("Conv2DBackpropFilter", x, sizes, y, **attrs)[0])
-    for one, other in zip(found[:4], found[4:], strict=True):
+    for one, other in zip(found[:6], found[6:], strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21
+# Few images are cut into up to this many blocks, so that threads share them. Blocks depend on the
+# shapes only, so that the result is the same for any number of threads.
+_MOST_SHARED = 4
+# The fewest multiplications, and rows of patches, of these blocks: less work is not worth a thread,
+# and products of fewer rows are slow.
+_LEAST_SHARED = 1 << 23
+_LEAST_ROWS = 128
 
 
 def widened(x: Array) -> Array:
@@ -74,7 +81,7 @@ class _Patches:
       blocks: (the part of the images, first row, row after the last) of each matrix.
     """
 
-    def __init__(self, xp: Xp, x: Array, windows: Sequence[Window]) -> None:
+    def __init__(self, xp: Xp, x: Array, windows: Sequence[Window], out_channels: int) -> None:
         self._xp = xp
         channels = x.shape[-1]
         self._depth = math.prod(w.filter for w in windows) * channels
@@ -87,17 +94,22 @@ class _Patches:
             self._view = x
         else:
             self._view = _patches_view(xp, pad_spatial(xp, x, windows, 1, 0), windows)
-        self.blocks = self._cut(len(x), [w.output for w in windows], x.itemsize)
+        outputs = [w.output for w in windows]
+        self.blocks = self._cut(len(x), outputs, x.itemsize, _shares(x, windows, out_channels))
 
-    def _cut(self, batch: int, outputs: list[int], itemsize: int) -> list[tuple[Array, int, int]]:
+    def _cut(
+        self, batch: int, outputs: list[int], itemsize: int, shares: int
+    ) -> list[tuple[Array, int, int]]:
         positions = math.prod(outputs)
         image_bytes = positions * self._depth * itemsize
-        if image_bytes <= _BUFFER_BYTES or len(outputs) < 2 or self._xp is not np:
-            count = max(1, _BUFFER_BYTES // max(1, image_bytes))
+        is_whole = image_bytes <= _BUFFER_BYTES and batch >= shares
+        if is_whole or len(outputs) < 2 or self._xp is not np:
+            count = max(1, min(_BUFFER_BYTES // max(1, image_bytes), -(-batch // shares)))
             starts = [(n, min(n + count, batch)) for n in range(0, batch, count)]
             return [(slice(m, n), m * positions, n * positions) for m, n in starts]
         per_row = positions // outputs[0]
         count = max(1, _BUFFER_BYTES // (per_row * self._depth * itemsize))
+        count = min(count, -(-outputs[0] // -(-shares // batch)))
         blocks = []
         for image, first in product(range(batch), range(0, outputs[0], count)):
             last = min(first + count, outputs[0])
@@ -126,6 +138,14 @@ class _Patches:
             else:
                 target.reshape(part.shape)[...] = part
                 yield slice(first, last), target.reshape(count, self._depth)
+
+
+def _shares(x: Array, windows: Sequence[Window], out_channels: int) -> int:
+    """Return the number of blocks of a convolution that are worth a thread each, at least 1."""
+    rows = len(x) * math.prod(w.output for w in windows)
+    depth = math.prod(w.filter for w in windows) * x.shape[-1]
+    most = min(rows * depth * out_channels // _LEAST_SHARED, rows // _LEAST_ROWS)
+    return max(1, min(most, _MOST_SHARED))
 
 
 # Maximum elements of a short filter row.
@@ -176,10 +196,11 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
         return
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
     rows = out.reshape(-1, out.shape[-1])
-    if is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES:
+    is_one = x.nbytes <= _BUFFER_BYTES and _shares(x, windows, out.shape[-1]) == 1
+    if is_one and is_pointwise(windows):
         xp.matmul(x.reshape(-1, x.shape[-1]), matrix, out=rows)
         return
-    patches = _Patches(xp, x, windows)
+    patches = _Patches(xp, x, windows, out.shape[-1])
 
     def work(begin: int, end: int) -> None:
         for where, seen in patches.matrices(begin, end):
@@ -209,7 +230,9 @@ def backprop_filter(
     )
     for inner, outer in zip(inners, outers, strict=True):
         rows = out_backprop[..., outer].reshape(-1, outer.stop - outer.start)
-        total = _products_with_patches(xp, _Patches(xp, x[..., inner], windows), rows)
+        total = _products_with_patches(
+            xp, _Patches(xp, x[..., inner], windows, rows.shape[-1]), rows
+        )
         grad[..., outer] = total.reshape(*filter_shape[:-1], -1)
     return grad.astype(dtype, copy=False)
 
