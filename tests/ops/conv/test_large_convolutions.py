@@ -85,6 +85,7 @@ _CONVOLUTIONS = [
     ((1, 300, 200, 3), (7, 7, 3, 16), 2, 1, "SAME"),
     ((4, 20, 20, 16), (3, 3, 8, 24), 1, 1, "SAME"),
     ((1, 8, 6, 64), (1, 1, 64, 19), 1, 1, "SAME"),
+    ((2, 25, 25, 32), (5, 5, 32, 1), 1, 1, "VALID"),
     ((1, 70, 50, 32), (3, 3, 32, 40), 1, 1, "SAME"),
     ((1, 17, 17, 192), (1, 7, 192, 192), 1, 1, "SAME"),
     ((1, 17, 18, 400), (1, 1, 400, 192), 1, 1, "SAME"),
@@ -290,7 +291,7 @@ def test_windows_over_whole_volumes(size: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize(
-    "shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 5, 3000), (20_000, 1, 1, 1)]
+    "shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 5, 3000), (20_000, 1, 1, 1), (1, 8, 6, 19)]
 )
 def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
     """Training, inference and the gradient are compared, channels last or first."""
@@ -313,6 +314,26 @@ def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
     for got, want in (training, found, *gradients):
         for one, other in zip(got, want, strict=True):
             _close(one, other, 2e-5)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+@pytest.mark.parametrize("shape", [(1, 8, 6, 19), (2, 90, 70, 24), (3, 1, 2, 5000)])
+def test_given_statistics_normalize_every_number_the_same_way(
+    shape: tuple[int, ...], dtype: str, data_format: str
+) -> None:
+    """Blocks, NaN, infinities and statistics that are no finite numbers change no bit."""
+    x = _normal(*shape).astype(dtype)
+    x[0, 0, 0, 0], x[-1, 0, 0, 1], x[-1, -1, -1, 2] = np.nan, np.inf, -np.inf
+    if data_format == "NCHW":
+        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    scale, offset, mean, variance = (_normal(shape[-1], seed=seed) for seed in range(2, 6))
+    variance[0], mean[3], scale[4] = np.inf, np.nan, 0
+    attrs = {"is_training": False, "data_format": data_format, "epsilon": 1e-3}
+    got, want = _both("FusedBatchNormV3", x, scale, offset, mean, variance, **attrs)
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
 
 
 @pytest.mark.parametrize("shape", [(4, 20, 20, 8), (3, 7, 11, 300), (9, 20, 60, 1)])

@@ -294,6 +294,9 @@ def backprop_input(
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
 
 
+# From this number of elements of the output's gradient on, one convolution costs less than adding
+# the products of each element of the filter.
+_LEAST_GRADIENTS = 256
 # With fewer channels of the input, the products of the rotated filter are too narrow.
 _LEAST_TURNED = 8
 
@@ -305,7 +308,9 @@ def _turned(
 
     None where distributing the products is faster: strides above 1 take several convolutions.
     """
-    if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != channels:
+    if not is_large(xp, out_backprop, _LEAST_GRADIENTS) or not kernel.size:
+        return None
+    if kernel.shape[-2] != channels:
         return None
     phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
     if phases is None or not phases[0].is_whole:

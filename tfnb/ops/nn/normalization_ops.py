@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.work_sharder import shard
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -159,31 +160,28 @@ def _batch_norm(
 ) -> tuple[Array, Array, Array, Array, Array]:
     axis = _check_norm_inputs(x, scale, offset, mean, variance, factor, data_format, is_training)
     dtype, stat_dtype = x.dtype, scale.dtype
-    wide = x.astype(np.float32, copy=False)
-    scale, offset = scale.astype(np.float32, copy=False), offset.astype(np.float32, copy=False)
-    channels = ChannelRows(xp, x.shape, axis)
-    count = channels.count
     if x.size == 0:
         nan = xp.full(scale.shape, np.nan, stat_dtype)
         return xp.zeros(x.shape, dtype), nan, nan, nan, nan
-    rows = channels.rows(wide)
-    if is_training:
-        saved_mean = channels.sum(rows) / np.float32(count)
-        centered = rows - channels.spread(saved_mean)
-        saved_variance = channels.sum(centered * centered) / np.float32(count)
-        unbiased = saved_variance * np.float32(count / max(count - 1, 1))
-        if factor == 1.0:
-            new_mean, new_variance = saved_mean, unbiased
-        else:
-            # The running averages of the old and the new statistics.
-            keep, take = np.float32(1.0 - factor), np.float32(factor)
-            new_mean = keep * mean.astype(np.float32) + take * saved_mean
-            new_variance = keep * variance.astype(np.float32) + take * unbiased
+    if not is_training:
+        y = _normalized(xp, x, axis, *map(_single, (scale, offset, mean, variance)), epsilon)
+        mean, variance = (s.astype(stat_dtype, copy=False) for s in (mean, variance))
+        return y.astype(dtype, copy=False), mean, variance, mean, variance
+    scale, offset = _single(scale), _single(offset)
+    channels = ChannelRows(xp, x.shape, axis)
+    count = channels.count
+    rows = channels.rows(_single(x))
+    saved_mean = channels.sum(rows) / np.float32(count)
+    centered = rows - channels.spread(saved_mean)
+    saved_variance = channels.sum(centered * centered) / np.float32(count)
+    unbiased = saved_variance * np.float32(count / max(count - 1, 1))
+    if factor == 1.0:
+        new_mean, new_variance = saved_mean, unbiased
     else:
-        saved_mean = mean.astype(np.float32, copy=False)
-        saved_variance = variance.astype(np.float32, copy=False)
-        centered = rows - channels.spread(saved_mean)
-        new_mean, new_variance = saved_mean, saved_variance
+        # The running averages of the old and the new statistics.
+        keep, take = np.float32(1.0 - factor), np.float32(factor)
+        new_mean = keep * mean.astype(np.float32) + take * saved_mean
+        new_variance = keep * variance.astype(np.float32) + take * unbiased
     factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
     centered *= channels.spread(factors)
     centered += channels.spread(offset)
@@ -191,6 +189,55 @@ def _batch_norm(
     stats = (new_mean, new_variance, saved_mean, saved_variance)
     as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
     return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
+
+
+def _single(x: Array) -> Array:
+    return x if x.dtype == np.float32 else x.astype(np.float32)
+
+
+# Elements of the rows that are normalized at once, so that they stay in cache from step to step.
+_BLOCK = 1 << 16
+
+
+def _normalized(
+    xp: Xp,
+    x: Array,
+    axis: int,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
+    epsilon: float,
+) -> Array:
+    """Return channels normalized by given statistics, in float32; `x` may be narrower."""
+    factors = scale / xp.sqrt(variance + np.float32(epsilon))
+    x = _single(x)
+    if axis == x.ndim - 1 and not is_large(xp, x):
+        y = x - mean
+        y *= factors
+        y += offset
+        return y
+    channels = ChannelRows(xp, x.shape, axis)
+    rows = channels.rows(x)
+    mean, factors, offset = (channels.spread(vector) for vector in (mean, factors, offset))
+    y = xp.empty(rows.shape, rows.dtype)
+    # Only rows of one shape for all vectors may be cut; the others have one channel each.
+    is_cut = rows.ndim == 2 and is_large(xp, x)
+    at_once = _BLOCK // rows.shape[1] + 1 if is_cut else len(rows)
+
+    def work(first: int, last: int) -> None:
+        for start in range(first, last, at_once):
+            some = slice(start, min(start + at_once, last))
+            part = y[some]
+            xp.subtract(rows[some], mean, out=part)
+            xp.multiply(part, factors, out=part)
+            xp.add(part, offset, out=part)
+
+    if is_cut:
+        shard(len(rows), at_once, work)
+    else:
+        work(0, len(rows))
+    return channels.whole(y)
 
 
 _NORM_ATTRS = (
