@@ -12,7 +12,7 @@ import numpy as np
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
-from tfnb.core.process.work_sharder import shard
+from tfnb.core.process.work_sharder import num_threads
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -24,7 +24,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.large_arrays import is_large, sum_of_squares, sum_over
+from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_of_squares, sum_over
 from tfnb.ops.nn.channel_rows import ChannelRows
 
 if TYPE_CHECKING:
@@ -195,10 +195,6 @@ def _single(x: Array) -> Array:
     return x if x.dtype == np.float32 else x.astype(np.float32)
 
 
-# Elements of the rows that are normalized at once, so that they stay in cache from step to step.
-_BLOCK = 1 << 16
-
-
 def _normalized(
     xp: Xp,
     x: Array,
@@ -212,32 +208,31 @@ def _normalized(
     """Return channels normalized by given statistics, in float32; `x` may be narrower."""
     factors = scale / xp.sqrt(variance + np.float32(epsilon))
     x = _single(x)
-    if axis == x.ndim - 1 and not is_large(xp, x):
-        y = x - mean
-        y *= factors
-        y += offset
-        return y
+    is_short = not is_large(xp, x)
+    if axis == x.ndim - 1 and is_short:
+        return _centred_and_scaled(x, mean, factors, offset)
     channels = ChannelRows(xp, x.shape, axis)
     rows = channels.rows(x)
     mean, factors, offset = (channels.spread(vector) for vector in (mean, factors, offset))
-    y = xp.empty(rows.shape, rows.dtype)
-    # Only rows of one shape for all vectors may be cut; the others have one channel each.
-    is_cut = rows.ndim == 2 and is_large(xp, x)
-    at_once = _BLOCK // rows.shape[1] + 1 if is_cut else len(rows)
+    if is_short or rows.ndim != 2 or num_threads() == 1:
+        return channels.whole(_centred_and_scaled(rows, mean, factors, offset))
+    y = np.empty(rows.shape, rows.dtype)
 
     def work(first: int, last: int) -> None:
-        for start in range(first, last, at_once):
-            some = slice(start, min(start + at_once, last))
-            part = y[some]
-            xp.subtract(rows[some], mean, out=part)
-            xp.multiply(part, factors, out=part)
-            xp.add(part, offset, out=part)
+        part = y[first:last]
+        np.subtract(rows[first:last], mean, out=part)
+        np.multiply(part, factors, out=part)
+        np.add(part, offset, out=part)
 
-    if is_cut:
-        shard(len(rows), at_once, work)
-    else:
-        work(0, len(rows))
+    shard_rows(len(rows), rows.shape[1], work)
     return channels.whole(y)
+
+
+def _centred_and_scaled(x: Array, mean: Array, factors: Array, offset: Array) -> Array:
+    y = x - mean
+    y *= factors
+    y += offset
+    return y
 
 
 _NORM_ATTRS = (
