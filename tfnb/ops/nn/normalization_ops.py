@@ -210,12 +210,18 @@ def _normalized(
     x = _single(x)
     is_short = not is_large(xp, x)
     if axis == x.ndim - 1 and is_short:
-        return _centred_and_scaled(x, mean, factors, offset)
+        y = x - mean
+        y *= factors
+        y += offset
+        return y
     channels = ChannelRows(xp, x.shape, axis)
     rows = channels.rows(x)
-    mean, factors, offset = (channels.spread(vector) for vector in (mean, factors, offset))
     if is_short or rows.ndim != 2 or num_threads() == 1:
-        return channels.whole(_centred_and_scaled(rows, mean, factors, offset))
+        y = rows - channels.spread(mean)
+        y *= channels.spread(factors)
+        y += channels.spread(offset)
+        return channels.whole(y)
+    mean, factors, offset = (channels.spread(vector) for vector in (mean, factors, offset))
     y = np.empty(rows.shape, rows.dtype)
 
     def work(first: int, last: int) -> None:
@@ -226,13 +232,6 @@ def _normalized(
 
     shard_rows(len(rows), rows.shape[1], work)
     return channels.whole(y)
-
-
-def _centred_and_scaled(x: Array, mean: Array, factors: Array, offset: Array) -> Array:
-    y = x - mean
-    y *= factors
-    y += offset
-    return y
 
 
 _NORM_ATTRS = (
