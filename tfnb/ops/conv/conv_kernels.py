@@ -144,7 +144,7 @@ def _shares(x: Array, windows: Sequence[Window], out_channels: int) -> int:
     """Return the number of blocks of a convolution that are worth a thread each, at least 1."""
     rows = len(x) * math.prod(w.output for w in windows)
     depth = math.prod(w.filter for w in windows) * x.shape[-1]
-    most = min(rows * depth * out_channels // _LEAST_SHARED, rows // _LEAST_ROWS)
+    most: int = min(rows * depth * out_channels // _LEAST_SHARED, rows // _LEAST_ROWS)
     return max(1, min(most, _MOST_SHARED))
 
 

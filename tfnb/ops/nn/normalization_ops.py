@@ -164,7 +164,8 @@ def _batch_norm(
         nan = xp.full(scale.shape, np.nan, stat_dtype)
         return xp.zeros(x.shape, dtype), nan, nan, nan, nan
     if not is_training:
-        y = _normalized(xp, x, axis, *map(_single, (scale, offset, mean, variance)), epsilon)
+        vectors = (_single(scale), _single(offset), _single(mean), _single(variance))
+        y = _normalized(xp, x, axis, *vectors, epsilon)
         mean, variance = (s.astype(stat_dtype, copy=False) for s in (mean, variance))
         return y.astype(dtype, copy=False), mean, variance, mean, variance
     scale, offset = _single(scale), _single(offset)
