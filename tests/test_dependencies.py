@@ -58,13 +58,13 @@ def _with_what_they_need(requirements: tuple[str, ...]) -> set[str]:
     return found
 
 
-_IMPORT = re.compile(r"(?:^|[;:])\s*(?:import|from)\s([^#;\n]+)", re.MULTILINE)
+_IMPORT = re.compile(r"(?:^|[;:])\s*(?:from\s+(\w+)|import\s([^#;\n]+))", re.MULTILINE)
 _OURS = frozenset([*sys.stdlib_module_names, "tfnb"])
 
 
 def _named(source: str) -> set[str]:
     """Return the packages that a source imports, and some words of its texts."""
-    names = ",".join(_IMPORT.findall(source)).split(",")
+    names = [name for home, more in _IMPORT.findall(source) for name in (home or more).split(",")]
     found = {re.match(r"\w*", name.strip())[0] for name in names}  # type: ignore[index]
     return found - _OURS - {""}
 
