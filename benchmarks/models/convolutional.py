@@ -44,7 +44,7 @@ def _images(tf: Any, seed: int, batch: int, size: int) -> tuple[Any, Any, dict[A
 
 @program("CNN")
 def word_cnn(tf: Any) -> Model:
-    """Sentence classifier: filters of 3, 4 and 5 words, maximum over time, dropout, Adam."""
+    """Classify sentences: filters of 3, 4 and 5 words, maximum over time, dropout, Adam."""
     random = numbers(21)
     words, width, length, batch = 1000, 64, 40, 16
     ids = tf.placeholder(tf.int32, [None, length])
@@ -73,7 +73,7 @@ def word_cnn(tf: Any) -> Model:
 
 @program("CNN")
 def super_resolution(tf: Any) -> Model:
-    """FSRCNN-like: 8 convolutions with PReLU on 32 x 32 pixels, doubled by depth_to_space, Adam."""
+    """Double 4 pictures of 32 x 32: 8 convolutions with PReLU, depth_to_space, Adam."""
     random = numbers(22)
     x = tf.placeholder(tf.float32, [None, 32, 32, 1])
     wanted = tf.placeholder(tf.float32, [None, 64, 64, 1])
@@ -99,7 +99,7 @@ def super_resolution(tf: Any) -> Model:
 
 @program("CNN")
 def dcgan(tf: Any) -> Model:
-    """Generator and discriminator of 32 x 32 pictures, batch norms, a step of each with Adam."""
+    """Make pictures of 32 x 32: generator, discriminator, batch norms, a step of each by Adam."""
     random = numbers(23)
     batch = 8
     noise = tf.placeholder(tf.float32, [batch, 64])
@@ -140,9 +140,7 @@ def dcgan(tf: Any) -> Model:
 
     def loss_of(logits: Any, label: float) -> Any:
         labels = tf.ones_like(logits) * label
-        return tf.reduce_mean(
-            tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
-        )
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
 
     d_loss = loss_of(real_logits, 1.0) + loss_of(made_logits, 0.0)
     g_loss = loss_of(made_logits, 1.0)
@@ -162,12 +160,14 @@ def dcgan(tf: Any) -> Model:
 
 @program("CNN")
 def resnet(tf: Any) -> Model:
-    """ResNet of 6 blocks on 8 pictures of 32 x 32, batch norms, Momentum."""
+    """Classify 8 pictures of 32 x 32: a ResNet of 6 blocks, batch norms, Momentum."""
     x, labels, feeds = _images(tf, 24, 8, 32)
 
     def network(training: bool) -> Any:
         y = conv(tf, x, 16, 3, "stem", bias=False)
-        for i, (filters, strides) in enumerate([(16, 1), (16, 1), (32, 2), (32, 1), (64, 2), (64, 1)]):
+        for i, (filters, strides) in enumerate(
+            [(16, 1), (16, 1), (32, 2), (32, 1), (64, 2), (64, 1)]
+        ):
             with tf.variable_scope(f"block{i}"):
                 z = tf.nn.relu(batch_norm(tf, y, "norm1", training=training))
                 if strides == 2:
@@ -183,7 +183,7 @@ def resnet(tf: Any) -> Model:
 
 @program("CNN")
 def mobilenet(tf: Any) -> Model:
-    """MobileNet of 5 depthwise blocks on 4 pictures of 64 x 64, batch norms, RMSProp."""
+    """Classify 4 pictures of 64 x 64: a MobileNet of 5 depthwise blocks, RMSProp."""
     x, labels, feeds = _images(tf, 25, 4, 64)
 
     def network(training: bool) -> Any:
@@ -205,7 +205,7 @@ def mobilenet(tf: Any) -> Model:
 
 @program("CNN")
 def inception(tf: Any) -> Model:
-    """Two Inception blocks on one picture of 35 x 35 x 48, four branches each, Momentum."""
+    """Classify a picture of 35 x 35 x 48: two Inception blocks of four branches, Momentum."""
     random = numbers(26)
     x = tf.placeholder(tf.float32, [None, 35, 35, 48])
     labels = tf.placeholder(tf.int32, [None])
@@ -237,7 +237,7 @@ def inception(tf: Any) -> Model:
 
 @program("CNN")
 def mtcnn(tf: Any) -> Model:
-    """Cascade of two detectors: pyramid, boxes, suppression, crops, a second net on the crops."""
+    """Detect faces: a net on a pyramid, boxes, suppression, crops, a second net on the crops."""
     random = numbers(27)
     size = 96
     image = tf.placeholder(tf.float32, [1, size, size, 3])

@@ -178,7 +178,7 @@ class GRUCell:
 class DropoutCell:
     """A cell whose output passes through dropout at each time step."""
 
-    def __init__(self, tf: Any, cell: LSTMCell, keep: float, seed: int) -> None:
+    def __init__(self, tf: Any, cell: LSTMCell, keep: Any, seed: int) -> None:
         self._tf, self._cell, self._keep, self._seed = tf, cell, keep, seed
         self.state_size, self.output_size = cell.state_size, cell.output_size
 

@@ -27,12 +27,15 @@ class Model:
       answers: the tensors of one inference step.
       train_op: the op of one training step; None without training.
       loss: fetched together with `train_op`.
+      checked: other arrays for the steps whose answers are compared. TensorFlow runs iterations of a
+        loop at the same time, so that masks in a loop come in any order; a check keeps everything.
     """
 
     feeds: dict[Any, Any]
     answers: list[Any]
     train_op: Any = None
     loss: Any = None
+    checked: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -42,12 +45,16 @@ class Program:
     Attributes:
       kind: the group of the summary, such as "CNN".
       what: the first line of the function's docstring.
+      rtol: relative tolerance of its answers.
+      atol: absolute tolerance.
     """
 
     name: str
     kind: str
     what: str
     build: Callable[[Any], Model] = field(repr=False)
+    rtol: float = 2e-3
+    atol: float = 2e-3
 
 
 def program(kind: str) -> Callable[[Callable[[Any], Model]], Callable[[Any], Model]]:

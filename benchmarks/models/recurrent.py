@@ -43,7 +43,7 @@ def _sequence_score(tf: Any, scores: Any, tags: Any, mask: Any, transitions: Any
 
 @program("RNN")
 def bilstm_crf(tf: Any) -> Model:
-    """Tagger: word embeddings, dropout, BiLSTM of 64, conditional random field, 8 x 30 words."""
+    """Tag 8 x 30 words: embeddings, dropout, BiLSTM of 64, conditional random field, Adam."""
     random = numbers(11)
     words, tags, batch, length = 500, 9, 8, 30
     ids = tf.placeholder(tf.int32, [None, length])
@@ -74,7 +74,7 @@ def bilstm_crf(tf: Any) -> Model:
 
 @program("RNN")
 def seq2seq_attention(tf: Any) -> Model:
-    """Translator: GRU encoder and decoder of 64, additive attention, 8 x 20 to 15 words."""
+    """Translate 8 x 20 words: GRU encoder and decoder of 64, additive attention, Adam."""
     random = numbers(12)
     words, batch, size, given, wanted = 400, 8, 64, 20, 15
     source = tf.placeholder(tf.int32, [None, given])
@@ -114,29 +114,32 @@ def seq2seq_attention(tf: Any) -> Model:
 
 @program("RNN")
 def rnn_dropout(tf: Any) -> Model:
-    """Classifier: LSTM of 48 over 60 steps with dropout at each step, maximum over time, Adam."""
+    """Classify 60 steps: LSTM of 48 with dropout at each step, maximum over time, Adam."""
     random = numbers(13)
     batch, length, width, classes = 16, 60, 32, 5
     x = tf.placeholder(tf.float32, [None, length, width])
     labels = tf.placeholder(tf.int32, [None])
     lengths = tf.placeholder(tf.int32, [None])
+    keep = tf.placeholder(tf.float32, [])
     feeds = {
+        keep: np.float32(0.8),
         x: random.standard_normal([batch, length, width]).astype("f4"),
         labels: random.randint(0, classes, [batch]).astype("i4"),
         lengths: random.randint(20, length + 1, [batch]).astype("i4"),
     }
-    cell = DropoutCell(tf, LSTMCell(tf, 48, "lstm"), 0.8, 3)
+    cell = DropoutCell(tf, LSTMCell(tf, 48, "lstm"), keep, 3)
     outputs, _ = tf.nn.dynamic_rnn(cell, x, sequence_length=lengths, dtype=tf.float32)
     logits = dense(tf, tf.reduce_max(outputs, 1), classes, "logits")
     loss = tf.reduce_mean(
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     )
-    return Model(feeds, [logits], tf.train.AdamOptimizer(1e-3).minimize(loss), loss)
+    train = tf.train.AdamOptimizer(1e-3).minimize(loss)
+    return Model(feeds, [logits], train, loss, checked={keep: np.float32(1.0)})
 
 
 @program("RNN")
 def lstm_language_model(tf: Any) -> Model:
-    """Language model: two LSTMs of 128 unrolled over 20 steps, dropout, clipped gradients, SGD."""
+    """Predict words: two LSTMs of 128 unrolled over 20 steps, dropout, clipped gradients, SGD."""
     random = numbers(14)
     words, batch, length, size = 1000, 16, 20, 128
     ids = tf.placeholder(tf.int32, [batch, length + 1])
@@ -165,7 +168,7 @@ def lstm_language_model(tf: Any) -> Model:
 
 @program("RNN")
 def char_rnn_step(tf: Any) -> Model:
-    """Two LSTMs of 128 read one character and their fed states: one step of a text generator."""
+    """Read one character and fed states: one step of a text generator, two LSTMs of 128."""
     random = numbers(15)
     characters, size = 65, 128
     ids = tf.placeholder(tf.int32, [1])

@@ -12,7 +12,7 @@ from benchmarks.models.programs import Model, program
 
 @program("other")
 def graph_network(tf: Any) -> Model:
-    """Graph convolutions of 2 layers over 500 nodes and 3,000 edges, sparse products, Adam."""
+    """Classify 500 nodes with 3,000 edges: two graph convolutions, sparse products, Adam."""
     random = numbers(31)
     nodes, features, classes = 500, 128, 7
     pairs = np.unique(random.randint(0, nodes, [3000, 2]), axis=0).astype("i8")
@@ -39,7 +39,7 @@ def graph_network(tf: Any) -> Model:
 
 @program("other")
 def dqn(tf: Any) -> Model:
-    """Deep Q network: three convolutions on 8 screens of 40 x 40 x 4, a target network, RMSProp."""
+    """Value actions on 8 screens of 40 x 40 x 4: three convolutions, a target net, RMSProp."""
     random = numbers(32)
     batch, actions = 8, 4
     now = tf.placeholder(tf.float32, [None, 40, 40, 4])
@@ -74,7 +74,7 @@ def dqn(tf: Any) -> Model:
 
 @program("small graph")
 def perceptron(tf: Any) -> Model:
-    """Classifier of 64 numbers: two hidden layers of 32, batch of 16, gradient descent."""
+    """Classify 16 x 64 numbers: two hidden layers of 32, gradient descent."""
     random = numbers(33)
     x = tf.placeholder(tf.float32, [None, 64])
     labels = tf.placeholder(tf.int32, [None])
@@ -93,7 +93,7 @@ def perceptron(tf: Any) -> Model:
 
 @program("small graph")
 def regression(tf: Any) -> Model:
-    """A line through 100 points by gradient descent."""
+    """Fit a line to 100 points by gradient descent."""
     random = numbers(34)
     x, wanted = (tf.placeholder(tf.float32, [None]) for _ in range(2))
     points = random.random_sample([100]).astype("f4")

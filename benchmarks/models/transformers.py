@@ -94,7 +94,7 @@ def decoder(tf: Any, ids: Any, past: Any = None) -> tuple[Any, Any]:
 
 @program("transformer")
 def bert(tf: Any) -> Model:
-    """Encoder of 2 layers, 128 wide, 8 x 64 words, masked words predicted, Adam."""
+    """Predict masked words of 8 x 64: an encoder of 2 layers, 128 wide, Adam."""
     random = numbers(1)
     batch, length, masked = 8, 64, 10
     ids = tf.placeholder(tf.int32, [None, length])
@@ -133,7 +133,7 @@ def bert(tf: Any) -> Model:
 
 @program("transformer")
 def gpt2(tf: Any) -> Model:
-    """Decoder of 2 layers, 128 wide, 4 x 64 words, next word predicted, Adam."""
+    """Predict next words of 4 x 64: a decoder of 2 layers, 128 wide, Adam."""
     random = numbers(2)
     ids = tf.placeholder(tf.int32, [None, None])
     feeds = {ids: random.randint(0, WORDS, [4, 65]).astype("i4")}
@@ -146,7 +146,7 @@ def gpt2(tf: Any) -> Model:
 
 @program("transformer")
 def gpt2_sampling(tf: Any) -> Model:
-    """The decoder of gpt2 writes 20 words in a loop, from the 40 most probable of each step."""
+    """Write 20 words in a loop, each one of the 40 most probable, with the decoder of gpt2."""
     random = numbers(3)
     batch, head = 1, WIDTH // HEADS
     context = tf.placeholder(tf.int32, [batch, None])
@@ -159,9 +159,7 @@ def gpt2_sampling(tf: Any) -> Model:
 
     def sample(logits: Any) -> Any:
         values, _ = tf.nn.top_k(logits, k=40)
-        kept = tf.where(
-            logits < values[:, -1, None], tf.ones_like(logits) * -1e10, logits
-        )
+        kept = tf.where(logits < values[:, -1, None], tf.ones_like(logits) * -1e10, logits)
         return tf.multinomial(kept, 1, seed=7, output_dtype=tf.int32)
 
     def body(past: Any, previous: Any, output: Any, i: Any) -> list[Any]:
