@@ -5,7 +5,7 @@
     python -m benchmarks.models --tensorflow ~/tf/bin/python --breakdown bilstm_crf --step train
 
 Models are the programs of this folder, and the graphs of public repositories in ``--cases``, a
-folder of cases (graphs with equal op counts are measured once). Processes of both modules stay
+folder of cases, where similar graphs are measured once. Processes of both modules stay
 alive, a pair with default settings, and pairs with one and with two threads; blocks of steps
 alternate, and the first of a round changes. Before a model is measured, its answers from all
 processes are compared: those of an inference step, of three training steps, and of an inference

@@ -102,13 +102,17 @@ class Case:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Yield the cases that can be measured, the first one of those with equal op counts."""
-    seen: set[frozenset[tuple[str, int]]] = set()
+    """Yield the cases that can be measured, and of similar ones the first.
+
+    Graphs with equal op counts are similar, and small graphs with the same types of ops.
+    """
+    seen: set[frozenset[object]] = set()
     for path in sorted(folder.glob("**/case.json")):
         case = Case(path.parent)
         if case.measured is None:
             continue
-        ops = frozenset(case.ops().items())
+        counts = case.ops()
+        ops = frozenset[object](counts if case.kind == "small graph" else counts.items())
         if ops not in seen:
             seen.add(ops)
             yield case

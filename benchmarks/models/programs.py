@@ -27,8 +27,8 @@ class Model:
       answers: the tensors of one inference step.
       train_op: the op of one training step; None without training.
       loss: fetched together with `train_op`.
-      checked: other arrays for the steps whose answers are compared. TensorFlow runs iterations of a
-        loop at the same time, so that masks in a loop come in any order; a check keeps everything.
+      checked: other arrays for the steps whose answers are compared. TensorFlow runs iterations of
+        a loop at the same time, so that masks in a loop have any order; a check drops nothing.
     """
 
     feeds: dict[Any, Any]

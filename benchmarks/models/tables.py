@@ -103,9 +103,10 @@ means over models, both with default settings. Answers of both were compared bef
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
 Written by `python -m benchmarks.models --write` on {about["date"]}: {about["cpu"]},
-{about["cores"]} cores, load average {about["load"][0]} when it began; TensorFlow
-{about["sides"][0]["version"]}. Graphs of public repositories have their names; the other models are programs in
-`benchmarks/models`, run by both from the same source. Times are medians of blocks in turns.
+{about["cores"]} cores, load average {about["load"][0]} when it began;
+TensorFlow {about["sides"][0]["version"]}. Graphs of public repositories have their names; the other
+models are programs in `benchmarks/models`, run by both from the same source. Times are medians of
+blocks in turns.
 
 ### Warm steps
 
