@@ -64,12 +64,15 @@ QUICK = Effort(rounds=3, cold_rounds=1, threads=["default"])
 
 
 class Pairs:
-    """A process of each module for each number of threads."""
+    """A process of each module for each number of threads.
 
-    def __init__(self, tensorflow: str, threads: list[str]) -> None:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-        self.pythons = [(tensorflow, TENSORFLOW), (sys.executable, OWN)]
+    Args:
+      pythons: interpreter and module, TensorFlow's and tfnb's.
+      threads: keys of `THREADS`.
+    """
+
+    def __init__(self, pythons: list[tuple[str, str]], threads: list[str]) -> None:
+        self.pythons = pythons
         server = HERE / "server.py"
         self.sides = {
             (label, which): Side(python, server, module, ["--threads", str(THREADS[label])])
@@ -239,7 +242,10 @@ def main() -> int:
     if not chosen:
         raise SystemExit(f"no model has a name with {only!r}")
     effort = QUICK if options.quick or options.breakdown else FULL
-    pairs = Pairs(options.tensorflow, effort.threads)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+    pythons = [(options.tensorflow, TENSORFLOW), (sys.executable, OWN)]
+    pairs = Pairs(pythons, effort.threads)
     results: list[dict[str, Any]] = []
     try:
         metas = pairs.metas()

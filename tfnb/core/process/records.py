@@ -1,9 +1,9 @@
 """``record``: a dataclass that is made quickly when its module is imported.
 
 The standard library compiles four to eight methods for each dataclass, from text, whenever a
-process starts; for the runtime's eighty classes that is a sixth of the time to the first answer of
-a small graph. ``record`` compiles ``__init__`` only. The other methods are closures over the names
-of the fields. Everything else is the standard library's: a record is a dataclass for
+process starts; for the runtime's eighty classes that is a seventh of the time to the first answer
+of a small graph. ``record`` compiles ``__init__`` only; other methods are shared, or closures over
+the names of the fields. Everything else is the standard library's: a record is a dataclass for
 ``dataclasses.fields`` and ``dataclasses.replace``, and type checkers take it for one.
 """
 
@@ -51,14 +51,13 @@ if not TYPE_CHECKING:
                 init=False, repr=False, eq=False, slots=slots, weakref_slot=weakref_slot
             )(cls)
             fields = dataclasses.fields(made)
-            methods = {"__init__": _init(made, fields, frozen), "__repr__": _repr(fields)}
+            methods = {"__init__": _init(made, fields, frozen), "__repr__": _repr}
             if eq:
                 methods |= _comparison(fields, frozen)
             if frozen:
-                methods |= _frozen(fields, slots)
+                methods |= _FROZEN_SLOTS | _FROZEN if slots else _FROZEN
             for name, method in methods.items():
-                if name not in made.__dict__ or name == "__hash__":
-                    _set(made, name, method)
+                _set(made, name, method)
             return made
 
         return make
@@ -69,12 +68,8 @@ def _set(cls: type, name: str, method: Any) -> None:
 
     A class that defines ``__eq__`` has ``__hash__`` None in its dictionary, unless it defines both.
     """
-    if name == "__hash__" and cls.__dict__.get(name) is not None:
-        return
-    if method is not None:
-        method.__qualname__ = f"{cls.__qualname__}.{name}"
-        method.__module__ = cls.__module__
-    setattr(cls, name, method)
+    if cls.__dict__.get(name) is None:
+        setattr(cls, name, method)
 
 
 def _init(cls: type, fields: tuple[Any, ...], frozen: bool) -> Any:
@@ -108,16 +103,11 @@ def _init(cls: type, fields: tuple[Any, ...], frozen: bool) -> Any:
     return namespace["make"](**values)
 
 
-def _repr(fields: tuple[Any, ...]) -> Any:
-    """Return ``__repr__``; a record inside of itself is shown as three dots."""
-    names = [field.name for field in fields if field.repr]
-
-    @recursive_repr()
-    def __repr__(self: Any) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{type(self).__qualname__}({shown})"
-
-    return __repr__
+@recursive_repr()
+def _repr(self: Any) -> str:
+    fields = dataclasses.fields(self)
+    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields if one.repr)
+    return f"{type(self).__qualname__}({shown})"
 
 
 def _comparison(fields: tuple[Any, ...], frozen: bool) -> dict[str, Any]:
@@ -142,24 +132,23 @@ def _comparison(fields: tuple[Any, ...], frozen: bool) -> dict[str, Any]:
     return {"__eq__": __eq__, "__hash__": __hash__ if frozen else None}
 
 
-def _frozen(fields: tuple[Any, ...], slots: bool) -> dict[str, Any]:
-    """Return the methods that refuse changes, and those that pickle slots in spite of them."""
-    names = [field.name for field in fields]
+def _refuse_to_set(self: Any, name: str, value: Any) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
 
-    def __setattr__(self: Any, name: str, value: Any) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
 
-    def __delattr__(self: Any, name: str) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+def _refuse_to_delete(self: Any, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
-    def __getstate__(self: Any) -> list[Any]:
-        return [getattr(self, name) for name in names]
 
-    def __setstate__(self: Any, state: list[Any]) -> None:
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
+def _get_state(self: Any) -> list[Any]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
 
-    found: dict[str, Any] = {"__setattr__": __setattr__, "__delattr__": __delattr__}
-    if slots:
-        found |= {"__getstate__": __getstate__, "__setstate__": __setstate__}
-    return found
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
+
+
+# Shared by all records whose attributes cannot be set; pickle would set those in slots.
+_FROZEN = {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+_FROZEN_SLOTS = {"__getstate__": _get_state, "__setstate__": _set_state}
