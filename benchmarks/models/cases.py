@@ -86,7 +86,15 @@ class Case:
         last = self.measured
         assert last is not None
         steps = [self._step(writer, inputs, step) for step in self._case["steps"][: last + 1]]
-        writer.finish(self.graph_def(), {"setup": steps[:-1], "run": steps[-1], "train": None})
+        config: dict[str, Any] = {}
+        if (self._case.get("config") or {}).get("allow_soft_placement"):
+            config["allow_soft_placement"] = True
+        iterators = {node.name for node in self.graph_def().node if node.op == "IteratorGetNext"}
+        fed = {name.partition(":")[0] for step in steps for name in step["feeds"]}
+        if iterators & fed:  # TensorFlow's optimizer of graphs loses these feeds
+            config["graph_options"] = {"rewrite_options": {"disable_meta_optimizer": True}}
+        plan = {"config": config, "setup": steps[:-1], "run": steps[-1], "train": None}
+        writer.finish(self.graph_def(), plan)
 
     def _step(self, writer: Writer, inputs: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
         feeds = {

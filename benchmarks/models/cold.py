@@ -33,7 +33,7 @@ def main() -> None:
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(definition, name="")
     loaded = time.perf_counter()
-    session = tf.Session(graph=graph)
+    session = tf.Session(graph=graph, config=tf.ConfigProto(**plan["config"]))
 
     def run(step: dict) -> None:
         feeds = {

@@ -2,7 +2,8 @@
 
 A package is a folder with ``graph.pb``, a GraphDef, with ``plan.json``, and with the fed arrays,
 one ``.npy`` file each. ``plan.json`` holds steps, ``{"feeds": {tensor: file}, "fetches": [tensor],
-"targets": [op]}``: the list ``setup``, the step ``run``, and ``train``, a step or None.
+"targets": [op]}``: the list ``setup``, the step ``run``, and ``train``, a step or None; ``config``
+has fields of the session's ConfigProto.
 """
 
 from __future__ import annotations

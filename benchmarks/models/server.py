@@ -46,6 +46,7 @@ class Server:
         self._steps: dict[str, tuple[list[Any], dict[Any, Any]]] = {}
         self._counts: dict[str, int] = {}
         self._checked: dict[Any, Any] = {}
+        self._settings: dict[str, Any] = {}
 
     def meta(self) -> dict[str, Any]:
         """Return versions."""
@@ -85,7 +86,7 @@ class Server:
         return {"build": built, "steps": list(self._steps)}
 
     def _config(self) -> Any:
-        config = self.tf.ConfigProto()
+        config = self.tf.ConfigProto(**self._settings)
         if self._threads:
             config.intra_op_parallelism_threads = self._threads
             config.inter_op_parallelism_threads = self._threads
@@ -101,6 +102,7 @@ class Server:
 
     def _import(self, folder: Path) -> list[tuple[list[Any], dict[Any, Any]]]:
         graph, plan = self._graph, plan_of(folder)
+        self._settings = plan["config"]
         definition = self.tf.GraphDef()
         definition.ParseFromString((folder / "graph.pb").read_bytes())
         self.tf.import_graph_def(definition, name="")
@@ -123,7 +125,8 @@ class Server:
 
     def export(self, folder: str) -> dict[str, Any]:
         """Write the open program as a package."""
-        writer, plan = Writer(Path(folder)), {"train": None}
+        writer = Writer(Path(folder))
+        plan: dict[str, Any] = {"config": {}, "train": None}
         for name, (wanted, feeds) in self._steps.items():
             tensors = [one for one in wanted if isinstance(one, self.tf.Tensor)]
             ops = [one.name for one in wanted if not isinstance(one, self.tf.Tensor)]
@@ -177,7 +180,7 @@ class Server:
         if self._session is not None:
             self._session.close()
         self._session = self._graph = None
-        self._steps, self._checked = {}, {}
+        self._steps, self._checked, self._settings = {}, {}, {}
         return {}
 
 
