@@ -20,69 +20,19 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.sides import OWN, ROOT, TENSORFLOW, Side
 
-ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "build" / "benchmarks.json"
 RATIOS = ROOT / "benchmarks" / "ratios.json"
 PUBLISHED = ROOT / "benchmarks" / "results.json"
 # A ratio that is worse than the stored one by this factor, and by this difference, is reported.
 FACTOR, MARGIN = 1.6, 0.03
-
-
-class Side:
-    """A process that serves one suite for TensorFlow or for tfnb."""
-
-    def __init__(self, python: str, server: Path, module: str, options: list[str]) -> None:
-        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in close()
-        environment = dict(os.environ)
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
-        if module == "tfnb":  # this tree, whatever is installed
-            environment["PYTHONPATH"] = str(ROOT)
-        self._process = subprocess.Popen(
-            [python, str(server), "--serve", "--module", module, *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env=environment,
-        )
-
-    def ask(self, verb: str, **fields: Any) -> dict[str, Any]:
-        """Return the answer to one command; an error is under "error"."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps({"do": verb, **fields}) + "\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if answer:
-            found: dict[str, Any] = json.loads(answer)
-            return found
-        self._log.seek(0)
-        last = (self._log.read().strip().splitlines() or ["it said nothing"])[-1]
-        return {"error": f"the process ended ({self._process.wait()}): {last}"}
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process.poll() is None and self._process.stdin is not None:
-            self._process.stdin.close()
-            try:
-                self._process.wait(30)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        self._log.close()
 
 
 class Suite:
@@ -94,8 +44,8 @@ class Suite:
         if options.only:
             extra += ["--only", options.only]
         self.sides = [
-            Side(options.tensorflow, server, "tensorflow.compat.v1", extra),
-            Side(sys.executable, server, "tfnb", extra),
+            Side(options.tensorflow, server, TENSORFLOW, extra),
+            Side(sys.executable, server, OWN, extra),
         ]
 
     def metas(self) -> list[dict[str, Any]]:
@@ -202,16 +152,8 @@ def main() -> int:
 
 
 def _entry(key: str, found: dict[str, Any]) -> str:
-    """Return a workload as one line, with figures of four digits."""
-
-    def shortened(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: shortened(one) for name, one in value.items()}
-        if isinstance(value, list):
-            return [shortened(one) for one in value]
-        return float(f"{value:.4g}") if isinstance(value, float) else value
-
-    return f"{json.dumps(key)}: {json.dumps(shortened(found))}"
+    """Return a workload as one line."""
+    return f"{json.dumps(key)}: {json.dumps(report.shortened(found))}"
 
 
 def _store(results: dict[str, Any], unfinished: list[str], about: dict[str, Any]) -> None:

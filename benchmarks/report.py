@@ -118,6 +118,19 @@ def about(metas: list[dict[str, Any]], threads: int) -> dict[str, Any]:
     }
 
 
+def shortened(value: Any) -> Any:
+    """Return stored results with figures of four digits.
+
+    >>> shortened({"figure": [0.123456, 3]})
+    {'figure': [0.1235, 3]}
+    """
+    if isinstance(value, dict):
+        return {name: shortened(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [shortened(one) for one in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 # -- text ------------------------------------------------------------------------------------------
 
 
@@ -170,7 +183,9 @@ def write(root: Path, results: dict[str, Any], facts: dict[str, Any]) -> None:
         for found in results.values()
         if found.get("spec", {}).get("group") == "curve"
     }
-    parts = [_head(facts, results)]
+    path = root / "docs" / "benchmarks.md"
+    _, models, _ = _divided(path.read_text() if path.exists() else "")
+    parts = [_head(facts, results), *([models] if models else [])]
     for group, title in _groups(results):
         parts.append(_group(title, [f for f in results.values() if _is_in(f, group)]))
     above = _above(results)
@@ -184,7 +199,32 @@ def write(root: Path, results: dict[str, Any], facts: dict[str, Any]) -> None:
         parts.append("## How it grows\n\n![Curves](images/benchmarks.svg)\n")
         parts += [_curve(found) for found in curves.values()]
         (root / "docs" / "images" / "benchmarks.svg").write_text(picture(curves))
-    (root / "docs" / "benchmarks.md").write_text("\n".join(parts))
+    path.write_text("\n".join(parts))
+
+
+def put_models(root: Path, section: str) -> None:
+    """Put the section of whole models into ``docs/benchmarks.md``, before all others."""
+    path = root / "docs" / "benchmarks.md"
+    before, _, after = _divided(path.read_text())
+    path.write_text(f"{before}\n{section}\n{after}")
+
+
+def _divided(text: str) -> tuple[str, str, str]:
+    r"""Return the text before the section of models, the section, and the text after it.
+
+    >>> _divided("# B\n\n## Models\n\nm\n\n## Starting\n")
+    ('# B\n', '## Models\n\nm\n', '## Starting\n')
+    >>> _divided("# B\n\n## Starting\n")
+    ('# B\n', '', '## Starting\n')
+    """
+    before, heading, after = text.partition("\n## ")
+    if not heading:
+        return text, "", ""
+    after = f"## {after}"
+    if not after.startswith("## Models\n"):
+        return before, "", after
+    section, _, rest = after.partition("\n## ")
+    return before, section, f"## {rest}" if rest else ""
 
 
 def _when(results: dict[str, Any]) -> str:

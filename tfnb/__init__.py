@@ -11,8 +11,11 @@ import importlib as _importlib
 import sys as _sys
 from typing import Any as _Any
 
-from tfnb.client import public as _public
+from tfnb.core.process.collector_pause import imported as _imported
 from tfnb.core.process.package_version import __version__ as __version__
+
+# NumPy is among what this imports.
+_public = _imported("tfnb.client.public")
 
 # The build of TensorFlow, for programs that print it; tfnb contains no C++.
 __git_version__ = "tfnb"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 import tfnb as tf
 from tfnb.core.process import collector_pause
-from tfnb.core.process.collector_pause import without_collector
+from tfnb.core.process.collector_pause import imported, without_collector
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Run in a separate process, because this one has frozen objects.
 AGES = """
@@ -73,6 +77,43 @@ def test_a_pause_that_an_interrupt_left_is_ended_by_the_next() -> None:
     with without_collector(2000):
         pass
     assert gc.isenabled()
+
+
+WATCHED = "was_enabled.append(gc.isenabled())"
+
+
+def _write_module(folder: Path, name: str, end: str) -> None:
+    (folder / f"{name}.py").write_text(
+        f"import gc\nwas_enabled = []\n{WATCHED}\n{end}\n", encoding="utf-8"
+    )
+
+
+def test_nothing_is_collected_while_a_module_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The collector is off in the module, and on after it, also if its import fails."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    _write_module(tmp_path, "imported_once", "")
+    _write_module(tmp_path, "imported_badly", "raise ValueError('bad')")
+    module = imported("imported_once")
+    assert (module.was_enabled, gc.isenabled()) == ([False], True)
+    assert imported("imported_once") is module
+    assert len(module.was_enabled) == 1
+    with pytest.raises(ValueError, match="bad"):
+        imported("imported_badly")
+    assert gc.isenabled()
+    del sys.modules["imported_once"]
+
+
+def test_an_import_does_not_end_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module is imported while a large graph is made."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    _write_module(tmp_path, "imported_inside", "")
+    with without_collector(2000):
+        imported("imported_inside")
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    del sys.modules["imported_inside"]
 
 
 def test_first_runs_of_large_graphs_are_not_collected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors, tensor_util
 from tfnb.core.dtypes import DType
+from tfnb.core.process.records import record
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_util import shape_from_proto, shape_to_proto
 from tfnb.proto import attr_value_pb2, tensor_pb2
@@ -147,7 +148,7 @@ class TensorAttr:
         return f"<TensorAttr {self.dtype.name} {self.shape}{value}>"
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class NameAttrList:
     """A function by name, with the values of its attributes."""
 

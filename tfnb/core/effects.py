@@ -18,10 +18,10 @@ import os
 import re
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tfnb.core.process.records import record
 from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ LOADED_ATTR: Final = "_loaded_from_file"
 """The attribute of nodes from a file that have effects; only sessions write it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Effect:
     """One effect of an op.
 
@@ -67,7 +67,7 @@ def parse_effects(text: str) -> tuple[Effect, ...]:
 # -- grants ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Grant:
     """One allowed effect, for files below a (resolved) folder or anywhere."""
 
@@ -75,7 +75,7 @@ class Grant:
     under: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class StepLimits:
     """Limits of one step of a graph; None for no limit but that of the machine.
 

@@ -11,7 +11,6 @@ import functools
 import math
 import os
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,14 +94,15 @@ def memory_limit() -> int:
     limits = []
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    limits += [limit for path in _CONTAINER_LIMITS if (limit := container_limit(Path(path)))]
+    limits += [limit for path in _CONTAINER_LIMITS if (limit := container_limit(path))]
     return min((limit for limit in limits if limit > 0), default=1 << 62)
 
 
-def container_limit(path: Path) -> int:
+def container_limit(path: str | os.PathLike[str]) -> int:
     """Return the limit in a cgroup file, or 0 where there is none."""
     try:
-        text = path.read_text().strip()
+        with open(path, encoding="utf-8") as file:
+            text = file.read().strip()
     except OSError:
         return 0
     return int(text) if text.isdecimal() else 0

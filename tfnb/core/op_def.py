@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.core.process.records import record
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ MAX_TENSORS = 1 << 22
 """Maximum number of tensors of one argument of a node: each takes memory when it is built."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ArgDef:
     """One input or output: a tensor, N tensors of one type, or a list of tensors of many types."""
 
@@ -131,7 +132,7 @@ class ArgDef:
         return [t._as_ref for t in found] if self.is_ref else found
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class AttrDef:
     """One attribute: its kind, default, and allowed values."""
 
@@ -147,7 +148,7 @@ class AttrDef:
         return self.default is not MISSING
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class OpDef:
     """The signature of an op: TensorFlow's OpDef as plain objects."""
 

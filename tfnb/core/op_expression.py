@@ -25,8 +25,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class Expression:
     """One way to write an op.
 
@@ -88,7 +90,7 @@ class Expression:
         return _FIELD.sub(replace, self.text)
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class HeldUse:
     """An op that uses a resource which a local variable holds in place of the handle.
 

@@ -20,13 +20,14 @@ call. Keyword-only parameters are attributes by name; list arguments arrive as o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from tfnb.core import errors
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.process.records import record
 from tfnb.core.versions import GRAPH_DEF_VERSION
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class FunctionCaller(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class FunctionCall:
     """A function call, yielded by a kernel that calls functions.
 
@@ -142,7 +143,7 @@ class FunctionCall:
     config_proto: bytes | str = b""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class StepContext:
     """Data that all kernels of one step share; constant while the step runs."""
 
@@ -261,7 +262,7 @@ class HoldingContext(OpKernelContext):
     holds_resource = True
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class OpKernel:
     """A kernel bound to one node on one device.
 

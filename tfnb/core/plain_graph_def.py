@@ -6,9 +6,10 @@ that were built alike share one mapping of attributes, and nodes made from them 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.records import record
 from tfnb.core.versions import VersionDef
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tfnb.proto import graph_pb2
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class PlainNodeDef:
     """A NodeDef as plain values.
 
@@ -36,7 +37,7 @@ class PlainNodeDef:
     attrs: Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class PlainGraphDef:
     """A GraphDef as plain nodes; functions stay messages.
 

@@ -12,7 +12,6 @@ Corresponds to TensorFlow's ``resource_mgr.h``; differs in that a type is a plai
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.array_module import is_device_array
 from tfnb.core.process import forking
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_CONTAINER = "localhost"
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class ResourceHandle:
     """A DT_RESOURCE value: the location of a resource and its static type."""
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from tfnb.core.process.records import record
 from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class PlacementView(NamedTuple):
     why: str
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class PlacedGraph:
     """A signature's graph after placement, and descriptions of the changes by passes.
 
@@ -45,7 +46,7 @@ class PlacedGraph:
     passes: Sequence[str] = ()
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class PartitionView:
     """One device's share of a signature; node ids index ``node_names``."""
 
@@ -58,7 +59,7 @@ class PartitionView:
     frame_names: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class PartitionedGraph:
     """A signature's or a function's graph, one view per device; ``function`` is its name."""
 
@@ -316,7 +317,7 @@ HOOKS = tuple(
 )
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class StepHooks:
     """The hooks that have listeners, each one callable or None; made once per step.
 
@@ -364,7 +365,7 @@ class StepHooks:
 IDLE_HOOKS = StepHooks()
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@record(slots=True, eq=False, weakref_slot=True)
 class StepEvents:
     """A session's observers; thread safe."""
 

@@ -7,10 +7,10 @@ TensorFlow 2.21 writes and read what it reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ GRAPH_DEF_VERSION_MIN_CONSUMER: Final = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER: Final = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class VersionDef:
     """TensorFlow's VersionDef as a plain object."""
 

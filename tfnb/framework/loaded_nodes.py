@@ -9,11 +9,11 @@ unmarked, so that a graph exported from it does not contain its origin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, effects, op_registry
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.records import record
 from tfnb.core.tensor_util import make_ndarray
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _ancestors(tensors: list[Tensor]) -> Iterator[Operation]:
             waiting += [tensor.op for tensor in op.inputs]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class NodeEffect:
     """One effect of one node outside the graph.
 

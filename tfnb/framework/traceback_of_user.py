@@ -15,11 +15,11 @@ from __future__ import annotations
 import linecache
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass
 from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.process.package_directory import EMITTED, PACKAGE_DIRECTORY
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ Site = tuple[Any, ...]
 _is_internal: dict[str, bool] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CellRun:
     """One run of one notebook cell."""
 
@@ -48,7 +48,7 @@ _cells: dict[str, tuple[list[int], list[CellRun]]] = {}
 _num_runs = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CreationSite:
     """A place in the user's program.
 

@@ -8,17 +8,17 @@ belongs to the source and has the name "".  Nodes that the source does not reach
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 from tfnb.graph.node import SINK_ID
 
 if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ControlFlowInfo:
     """The frame of a node; nodes of one frame share the object.
 

@@ -15,13 +15,13 @@ the Merge of the outer shadow feeds the Enter of the inner shadow.  The nodes ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.attr_value import TensorAttr
+from tfnb.core.process.records import record
 from tfnb.graph.algorithm import depth_first
 from tfnb.graph.control_flow import ControlFlowInfo, build_control_flow_info
 
@@ -88,7 +88,7 @@ def _colocate(node: Node) -> None:
         node.assigned_device = neighbour.assigned_device
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _ShadowLoop:
     """The nodes of one shadow loop to which other nodes connect."""
 

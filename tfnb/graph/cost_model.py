@@ -7,8 +7,10 @@ microseconds, sizes in bytes; an unrecorded figure is -1.  Estimates follow Tens
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -19,7 +21,7 @@ UNKNOWN = -1
 MIN_TIME_ESTIMATE_US = 1
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class OutputCost:
     """The largest tensor seen at one output.
 
@@ -36,7 +38,7 @@ class OutputCost:
     allocation_id: int = UNKNOWN
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class NodeCost:
     """The costs of one node so far; times in microseconds."""
 

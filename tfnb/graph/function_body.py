@@ -9,12 +9,12 @@ every result tensor, with ``index`` 0, 1, .... A stateless node that no result n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList, decode_attr
 from tfnb.core.node_text import type_word
+from tfnb.core.process.records import record
 from tfnb.graph.algorithm import prune_for_reverse_reachability
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
 from tfnb.graph.graph_constructor import types_compatible
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tfnb.proto import attr_value_pb2, graph_pb2
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FunctionBody:
     """A function instantiated for one set of attributes.
 

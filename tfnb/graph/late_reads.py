@@ -21,11 +21,12 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.records import record
 from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _PRODUCTS = ops_with(Trait.PRODUCT)
 _LARGE_WEIGHTS = 1024
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class LateReads:
     """The nodes that pass on, read and write the variables of a graph, by node number.
 

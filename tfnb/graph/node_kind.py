@@ -6,11 +6,13 @@ attribute access.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
+from tfnb.core.process.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record(frozen=True, slots=True)
 class NodeKind:
     """Flags of one op, fixed for the life of the process."""
 

@@ -14,10 +14,10 @@ A Recv inside a loop starts with its iteration already and is not changed.  Corr
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 from tfnb.graph.algorithm import depth_first, is_not_back_edge
 from tfnb.graph.control_flow import build_control_flow_info
 
@@ -31,7 +31,7 @@ PREFETCHED_EPOCHS = 6
 START_TIME = "_start_time"
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class RecvSchedule:
     """The start times of nodes, and how the partitioner uses them.
 

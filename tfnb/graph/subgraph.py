@@ -13,10 +13,10 @@ A fed tensor becomes a node that brings the value in, a fetched one a node that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 from tfnb.graph.graph import CONTROL_SLOT, SINK_ID, SOURCE_ID, Graph, Node
 from tfnb.graph.graph_constructor import check_edge_types
 from tfnb.graph.tensor_id import parse_tensor_name
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 type_of_tensor = tuple[Node, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ClientDevice:
     """The device where feeds arrive and fetches leave."""
 
@@ -38,7 +38,7 @@ class ClientDevice:
     incarnation: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RewrittenGraph:
     """The graph of one signature.
 

@@ -18,6 +18,7 @@ from tfnb.client.public import missing
 from tfnb.client.public.other_names import OTHER_NAMES
 from tfnb.client.public.table import OPS, TABLE
 from tfnb.core import op_registry, provided
+from tfnb.core.process.collector_pause import imported
 
 _OPS_PACKAGES = ("tfnb.ops", "tfnb.library")
 # Importing these gives tensors their operators, so they are imported with the first op that is
@@ -85,7 +86,7 @@ def resolve(namespace: str, name: str) -> Any:
         return namespace_module(local)
     if module_name.startswith(_OPS_PACKAGES):
         _import_base_families()
-    module = importlib.import_module(module_name)
+    module = imported(module_name)
     return getattr(module, local) if local else module
 
 
@@ -182,11 +183,11 @@ def import_family(op_name: str) -> None:
     _import_base_families()
     if not op_name:
         for module in OPS:
-            importlib.import_module(module)
+            imported(module)
         return
     family = _family_of_op().get(op_name)
     if family is not None:
-        importlib.import_module(family)
+        imported(family)
 
 
 @cache
@@ -197,7 +198,7 @@ def _family_of_op() -> dict[str, str]:
 def _import_base_families() -> None:
     for module in _BASE_FAMILIES:
         if module not in sys.modules:
-            importlib.import_module(module)
+            imported(module)
 
 
 def _provided_function(name: str) -> Any:

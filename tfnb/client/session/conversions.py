@@ -7,9 +7,9 @@ registration that fits an object is used. This module registers SparseTensor and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tfnb.core.process.records import record
 from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
@@ -19,7 +19,7 @@ FeedFunction: TypeAlias = Callable[[Any, Any], Sequence[tuple[Any, Any]]]
 PartialRunFeedFunction: TypeAlias = Callable[[Any], Sequence[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Conversion:
     """The functions for fetching and feeding objects of one type.
 

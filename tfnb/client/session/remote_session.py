@@ -6,10 +6,8 @@ written again whenever the server's graph has grown.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tfnb.core.graph_def_message import graph_def_message
@@ -43,6 +41,10 @@ class RemoteSession(NamedTuple):
 
     def save(self, path: str) -> None:
         """Write a file that only its owner can read; it is complete or does not change."""
+        # Few sessions are kept, and these modules import ten others.
+        import base64
+        import tempfile
+
         graph_def = b"" if self.graph_def is None else self.graph_def.SerializeToString()
         content = {
             "format": _FORMAT,
@@ -69,6 +71,8 @@ class RemoteSession(NamedTuple):
             FileNotFoundError: There is no file.
             ValueError: The file is not one of :meth:`save`.
         """
+        import base64
+
         with open(path, encoding="utf-8") as file:
             text = file.read()
         try:

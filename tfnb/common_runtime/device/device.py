@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core.array_module import LentArray
 from tfnb.core.process.made_once import made_once
+from tfnb.core.process.records import record
 from tfnb.core.resource_mgr import ResourceMgr
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class DeviceAttributes:
     """The attributes that ``list_devices`` returns; ``memory_limit`` in bytes."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.immutable_executor_state import WITHOUT_CONTEXT
 from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core import dtypes, errors
+from tfnb.core.process.records import record
 from tfnb.core.resource_mgr import ResourceHandle
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def new_signature_id() -> int:
 type_of_signature = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@record(slots=True, eq=False, weakref_slot=True)
 class Executors:
     """All partitions of a signature, for any order in which feeds and fetches are named.
 
@@ -112,7 +113,7 @@ class Executors:
                 refuse_resource(name, value)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ExecutorsAndKeys:
     """Executors with the order of feeds and fetches of one caller.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tfnb.common_runtime.executor.pending_counts import initial_count
@@ -23,6 +23,7 @@ from tfnb.common_runtime.executor.warm_up import WarmUp
 from tfnb.core import errors
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.records import record
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import SINK_ID, SOURCE_ID
 from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
@@ -139,7 +140,7 @@ class NodeItem:
         return f"<NodeItem {self.id} {self.name!r} ({self.op})>"
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class FrameInfo:
     """The data shared by all instances of a frame."""
 
@@ -174,7 +175,7 @@ class KernelCosts(Protocol):
         """Return the processor time of one execution in nanoseconds; None before the first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@record(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ImmutableExecutorState:
     """One partition, ready to run any number of times.
 
@@ -217,7 +218,7 @@ class ImmutableExecutorState:
         return ids.get(node_name, -1)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ExecutorItem:
     """One partition: its graph and its executor."""
 

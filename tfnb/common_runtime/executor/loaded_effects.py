@@ -14,7 +14,6 @@ Nodes that the user built are not wrapped and cost nothing extra. See ``core/eff
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from tfnb.core import effects, errors
 from tfnb.core.attr_value import TensorAttr
-from tfnb.core.files.leveldb_table import ends_like_table
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ _MANY: Final = 4096
 _LONGEST_PATH: Final = 4096
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _FedText:
     """A text that was fed, as a possible path.
 
@@ -335,6 +334,9 @@ def _is_table(path: str) -> bool:
     with os.fdopen(descriptor, "rb") as file:
         try:
             file.seek(-8, os.SEEK_END)
+            # Only texts that name files get here; the module makes tables of checksums.
+            from tfnb.core.files.leveldb_table import ends_like_table
+
             return ends_like_table(file.read(8))
         except OSError:
             return False

@@ -17,10 +17,11 @@ import linecache
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tfnb.core.process.package_directory import EMITTED, PACKAGE_DIRECTORY
+from tfnb.core.process.records import record
 from tfnb.core.process.standstill import Finding
 from tfnb.core.process.weak_registry import WeakRegistry
 
@@ -66,7 +67,7 @@ class StepOnStack(Protocol):
         """The kernels that have not answered; the second entry of each has the node."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RunningNode:
     """A node that runs.
 

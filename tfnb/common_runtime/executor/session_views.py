@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core.lazy_tuple import LazyTuple
+from tfnb.core.process.records import record
 from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
 from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 from tfnb.graph.node_kind import node_kind
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph, Node
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Placements:
     """The placer's decisions for the nodes of a graph, a column for each property.
 

@@ -7,8 +7,10 @@ results is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -52,7 +54,7 @@ class LoweredFunction(Protocol):
         """Return the error that ends a step."""
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class WarmUp:
     """The state that steps of one partition leave for later steps.
 

@@ -11,7 +11,7 @@ results.  The call is over when no executor has a node to run and none of its ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,10 @@ from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs, new_step_id
 from tfnb.common_runtime.executor.running_nodes import calls_function
 from tfnb.common_runtime.executor.waiting import absent_value
-from tfnb.common_runtime.looking.step_stats_collector import OutputRecorder
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.op_kernel import StepContext
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -43,7 +43,7 @@ MAX_DEPTH = 64
 """Limit of nested function calls; a deeper call is treated as an endless recursion."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class InstantiatedFunction:
     """A function ready to be called.
 
@@ -217,10 +217,13 @@ def _begin(
     if hooks.call_started is not None:
         caller: RunState = step.run_state  # type: ignore[assignment]
         run_state.step_id, run_state.items = new_step_id(), function.items
-        record = run_state.record_outputs
-        if isinstance(record, OutputRecorder):
-            devices = [item.executor.device.name for item in function.items]
-            run_state.record_outputs = record.inside(run_state.step_id, devices)
+        recorder = run_state.record_outputs
+        if recorder is not None:
+            from tfnb.common_runtime.looking.step_stats_collector import OutputRecorder
+
+            if isinstance(recorder, OutputRecorder):
+                devices = [item.executor.device.name for item in function.items]
+                run_state.record_outputs = recorder.inside(run_state.step_id, devices)
         if hooks.tensors_made is not None:
             run_state.record_outputs = ToldOutputs(
                 hooks.tensors_made, run_state.step_id, run_state.record_outputs

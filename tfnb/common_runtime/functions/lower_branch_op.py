@@ -13,11 +13,11 @@ If become those of ``cond/branch_executed``, a Merge of the pivots behind both c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.functions.inline_function import stand_in
 from tfnb.core import dtypes
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MULTI_DEVICE = "_lower_as_multi_device_function"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Kind:
     """The differences of If and Case: names of nodes, and the Switch output of each branch.
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import enum
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ class Grouping(enum.IntEnum):
     POST_PARTITIONING = 3
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class OptimizationPassOptions:
     """The input of a pass.
 
@@ -73,7 +74,7 @@ class OptimizationPass(Protocol):
         ...
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class PassReport:
     """The changes that one pass made to one graph."""
 

@@ -8,10 +8,11 @@ Corresponds to TensorFlow's ``placer_inspection_required_ops_utils.cc`` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.core import dtypes, errors
+from tfnb.core.process.records import record
 from tfnb.graph.function_body import instantiate
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class GroupsOfBody(Protocol):
         """Return the member that represents the node's group."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ResourceGroup:
     """Arguments and results of a call that must share a device, with the group's constraints."""
 

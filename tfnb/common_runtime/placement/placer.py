@@ -15,11 +15,11 @@ is cached by (op, dtypes, requested device), so that the second ``MatMul`` costs
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.placement.colocation_graph import ColocationGraph
 from tfnb.core import device_spec, errors
+from tfnb.core.process.records import record
 from tfnb.graph.graph import SINK_ID
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FIRST_OP_ID = SINK_ID + 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PlacementReason:
     """The device of a node and why it was chosen.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.executors_and_keys import view
 from tfnb.core import errors
 from tfnb.core.device_spec import parse_full_name
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ class CallableSession(Protocol):
         """Run one step."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Callable:
     prepared: ExecutorsAndKeys
     run_options: config_pb2.RunOptions | None

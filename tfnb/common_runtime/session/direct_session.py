@@ -39,8 +39,6 @@ from tfnb.common_runtime.executor.session_views import partitioned_view, placed_
 from tfnb.common_runtime.executor.waiting import explain_steps
 from tfnb.common_runtime.functions.called_functions import check_dataset
 from tfnb.common_runtime.functions.function_library_runtime import FunctionLibraryRuntime
-from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
-from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -77,6 +75,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.thread_pool import ThreadPool
     from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
+    from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
+    from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
@@ -181,6 +181,8 @@ class DirectSession(RuntimeSession):
     @made_once
     def cost_model_manager(self) -> CostModelManager:
         """Return the cost models of the signatures that are measured."""
+        from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
+
         return CostModelManager()
 
     @made_once
@@ -484,6 +486,8 @@ class DirectSession(RuntimeSession):
                     "disable_output_partition_graphs is true."
                 )
             if run_metadata is not None or run_options.report_tensor_allocations_upon_oom:
+                from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
+
                 recorder = RunRecorder(
                     executors,
                     run_options,
@@ -493,6 +497,8 @@ class DirectSession(RuntimeSession):
                     cost_models=self._cost_models_due(executors),
                 )
         if recorder is None and self._cost_model_every > 0:
+            from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
+
             recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))
         return _Asked(pool, timeout_ms, recorder)
 

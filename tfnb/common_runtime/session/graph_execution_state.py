@@ -11,7 +11,7 @@ final.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.executor.session_views import Placements
@@ -31,6 +31,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
 )
 from tfnb.common_runtime.placement.placer import PlacementReason, Placer
 from tfnb.core import errors
+from tfnb.core.process.records import record
 from tfnb.core.versions import GRAPH_DEF_VERSION
 from tfnb.graph import subgraph
 from tfnb.graph.function_library import FunctionLibraryDefinition
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ClientGraph:
     """A signature's graph: pruned, rewritten for its feeds and fetches, placed.
 

@@ -12,7 +12,7 @@ import itertools
 import logging
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,9 +22,9 @@ from tfnb.common_runtime.executor.executor import end_step, pump, wait_for_answe
 from tfnb.common_runtime.executor.executors_and_keys import refuse_resource
 from tfnb.common_runtime.executor.run_state import RunState, ToldOutputs
 from tfnb.common_runtime.executor.waiting import explained
-from tfnb.common_runtime.looking.step_stats_collector import add_allocations
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.process.records import record
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.graph.graph import CONTROL_SLOT
@@ -95,7 +95,7 @@ class PartialRunSession(Protocol):
         """Return the context that the kernels of a step share."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _PartialRun:
     """One handle: its step, and what was fed and fetched."""
 
@@ -108,7 +108,7 @@ class _PartialRun:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PartialRunState:
     """The progress of a partial run.
 
@@ -319,6 +319,8 @@ class PartialRuns:
             return found
         except BaseException as error:
             if isinstance(error, errors.ResourceExhaustedError):
+                from tfnb.common_runtime.looking.step_stats_collector import add_allocations
+
                 add_allocations(error, None)
             found = error
             try:

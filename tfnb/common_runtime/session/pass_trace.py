@@ -8,7 +8,6 @@ nothing is prepared, kept or run.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.optimizer.optimization_registry import (
@@ -17,6 +16,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationPassOptions,
     PassReport,
 )
+from tfnb.core.process.records import record
 from tfnb.graph.graph_partition import partition
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tfnb.proto import config_pb2
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class NodeSnapshot:
     """A node as it was at one moment.
 
@@ -45,7 +45,7 @@ class NodeSnapshot:
     original_names: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class PassStage:
     """The effect of one pass on one graph.
 

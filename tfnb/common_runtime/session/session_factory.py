@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tfnb")
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class SessionOptions:
     """The target ("" = this process) and the configuration of a new session."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
+from tfnb.core.process.records import record
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _lock = threading.RLock()  # an unreferenced session may be finalized inside
 _live_metadata: set[tuple[str, int]] = set()  # guarded by _lock
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class SessionSettings:
     """The values that every new session reads from its configuration.
 

@@ -23,7 +23,6 @@ from tfnb.common_runtime.executor.deadlines import DEADLINES
 from tfnb.common_runtime.executor.run_state import RunState, step_ids
 from tfnb.common_runtime.executor.running_nodes import runs_signature
 from tfnb.common_runtime.executor.waiting import explained
-from tfnb.common_runtime.looking.step_stats_collector import add_allocations
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
@@ -211,6 +210,8 @@ def step_runner(
                 found = explained(run_state, failure)
             run_state.abort(found)
             if isinstance(found, errors.ResourceExhaustedError):
+                from tfnb.common_runtime.looking.step_stats_collector import add_allocations
+
                 add_allocations(found, run_state.collector)
             if found is failure:
                 raise

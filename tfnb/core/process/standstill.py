@@ -7,8 +7,10 @@ and the client renders it again with a function that returns the places of nodes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Self
+
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +19,7 @@ MOST_LINES = 11
 """Upper bound on the lines of a text, its heading included."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finding:
     """One finding about the step.
 
@@ -34,7 +36,7 @@ class Finding:
     waiter: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Standstill:
     """Why a step does not go on.
 

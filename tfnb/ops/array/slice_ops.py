@@ -9,7 +9,6 @@ step) per dimension of the input and the final shape; the shape functions and th
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.framework.constant_value import constant_value
@@ -153,7 +153,7 @@ def slice(
 # ------------------------------------------------------------------------------------- StridedSlice
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class DenseSlice:
     """A strided slice with one entry per dimension.
 

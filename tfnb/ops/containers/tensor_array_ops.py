@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -43,7 +44,7 @@ _FLOW = np.float32(0)
 _numbers = itertools.count()
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class TensorArrayHandle(ResourceHandle):
     """A handle that refers to its array, so that the step that created it needs no lookup."""
 

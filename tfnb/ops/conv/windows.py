@@ -8,13 +8,14 @@ channels; ``data_format`` defines the position of the channels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tfnb.core.shape_inference import InferenceContext
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class Window:
     """One spatial dimension: the number of window positions and the padding that they need."""
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ _FEW = 3
 BLOCKS_PER_OUTPUT = 256
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Philox:
     """A position in the sequence of one key.
 
@@ -134,7 +135,7 @@ class BlockSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _BlocksOfCalls:
     """The blocks that the next calls of one kernel use, call after call.
 

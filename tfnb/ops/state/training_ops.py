@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.process.records import record
 from tfnb.core.process.work_sharder import shard
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
@@ -51,7 +51,7 @@ _LEAST_TILES = 4
 type_of_rule = Callable[..., tuple[Any, ...]]
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class ApplyOps:
     """The ops made from one rule; None where TensorFlow has no such op."""
 
@@ -61,7 +61,7 @@ class ApplyOps:
     resource_sparse: Any = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Form:
     """The order of one op's inputs: slots first, then hyperparameters.
 

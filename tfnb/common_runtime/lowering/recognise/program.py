@@ -19,11 +19,12 @@ finds where the lifetime of a register ends, ``step_writer.py`` writes the sourc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.immutable_executor_state import CONTEXT
 from tfnb.common_runtime.lowering.recognise.conditions import ALWAYS, type_of_condition
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tfnb.core.op_expression import HeldUse
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Compute:
     """Runs a node: results = kernel(args).
 
@@ -51,7 +52,7 @@ class Compute:
         return self.item.action == CONTEXT and not (self.held and self.held.text)
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Read:
     """Dereferences an input of a node that may be a variable's cell.
 
@@ -64,7 +65,7 @@ class Read:
     target: str
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Copy:
     """Sets a Merge's value in a branch of a cond, and its ``value_index`` if that is used."""
 
@@ -75,7 +76,7 @@ class Copy:
     index_target: str
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Clear:
     """Marks a Merge that may get no value as empty."""
 
@@ -83,7 +84,7 @@ class Clear:
     target: str
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class CheckPredicate:
     """Checks that the predicate of a Switch is a scalar."""
 
@@ -91,7 +92,7 @@ class CheckPredicate:
     predicate: str
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Choose:
     """Sets a flag for each output of a _SwitchN except the last: whether it is the chosen one."""
 
@@ -101,7 +102,7 @@ class Choose:
     targets: list[str]
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class If:
     """Runs ``then`` if a predicate is true, ``otherwise`` if it is false.
 
@@ -114,7 +115,7 @@ class If:
     otherwise: Block = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Assign:
     """Assigns all variables of a loop at once: first values, or those of the next iteration.
 
@@ -128,7 +129,7 @@ class Assign:
     index_targets: list[str]
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Loop:
     """A frame; the :class:`Assign` of the first values precedes it.
 
@@ -141,7 +142,7 @@ class Loop:
     body: Block = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Cluster:
     """Elementwise nodes that run tile by tile if their inputs are large, else as ``plain``.
 
@@ -155,7 +156,7 @@ class Cluster:
     is_on_gpu: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Segment:
     """Instructions that launch kernels of one GPU, as a CUDA graph if possible, else ``plain``."""
 
@@ -165,7 +166,7 @@ class Segment:
     plain: Block
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class PartialSum:
     """A part of a sum of many tensors: its first two, or the sum so far and the next one.
 
@@ -179,7 +180,7 @@ class PartialSum:
     is_last: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class ExitLoop:
     """Ends the loop here, after ``exits``, unless the predicate equals ``goes_on``."""
 
@@ -188,21 +189,21 @@ class ExitLoop:
     exits: Block = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Free:
     """Frees registers after their last use."""
 
     registers: list[str]
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Sent:
     """Counts the bytes of a tensor received from another device."""
 
     source: str
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Mark:
     """Does nothing; it makes a block exist although none of its nodes emits code."""
 
@@ -232,7 +233,7 @@ class Unrecognised(Exception):
     """The reason why a partition stays with the reference executor."""
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Unit:
     """A node, an inner frame, or a step of a Merge.
 
@@ -297,7 +298,7 @@ class RegistersOfNodes(Protocol):
         """Return the tensor that a node's output only forwards, or None."""
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Program:
     """A partition.
 

@@ -16,7 +16,6 @@ no other register, variable, constant, feed, stack or view holds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
@@ -40,6 +39,7 @@ from tfnb.core.kernel_expressions import tile_of
 from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.records import record
 from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def number_in(source: tuple[NodeItem, int] | None) -> Any:
 # -- where nodes write -----------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class TilePlan:
     """Where each node of a cluster writes its tile.
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import enum
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from tfnb.common_runtime.executor.executor import drive, run_schedule
 from tfnb.common_runtime.executor.run_state import has_absent
 from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.common_runtime.lowering.support.journal import JournalKind, LeavePoints
+from tfnb.core.process.collector_pause import imported
 from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
 
@@ -187,7 +187,7 @@ _writer: FunctionWriter | None = None
 
 def _load_writer() -> None:
     global _writer
-    _writer = import_module("tfnb.common_runtime.lowering.run.function_writer").WRITER
+    _writer = imported("tfnb.common_runtime.lowering.run.function_writer").WRITER
 
 
 def _function_writer() -> FunctionWriter:

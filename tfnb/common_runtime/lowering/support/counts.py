@@ -14,7 +14,6 @@ takes another branch, in the last iteration of its loop, and once for each loop 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from functools import cached_property
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ import numpy as np
 
 from tfnb.common_runtime.lowering.recognise.conditions import ALWAYS
 from tfnb.common_runtime.lowering.recognise.program import Compute, PartialSum, Program, Read, Sent
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class Kind(enum.Enum):
     NEVER = enum.auto()
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class CountedBlock:
     """Lines that run equally often, except for those of the blocks inside.
 
@@ -75,7 +75,7 @@ class CountedBlock:
     literal: type_of_literal | None = None
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class CountedLoop:
     """A loop: its frame, the parent frame, its block and number, and its counters.
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.common_runtime.executor.run_state import Leave
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,7 +117,7 @@ FULL: Final = _Full()
 IGNORE: Final = deque[Any](maxlen=0).append
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Journal:
     """The record of one step, or one call, of an emitted function.
 
