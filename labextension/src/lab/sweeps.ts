@@ -5,6 +5,8 @@ import type { KernelLink } from "./kernel_link.ts";
 import { keyed, part } from "./keyed.ts";
 import { elapsedText, type RunInfo, type SweepInfo } from "./snapshot.ts";
 
+/** A space between a name and its number, where no line ends. */
+const NO_BREAK = "\u00a0";
 const MARKS = { waiting: "◌", running: "▶", finished: "✓", failed: "✗", cancelled: "■" };
 
 /** A section for each group of trainings. */
@@ -82,12 +84,9 @@ function fillRun(element: HTMLElement, run: RunInfo): void {
   const time = run.seconds ? `, ${elapsedText(run.seconds * 1000)}` : "";
   const again = run.restarts ? `, started ${run.restarts + 1} times` : "";
   const figures = run.loss ? [["loss", run.loss], ...run.figures] : run.figures;
-  const lines = [
-    `${run.status}${time}${again}`,
-    run.step ? `step ${run.step.toLocaleString("en")}` : "",
-    ...figures.map(([name, value]) => `${name} ${value}`),
-  ];
-  setText(part(element, "status"), lines.filter(Boolean).join(" · "));
+  const step = run.step ? [["step", run.step.toLocaleString("en")]] : [];
+  const numbers = [...step, ...figures].map((pair) => ` · ${pair.join(NO_BREAK)}`);
+  setText(part(element, "status"), `${run.status}${time}${again}${numbers.join("")}`);
   setText(part(element, "error"), run.error);
   part(element, "error").hidden = !run.error;
   part(element, "cancel").hidden = run.status !== "running" && run.status !== "waiting";

@@ -44,7 +44,7 @@ FINISH = """pathlib.Path(folder, "enough").touch()
 sweep.result()
 """
 CLOSE = "client.close()"
-STEP = re.compile(r"step [\d,]+")
+STEP = re.compile(r"step\s[\d,]+")
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
@@ -61,7 +61,7 @@ def test_one_of_two_trainings_is_cancelled_in_the_panel(
     second = section.get_by_role("listitem").filter(has_text="rate=0.1")
     for row in (first, second):
         # With the first report of its figures.
-        row.get_by_text(re.compile(r"running.* · step [\d,]+ · loss .* · x ")).wait_for(
+        row.get_by_text(re.compile(r"running.* · step\s[\d,]+ · loss\s.* · x\s")).wait_for(
             timeout=LIMIT_MS
         )
     section.get_by_text("2 running").wait_for(timeout=LIMIT_MS)
@@ -72,7 +72,7 @@ def test_one_of_two_trainings_is_cancelled_in_the_panel(
     assert second.get_by_role("button").count() == 0
     line = first.locator("[data-part=status]")
     lab.page.wait_for_function(
-        "([line, before]) => /step [\\d,]+/.exec(line.textContent)[0] !== before",
+        "([line, before]) => /step\\s[\\d,]+/.exec(line.textContent)[0] !== before",
         arg=[line.element_handle(), STEP.findall(line.text_content())[0]],
         timeout=LIMIT_MS,
     )
