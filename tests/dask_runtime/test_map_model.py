@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import dask
 import dask.array as da
 import dask.bag as db
+import distributed
 import numpy as np
 import pytest
 
@@ -111,6 +112,52 @@ def test_columns_of_a_frame_are_chosen(frozen: str) -> None:
             model.map(given, columns={"x": ["u", "word"]})
 
     assert found["sums"].tolist() == [36.0]
+
+
+@pytest.fixture
+def words_model(tmp_path: Path) -> tf.Model:
+    """A model of strings: words [?, 2] -> both joined, and the length of each."""
+    with tf.Graph().as_default() as graph:
+        words = tf.placeholder(tf.string, [None, 2], name="words")
+        tf.identity(tf.strings.reduce_join(words, 1), name="joined")
+        tf.identity(tf.strings.length(words), name="lengths")
+        path = tf.train.write_graph(graph, str(tmp_path), "words.pb", as_text=False)
+    return tf.Model(path, outputs=["joined", "lengths"])
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "string[pyarrow]", "category"])
+@pytest.mark.parametrize("converts", [True, False])
+def test_a_frame_of_strings_gives_strings(
+    words_model: tf.Model, client: Any, dtype: str, converts: bool
+) -> None:
+    """Text goes in in every type that pandas has for it; strings come out as bytes."""
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"u": ["a", "é", ""], "v": ["xy", "z", "日本"]}).astype(dtype)
+    with dask.config.set({"dataframe.convert-string": converts}):
+        given = frames.from_pandas(frame, npartitions=2)
+        made = words_model.map(given, client=client)
+        found = client.compute(made).result()
+
+    assert found["joined"].tolist() == [b"axy", "éz".encode(), "日本".encode()]
+    assert found[["lengths_0", "lengths_1"]].to_numpy().tolist() == [[1, 2], [2, 1], [0, 6]]
+    assert dict(made.dtypes) == dict(found.dtypes)
+
+
+def test_strings_of_a_frame_must_be_there(words_model: tf.Model) -> None:
+    """A number is no text, and a missing text is named with the way to fill it."""
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"u": ["a", None, "c"], "v": ["x", "y", "z"], "n": [1, 2, 3]})
+    given = frames.from_pandas(frame, npartitions=1)
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(TypeError, match="Column 'n' has type int64; the input words is string"):
+            words_model.map(given, columns={"words": ["u", "n"]})
+        lacking = words_model.map(given, columns={"words": ["u", "v"]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"fillna\(\{'u': ''\}\)"):
+            lacking.compute()
+        filled = words_model.map(given.fillna({"u": ""}), columns={"words": ["u", "v"]})
+        assert filled.compute()["joined"].tolist() == [b"ax", b"y", b"cz"]
 
 
 def test_array_files_are_read_in_blocks(
@@ -368,3 +415,96 @@ def _wait_for_file(block: Any, started: str, goes_on: str) -> Any:
     while not os.path.exists(goes_on):
         os.sched_yield()
     return block
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "saved_model"])
+def test_two_clients_of_one_scheduler_share_a_model(
+    trained: dict[str, str], client: Any, kind: str
+) -> None:
+    """The second map does not disturb the first, and a removal by one is known to the other."""
+    names = {"signature": "sums"} if kind == "saved_model" else {"outputs": "y"}
+    x = da.from_array(ROWS, chunks=(7, 2))
+    wanted = ROWS @ [10.0, 1.0]
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        first = tf.Model(trained[kind], **names).map(x, client=client)
+        np.testing.assert_array_equal(client.compute(first).result(), wanted)
+        before = client.run(_sendings)
+        model = tf.Model(trained[kind], **names)
+        second = model.map(x, client=other)
+        np.testing.assert_array_equal(other.compute(second).result(), wanted)
+        assert client.run(_sendings) == before
+        assert second.name == first.name
+
+        tf.dask.remove_model(model, client)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="Map it with the client"):
+            other.compute(second + 1).result()
+        again = model.map(x, client=other)
+        np.testing.assert_array_equal(other.compute(again).result(), wanted)
+        # That which the first client made before is not what was sent now.
+        assert again.name != first.name
+
+
+def _sendings(dask_worker: Any) -> dict[str, str]:
+    return {
+        name: one.sending
+        for name, one in dask_worker.plugins.items()
+        if name.startswith("tfnb-model-")
+    }
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "saved_model"])
+def test_workers_of_two_clusters_have_a_model_each(
+    trained: dict[str, str], client: Any, kind: str
+) -> None:
+    """A collection belongs to the client that it was mapped with."""
+    names = {"signature": "sums"} if kind == "saved_model" else {"outputs": "y"}
+    model = tf.Model(trained[kind], **names)
+    x = da.from_array(ROWS, chunks=(7, 2))
+    with distributed.Client(
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        dashboard_address="localhost:0",
+        set_as_default=False,
+    ) as threads:
+        for used in (client, threads, client):
+            found = used.compute(model.map(x, client=used)).result()
+            np.testing.assert_array_equal(found, ROWS @ [10.0, 1.0])
+
+
+def test_one_task_makes_a_block_and_runs_the_model(frozen: str) -> None:
+    """Dask merges the model with what comes before and after, as it does for `map_blocks`."""
+    x = da.ones((20, 2), chunks=(5, 2), dtype=np.float32) * 2
+    with dask.config.set(scheduler="synchronous"):
+        y = tf.Model(frozen, outputs="y").map(x)
+
+    assert len(dict(dask.optimize(y + 1)[0].__dask_graph__())) == 4
+
+
+def test_inputs_may_have_different_chunks_and_ranks(tmp_path: Path) -> None:
+    """Rows are divided alike; arrays with different numbers of rows are refused."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 2, 3], name="x")
+        z = tf.placeholder(tf.float32, [None], name="z")
+        tf.add(tf.reduce_sum(x, [1, 2]), z, name="sums")
+        tf.multiply(tf.reshape(z, [-1, 1, 1, 1]), tf.expand_dims(x, 3), name="cubes")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    x_values = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
+    z_values = np.arange(10, dtype=np.float32)
+    given = {
+        "x": da.from_array(x_values, chunks=(4, 1, 2)),
+        "z": da.from_array(z_values, chunks=3),
+    }
+    with dask.config.set(scheduler="synchronous"):
+        model = tf.Model(path, inputs=["x", "z"], outputs=["sums", "cubes"])
+        found = model.map(given)
+        sums, cubes = dask.compute(found["sums"], found["cubes"])
+        np.testing.assert_array_equal(sums, x_values.sum((1, 2)) + z_values)
+        np.testing.assert_array_equal(cubes, (z_values[:, None, None] * x_values)[..., None])
+        assert found["cubes"].shape == (10, 2, 3, 1)
+        for name, wanted in (("sums", sums), ("cubes", cubes)):
+            alone = tf.Model(path, inputs=["x", "z"], outputs=name).map(given)
+            np.testing.assert_array_equal(alone.compute(), wanted)
+        for rows in (1, 9):
+            with pytest.raises(ValueError, match="differ in their numbers of rows"):
+                model.map({**given, "z": given["z"][:rows]})

@@ -24,6 +24,11 @@ def run_block(sent: SentModel, batch_size: int | None, *blocks: Any) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def output_of_block(number: int, results: Any) -> Any:
+    """Return one output of those that :func:`run_block` returned for a block."""
+    return _unwrapped(results)[number]
+
+
 def _unwrapped(block: Any) -> Any:
     """Return the only block in the lists that Dask makes along axes that the result lacks."""
     while isinstance(block, list):

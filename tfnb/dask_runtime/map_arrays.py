@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.dask_runtime.blocks import fixed_batch, run_block
+from tfnb.dask_runtime.blocks import fixed_batch, output_of_block, run_block
 from tfnb.dask_runtime.dask_import import import_dask
 
 if TYPE_CHECKING:
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.dask_runtime.model_of_tasks import SentModel
 
-# Indices of the axes that belong to one input or one output, for dask.array.blockwise.
-_ROWS, _AXES_OF_ONE = 0, 64
+_ROWS = 0
 
 
 def map_arrays(
@@ -46,43 +44,66 @@ def map_arrays(
     shapes = row_shapes(
         model, {key: one.shape[1:] for key, one in zip(model.inputs, inputs)}, rows, output_shapes
     )
-    pairs: list[Any] = []
-    for number, one in enumerate(inputs):
-        first = (number + 1) * _AXES_OF_ONE
-        pairs += [one, (_ROWS, *range(first, first + one.ndim - 1))]
+    inputs = _with_equal_rows(array, model, inputs)
     run = partial(run_block, sent, batch_size)
     outputs = list(model.outputs.values())
     if len(outputs) == 1:
-        return _outcome(array, run, pairs, outputs[0], shapes[outputs[0].key])
-    both = array.blockwise(
-        run, (_ROWS,), *pairs, dtype=object, meta=np.empty(0, object), token="tfnb-model"
-    )
+        return _outcome(array, run, inputs, outputs[0], shapes[outputs[0].key])
+    rank = max(one.ndim for one in inputs)
+    both = _mapped(array, run, inputs, rank, np.dtype(object))
     return {
-        one.key: _outcome(
-            array, operator.itemgetter(number), [both, (_ROWS,)], one, shapes[one.key]
-        )
+        one.key: _outcome(array, partial(output_of_block, number), [both], one, shapes[one.key])
         for number, one in enumerate(outputs)
     }
 
 
 def _outcome(
-    array: Any, function: Any, pairs: list[Any], output: ModelTensor, shape: Sequence[int | None]
+    array: Any, function: Any, inputs: list[Any], output: ModelTensor, shape: Sequence[int | None]
 ) -> Any:
     """Return the Array of one output."""
-    axes = range(-len(shape), 0)
-    dtype = numpy_dtype(output.dtype)
-    meta = np.empty((0,) * (len(shape) + 1), dtype)
-    made = array.blockwise(
+    made = _mapped(array, function, inputs, len(shape) + 1, numpy_dtype(output.dtype))
+    sizes = [(np.nan if size is None else size,) for size in shape]
+    return array.Array(made.dask, made.name, (made.chunks[_ROWS], *sizes), meta=made._meta)
+
+
+def _mapped(array: Any, function: Any, inputs: list[Any], rank: int, dtype: Any) -> Any:
+    """Return an Array whose blocks are results of a function; sizes except rows are not set.
+
+    Each axis of a row is one block, thus inputs and result share the indices of their axes: Dask
+    merges layers only where the result has the axes of the inputs, and needs a further task for
+    each block elsewhere.
+    """
+    pairs = [part for one in inputs for part in (one, tuple(range(one.ndim)))]
+    axes = tuple(range(rank))
+    new = axes[max(one.ndim for one in inputs) :]
+    return array.blockwise(
         function,
-        (_ROWS, *axes),
+        axes,
         *pairs,
-        new_axes=dict.fromkeys(axes, 1),
+        new_axes=dict.fromkeys(new, 1),
+        align_arrays=False,
         dtype=dtype,
-        meta=meta,
+        meta=np.empty((0,) * rank, dtype),
         token="tfnb-model",
     )
-    sizes = [(np.nan if size is None else size,) for size in shape]
-    return array.Array(made.dask, made.name, (made.chunks[0], *sizes), meta=meta)
+
+
+def _with_equal_rows(array: Any, model: Model, inputs: list[Any]) -> list[Any]:
+    """Return Arrays whose blocks have the same rows.
+
+    Raises:
+      ValueError: they differ in their numbers of rows.
+    """
+    if len(inputs) == 1:
+        return inputs
+    counts = {key: one.shape[_ROWS] for key, one in zip(model.inputs, inputs)}
+    if len({count for count in counts.values() if count == count}) > 1:
+        raise ValueError(f"The arrays differ in their numbers of rows: {counts}.")
+    pairs: list[Any] = []
+    for number, one in enumerate(inputs):
+        pairs += [one, (_ROWS, *((number, axis) for axis in range(1, one.ndim)))]
+    _, found = array.core.unify_chunks(*pairs)
+    return list(found)
 
 
 def numpy_dtype(dtype: DType) -> Any:

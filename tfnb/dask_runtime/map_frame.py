@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
 from tfnb.dask_runtime.blocks import fixed_batch, run_rows
 from tfnb.dask_runtime.dask_import import import_dask
 from tfnb.dask_runtime.map_arrays import numpy_dtype, row_shapes
@@ -14,7 +14,7 @@ from tfnb.dask_runtime.map_arrays import numpy_dtype, row_shapes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.client.model import Model
+    from tfnb.client.model import Model, ModelTensor
     from tfnb.dask_runtime.model_of_tasks import SentModel
 
 
@@ -83,14 +83,24 @@ def _check_types(model: Model, types: Any, chosen: Mapping[str, Any]) -> None:
         wanted = model.inputs[key].dtype
         for name in [names] if isinstance(names, str) else names:
             found = types[name]
-            fits = wanted == dtypes.string or (
-                isinstance(found, np.dtype) and np.can_cast(found, numpy_dtype(wanted), "same_kind")
-            )
+            if wanted == dtypes.string:
+                fits = _may_be_text(found)
+            else:
+                fits = isinstance(found, np.dtype) and np.can_cast(
+                    found, numpy_dtype(wanted), "same_kind"
+                )
             if not fits:
                 raise TypeError(
                     f"Column {name!r} has type {found}; the input {key} is {wanted.name}. Convert "
                     f"it: frame.astype({{{name!r}: {wanted.name!r}}})"
                 )
+
+
+def _may_be_text(dtype: Any) -> bool:
+    """Return whether a column of this type may hold strings: texts, categories, any objects."""
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "OSU"
+    return dtype.name == "category" or issubclass(dtype.type, (str, bytes))
 
 
 def _names_of(key: str, shape: Sequence[int | None]) -> list[str]:
@@ -114,10 +124,7 @@ def _run_frame(
     """Return the outputs for one partition; runs in a worker."""
     pandas = import_dask("pandas")
     model = sent.opened()
-    inputs = [
-        np.asarray(frame[chosen[key]].to_numpy(), numpy_dtype(one.dtype))
-        for key, one in model.inputs.items()
-    ]
+    inputs = [_values_of(frame, chosen[key], one) for key, one in model.inputs.items()]
     results = run_rows(model, inputs, batch_size)
     found: dict[str, Any] = {}
     for values, columns in zip(results, names.values()):
@@ -126,3 +133,20 @@ def _run_frame(
             parts = [np.empty(0, values.dtype) for _ in columns]
         found |= dict(zip(columns, parts))
     return pandas.DataFrame(found, index=frame.index)
+
+
+def _values_of(frame: Any, columns: str | list[str], wanted: ModelTensor) -> Any:
+    """Return the values of an input.
+
+    Raises:
+      InvalidArgumentError: a string is missing.
+    """
+    part = frame[columns]
+    if wanted.dtype == dtypes.string and (missing := part.isna().to_numpy()).any():
+        names = [columns] if isinstance(columns, str) else columns
+        lacking = [name for name, one in zip(names, np.atleast_2d(missing.T)) if one.any()]
+        raise errors.invalid_argument(
+            f"Strings are missing in {', '.join(map(repr, lacking))}; the input {wanted.key} needs "
+            f"all. Fill them: frame.fillna({dict.fromkeys(lacking, '')})"
+        )
+    return np.asarray(part.to_numpy(), numpy_dtype(wanted.dtype))

@@ -32,8 +32,8 @@ class SentModel:
       outputs: likewise.
       grants: effects that the model's graph may have, with the folder of each.
       limits: limits of its steps.
-      sending: a number that differs each time that the files are sent, so that a model that was
-        removed and sent again gets new tasks: those of before may have failed. 0: not sent.
+      sending: a name that differs each time that the files are sent, so that a model that was
+        removed and sent again gets new tasks: those of before may have failed. Empty: not sent.
       model: the model itself, in its own process only.
     """
 
@@ -45,7 +45,7 @@ class SentModel:
     outputs: tuple[tuple[str, str], ...]
     grants: frozenset[tuple[str, str | None]]
     limits: StepLimits
-    sending: int = 0
+    sending: str = ""
     model: Model | None = field(default=None, compare=False, repr=False)
 
     def _fields(self) -> tuple[Any, ...]:

@@ -1,17 +1,16 @@
 """Models in workers: sent once by a plugin, opened once in each worker that uses them.
 
-State: which client was sent which model, guarded by ``_lock``.
+The workers are asked whether they have a model: another client of their scheduler may have sent or
+removed it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
-import threading
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.process.weak_registry import WeakTable
 from tfnb.dask_runtime.clients import get_client
 from tfnb.dask_runtime.model_of_tasks import SentModel, plugin_name
 
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from tfnb.client.model import Model
 
 EXPORTS = {"dask": ["remove_model"]}
-
-_lock = threading.Lock()
-# client -> digest -> number of the sending; guarded by _lock
-_sent: WeakTable[Any, dict[str, int]] = WeakTable()
-_sendings = itertools.count(1)
 
 
 def describe_model(model: Model, contents: Mapping[str, bytes]) -> SentModel:
@@ -68,33 +62,42 @@ def send_model(model: Model, client: Any) -> SentModel:
     sent = describe_model(model, contents)
     if client is None:
         return sent
-    with _lock:
-        known = _sent.get(client)
-        if known is None:
-            known = {}
-            _sent[client] = known
-        if sent.digest not in known:
-            from tfnb.dask_runtime.worker_plugins import ModelPlugin
+    name = plugin_name(sent.digest)
+    sending = _sending_in(client, name)
+    if sending is None:
+        from tfnb.dask_runtime.worker_plugins import ModelPlugin
 
-            plugin = ModelPlugin(plugin_name(sent.digest), contents)
-            client.register_plugin(plugin, name=plugin_name(sent.digest))
-            known[sent.digest] = next(_sendings)
-        return replace(sent, sending=known[sent.digest])
+        plugin = ModelPlugin(name, contents)
+        client.register_plugin(plugin, name=name)
+        sending = plugin.sending
+    return replace(sent, sending=sending)
+
+
+def _sending_in(client: Any, name: str) -> str | None:
+    """Return the sending of the model that a plugin holds in the workers; None if they lack it."""
+    workers = list(client.scheduler_info()["workers"])[:1]
+    if not workers:
+        return None
+    # A worker that ends meanwhile does not answer; sending a model again changes nothing.
+    found: dict[str, str | None] = client.run(_sending_of, name, workers=workers, on_error="ignore")
+    return next(iter(found.values()), None)
+
+
+def _sending_of(name: str, dask_worker: Any) -> str | None:
+    """Return the sending of a plugin; runs in a worker."""
+    return getattr(dask_worker.plugins.get(name), "sending", None)
 
 
 def remove_model(model: Model, client: Any = None) -> None:
     """Remove a model from the workers, where it stays otherwise until the cluster ends.
 
-    Collections that were made of it can be computed again only after another ``map``.
+    Collections that were made of it, also by other clients of these workers, can be computed again
+    only after another ``map``.
 
     Args:
       model: the model.
       client: the client that it was mapped with; the current one if None.
     """
     client = get_client(client)
-    digest = _digest(model.contents())
-    with _lock:
-        known = _sent.get(client)
-        if known is not None and digest in known:
-            client.unregister_worker_plugin(plugin_name(digest))
-            del known[digest]
+    with suppress(ValueError):  # it is not there
+        client.unregister_worker_plugin(plugin_name(_digest(model.contents())))

@@ -257,7 +257,7 @@ class Sweep:
         with self._changed:
             chosen = [one for one in chosen if self._states[one].row.status not in _FINAL]
             for one in chosen:
-                self._update(one, status="cancelled")
+                self._close(one, status="cancelled")
             self._changed.notify_all()
         self._client.cancel([self._futures[one] for one in chosen])
         self._leave_topic()
@@ -309,11 +309,16 @@ class Sweep:
         with self._changed:
             state = self._states[index]
             if state.row.status not in _FINAL:
-                if "seconds" not in changes and state.began is not None:
-                    changes["seconds"] = time.monotonic() - state.began
-                self._update(index, **changes)
+                self._close(index, **changes)
                 state.value = value
             self._changed.notify_all()
+
+    def _close(self, index: int, **changes: Any) -> None:
+        """Change what is known of a training that ends; the lock is held."""
+        began = self._states[index].began
+        if began is not None:
+            changes.setdefault("seconds", time.monotonic() - began)
+        self._update(index, **changes)
 
     def _update(self, index: int, **changes: Any) -> None:
         """Change what is known of a training; the lock is held."""

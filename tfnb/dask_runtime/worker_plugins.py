@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import threading
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,11 @@ class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
 
     Attributes:
       name: the name of the plugin.
+      sending: a name that no other plugin has.
     """
+
+    # Two clients may send a model at the same time; the second must not close what the first uses.
+    idempotent = True
 
     def __init__(self, name: str, contents: Mapping[str, bytes]) -> None:
         """Make a plugin.
@@ -37,6 +42,7 @@ class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
           contents: the contents of the model's files, by name.
         """
         self.name = name
+        self.sending = uuid.uuid4().hex
         self._contents = dict(contents)
         self._folder = ""
         self._lock: Any = None

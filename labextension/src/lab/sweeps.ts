@@ -5,7 +5,8 @@ import type { KernelLink } from "./kernel_link.ts";
 import { keyed, part } from "./keyed.ts";
 import { elapsedText, type RunInfo, type SweepInfo } from "./snapshot.ts";
 
-const COLUMNS = ["Training", "Status", "Step", "Loss", "Figures", ""];
+/** A space between a name and its number, where no line ends. */
+const NO_BREAK = "\u00a0";
 const MARKS = { waiting: "◌", running: "▶", finished: "✓", failed: "✗", cancelled: "■" };
 
 /** A section for each group of trainings. */
@@ -28,19 +29,9 @@ function makeSweep(link: KernelLink, { key, title }: SweepInfo): HTMLElement {
   );
   all.dataset["part"] = "all";
   head.append(marked("h4", "title"), all);
-  const table = html("table", "tfnb-lab-table");
-  const names = html("tr");
-  for (const name of COLUMNS) {
-    const cell = html(name ? "th" : "td", "", name);
-    if (cell instanceof HTMLTableCellElement && name) cell.scope = "col";
-    names.append(cell);
-  }
-  const titles = html("thead");
-  titles.append(names);
-  const body = html("tbody");
-  body.dataset["part"] = "runs";
-  table.append(titles, body);
-  element.append(head, marked("p", "figures"), table, marked("p", "more"));
+  const runs = html("ul", "tfnb-lab-runs");
+  runs.dataset["part"] = "runs";
+  element.append(head, marked("p", "figures"), runs, marked("p", "more"));
   part(element, "figures").className = "tfnb-lab-muted";
   part(element, "more").className = "tfnb-lab-muted";
   return element;
@@ -68,39 +59,40 @@ function fillSweep(element: HTMLElement, link: KernelLink, sweep: SweepInfo): vo
 }
 
 function makeRun(link: KernelLink, sweep: string, run: RunInfo): HTMLElement {
-  const row = html("tr");
-  const name = html("td", "tfnb-lab-names", run.parameters || String(run.index));
-  name.title = run.parameters;
-  const last = html("td");
-  const cancel = cancelButton("Cancel", `Cancel the training ${run.parameters}`, () =>
+  const element = html("li", "tfnb-lab-run");
+  const name = run.parameters || `training ${run.index}`;
+  const head = html("div", "tfnb-lab-head");
+  const cancel = cancelButton("Cancel", `Cancel the training ${name}`, () =>
     link.ask("cancelRun", { sweep, run: run.index }),
   );
   cancel.dataset["part"] = "cancel";
-  last.append(cancel);
-  row.append(
-    name,
-    marked("td", "status"),
-    marked("td", "step"),
-    marked("td", "loss"),
-    marked("td", "numbers"),
-    last,
-  );
-  return row;
+  const title = html("span", "tfnb-lab-names tfnb-lab-fetches");
+  const mark = html("span", "tfnb-lab-mark");
+  mark.dataset["part"] = "mark";
+  mark.setAttribute("aria-hidden", "true");
+  title.append(mark, name);
+  head.append(title, cancel);
+  element.append(head, marked("p", "status"), marked("p", "error"));
+  part(element, "status").className = "tfnb-lab-muted";
+  part(element, "error").className = "tfnb-lab-problem tfnb-lab-small";
+  return element;
 }
 
-function fillRun(row: HTMLElement, run: RunInfo): void {
-  const again = run.restarts ? `, started ${run.restarts + 1} times` : "";
+function fillRun(element: HTMLElement, run: RunInfo): void {
+  element.dataset["status"] = run.status;
+  setText(part(element, "mark"), MARKS[run.status]);
   const time = run.seconds ? `, ${elapsedText(run.seconds * 1000)}` : "";
-  const status = part(row, "status");
-  setText(status, `${MARKS[run.status]} ${run.status}${time}${again}`);
-  status.title = run.error;
-  setText(part(row, "step"), run.step.toLocaleString("en"));
-  setText(part(row, "loss"), run.loss);
-  setText(part(row, "numbers"), run.figures.map(([name, value]) => `${name} ${value}`).join(", "));
-  part(row, "cancel").hidden = run.status !== "running" && run.status !== "waiting";
+  const again = run.restarts ? `, started ${run.restarts + 1} times` : "";
+  const figures = run.loss ? [["loss", run.loss], ...run.figures] : run.figures;
+  const step = run.step ? [["step", run.step.toLocaleString("en")]] : [];
+  const numbers = [...step, ...figures].map((pair) => ` · ${pair.join(NO_BREAK)}`);
+  setText(part(element, "status"), `${run.status}${time}${again}${numbers.join("")}`);
+  setText(part(element, "error"), run.error);
+  part(element, "error").hidden = !run.error;
+  part(element, "cancel").hidden = run.status !== "running" && run.status !== "waiting";
 }
 
-function marked(tag: "h4" | "p" | "td", name: string): HTMLElement {
+function marked(tag: "h4" | "p", name: string): HTMLElement {
   const element = html(tag);
   element.dataset["part"] = name;
   return element;
