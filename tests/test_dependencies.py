@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Each import of these has an error that says what to install.
-OPTIONAL = frozenset(["cupy", "dask", "distributed", "grpc", "ipykernel", "pandas", "scipy"])
+OPTIONAL = frozenset(
+    ["cupy", "dask", "distributed", "grpc", "ipykernel", "pandas", "scipy", "tf_slim"]
+)
 
 
 @cache

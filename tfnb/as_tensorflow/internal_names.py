@@ -282,6 +282,7 @@ _ANYWHERE = {
     "RefVariable": "Variable",
     "OptimizerV1": "train.Optimizer",
     "Layer": "layers.Layer",
+    "VariableV1": "Variable",
     "Convolution1D": "layers.Conv1D",
     "Convolution2D": "layers.Conv2D",
     "Convolution3D": "layers.Conv3D",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tfnb.as_tensorflow.public_api import tf
 from tfnb.client import public
+from tfnb.client.public.api import tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.as_tensorflow.public_api import tf
 from tfnb.as_tensorflow.stand_ins import tables
+from tfnb.client.public.api import tf
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import contextlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tfnb.as_tensorflow.public_api import tf
+from tfnb.client.public.api import tf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.as_tensorflow.public_api import tf
+from tfnb.client.public.api import tf
 from tfnb.proto.device_attributes_pb2 import DeviceAttributes
 
 

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from typing import TYPE_CHECKING, Any, cast
 
-from tfnb.as_tensorflow.public_api import tf
+from tfnb.client.public.api import tf
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor

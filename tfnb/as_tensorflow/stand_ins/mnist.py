@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.as_tensorflow.public_api import tf
+from tfnb.client.public.api import tf
 
 _FILES = (
     "train-images-idx3-ubyte", "train-labels-idx1-ubyte",

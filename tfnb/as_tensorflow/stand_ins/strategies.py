@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.as_tensorflow.public_api import tf
+from tfnb.client.public.api import tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 import unittest
 
-from tfnb.as_tensorflow.public_api import tf
+from tfnb.client.public.api import tf
 
 TestCase = unittest.TestCase
 main = tf.test.main

@@ -1,6 +1,6 @@
-"""The public names for this room: ``tf.nn.relu`` without an import of the whole package.
+"""The public names as one object: ``tf.nn.relu`` in rooms that may not import the whole package.
 
-The package imports the notebook's room for its magics, which this room may not import.
+The package itself leads to the notebook's room, for its magics.
 """
 
 from __future__ import annotations
