@@ -74,7 +74,8 @@ def host_port_of(target: str) -> str:
     if address.startswith(UNIX) and len(address) > len(UNIX):
         return address
     found = _HOST_PORT.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 65536:
+    # Nothing listens at port 0: requests wait there until their deadline, as in TensorFlow.
+    if found is None or int(found["port"]) > 65535:
         raise errors.invalid_argument(
             f'Could not interpret "{address}" as a host-port pair. A target is written '
             "grpc://host:port, as in grpc://localhost:2222."

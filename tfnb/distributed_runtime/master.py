@@ -13,13 +13,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
-from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 from tfnb.distributed_runtime.master_session import MasterSession
 from tfnb.distributed_runtime.rendezvous_mgr import in_task
 from tfnb.distributed_runtime.step_logs import opening_log
 from tfnb.distributed_runtime.task_health import is_health_text
-from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
+from tfnb.distributed_runtime.worker_cache import WorkerCache, cluster_spec_of, new_worker_cache
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats_pb2, worker_pb2
 
@@ -128,7 +127,7 @@ class Master:
         if not config.cluster_def.job:
             return self._workers, self._task
         workers = new_worker_cache(
-            ClusterSpec(config.cluster_def), config.rpc_options, self._workers.scheme
+            cluster_spec_of(config.cluster_def), config.rpc_options, self._workers.scheme
         )
         address = target.removeprefix(SCHEME).removeprefix(TLS_SCHEME)
         found = workers.at(address)

@@ -11,6 +11,9 @@ import re
 from tfnb.core import errors
 from tfnb.core.errors import Mistake, OpError
 
+CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
+"""What a step ends with whose session is closed while it runs."""
+
 _NODE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 _NOT_FED = re.compile(r"You must feed a value for placeholder tensor")
 _NOT_INITIALIZED = re.compile(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
-from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.distributed_runtime import in_process_channel
 from tfnb.distributed_runtime.grpc_channel import (
@@ -32,9 +31,10 @@ from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
 from tfnb.distributed_runtime.master import Master
 from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.distributed_runtime.worker import Worker
-from tfnb.distributed_runtime.worker_cache import new_worker_cache, task_name
+from tfnb.distributed_runtime.worker_cache import cluster_spec_of, new_worker_cache, task_name
 
 if TYPE_CHECKING:
+    from tfnb.core.cluster_spec import ClusterSpec
     from tfnb.core.effects import EffectsPolicy
     from tfnb.proto import tensorflow_server_pb2
 
@@ -100,7 +100,8 @@ class GrpcServer:
           session_gc_seconds: a session that is not used for that long is closed; 0: none is.
 
         Raises:
-          InvalidArgumentError: the cluster has no such task, or its address no port.
+          InternalError: the cluster has no such task.
+          InvalidArgumentError: an address has no port, or a job is listed twice.
           UnknownError: the port is taken.
           UnimplementedError: gRPC is not installed, or the protocol is another one.
         """
@@ -111,8 +112,8 @@ class GrpcServer:
                 "No server factory registered for the given ServerDef: protocol "
                 f"'{server_def.protocol}'. The available server factories are: [ GRPC_SERVER ]"
             )
-        cluster = ClusterSpec(server_def.cluster)
         self.task = task_name(server_def.job_name, server_def.task_index)
+        cluster = cluster_spec_of(server_def.cluster, self.task)
         host, port = _address_of(cluster, server_def)
         config = server_def.default_session_config
         process_state.prepare(config)
@@ -269,15 +270,16 @@ def _address_of(
     """Return host and port of the task.
 
     Raises:
-      InvalidArgumentError: the cluster has no such task, or its address no port.
+      InternalError: the cluster has no such task.
+      InvalidArgumentError: its address has no port.
     """
     job, index = server_def.job_name, server_def.task_index
     if job not in cluster.jobs:
-        raise errors.invalid_argument(f'Job "{job}" was not defined in cluster')
+        raise errors.internal(f'Job "{job}" was not defined in cluster')
     try:
         address = cluster.task_address(job, index)
     except ValueError:
-        raise errors.invalid_argument(f'Task {index} was not defined in job "{job}"') from None
+        raise errors.internal(f'Task {index} was not defined in job "{job}"') from None
     if address.startswith(UNIX):
         return address, 0
     host, colon, text = address.rpartition(":")
