@@ -16,21 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+JOBS = {"ps": 1, "worker": 2}
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """One parameter server, two workers."""
-    with cluster_of(ps=1, worker=2) as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 def test_a_step_spans_the_tasks_that_its_nodes_are_on(cluster: Cluster) -> None:

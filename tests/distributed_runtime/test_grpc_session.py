@@ -6,7 +6,7 @@ import logging
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,28 +16,13 @@ from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_con
 from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
 from tfnb.proto.config_pb2 import CallableOptions
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A task of its own."""
-    with cluster_of(worker=1) as made:
-        yield made
+JOBS = {"worker": 1}
 
 
 @pytest.fixture
 def target(cluster: Cluster) -> str:
     """The task's target."""
     return cluster.target()
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 @pytest.mark.parametrize(

@@ -18,26 +18,11 @@ from tfnb.distributed_runtime.remote_steps import NO_PROGRESS, RemoteStep
 from tfnb.distributed_runtime.task_health import ClusterHealth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
+JOBS = {"ps": 1, "worker": 2}
 PS = "/job:ps/replica:0/task:0"
 WORKERS = ("/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A parameter server and two workers."""
-    with cluster_of(ps=1, worker=2) as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 def over_three_tasks() -> tuple[tf.Tensor, tf.Tensor]:

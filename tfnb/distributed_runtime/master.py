@@ -73,6 +73,7 @@ class Master:
 
         Raises:
           CancelledError: the client has given up.
+          UnauthenticatedError: a task's certificates do not fit those of this one.
           InvalidArgumentError: a filter, the cluster or a node is malformed.
           OpError: what a worker answered.
         """
@@ -127,7 +128,7 @@ class Master:
         if not config.cluster_def.job:
             return self._workers, self._task
         workers = new_worker_cache(
-            cluster_spec_of(config.cluster_def), config.rpc_options, self._workers.scheme
+            cluster_spec_of(config.cluster_def), config.rpc_options, self._workers.tls
         )
         address = target.removeprefix(SCHEME).removeprefix(TLS_SCHEME)
         found = workers.at(address)
@@ -187,11 +188,16 @@ class Master:
                     continue
                 missing = [one for one in tasks if one not in found]
                 self._missing[waiting] = missing, begin
-                with suppress(errors.DeadlineExceededError, errors.UnavailableError):
-                    found[task] = [
-                        _named_after(task, _without_health(device))
-                        for device in workers.find(task).get_status(patience)
-                    ]
+                try:
+                    with suppress(errors.DeadlineExceededError, errors.UnavailableError):
+                        found[task] = [
+                            _named_after(task, _without_health(device))
+                            for device in workers.find(task).get_status(patience)
+                        ]
+                except errors.UnauthenticatedError:
+                    # A task that is just being ended may close a connection, too.
+                    if monotonic() - begin >= _FIRST_REPORT_S:
+                        raise
                 if is_cancelled():
                     raise errors.cancelled("The client has given up waiting for the session.")
                 if monotonic() >= next_report and len(found) < len(tasks):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.common_runtime.session import process_state
@@ -36,6 +36,7 @@ from tfnb.distributed_runtime.worker_cache import cluster_spec_of, new_worker_ca
 if TYPE_CHECKING:
     from tfnb.core.cluster_spec import ClusterSpec
     from tfnb.core.effects import EffectsPolicy
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.proto import tensorflow_server_pb2
 
 _log = logging.getLogger("tfnb")
@@ -49,20 +50,6 @@ _OPTIONS = (
     # A second server at this port is an error: two servers must not share it.
     ("grpc.so_reuseport", 0),
 )
-
-
-class TlsFiles(NamedTuple):
-    """The contents of PEM files.
-
-    Attributes:
-      certificate: the server's certificate chain.
-      key: its private key.
-      client_ca: what signs the certificates of clients, which are then required; None: all clients.
-    """
-
-    certificate: bytes
-    key: bytes
-    client_ca: bytes | None = None
 
 
 _servers: WeakRegistry[GrpcServer] = WeakRegistry()
@@ -95,7 +82,7 @@ class GrpcServer:
         Args:
           server_def: cluster and task.
           policy: the effects that graphs of clients may have; None: all.
-          tls: certificates; None: no encryption.
+          tls: certificates, also shown to other tasks; None: no encryption.
           max_message_bytes: a larger request is refused before it is read; -1: no limit.
           session_gc_seconds: a session that is not used for that long is closed; 0: none is.
 
@@ -118,9 +105,8 @@ class GrpcServer:
         config = server_def.default_session_config
         process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
-        scheme = SCHEME if tls is None else TLS_SCHEME
-        self._workers = new_worker_cache(cluster, config.rpc_options, scheme)
-        self._worker = Worker(self.task, devices, self._workers.find, policy, scheme)
+        self._workers = new_worker_cache(cluster, config.rpc_options, tls)
+        self._worker = Worker(self.task, devices, self._workers.find, policy, tls)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
         self._threads = ServerThreads("tfnb-server")

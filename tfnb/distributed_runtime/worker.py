@@ -19,7 +19,6 @@ from tfnb.core import errors
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
-from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
 from tfnb.distributed_runtime.step_logs import add_log
 from tfnb.distributed_runtime.transfer_logs import add_transfers
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from tfnb.core.effects import EffectsPolicy
     from tfnb.core.rendezvous import Rendezvous, type_of_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import RunGraphCall, WorkerInterface
     from tfnb.proto import graph_pb2
 
@@ -88,7 +88,7 @@ class Worker:
         devices: Sequence[Device],
         worker_of: Callable[[str], WorkerInterface],
         policy: EffectsPolicy | None = None,
-        scheme: str = SCHEME,
+        tls: TlsFiles | None = None,
     ) -> None:
         """Make a worker.
 
@@ -97,10 +97,10 @@ class Worker:
           devices: its devices, by their full names.
           worker_of: finds the workers of other tasks.
           policy: the effects that graphs of clients may have; None: all.
-          scheme: how the targets of other tasks begin, with or without TLS.
+          tls: its files for TLS, which it also connects to other tasks with; None: no encryption.
         """
         self.task = task
-        self._scheme = scheme
+        self._tls = tls
         self._policy = policy
         self.devices = SharedDeviceMgr(devices)
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
@@ -133,7 +133,7 @@ class Worker:
         server_def = request.server_def
         if server_def.cluster.job:
             task = task_name(server_def.job_name, server_def.task_index)
-            workers = new_worker_cache(cluster_spec_of(server_def.cluster), scheme=self._scheme)
+            workers = new_worker_cache(cluster_spec_of(server_def.cluster), tls=self._tls)
             workers.set_local(self, task)
         if is_isolated or task != self.task:
             devices = SharedDeviceMgr(

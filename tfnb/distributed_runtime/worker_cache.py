@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
 from tfnb.core.cluster_spec import ClusterSpec
-from tfnb.distributed_runtime.grpc_channel import SCHEME, host_port_of
+from tfnb.distributed_runtime.grpc_channel import host_port_of
 from tfnb.distributed_runtime.grpc_remote_worker import GrpcRemoteWorker
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import WorkerInterface
     from tfnb.proto.cluster_pb2 import ClusterDef
 
@@ -74,17 +75,17 @@ class WorkerCache:
     """Finds workers by the names of their tasks; connections are made on first use; thread safe.
 
     Attributes:
-      scheme: how the targets of the tasks begin, with or without TLS.
+      tls: the files of the task that connects to the others; None: no encryption.
     """
 
     def __init__(
         self,
         addresses: Mapping[str, str],
         options: config_pb2.RPCOptions | None = None,
-        scheme: str = SCHEME,
+        tls: TlsFiles | None = None,
     ) -> None:
         self._addresses = dict(addresses)
-        self.scheme = scheme
+        self.tls = tls
         self._options = options or config_pb2.RPCOptions()
         self._lock = threading.Lock()
         self._workers: dict[str, WorkerInterface] = {}  # guarded by self._lock
@@ -119,7 +120,7 @@ class WorkerCache:
                 raise errors.invalid_argument(
                     f"The cluster has no task {task}. Its tasks are: {', '.join(self._addresses)}"
                 )
-            worker = GrpcRemoteWorker(task, address, self._options, self.scheme)
+            worker = GrpcRemoteWorker(task, address, self._options, self.tls)
             self._remote.append(worker)
             self._workers[task] = worker
             return worker
@@ -135,7 +136,7 @@ class WorkerCache:
 def new_worker_cache(
     cluster: ClusterSpec,
     options: config_pb2.RPCOptions | None = None,
-    scheme: str = SCHEME,
+    tls: TlsFiles | None = None,
 ) -> WorkerCache:
-    """Return the workers of a cluster; the scheme of their targets says whether they use TLS."""
-    return WorkerCache(addresses_of(cluster), options, scheme)
+    """Return the workers of a cluster; a task with files for TLS expects others to have them."""
+    return WorkerCache(addresses_of(cluster), options, tls)
