@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
 
 pytestmark = pytest.mark.slow
-JOBS = ("ps", "worker")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +94,7 @@ def test_a_step_spans_tasks_that_speak_tls(
 ) -> None:
     """With certificates of clients, who are tasks as well, and without."""
     be_client(monkeypatch, tmp_path, authority, authority.issue("client"))
-    ps, worker = (authority.issue(checks_clients=checks_clients) for _ in JOBS)
+    ps, worker = (authority.issue(checks_clients=checks_clients) for _ in range(2))
 
     with serving(ps=ps, worker=worker) as (_, target), tf.Session(target) as sess:
         assert target.startswith("grpcs://unix:")
