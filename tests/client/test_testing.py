@@ -71,6 +71,33 @@ def test_cached_session_is_one_for_the_whole_test(case: tf.test.TestCase) -> Non
         assert case.evaluate(v) == 4.0
 
 
+def test_values_come_from_one_session_for_the_whole_test(case: tf.test.TestCase) -> None:
+    """What an evaluated initializer has set stays; another graph gets a session of its own."""
+    v = tf.get_variable("v", initializer=4.0)
+    case.evaluate(v.initializer)
+    assert case.evaluate(v) == 4.0
+    with tf.Graph().as_default():
+        assert case.evaluate(tf.constant(3)) == 3
+    assert case.evaluate(v) == 4.0
+
+
+def test_nodes_of_a_test_may_run_on_another_device(case: tf.test.TestCase) -> None:
+    """Unless the test's configuration says otherwise, or forces a GPU."""
+    with tf.device("/cpu:1"):
+        one = tf.constant(1)
+    assert case.evaluate(one) == 1
+    with case.session() as sess:
+        assert sess.run(one) == 1
+    with case.session(config=tf.ConfigProto()) as sess:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"):
+            sess.run(one)
+    soft = tf.ConfigProto(allow_soft_placement=True)
+    with case.session(config=soft, force_gpu=True) as sess:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"):
+            sess.run(one)
+    assert soft.allow_soft_placement
+
+
 def test_device_can_be_chosen(case: tf.test.TestCase) -> None:
     """use_gpu=False keeps ops on the CPU."""
     with case.session(use_gpu=False):

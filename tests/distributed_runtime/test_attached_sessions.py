@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tfnb as tf
-from tests.distributed_runtime.clusters import Cluster, cluster_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.distributed_runtime.clusters import Cluster
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A task of its own."""
-    with cluster_of(worker=1) as made:
-        yield made
+
+JOBS = {"worker": 1}
 
 
 @pytest.fixture

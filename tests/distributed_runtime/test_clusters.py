@@ -11,26 +11,15 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+from tfnb.proto.cluster_pb2 import ClusterDef
+from tfnb.proto.worker_pb2 import CreateWorkerSessionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+JOBS = {"ps": 1, "worker": 2}
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """One parameter server, two workers."""
-    with cluster_of(ps=1, worker=2) as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 def test_a_step_spans_the_tasks_that_its_nodes_are_on(cluster: Cluster) -> None:
@@ -495,13 +484,54 @@ def test_a_server_says_what_is_wrong_with_its_definition() -> None:
         tf.train.Server("ps")
     with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse port for local"):
         tf.train.Server({"ps": ["localhost"]})
-    with pytest.raises(tf.errors.InvalidArgumentError, match='Job "other" was not defined'):
-        tf.train.Server(
-            tf.train.ServerDef(
-                cluster=tf.train.ClusterSpec({"ps": ["localhost:0"]}).as_cluster_def(),
-                job_name="other",
-            )
-        )
+    with pytest.raises(tf.errors.InvalidArgumentError, match='Could not interpret "nohost"'):
+        tf.train.Server({"ps": ["localhost:0", "nohost"]}, task_index=0)
+    for job, index, message in (
+        ("other", 0, 'Job "other" was not defined in cluster'),
+        ("ps", 3, 'Task 3 was not defined in job "ps"'),
+    ):
+        with pytest.raises(tf.errors.InternalError, match=message):
+            tf.train.Server({"ps": ["localhost:0"]}, job, index)
+
+
+def cluster_def(*jobs: tuple[str, dict[int, str]]) -> ClusterDef:
+    """Return a cluster whose jobs may be listed twice."""
+    message = ClusterDef()
+    for name, tasks in jobs:
+        job = message.job.add(name=name)
+        for index, address in tasks.items():
+            job.tasks[index] = address
+    return message
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ([("local", {1: "b:1"})], "Duplicate job ID in cluster specification: local"),
+        ([("ps", {0: "b:1"}), ("ps", {0: "b:2"})], "Duplicate job ID in cluster specification: ps"),
+        ([("ps", {0: "b"})], 'Could not interpret "b" as a host-port pair'),
+        ([("", {0: "b:1"})], "no device can name: /job:/replica:0/task:0"),
+        ([("p/s", {0: "b:1"})], "no device can name: /job:p/s/"),
+        ([("ps", {-1: "b:1"})], "no device can name: .*/task:-1"),
+    ],
+)
+def test_a_malformed_cluster_is_refused_at_once(
+    strangers: tuple[Cluster, Cluster], others: list[tuple[str, dict[int, str]]], words: str
+) -> None:
+    """By a master, whose session brings it, by a worker, and by a server that is made of it."""
+    address = strangers[0].spec.task_address("local", 0)
+    malformed = cluster_def(("local", {0: address}), *others)
+    one = tf.constant(1)
+
+    with tf.Session(f"grpc://{address}", config=tf.ConfigProto(cluster_def=malformed)) as sess:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            sess.run(one)
+    request = CreateWorkerSessionRequest(session_handle="malformed")
+    request.server_def.cluster.CopyFrom(malformed)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        strangers[0].servers["local", 0]._server.worker.create_worker_session(request)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        tf.train.Server(tf.train.ServerDef(cluster=malformed, job_name="local", protocol="grpc"))
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.distributed_runtime.clusters import Cluster, cluster_of
 from tests.distributed_runtime.proxy import proxy_before
 from tfnb.distributed_runtime import grpc_remote_master, grpc_session
 
@@ -24,21 +23,16 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
 
+    from tests.distributed_runtime.clusters import Cluster
+
+JOBS = {"ps": 1, "worker": 1}
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """One parameter server, one worker."""
-    with cluster_of(ps=1, worker=1) as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
+def cluster(own_cluster: Cluster) -> Cluster:
+    """Tests of this file stop its tasks."""
+    return own_cluster
 
 
 def _path(cluster: Cluster, job: str) -> str:

@@ -13,31 +13,20 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+from tfnb.distributed_runtime import grpc_remote_master
 from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
 from tfnb.proto.config_pb2 import CallableOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A task of its own."""
-    with cluster_of(worker=1) as made:
-        yield made
+JOBS = {"worker": 1}
 
 
 @pytest.fixture
 def target(cluster: Cluster) -> str:
     """The task's target."""
     return cluster.target()
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 @pytest.mark.parametrize(
@@ -274,11 +263,49 @@ def test_loops_conds_and_tensor_arrays_run_on_the_server(target: str) -> None:
     assert found[2] == wanted[2]
 
 
-@pytest.mark.parametrize("target", ["grpc://", "grpc://host", "grpc://host:0", "grpc://a:b"])
+@pytest.mark.parametrize("target", ["grpc://", "grpc://host", "grpc://host:70000", "grpc://a:b"])
 def test_a_malformed_target_is_refused_at_once(target: str) -> None:
     """With the form that a target has."""
     with pytest.raises(tf.errors.InvalidArgumentError, match="grpc://host:port"):
         tf.Session(target)
+
+
+def test_at_port_0_there_is_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request with a deadline ends there, as in TensorFlow; one without says what is wrong."""
+    config = tf.ConfigProto(operation_timeout_in_ms=5)
+    with pytest.raises(tf.errors.DeadlineExceededError, match="operation_timeout_in_ms"):
+        tf.Session.reset("grpc://localhost:0", ["test0"], config=config)
+    monkeypatch.setattr(grpc_remote_master, "_FIRST_REPORT_S", 0.01)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="No server listens at port 0"):
+        tf.Session.reset("grpc://localhost:0", ["test0"])
+
+
+def test_a_step_whose_session_is_closed_says_so(cluster: Cluster) -> None:
+    """With TensorFlow's words, whichever way it runs."""
+    queue = tf.FIFOQueue(1, tf.float32, [[]])
+    taken, size = queue.dequeue(), queue.size()
+    session = tf.Session(cluster.target())
+    session.run(size)
+    call = session._make_callable_from_options(CallableOptions(fetch=[taken.name]))
+    found: list[str] = []
+
+    def waits(run: Callable[[], Any]) -> None:
+        with pytest.raises(tf.errors.CancelledError) as raised:
+            run()
+        found.append(raised.value.message)
+
+    threads = [
+        threading.Thread(target=waits, args=(run,)) for run in (call, lambda: session.run(taken))
+    ]
+    for thread in threads:
+        thread.start()
+    while cluster.servers["worker", 0]._server.num_steps < 2:
+        pass
+    session.close()
+    for thread in threads:
+        thread.join()
+
+    assert found == ["Step was cancelled by an explicit call to `Session::Close()`."] * 2
 
 
 def test_a_server_that_is_not_there_is_waited_for_until_the_time_out() -> None:

@@ -13,20 +13,19 @@ from tfnb.distributed_runtime.in_process_channel import InProcessChannel, channe
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.distributed_runtime.clusters import Cluster
 
-from tests.distributed_runtime.clusters import Cluster, cluster_of
 
+JOBS = {"ps": 1, "worker": 1}
 pytestmark = pytest.mark.usefixtures("in_process")
 
 PS = "/job:ps/task:0"
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """A cluster of this process."""
-    with cluster_of(ps=1, worker=1) as found:
-        yield found
+def cluster(own_cluster: Cluster) -> Cluster:
+    """Tests of this file count sessions and stop tasks."""
+    return own_cluster
 
 
 def test_a_session_reaches_a_server_of_its_process_without_grpc(cluster: Cluster) -> None:

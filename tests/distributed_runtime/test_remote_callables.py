@@ -8,20 +8,15 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.distributed_runtime.clusters import Cluster, cluster_of
 from tfnb.proto.config_pb2 import CallableOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tests.distributed_runtime.clusters import Cluster
+
+JOBS = {"worker": 2}
 FIRST, SECOND = (f"/job:worker/replica:0/task:{index}/device:CPU:0" for index in (0, 1))
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """Two workers."""
-    with cluster_of(worker=2) as made:
-        yield made
 
 
 @pytest.fixture

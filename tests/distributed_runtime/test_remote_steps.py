@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -14,31 +15,19 @@ from tests.time_outs import message_of_time_out
 from tfnb.core import errors
 from tfnb.core.process.server_waits import server_waits
 from tfnb.core.step_events import StepObserver
-from tfnb.distributed_runtime import grpc_remote_master, remote_steps
+from tfnb.distributed_runtime import grpc_remote_master, remote_steps, remote_trace
+from tfnb.distributed_runtime.partition_views import partitioned_step
 from tfnb.distributed_runtime.remote_steps import NO_PROGRESS, RemoteStep
+from tfnb.distributed_runtime.remote_trace import RemoteTrace
 from tfnb.distributed_runtime.task_health import ClusterHealth
+from tfnb.proto.config_pb2 import CallableOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 
+JOBS = {"ps": 1, "worker": 2}
 PS = "/job:ps/replica:0/task:0"
 WORKERS = ("/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A parameter server and two workers."""
-    with cluster_of(ps=1, worker=2) as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 def over_three_tasks() -> tuple[tf.Tensor, tf.Tensor]:
@@ -224,15 +213,15 @@ def test_a_trace_lists_received_tensors_as_tensorflows_workers_do(cluster: Clust
 class Waiting:
     """A step that waits in another thread, until it is ended."""
 
-    def __init__(self, session: tf.Session, fetch: tf.Tensor) -> None:
+    def __init__(self, session: tf.Session, fetch: tf.Tensor, run: Any = None) -> None:
         self.error: BaseException | None = None
-        self._session, self._fetch = session, fetch
+        self._step = run or (lambda: session.run(fetch))
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            self._session.run(self._fetch)
+            self._step()
         except tf.errors.OpError as error:
             self.error = error
 
@@ -314,8 +303,218 @@ class Counting(StepObserver):
 
     takes_counts = True
 
+    def __init__(self) -> None:
+        self.num_counted = 0
+        self.started: list[int] = []
+        self.done: list[tuple[int, str | None]] = []
+
     def node_done(self, *about: Any) -> None:
         """Never called here."""
+
+    def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
+        """Keep a step."""
+        self.started.append(step_id)
+
+    def step_counted(self, step_id: int, counts: Any) -> None:
+        """Count."""
+        self.num_counted += 1
+
+    def step_done(self, step_id: int, t_ns: int, error: str | None) -> None:
+        """Keep the end of a step."""
+        self.done.append((step_id, error))
+
+
+def test_a_callable_sends_the_events_of_its_nodes(cluster: Cluster) -> None:
+    """Each call is a step; without observers, nothing is traced, and nothing is left at the end."""
+    total, _ = over_three_tasks()
+    observer = Everything()
+    with tf.Session(cluster.target()) as sess:
+        call = sess._make_callable_from_options(CallableOptions(fetch=[total.name]))
+        (session,) = cluster.servers["worker", 0]._server.master._sessions.values()
+        before = call()
+        assert len(session._callables) == 1
+        sess.runtime.step_events.add(observer)
+        assert [call(), call()] == [before, before]
+        assert len(session._callables) == 2
+        sess.runtime.step_events.remove(observer)
+        call()
+        sess.runtime.release_callable(call._handle)
+        assert not session._callables
+
+    (first, second) = observer.all("step_started")
+    assert first[1] == second[1]
+    views = observer.partitioned[first[1]].partitions
+    for step_id in (first[0], second[0]):
+        ran = {
+            views[about[1]].node_names[about[2]]
+            for about in observer.all("node_done")
+            if about[0] == step_id
+        }
+        assert {"product", "total"} <= ran
+    assert [about[2] for about in observer.all("step_done")] == [None, None]
+
+
+def test_a_callable_with_connections_is_planned_with_them(cluster: Cluster) -> None:
+    """Its plan has the nodes that take the place of others."""
+    with tf.device("/job:worker/task:1"):
+        x = tf.placeholder_with_default([1.0, 2.0], [2], name="x")
+        tf.negative(x, name="minus")
+        c = tf.placeholder_with_default([7.0, 7.0], [2], name="c")
+        tens = tf.multiply(c, 10.0, name="tens")
+    options = CallableOptions(fetch=[tens.name])
+    options.tensor_connection.add(from_tensor="minus:0", to_tensor="c:0")
+    observer = Counting()
+    with tf.Session(cluster.target()) as sess:
+        sess.runtime.step_events.add(observer)
+        assert sess._make_callable_from_options(options)()[0].tolist() == [-10.0, -20.0]
+        ((_, partitioned),) = sess.runtime.step_events.signatures()
+
+    assert partitioned is not None
+    names = {name for view in partitioned.partitions for name in view.node_names}
+    assert {"minus", "tens"} <= names
+    assert "c" not in names
+    assert observer.num_counted == 1
+
+
+def test_a_callable_that_waits_names_the_task(cluster: Cluster) -> None:
+    """As a step does, and another thread can end it."""
+    session = tf.Session(cluster.target())
+    session.runtime.step_events.add(Counting())
+    call = session._make_callable_from_options(CallableOptions(fetch=[stuck().name]))
+    step = Waiting(session, None, call)
+    text = waiting_text(session, "'job' (QueueDequeueV2) waits")
+    (active,) = session.runtime.active_steps()
+    active.end(errors.cancelled("It was enough."))
+    step.join()
+    session.close()
+
+    assert PS in text
+    assert isinstance(step.error, tf.errors.CancelledError)
+    assert "It was enough." in step.error.message
+
+
+def in_parts(session: tf.Session) -> tuple[str, tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Begin a partial run over two tasks; return its handle, two feeds and what needs each."""
+    with tf.device("/job:ps/task:0"):
+        a = tf.placeholder(tf.float32, [], name="a")
+        first = tf.add(a, 1.0, name="first")
+    with tf.device("/job:worker/task:1"):
+        b = tf.placeholder(tf.float32, [], name="b")
+        second = tf.check_numerics(tf.multiply(first, b), "bad", name="second")
+    return session.partial_run_setup([first, second], [a, b]), a, b, first, second
+
+
+def test_a_partial_run_is_one_step_from_its_setup_to_its_last_part(cluster: Cluster) -> None:
+    """Its nodes are counted at the end; between two parts, what has run is known."""
+    observer = Counting()
+    with tf.Session(cluster.target()) as sess:
+        sess.runtime.step_events.add(observer)
+        handle, a, b, first, second = in_parts(sess)
+        assert [len(one) for one in (observer.started, observer.done)] == [1, 0]
+        assert sess.partial_run(handle, first, {a: 2.0}) == 3.0
+        (step,) = sess.runtime.active_steps()
+        ran: set[str] = set()
+        # The part of the parameter server has ended; the worker has got its result.
+        while not any(name.startswith("first/_") for name in ran):
+            ((_, partitioned),) = sess.runtime.step_events.signatures()
+            assert partitioned is not None
+            names = [name for view in partitioned.partitions for name in view.node_names]
+            for counts in sess.runtime.step_counts().values():
+                ran = {name for name, live in zip(names, counts.nodes()[0]) if live}
+        assert "second" not in ran
+        assert not observer.done
+        assert sess.partial_run(handle, second, {b: 10.0}) == 30.0
+        assert sess.runtime.active_steps() == []
+
+    assert observer.num_counted == 1
+    assert observer.started == [step.step_id]
+    assert observer.done == [(step.step_id, None)]
+
+
+def test_a_part_that_is_refused_leaves_the_step_of_a_partial_run(cluster: Cluster) -> None:
+    """It goes on with the next part."""
+    observer = Counting()
+    with tf.Session(cluster.target()) as sess:
+        sess.runtime.step_events.add(observer)
+        handle, a, b, first, second = in_parts(sess)
+        sess.partial_run(handle, first, {a: 2.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="already been fed"):
+            sess.partial_run(handle, second, {a: 2.0})
+        assert not observer.done
+        assert sess.partial_run(handle, second, {b: 1.0}) == 3.0
+
+    assert [error for _, error in observer.done] == [None]
+
+
+def test_a_part_that_fails_ends_the_step_of_a_partial_run(cluster: Cluster) -> None:
+    """With its error."""
+    observer = Counting()
+    with tf.Session(cluster.target()) as sess:
+        sess.runtime.step_events.add(observer)
+        handle, a, b, first, second = in_parts(sess)
+        sess.partial_run(handle, first, {a: 2.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+            sess.partial_run(handle, second, {b: float("inf")})
+        assert sess.runtime.active_steps() == []
+
+    ((_, error),) = observer.done
+    assert error is not None
+    assert error.startswith("InvalidArgumentError")
+
+
+def test_a_partial_run_that_is_not_ended_ends_with_its_session(cluster: Cluster) -> None:
+    """Observers get its end."""
+    observer = Counting()
+    with tf.Session(cluster.target()) as sess:
+        sess.runtime.step_events.add(observer)
+        in_parts(sess)
+
+    ((_, error),) = observer.done
+    assert "Session::Close" in error
+
+
+def test_an_iteration_count_of_a_trace_takes_time_that_grows_with_its_events() -> None:
+    """Many Exits after many iterations: twice as many of both are twice the work."""
+
+    def count_lines(size: int) -> int:
+        """Return how many lines run for a loop of ``size`` iterations with ``size`` Exits."""
+        graph_def = tf.GraphDef()
+        device = "/job:worker/replica:0/task:0/device:CPU:0"
+        for name, op, inputs in [
+            ("enter", "Enter", []),
+            ("merge", "Merge", ["enter"]),
+            *((f"exit{number}", "Exit", ["merge"]) for number in range(size)),
+        ]:
+            node = graph_def.node.add(name=name, op=op, input=inputs, device=device)
+            if op == "Enter":
+                node.attr["frame_name"].s = b"loop"
+        step = partitioned_step(1, [graph_def], ((), (), ()))
+        stats = tf.RunMetadata().step_stats
+        of_device = stats.dev_stats.add(device=device)
+        for number in range(size):
+            of_device.node_stats.add(node_name="merge", all_start_micros=1 + number)
+            of_device.node_stats.add(node_name=f"exit{number}", all_start_micros=1 + size)
+        trace = RemoteTrace(step, stats, 0, 10**18)
+        num_lines = 0
+
+        def note(frame: Any, event: str, argument: object) -> Any:
+            nonlocal num_lines
+            if frame.f_code.co_filename != remote_trace.__file__:
+                return None
+            num_lines += 1
+            return note
+
+        before = sys.gettrace()
+        sys.settrace(note)
+        try:
+            events = list(trace._events())
+        finally:
+            sys.settrace(before)
+        exits = [about for *_, name, about in events if name == "node_done" and about[1] > 1]
+        assert {about[3] for about in exits} == {size - 1}
+        return num_lines
+
+    assert count_lines(200) < 2.5 * count_lines(100)
 
 
 def test_a_server_that_tells_nothing_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,18 +10,18 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import tfnb as tf
+from tests.distributed_runtime.authority import Authority, write_files
 from tfnb.__main__ import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-CERTIFICATES = Path(__file__).parent / "certificates"
 pytestmark = pytest.mark.slow
 
 
@@ -51,13 +51,6 @@ def address() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="tfnb")
     yield f"unix:{folder}/s"
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[tf.Graph]:
-    """A default graph for each test."""
-    with tf.Graph().as_default() as made:
-        yield made
 
 
 def test_a_client_may_compute_and_not_read_or_write(address: str, tmp_path: Path) -> None:
@@ -134,25 +127,29 @@ def test_a_task_of_a_cluster_file_is_served(address: str, tmp_path: Path) -> Non
     assert device.name == "/job:worker/replica:0/task:0/device:CPU:0"
 
 
-def test_tls_admits_only_clients_with_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_admits_only_clients_with_a_certificate(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """With --tls-client-ca; without the authority's certificate there is no connection either."""
-    server = [f"--tls-{name}={CERTIFICATES / file}" for name, file in _SERVER_FILES.items()]
+    authority = Authority()
+    for name in ("server", "client"):
+        (tmp_path / name).mkdir()
+    paths = write_files(tmp_path / "server", authority.issue())
+    server = [f"--tls-{name}={path}" for name, path in paths.items()]
+    client = write_files(tmp_path / "client", authority.issue("client"))
     config = tf.ConfigProto(operation_timeout_in_ms=1000)
     one = tf.constant(1)
 
     with serving(*server) as (_, target):
         assert target.startswith("grpcs://localhost:")
-        monkeypatch.setenv("TFNB_TLS_CA", str(CERTIFICATES / "ca.pem"))
+        monkeypatch.setenv("TFNB_TLS_CA", paths["client-ca"])
         with tf.Session(target, config=config) as sess:
-            with pytest.raises((tf.errors.UnavailableError, tf.errors.DeadlineExceededError)):
+            with pytest.raises((tf.errors.UnauthenticatedError, tf.errors.DeadlineExceededError)):
                 sess.run(one)
-        monkeypatch.setenv("TFNB_TLS_CERT", str(CERTIFICATES / "client.pem"))
-        monkeypatch.setenv("TFNB_TLS_KEY", str(CERTIFICATES / "client.key"))
+        monkeypatch.setenv("TFNB_TLS_CERT", client["cert"])
+        monkeypatch.setenv("TFNB_TLS_KEY", client["key"])
         with tf.Session(target) as sess:
             assert sess.run(one) == 1
-
-
-_SERVER_FILES = {"cert": "server.pem", "key": "server.key", "client-ca": "ca.pem"}
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,8 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
         if task is None:
             return
         from tfnb.core.cluster_spec import ClusterSpec
-        from tfnb.distributed_runtime.server_lib import GrpcServer, TlsFiles
+        from tfnb.distributed_runtime.grpc_channel import TlsFiles
+        from tfnb.distributed_runtime.server_lib import GrpcServer
         from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
         server_def = ServerDef(job_name=task[0], task_index=task[1], protocol="grpc")

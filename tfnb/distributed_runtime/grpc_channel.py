@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.core import errors
 
@@ -33,6 +33,25 @@ _OPTIONS = (
     # A server that is started again is found soon, by a client or master that waits for it.
     ("grpc.max_reconnect_backoff_ms", 2000),
 )
+# A socket has no host: the server's certificate is for this one.
+_LOCAL_NAME = (("grpc.ssl_target_name_override", "localhost"),)
+
+
+class TlsFiles(NamedTuple):
+    """The contents of a task's PEM files.
+
+    A task shows its certificate to other tasks, too, and expects theirs to be signed by the
+    authority of its clients, unless variables of the environment name other files.
+
+    Attributes:
+      certificate: the server's certificate chain.
+      key: its private key.
+      client_ca: what signs the certificates of clients, which are then required; None: all clients.
+    """
+
+    certificate: bytes
+    key: bytes
+    client_ca: bytes | None = None
 
 
 def import_grpc() -> Any:
@@ -74,7 +93,8 @@ def host_port_of(target: str) -> str:
     if address.startswith(UNIX) and len(address) > len(UNIX):
         return address
     found = _HOST_PORT.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 65536:
+    # Nothing listens at port 0: requests wait there until their deadline, as in TensorFlow.
+    if found is None or int(found["port"]) > 65535:
         raise errors.invalid_argument(
             f'Could not interpret "{address}" as a host-port pair. A target is written '
             "grpc://host:port, as in grpc://localhost:2222."
@@ -82,12 +102,13 @@ def host_port_of(target: str) -> str:
     return address
 
 
-def new_channel(target: str, options: config_pb2.RPCOptions) -> Any:
+def new_channel(target: str, options: config_pb2.RPCOptions, tls: TlsFiles | None = None) -> Any:
     """Return a channel to a target, which connects when the first request is sent.
 
     Args:
       target: ``grpc://host:port``.
       options: the session's ``rpc_options``.
+      tls: the files of the task that connects to another one; None: it is a client.
 
     Raises:
       InvalidArgumentError: the target names no host and port, or the compression is unknown.
@@ -108,8 +129,14 @@ def new_channel(target: str, options: config_pb2.RPCOptions) -> Any:
         )
     compression = known[algorithm]
     if target.startswith(TLS_SCHEME):
-        credentials = grpc.ssl_channel_credentials(*map(_content_of, (_CA, _KEY, _CERTIFICATE)))
-        return grpc.secure_channel(address, credentials, _OPTIONS, compression)
+        authority, key, certificate = map(_content_of, (_CA, _KEY, _CERTIFICATE))
+        if tls is not None:
+            authority = authority or tls.client_ca
+            if certificate is None and key is None:
+                certificate, key = tls.certificate, tls.key
+        credentials = grpc.ssl_channel_credentials(authority, key, certificate)
+        named = _LOCAL_NAME if address.startswith(UNIX) else ()
+        return grpc.secure_channel(address, credentials, (*_OPTIONS, *named), compression)
     return grpc.insecure_channel(address, _OPTIONS, compression)
 
 
@@ -127,3 +154,60 @@ def _content_of(variable: str) -> bytes | None:
             return file.read()
     except OSError as error:
         raise errors.not_found(f"{variable} names a file that cannot be read: {error}") from error
+
+
+_GET_STATUS = "/tensorflow.WorkerService/GetStatus"
+# The error of a connection that cannot be made is there at once.
+_ERROR_S = 0.5
+
+
+def handshake_failure(channel: Any, target: str) -> str:
+    """Return why a channel's connection with TLS cannot be made; "" if it can, or is without TLS.
+
+    Args:
+      channel: which has tried to connect.
+      target: its target.
+    """
+    if not target.startswith(TLS_SCHEME):
+        return ""
+    try:
+        channel.unary_unary(_GET_STATUS)(b"", timeout=_ERROR_S)
+    except import_grpc().RpcError as error:
+        return tls_failure(error.details() or "", may_be_refused=True)
+    return ""
+
+
+_TLS_FAILURES = {
+    "CERTIFICATE_VERIFY_FAILED": (
+        f"its certificate is signed by no authority that is trusted here. {_CA} names a file with "
+        "the certificate of the authority."
+    ),
+    "Hostname Verification Check failed": (
+        "its certificate is for another host. The target, or the cluster, must name the host as "
+        "the certificate does."
+    ),
+    "security handshaker": (
+        f"the files of {_CA}, {_CERTIFICATE} and {_KEY}, or those of this server, are no PEM "
+        "files, or certificate and key do not belong together."
+    ),
+    "WRONG_VERSION_NUMBER": f"it speaks no TLS: its target begins with {SCHEME}.",
+}
+
+
+def tls_failure(details: str, *, may_be_refused: bool = False) -> str:
+    """Return what gRPC's account of a connection without success means for TLS; "": nothing.
+
+    Args:
+      details: gRPC's text.
+      may_be_refused: whether the connection is one with TLS, which a server closes without a reason
+        if it trusts no certificate of the client.
+    """
+    for words, meaning in _TLS_FAILURES.items():
+        if words in details:
+            return f"TLS: {meaning}"
+    if may_be_refused and details.startswith("failed to connect") and "closed" in details:
+        return (
+            "TLS: it has closed the connection: it requires a certificate of an authority that it "
+            f"trusts. {_CERTIFICATE} and {_KEY} name the files of one."
+        )
+    return ""

@@ -19,6 +19,7 @@ from tfnb.distributed_runtime.grpc_channel import (
     SCHEME,
     TLS_SCHEME,
     UNIX,
+    handshake_failure,
     host_port_of,
     import_grpc,
     new_channel,
@@ -109,7 +110,7 @@ class GrpcRemoteMaster:
             request.SerializeToString(), timeout=timeout_s, wait_for_ready=True
         )
         with waiting_for_server(self.target, method) as wait:
-            report = _WaitingReport(wait, self.tasks_waited_for)
+            report = _WaitingReport(wait, self.tasks_waited_for, self._check_handshake)
             try:
                 while True:
                     try:
@@ -118,11 +119,24 @@ class GrpcRemoteMaster:
                     except self._grpc.FutureTimeoutError:
                         report.say()  # raises where waiting has no use
             except self._rpc_error as error:
-                self._raise(error, method)
+                failure: Any = error
+                if failure.code().value[0] == errors.DEADLINE_EXCEEDED:
+                    self._check_handshake()
+                self._raise(failure, method)
             except BaseException:
                 future.cancel()
                 raise
         return response.FromString(found)
+
+    def _check_handshake(self) -> None:
+        """Check that certificates do not prevent the connection.
+
+        Raises:
+          UnauthenticatedError: they do.
+        """
+        reason = handshake_failure(self._channel, self.target)
+        if reason:
+            raise errors.unauthenticated(f"No connection to {self.target}: {reason}")
 
     def start(self, method: str, request: bytes, timeout_s: float | None) -> PendingCall:
         """Send the bytes of a request; return the call in flight."""
@@ -250,8 +264,13 @@ class PendingCall:
 class _WaitingReport:
     """Says for how long a request has been waiting for a server, and why."""
 
-    def __init__(self, wait: ServerWait, tasks: Callable[[], tuple[str, ...]]) -> None:
-        self._wait, self._tasks = wait, tasks
+    def __init__(
+        self,
+        wait: ServerWait,
+        tasks: Callable[[], tuple[str, ...]],
+        check_handshake: Callable[[], None],
+    ) -> None:
+        self._wait, self._tasks, self._check_handshake = wait, tasks, check_handshake
         self._num_reports = 0
 
     def next_pause(self) -> float:
@@ -263,8 +282,11 @@ class _WaitingReport:
 
         Raises:
           UnavailableError: a server of another protocol is there.
+          UnauthenticatedError: certificates prevent the connection.
+          InvalidArgumentError: there can be no server.
         """
         self._num_reports += 1
+        self._check_handshake()
         wait = self._wait
         text, advice = _WAITS
         if wait.target.startswith(SCHEME):
@@ -294,7 +316,10 @@ def _look_at(address: str, target: str) -> tuple[str, str]:
 
     Raises:
       UnavailableError: it speaks another protocol.
+      InvalidArgumentError: there can be no server.
     """
+    if address.endswith(":0"):
+        raise errors.invalid_argument(f"No server listens at port 0. Check the port of {target}.")
     try:
         probe = _connection_to(address)
     except OSError:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes, errors
 from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
-from tfnb.distributed_runtime.grpc_channel import SCHEME, import_grpc, new_channel
+from tfnb.distributed_runtime.grpc_channel import (
+    SCHEME,
+    TLS_SCHEME,
+    handshake_failure,
+    import_grpc,
+    new_channel,
+)
 from tfnb.distributed_runtime.remote_errors import of_task, remote_error
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.rendezvous import type_of_callback
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import RunGraphCall
     from tfnb.proto import device_attributes_pb2
 
@@ -45,11 +52,16 @@ class GrpcRemoteWorker:
     is_local = False
 
     def __init__(
-        self, task: str, address: str, options: config_pb2.RPCOptions, scheme: str = SCHEME
+        self,
+        task: str,
+        address: str,
+        options: config_pb2.RPCOptions,
+        tls: TlsFiles | None = None,
     ) -> None:
         self.task, self.address = task, address
         self._grpc = import_grpc()
-        self._channel = new_channel(scheme + address, options)
+        self._target = (SCHEME if tls is None else TLS_SCHEME) + address
+        self._channel = new_channel(self._target, options, tls)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
         # The requests that no one waits for: gRPC cancels a call whose future is dropped.
@@ -80,14 +92,27 @@ class GrpcRemoteWorker:
     def get_status(
         self, timeout_s: float | None = None
     ) -> list[device_attributes_pb2.DeviceAttributes]:
-        """Return the devices of the worker; wait until it is there."""
-        response = self._call(
-            "GetStatus",
-            worker_pb2.GetStatusRequest(),
-            worker_pb2.GetStatusResponse,
-            timeout_s,
-            True,
-        )
+        """Return the devices of the worker; wait until it is there.
+
+        Raises:
+          DeadlineExceededError: it is not there.
+          UnauthenticatedError: it is there; certificates do not fit.
+        """
+        try:
+            response = self._call(
+                "GetStatus",
+                worker_pb2.GetStatusRequest(),
+                worker_pb2.GetStatusResponse,
+                timeout_s,
+                True,
+            )
+        except errors.DeadlineExceededError:
+            reason = handshake_failure(self._channel, self._target)
+            if reason:
+                raise errors.unauthenticated(
+                    f"No connection to {self.task} at {self.address}: {reason}"
+                ) from None
+            raise
         return list(response.device_attributes)
 
     def create_worker_session(self, request: worker_pb2.CreateWorkerSessionRequest) -> None:

@@ -126,7 +126,7 @@ class MasterService:
         self._seen.note(message.request_id, "PartialRunSetup")
         session = self._master.find(message.session_handle)
         handle = session.partial_run_setup(
-            list(message.feed), list(message.fetch), list(message.target)
+            list(message.feed), list(message.fetch), list(message.target), message.request_id
         )
         return master_pb2.PartialRunSetupResponse(partial_run_handle=handle).SerializeToString()
 
@@ -167,7 +167,7 @@ class MasterService:
                 request_id = value
         self._seen.note(request_id, "RunCallable")
         session = self._master.find(handle)
-        fetched, metadata = session.run_callable(number, values, _ends_with(context))
+        fetched, metadata = session.run_callable(number, values, _ends_with(context), request_id)
         parts: list[coding.Buffer] = []
         for tensor in fetched:
             parts += coding.tensor_field(1, coding.encode(tensor, dtype_of(tensor)))

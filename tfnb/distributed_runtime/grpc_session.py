@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import random
 import threading
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tfnb.common_runtime.device.device import DeviceAttributes
 from tfnb.common_runtime.executor.waiting import with_account
@@ -27,12 +28,12 @@ from tfnb.core.plain_graph_def import PlainGraphDef
 from tfnb.core.step_events import StepEvents
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.remote_effects import RemoteEffects
-from tfnb.distributed_runtime.remote_errors import remote_error
-from tfnb.distributed_runtime.remote_steps import RemoteSteps
+from tfnb.distributed_runtime.remote_errors import CLOSED, remote_error
+from tfnb.distributed_runtime.remote_steps import RemoteStep, RemoteSteps, traced_options
 from tfnb.proto import config_pb2, master_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
     from tfnb.common_runtime.session.session_factory import SessionOptions
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from tfnb.core.plain_graph_def import PlainNodeDef, type_of_graph_def
     from tfnb.core.process.standstill import Standstill
     from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
-    from tfnb.distributed_runtime.remote_steps import KnownSignature, RemoteStep
+    from tfnb.distributed_runtime.remote_steps import KnownSignature
     from tfnb.proto import device_attributes_pb2
 
 # A server that does not answer does not hold up the end of its session longer; in seconds.
@@ -48,6 +49,7 @@ _CLOSE_S = 5.0
 # A server that does not answer does not hold up a view longer.
 _LOOK_S = 2.0
 _DEADLINE_GRACE_S = 1.0
+type_of_response = TypeVar("type_of_response")
 _STORE_ERRORS = coding.varint_field(7, 1)
 
 
@@ -112,6 +114,42 @@ class RemoteSignature:
         return session.run_prepared(self, values)
 
 
+@dataclass(slots=True)
+class _Callable:
+    """A callable that the server has.
+
+    Attributes:
+      options: what it was made of.
+      feed_types: the types of what it is fed.
+      known: what observers get of its signature.
+      traced: the handle of the same callable with traces, for observers of nodes; 0: none yet.
+    """
+
+    options: config_pb2.CallableOptions
+    feed_types: tuple[DType | None, ...]
+    known: KnownSignature
+    traced: int = 0
+
+
+@dataclass(slots=True)
+class _PartialRun:
+    """A partial run in flight: its step, and the names that it was not fed and fetched yet."""
+
+    step: RemoteStep
+    feeds: set[str]
+    fetches: set[str]
+
+    def accepts(self, feeds: Iterable[str], fetches: Iterable[str]) -> bool:
+        """Return whether all names were declared and have not come before."""
+        return self.feeds.issuperset(feeds) and self.fetches.issuperset(fetches)
+
+    def take(self, feeds: Iterable[str], fetches: Iterable[str]) -> bool:
+        """Note that names came; return whether that is the end of the run."""
+        self.feeds.difference_update(feeds)
+        self.fetches.difference_update(fetches)
+        return not (self.feeds or self.fetches)
+
+
 class GrpcSession(RuntimeSession):
     """A session on a server; thread safe.
 
@@ -131,7 +169,8 @@ class GrpcSession(RuntimeSession):
         self._handle, self._version = "", 0  # guarded by self._lock
         self._handle_field = b""
         self._nodes: dict[str, PlainNodeDef] = {}  # guarded by self._lock
-        self._callables: dict[int, tuple[DType | None, ...]] = {}
+        self._callables: dict[int, _Callable] = {}
+        self._partial_runs: dict[str, _PartialRun] = {}
         self._closed = False
         self._timeout_s = _seconds(self._config.operation_timeout_in_ms)
         self._effects = RemoteEffects(self._nodes)
@@ -191,6 +230,7 @@ class GrpcSession(RuntimeSession):
                 return
             self._closed = True
         self._master.close()
+        self._forget_partial_runs()
 
     # -- the graph ---------------------------------------------------------------------------------
 
@@ -273,6 +313,7 @@ class GrpcSession(RuntimeSession):
             self._effects.forget()
             self._remote_steps.forget()
             self._callables.clear()
+            self._forget_partial_runs()
             self._take_session(response, graph_def)
         if before:
             self._close_handle(before)
@@ -354,7 +395,9 @@ class GrpcSession(RuntimeSession):
             request = prepared.request(self._handle_field, feed_values, request_id, more)
 
             def send() -> tuple[coding.StepResponse, config_pb2.RunMetadata | None]:
-                response = self._send_step(step, request, timeout_s, is_ended_here=is_observed)
+                response = self._send(
+                    step, "RunStep", request, timeout_s, self._read, is_ended_here=is_observed
+                )
                 return response, response.metadata
 
             response = self._remote_steps.observe(step, send) if is_observed else send()[0]
@@ -364,37 +407,56 @@ class GrpcSession(RuntimeSession):
             _copy_metadata(response.metadata, run_metadata, run_options)
         return [self._fetched(response.tensors, name) for name in prepared.fetches]
 
-    def _send_step(
-        self, step: RemoteStep, request: bytes, timeout_s: float | None, *, is_ended_here: bool
-    ) -> coding.StepResponse:
-        """Send the request of a step; return its response.
+    def _send(
+        self,
+        step: RemoteStep,
+        method: str,
+        request: bytes,
+        timeout_s: float | None,
+        read: Callable[[bytes], type_of_response],
+        *,
+        is_ended_here: bool,
+    ) -> type_of_response:
+        """Send the request of a step; return what ``read`` makes of the response.
 
         Args:
           step: the step.
+          method: of the service.
           request: the message.
           timeout_s: seconds until the deadline; None: no deadline.
+          read: reads the response.
           is_ended_here: whether other threads may end the step.
         """
         self._check_open()
         try:
             if timeout_s is None and not is_ended_here:
-                answer = self._master.call_with_bytes("RunStep", request, None)
+                answer = self._master.call_with_bytes(method, request, None)
             else:
-                answer = self._call_to_deadline(step, request, timeout_s)
-            response = coding.decode_step_response(answer)
-            if response.code:
-                raise remote_error(response.code, response.message, self.target)
+                answer = self._call_to_deadline(step, method, request, timeout_s)
+            return read(answer)
         except errors.OpError as error:
             if self._closed:  # whatever the server makes of a session that has ended
-                raise errors.cancelled("Session has been closed.") from error
+                raise errors.cancelled(CLOSED) from error
             raise
+
+    def _read(self, answer: bytes) -> coding.StepResponse:
+        """Read the response of RunStep.
+
+        Raises:
+          OpError: the step failed.
+        """
+        response = coding.decode_step_response(answer)
+        if response.code:
+            raise remote_error(response.code, response.message, self.target)
         return response
 
-    def _call_to_deadline(self, step: RemoteStep, request: bytes, timeout_s: float | None) -> bytes:
+    def _call_to_deadline(
+        self, step: RemoteStep, method: str, request: bytes, timeout_s: float | None
+    ) -> bytes:
         """Run a step whose deadline the client keeps, so that the error says what it waits for."""
         # The server ends the step later than the client, which asks it first where the step is.
         limit_s = None if timeout_s is None else timeout_s + _DEADLINE_GRACE_S
-        call = step.call = self._master.start("RunStep", request, limit_s)
+        call = step.call = self._master.start(method, request, limit_s)
         try:
             answer = call.result(timeout_s)
         except KeyboardInterrupt as interrupt:
@@ -405,9 +467,7 @@ class GrpcSession(RuntimeSession):
         if answer is None:
             found = self._remote_steps.last_look(step)
             call.cancel()
-            late = remote_error(
-                errors.DEADLINE_EXCEEDED, "Deadline Exceeded", self.target, "RunStep"
-            )
+            late = remote_error(errors.DEADLINE_EXCEEDED, "Deadline Exceeded", self.target, method)
             raise with_account(late, found)
         return answer
 
@@ -448,17 +508,23 @@ class GrpcSession(RuntimeSession):
         self.ensure_created()
         if self.has_watched_nodes:
             self._effects.check(self.effects_policy, feeds, fetches, targets)
+        request_id = _new_request_id()
         request = master_pb2.PartialRunSetupRequest(
             session_handle=self._handle,
             feed=feeds,
             fetch=fetches,
             target=targets,
-            request_id=_new_request_id(),
+            request_id=request_id,
         )
         response = self._master.call(
             "PartialRunSetup", request, master_pb2.PartialRunSetupResponse, self._timeout_s
         )
         handle: str = response.partial_run_handle
+        known = self._remote_steps.signature((tuple(feeds), tuple(fetches), tuple(targets)))
+        step = self._remote_steps.begin(request_id, fetches or targets, known)
+        self._partial_runs[handle] = _PartialRun(step, set(feeds), set(fetches))
+        if self._remote_steps.is_observed:
+            self._remote_steps.tell_start(step)
         return handle
 
     def partial_run(
@@ -471,18 +537,55 @@ class GrpcSession(RuntimeSession):
         part = coding.bytes_field(6, handle.encode())
         request_id = _new_request_id()
         request = signature.request(self._handle_field, list(feeds.values()), request_id, part)
-        step = self._remote_steps.begin(request_id, fetches, None)
+        run = self._partial_runs.get(handle)
+        if run is None:  # the server says what is wrong with the handle
+            run = _PartialRun(RemoteStep(request_id, fetches, None), set(), set())
+        # Otherwise the server refuses the part, and the run goes on.
+        is_accepted = run.accepts(feeds, fetches)
+        is_observed = self._remote_steps.is_observed
         try:
-            response = self._send_step(step, request, self._timeout_s, is_ended_here=False)
-        finally:
-            self._remote_steps.end(step)
+            response = self._send(
+                run.step,
+                "RunStep",
+                request,
+                self._timeout_s,
+                self._read,
+                is_ended_here=is_observed,
+            )
+        except BaseException as error:
+            if is_accepted:
+                self._end_partial_run(handle, error)
+            raise
+        if run.take(feeds, fetches):
+            self._end_partial_run(handle, None)
         return [self._fetched(response.tensors, name) for name in fetches]
+
+    def _end_partial_run(self, handle: str, error: BaseException | None) -> None:
+        run = self._partial_runs.pop(handle, None)
+        if run is not None:
+            self._remote_steps.end(run.step)
+            self._remote_steps.tell_end(run.step, error)
+
+    def _forget_partial_runs(self) -> None:
+        """End partial runs that were not fed and fetched to their end: the session ends."""
+        for handle in list(self._partial_runs):
+            self._end_partial_run(handle, errors.cancelled(CLOSED))
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
         """Prepare a signature on the server; return its handle."""
         self.ensure_created()
         if self.has_watched_nodes:
             self._effects.check(self.effects_policy, options.feed, options.fetch, options.target)
+        handle = self._new_callable(options)
+        kept = config_pb2.CallableOptions()
+        kept.CopyFrom(options)
+        names = tuple(options.feed), tuple(options.fetch), tuple(options.target)
+        connections = [(one.from_tensor, one.to_tensor) for one in options.tensor_connection]
+        known = self._remote_steps.signature(names, tuple(connections))
+        self._callables[handle] = _Callable(kept, tuple(map(self._type_of, options.feed)), known)
+        return handle
+
+    def _new_callable(self, options: config_pb2.CallableOptions) -> int:
         request = master_pb2.MakeCallableRequest(
             session_handle=self._handle, options=options, request_id=_new_request_id()
         )
@@ -490,8 +593,17 @@ class GrpcSession(RuntimeSession):
             "MakeCallable", request, master_pb2.MakeCallableResponse, self._timeout_s
         )
         handle: int = response.handle
-        self._callables[handle] = tuple(map(self._type_of, options.feed))
         return handle
+
+    def _traced(self, found: _Callable) -> int:
+        """Return the handle of a callable with traces; the server gets it on first use."""
+        with self._lock:
+            if not found.traced:
+                options = config_pb2.CallableOptions()
+                options.CopyFrom(found.options)
+                options.run_options.CopyFrom(traced_options(options.run_options))
+                found.traced = self._new_callable(options)
+            return found.traced
 
     def run_callable(
         self,
@@ -501,41 +613,62 @@ class GrpcSession(RuntimeSession):
     ) -> list[Any]:
         """Run a callable; feeds in the order it was made with."""
         self._check_open()
-        types = self._callables.get(handle)
-        if types is None:
+        found = self._callables.get(handle)
+        if found is None:
             raise errors.invalid_argument("No such callable handle: the session has none of it.")
+        types, options = found.feed_types, found.options
         if len(types) != len(feed_values):
             raise errors.invalid_argument(
                 f"The callable takes {len(types)} feeds, but {len(feed_values)} were given."
             )
-        parts: list[coding.Buffer] = [self._handle_field, coding.varint_field(2, handle)]
+        is_observed = self._remote_steps.is_observed
+        number = self._traced(found) if is_observed and self._remote_steps.is_traced else handle
+        parts: list[coding.Buffer] = [self._handle_field, coding.varint_field(2, number)]
         for dtype, value in zip(types, feed_values):
             parts += coding.tensor_field(3, _encoded(value, dtype))
-        parts.append(_request_id(4))
+        request_id = _new_request_id()
+        parts.append(coding.varint_field(4, request_id))
         request = coding.join_message(parts, "The request of this call, with all that is fed,")
-        answer = self._master.call_with_bytes("RunCallable", request, self._timeout_s)
-        values: list[Any] = []
-        metadata = config_pb2.RunMetadata()
-        for number, value, _ in coding.fields(memoryview(answer)):
-            if number == 1:
-                values.append(coding.decode(coding.content_of(value)))
-            elif number == 2:
-                metadata = config_pb2.RunMetadata.FromString(bytes(coding.content_of(value)))
+        step = self._remote_steps.begin(request_id, options.fetch or options.target, found.known)
+
+        def send() -> tuple[_CallableResponse, config_pb2.RunMetadata]:
+            answer = self._send(
+                step,
+                "RunCallable",
+                request,
+                self._timeout_s,
+                _callable_response,
+                is_ended_here=is_observed,
+            )
+            return answer, answer.metadata
+
+        try:
+            answer = self._remote_steps.observe(step, send) if is_observed else send()[0]
+        finally:
+            self._remote_steps.end(step)
         if run_metadata is not None:
-            run_metadata.CopyFrom(metadata)
+            has_options = options.HasField("run_options")
+            _copy_metadata(
+                answer.metadata, run_metadata, options.run_options if has_options else None
+            )
+        values: list[Any] = answer.values
         return values
 
     def release_callable(self, handle: int) -> None:
         """Release a callable; one of a server that is gone is released with it."""
-        if self._callables.pop(handle, None) is None or self._closed:
+        found = self._callables.pop(handle, None)
+        if found is None or self._closed:
             return
-        request = master_pb2.ReleaseCallableRequest(session_handle=self._handle, handle=handle)
-        try:
-            self._master.call(
-                "ReleaseCallable", request, master_pb2.ReleaseCallableResponse, _CLOSE_S
-            )
-        except errors.OpError:
-            return
+        for number in (handle, found.traced):
+            if not number:
+                continue
+            request = master_pb2.ReleaseCallableRequest(session_handle=self._handle, handle=number)
+            try:
+                self._master.call(
+                    "ReleaseCallable", request, master_pb2.ReleaseCallableResponse, _CLOSE_S
+                )
+            except errors.OpError:
+                return
 
     # -- devices, life -----------------------------------------------------------------------------
 
@@ -635,6 +768,7 @@ class GrpcSession(RuntimeSession):
                 self._close_handle(handle)
         finally:
             self._master.close()
+            self._forget_partial_runs()
 
     def _close_handle(self, handle: str) -> None:
         request = master_pb2.CloseSessionRequest(session_handle=handle)
@@ -653,6 +787,24 @@ class GrpcSession(RuntimeSession):
             raise errors.cancelled("Session has been closed.")
 
 
+class _CallableResponse(NamedTuple):
+    """What RunCallable answers: a value for each fetch, and what was recorded."""
+
+    values: list[Any]
+    metadata: config_pb2.RunMetadata
+
+
+def _callable_response(answer: bytes) -> _CallableResponse:
+    values: list[Any] = []
+    metadata = config_pb2.RunMetadata()
+    for number, value, _ in coding.fields(memoryview(answer)):
+        if number == 1:
+            values.append(coding.decode(coding.content_of(value)))
+        elif number == 2:
+            metadata = config_pb2.RunMetadata.FromString(bytes(coding.content_of(value)))
+    return _CallableResponse(values, metadata)
+
+
 def _encoded(value: Any, dtype: DType | None) -> coding.EncodedTensor:
     if dtype is None:
         dtype = dtypes.as_dtype(getattr(value, "dtype", None) or type(value))
@@ -661,10 +813,6 @@ def _encoded(value: Any, dtype: DType | None) -> coding.EncodedTensor:
 
 def _new_request_id() -> int:
     return random.getrandbits(63) or 1
-
-
-def _request_id(number: int) -> bytes:
-    return coding.varint_field(number, _new_request_id())
 
 
 def _seconds(milliseconds: int) -> float | None:

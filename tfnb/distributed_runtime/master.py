@@ -13,13 +13,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tfnb.core import device_spec, errors
-from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 from tfnb.distributed_runtime.master_session import MasterSession
 from tfnb.distributed_runtime.rendezvous_mgr import in_task
 from tfnb.distributed_runtime.step_logs import opening_log
 from tfnb.distributed_runtime.task_health import is_health_text
-from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache
+from tfnb.distributed_runtime.worker_cache import WorkerCache, cluster_spec_of, new_worker_cache
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats_pb2, worker_pb2
 
@@ -74,6 +73,7 @@ class Master:
 
         Raises:
           CancelledError: the client has given up.
+          UnauthenticatedError: a task's certificates do not fit those of this one.
           InvalidArgumentError: a filter, the cluster or a node is malformed.
           OpError: what a worker answered.
         """
@@ -128,7 +128,7 @@ class Master:
         if not config.cluster_def.job:
             return self._workers, self._task
         workers = new_worker_cache(
-            ClusterSpec(config.cluster_def), config.rpc_options, self._workers.scheme
+            cluster_spec_of(config.cluster_def), config.rpc_options, self._workers.tls
         )
         address = target.removeprefix(SCHEME).removeprefix(TLS_SCHEME)
         found = workers.at(address)
@@ -188,11 +188,16 @@ class Master:
                     continue
                 missing = [one for one in tasks if one not in found]
                 self._missing[waiting] = missing, begin
-                with suppress(errors.DeadlineExceededError, errors.UnavailableError):
-                    found[task] = [
-                        _named_after(task, _without_health(device))
-                        for device in workers.find(task).get_status(patience)
-                    ]
+                try:
+                    with suppress(errors.DeadlineExceededError, errors.UnavailableError):
+                        found[task] = [
+                            _named_after(task, _without_health(device))
+                            for device in workers.find(task).get_status(patience)
+                        ]
+                except errors.UnauthenticatedError:
+                    # A task that is just being ended may close a connection, too.
+                    if monotonic() - begin >= _FIRST_REPORT_S:
+                        raise
                 if is_cancelled():
                     raise errors.cancelled("The client has given up waiting for the session.")
                 if monotonic() >= next_report and len(found) < len(tasks):

@@ -25,7 +25,7 @@ from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
 from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
-from tfnb.distributed_runtime.remote_errors import of_task
+from tfnb.distributed_runtime.remote_errors import CLOSED, of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.step_logs import add_silent_task
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 # A task that does not answer within this time is reported as silent; in seconds.
 _LOG_S = 0.5
-_CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class RemoteDevice(Device):
@@ -224,6 +223,7 @@ class _PartialRun:
       step_id: the step.
       parts: what runs it.
       fed, fetched: name -> whether it came.
+      request_id: of the request that declared it; the client asks for its log by this number.
       step: its runs in flight.
       lock: held by the call that goes on with it.
     """
@@ -232,6 +232,7 @@ class _PartialRun:
     parts: list[Part]
     fed: dict[str, bool]
     fetched: dict[str, bool]
+    request_id: int = 0
     step: _Step = field(default_factory=_Step)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -503,22 +504,37 @@ class MasterSession:
         return stats
 
     def partial_run_setup(
-        self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        request_id: int = 0,
     ) -> str:
         """Declare a step that is fed and fetched in parts; return its handle.
+
+        Args:
+          feeds: names of tensors that will be fed.
+          fetches: names of tensors that will be fetched.
+          targets: names of operations that run.
+          request_id: of the client's request.
 
         Raises:
           OpError: the signature does not fit the graph, or what a worker answered.
         """
         parts = self._parts_of(_Signature.of(feeds, fetches, targets, is_partial=True))
         run = _PartialRun(
-            _new_step_id(), parts, dict.fromkeys(feeds, False), dict.fromkeys(fetches, False)
+            _new_step_id(),
+            parts,
+            dict.fromkeys(feeds, False),
+            dict.fromkeys(fetches, False),
+            request_id,
         )
         handle = f"{run.step_id:016x}"
         with self._lock:
             self._check_open()
             self._partial_runs[handle] = run
             self._steps.add(run.step)
+            self._asked[request_id] = run.step_id, parts
         return handle
 
     def partial_run(
@@ -604,6 +620,7 @@ class MasterSession:
         with self._lock:
             self._partial_runs.pop(handle, None)
             self._steps.discard(run.step)
+            self._asked.pop(run.request_id, None)
         for part in run.parts:
             part.worker.cleanup_graph(run.step_id)
 
@@ -634,7 +651,11 @@ class MasterSession:
         return handle
 
     def run_callable(
-        self, handle: int, values: Sequence[Any], on_start: Callable[[Any], None] | None = None
+        self,
+        handle: int,
+        values: Sequence[Any],
+        on_start: Callable[[Any], None] | None = None,
+        request_id: int = 0,
     ) -> tuple[list[Any], config_pb2.RunMetadata | None]:
         """Run a callable; return its fetches in order, and what was recorded.
 
@@ -642,6 +663,7 @@ class MasterSession:
           handle: from :meth:`make_callable`.
           values: one for each feed.
           on_start: called with the function that ends the step with an error.
+          request_id: of the client's request.
 
         Raises:
           InvalidArgumentError: there is no callable of that handle, or it has other feeds.
@@ -662,6 +684,7 @@ class MasterSession:
             options.fetch,
             options.target,
             options.run_options if has_options else None,
+            request_id,
         )
         result = self._run_parts(self._parts_of(found.signature), request, on_start)
         return [result.values[name] for name in options.fetch], result.metadata
@@ -684,7 +707,7 @@ class MasterSession:
             parts = [part for parts in self._parts.values() for part in parts]
             self._parts.clear()
         for step in steps:
-            step.fail(error or errors.cancelled(_CLOSED))
+            step.fail(error or errors.cancelled(CLOSED))
         for handle, run in partial_runs:
             self._end_partial_run(handle, run)
         self._deregister(parts)

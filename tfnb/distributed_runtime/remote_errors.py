@@ -10,6 +10,10 @@ import re
 
 from tfnb.core import errors
 from tfnb.core.errors import Mistake, OpError
+from tfnb.distributed_runtime.grpc_channel import tls_failure
+
+CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
+"""What a step ends with whose session is closed while it runs."""
 
 _NODE = re.compile(r"\{\{node ([^}\s]+)\}\}|\[\[node ([^\s\]]+)")
 _NOT_FED = re.compile(r"You must feed a value for placeholder tensor")
@@ -30,6 +34,8 @@ def remote_error(code: int, text: str, target: str, method: str = "") -> OpError
     """
     node = _NODE.search(text)
     if method:
+        if code == errors.UNAVAILABLE and tls_failure(text):
+            code = errors.UNAUTHENTICATED
         text = _with_advice(code, text, target, method)
     error = errors.from_code(code, text)
     if node is not None:
@@ -54,7 +60,10 @@ def of_task(error: OpError, task: str) -> OpError:
 def _with_advice(code: int, text: str, target: str, method: str) -> str:
     """Add what to do about a failed connection."""
     match code:
-        case errors.UNAVAILABLE:
+        case errors.UNAVAILABLE | errors.UNAUTHENTICATED:
+            reason = tls_failure(text)
+            if reason:
+                return f"{method}: no connection to {target}: {reason}"
             return (
                 f"{method}: the server {target} cannot be reached: {text}\n"
                 "If it was restarted, open a new session; variables on the task that ended are "

@@ -45,23 +45,28 @@ _MAX_LINES = 4
 NO_PROGRESS = "no progress from this server"
 
 
+type_of_connections = tuple[tuple[str, str], ...]
+
+
 class KnownSignature:
     """What is known of one signature.
 
     Attributes:
       number: its number for observers.
       names: feeds, fetches and targets.
+      connections: tensors that take the place of others, of a callable.
       step: its graphs; None: not planned yet.
       placed: its placement; None likewise.
       is_servers: whether the graphs are the server's own.
       last_step: the step that ran it last; 0: none.
     """
 
-    __slots__ = ("is_servers", "last_step", "names", "number", "placed", "step")
+    __slots__ = ("connections", "is_servers", "last_step", "names", "number", "placed", "step")
 
-    def __init__(self, names: type_of_names) -> None:
+    def __init__(self, names: type_of_names, connections: type_of_connections = ()) -> None:
         self.number = new_signature_id()
         self.names = names
+        self.connections = connections
         self.step: PartitionedStep | None = None
         self.placed: PlacedGraph | None = None
         self.is_servers = False
@@ -78,6 +83,7 @@ class RemoteStep:
       signature: its signature.
       graphs: those that observers got of its signature; None: none yet.
       progress: what the server said last; None: nothing.
+      hooks: what observers take of it; None: it is not observed.
     """
 
     is_held = False
@@ -92,6 +98,7 @@ class RemoteStep:
         self.graphs: PartitionedStep | None = None
         self.progress: RemoteProgress | None = None
         self.call: PendingCall | None = None
+        self.hooks: StepHooks | None = None
         self._begin = monotonic()
 
     def end(self, error: BaseException) -> None:
@@ -141,7 +148,8 @@ class RemoteSteps:
     ) -> None:
         self._master, self._config, self._events, self._devices = master, config, events, devices
         self._lock = threading.RLock()
-        self._signatures: dict[type_of_names, KnownSignature] = {}  # guarded by self._lock
+        # By names and connections; guarded by self._lock.
+        self._signatures: dict[tuple[type_of_names, type_of_connections], KnownSignature] = {}
         self._graph_defs: list[type_of_graph_def] = []  # guarded by self._lock
         self._num_planned = 0  # how many of them the planner has; guarded by self._lock
         self._planner: StepPlanner | None = None  # guarded by self._lock
@@ -163,12 +171,15 @@ class RemoteSteps:
             self._signatures.clear()
             self._planner, self._num_planned = None, 0
 
-    def signature(self, names: type_of_names) -> KnownSignature:
+    def signature(
+        self, names: type_of_names, connections: type_of_connections = ()
+    ) -> KnownSignature:
         """Return a signature; its graphs are planned when they are asked for."""
+        key = names, connections
         with self._lock:
-            found = self._signatures.get(names)
+            found = self._signatures.get(key)
             if found is None:
-                found = self._signatures[names] = KnownSignature(names)
+                found = self._signatures[key] = KnownSignature(names, connections)
             return found
 
     def report(self) -> bool:
@@ -203,7 +214,7 @@ class RemoteSteps:
             for graph_def in self._graph_defs[self._num_planned :]:
                 self._planner.extend(graph_def)
                 self._num_planned += 1
-            return self._planner.plan(signature.number, signature.names)
+            return self._planner.plan(signature.number, signature.names, signature.connections)
         except errors.OpError:
             _log.debug("No plan of a signature on %s.", self._master.target, exc_info=True)
             return None
@@ -232,6 +243,11 @@ class RemoteSteps:
         """Whether anything observes the steps of the session."""
         return self._events.hooks is not IDLE_HOOKS
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether observers need the trace of a step."""
+        return _wants_trace(self._events.hooks)
+
     def begin(
         self, request_id: int, names: Sequence[str], signature: KnownSignature | None
     ) -> RemoteStep:
@@ -248,15 +264,7 @@ class RemoteSteps:
 
     def options(self, given: config_pb2.RunOptions | None) -> config_pb2.RunOptions | None:
         """Return the options of a step with what its observers need."""
-        hooks = self._events.hooks
-        if not _wants_trace(hooks):
-            return given
-        options = config_pb2.RunOptions()
-        if given is not None:
-            options.CopyFrom(given)
-        options.trace_level = config_pb2.RunOptions.FULL_TRACE
-        options.output_partition_graphs = True
-        return options
+        return traced_options(given) if self.is_traced else given
 
     def observe(
         self, step: RemoteStep, run: Callable[[], tuple[Any, config_pb2.RunMetadata | None]]
@@ -275,9 +283,7 @@ class RemoteSteps:
         is_traced = _wants_trace(hooks)
         begin_ns = perf_counter_ns()
         if not is_traced:
-            self._plan(signature)
-            step.graphs = signature.step
-            _tell(hooks.step_started, step.step_id, signature.number, begin_ns)
+            self.tell_start(step)
         trace: RemoteTrace | None = None
         error: BaseException | None = None
         try:
@@ -293,18 +299,40 @@ class RemoteSteps:
         else:
             return result
         finally:
-            text = None if error is None else f"{type(error).__name__}: {error}"
             if is_traced:
                 if signature.step is None:
                     self._plan(signature)
                 _tell(hooks.step_started, step.step_id, signature.number, begin_ns)
+                step.hooks = hooks
             if trace is not None:
                 trace.tell(hooks, step.step_id)
-            elif step.graphs is not None and hooks.step_counted is not None:
-                progress = RemoteProgress() if step.progress is None else step.progress
-                counts = RemoteCounts(progress, step.graphs, is_complete=error is None)
-                hooks.step_counted(step.step_id, counts)
-            _tell(hooks.step_done, step.step_id, perf_counter_ns(), text)
+            self.tell_end(step, error)
+
+    def tell_start(self, step: RemoteStep) -> None:
+        """Tell observers that a step begins, with the graphs of its signature."""
+        hooks, signature = self._events.hooks, step.signature
+        assert signature is not None
+        begin_ns = perf_counter_ns()
+        self._plan(signature)
+        step.hooks, step.graphs = hooks, signature.step
+        _tell(hooks.step_started, step.step_id, signature.number, begin_ns)
+
+    def tell_end(self, step: RemoteStep, error: BaseException | None) -> None:
+        """Tell the observers of a step that it has ended; without any, do nothing.
+
+        Args:
+          step: the step.
+          error: what it ended with; None: it succeeded.
+        """
+        hooks, step.hooks = step.hooks, None
+        if hooks is None:
+            return
+        if step.graphs is not None and hooks.step_counted is not None:
+            progress = RemoteProgress() if step.progress is None else step.progress
+            counts = RemoteCounts(progress, step.graphs, is_complete=error is None)
+            hooks.step_counted(step.step_id, counts)
+        text = None if error is None else f"{type(error).__name__}: {error}"
+        _tell(hooks.step_done, step.step_id, perf_counter_ns(), text)
 
     # -- what they do ------------------------------------------------------------------------------
 
@@ -354,6 +382,16 @@ class RemoteSteps:
         self.look()
         findings = tuple(step.finding(self._master.target) for step in self.active())
         return Standstill("Steps that run on a server:", findings) if findings else None
+
+
+def traced_options(given: config_pb2.RunOptions | None) -> config_pb2.RunOptions:
+    """Return options with which a step returns its trace and its graphs."""
+    options = config_pb2.RunOptions()
+    if given is not None:
+        options.CopyFrom(given)
+    options.trace_level = config_pb2.RunOptions.FULL_TRACE
+    options.output_partition_graphs = True
+    return options
 
 
 def _wants_trace(hooks: StepHooks) -> bool:

@@ -194,6 +194,7 @@ class RemoteTrace:
         counts: dict[tuple[int, int], int] = {}
         spans: dict[tuple[int, int], list[int]] = {}  # begin and end of each loop
         turns: dict[tuple[int, int, int], list[int]] = {}  # begin and end of each iteration
+        last: dict[tuple[int, int], int] = {}  # the last iteration of each loop
         placed: list[tuple[_Run, int, int]] = []
         exits: list[tuple[_Run, int]] = []
         for run in self._runs:
@@ -214,10 +215,10 @@ class RemoteTrace:
                 continue
             turn = turns.setdefault((run.partition, frame, number), [run.begin_ns, run.end_ns])
             turn[:] = min(turn[0], run.begin_ns), max(turn[1], run.end_ns)
+            last[run.partition, frame] = max(last.get((run.partition, frame), 0), number)
             placed.append((run, frame + 1, number))
         for run, frame in exits:
-            last = max((n for p, f, n in turns if (p, f) == (run.partition, frame)), default=0)
-            placed.append((run, frame + 1, last))
+            placed.append((run, frame + 1, last.get((run.partition, frame), 0)))
         for (partition, frame), (begin, end) in spans.items():
             parent = self._step.parents[partition][frame] + 1
             depth = self._depth(partition, frame)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
-from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.distributed_runtime import in_process_channel
 from tfnb.distributed_runtime.grpc_channel import (
@@ -32,10 +31,12 @@ from tfnb.distributed_runtime.grpc_tensor_coding import MAX_MESSAGE_BYTES
 from tfnb.distributed_runtime.master import Master
 from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.distributed_runtime.worker import Worker
-from tfnb.distributed_runtime.worker_cache import new_worker_cache, task_name
+from tfnb.distributed_runtime.worker_cache import cluster_spec_of, new_worker_cache, task_name
 
 if TYPE_CHECKING:
+    from tfnb.core.cluster_spec import ClusterSpec
     from tfnb.core.effects import EffectsPolicy
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.proto import tensorflow_server_pb2
 
 _log = logging.getLogger("tfnb")
@@ -49,20 +50,6 @@ _OPTIONS = (
     # A second server at this port is an error: two servers must not share it.
     ("grpc.so_reuseport", 0),
 )
-
-
-class TlsFiles(NamedTuple):
-    """The contents of PEM files.
-
-    Attributes:
-      certificate: the server's certificate chain.
-      key: its private key.
-      client_ca: what signs the certificates of clients, which are then required; None: all clients.
-    """
-
-    certificate: bytes
-    key: bytes
-    client_ca: bytes | None = None
 
 
 _servers: WeakRegistry[GrpcServer] = WeakRegistry()
@@ -95,12 +82,13 @@ class GrpcServer:
         Args:
           server_def: cluster and task.
           policy: the effects that graphs of clients may have; None: all.
-          tls: certificates; None: no encryption.
+          tls: certificates, also shown to other tasks; None: no encryption.
           max_message_bytes: a larger request is refused before it is read; -1: no limit.
           session_gc_seconds: a session that is not used for that long is closed; 0: none is.
 
         Raises:
-          InvalidArgumentError: the cluster has no such task, or its address no port.
+          InternalError: the cluster has no such task.
+          InvalidArgumentError: an address has no port, or a job is listed twice.
           UnknownError: the port is taken.
           UnimplementedError: gRPC is not installed, or the protocol is another one.
         """
@@ -111,15 +99,14 @@ class GrpcServer:
                 "No server factory registered for the given ServerDef: protocol "
                 f"'{server_def.protocol}'. The available server factories are: [ GRPC_SERVER ]"
             )
-        cluster = ClusterSpec(server_def.cluster)
         self.task = task_name(server_def.job_name, server_def.task_index)
+        cluster = cluster_spec_of(server_def.cluster, self.task)
         host, port = _address_of(cluster, server_def)
         config = server_def.default_session_config
         process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
-        scheme = SCHEME if tls is None else TLS_SCHEME
-        self._workers = new_worker_cache(cluster, config.rpc_options, scheme)
-        self._worker = Worker(self.task, devices, self._workers.find, policy, scheme)
+        self._workers = new_worker_cache(cluster, config.rpc_options, tls)
+        self._worker = Worker(self.task, devices, self._workers.find, policy, tls)
         self._workers.set_local(self._worker)
         self._master = Master(self.task, self._workers, config)
         self._threads = ServerThreads("tfnb-server")
@@ -269,15 +256,16 @@ def _address_of(
     """Return host and port of the task.
 
     Raises:
-      InvalidArgumentError: the cluster has no such task, or its address no port.
+      InternalError: the cluster has no such task.
+      InvalidArgumentError: its address has no port.
     """
     job, index = server_def.job_name, server_def.task_index
     if job not in cluster.jobs:
-        raise errors.invalid_argument(f'Job "{job}" was not defined in cluster')
+        raise errors.internal(f'Job "{job}" was not defined in cluster')
     try:
         address = cluster.task_address(job, index)
     except ValueError:
-        raise errors.invalid_argument(f'Task {index} was not defined in job "{job}"') from None
+        raise errors.internal(f'Task {index} was not defined in job "{job}"') from None
     if address.startswith(UNIX):
         return address, 0
     host, colon, text = address.rpartition(":")

@@ -54,18 +54,24 @@ class StepPlanner:
         """Take nodes that were sent to the server."""
         self._state.extend(graph_def)
 
-    def plan(self, signature_id: int, names: type_of_names) -> tuple[PlacedGraph, PartitionedStep]:
+    def plan(
+        self,
+        signature_id: int,
+        names: type_of_names,
+        connections: Sequence[tuple[str, str]] = (),
+    ) -> tuple[PlacedGraph, PartitionedStep]:
         """Return the placement of a signature and its graphs by device.
 
         Args:
           signature_id: its number for observers.
           names: feeds, fetches and targets.
+          connections: tensors that take the place of others; see :func:`cut_by_device`.
 
         Raises:
           OpError: a name or a device does not fit the graph.
         """
         client_graph, parts = cut_by_device(
-            self._state, self._device_mgr, self._incarnations, self._edge_names, names
+            self._state, self._device_mgr, self._incarnations, self._edge_names, names, connections
         )
         placed = placed_view(signature_id, client_graph, OptimizationReports(client_graph.reports))
         for graph in parts.values():

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
-from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
-from tfnb.distributed_runtime.grpc_channel import SCHEME
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
 from tfnb.distributed_runtime.step_logs import add_log
 from tfnb.distributed_runtime.transfer_logs import add_transfers
-from tfnb.distributed_runtime.worker_cache import WorkerCache, new_worker_cache, task_name
+from tfnb.distributed_runtime.worker_cache import (
+    WorkerCache,
+    cluster_spec_of,
+    new_worker_cache,
+    task_name,
+)
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphResult
 from tfnb.proto import config_pb2, device_attributes_pb2, step_stats_pb2, worker_pb2
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from tfnb.core.effects import EffectsPolicy
     from tfnb.core.rendezvous import Rendezvous, type_of_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import RunGraphCall, WorkerInterface
     from tfnb.proto import graph_pb2
 
@@ -84,7 +88,7 @@ class Worker:
         devices: Sequence[Device],
         worker_of: Callable[[str], WorkerInterface],
         policy: EffectsPolicy | None = None,
-        scheme: str = SCHEME,
+        tls: TlsFiles | None = None,
     ) -> None:
         """Make a worker.
 
@@ -93,10 +97,10 @@ class Worker:
           devices: its devices, by their full names.
           worker_of: finds the workers of other tasks.
           policy: the effects that graphs of clients may have; None: all.
-          scheme: how the targets of other tasks begin, with or without TLS.
+          tls: its files for TLS, which it also connects to other tasks with; None: no encryption.
         """
         self.task = task
-        self._scheme = scheme
+        self._tls = tls
         self._policy = policy
         self.devices = SharedDeviceMgr(devices)
         self.rendezvous_mgr = RendezvousMgr(task, worker_of)
@@ -129,7 +133,7 @@ class Worker:
         server_def = request.server_def
         if server_def.cluster.job:
             task = task_name(server_def.job_name, server_def.task_index)
-            workers = new_worker_cache(ClusterSpec(server_def.cluster), scheme=self._scheme)
+            workers = new_worker_cache(cluster_spec_of(server_def.cluster), tls=self._tls)
             workers.set_local(self, task)
         if is_isolated or task != self.task:
             devices = SharedDeviceMgr(
@@ -146,7 +150,10 @@ class Worker:
         )
         with self._lock:
             if handle in self._sessions:
-                raise errors.invalid_argument(f"A session {handle} exists already on {self.task}.")
+                raise errors.invalid_argument(
+                    f"A session {handle} exists already on {self.task}. Two tasks of a session's "
+                    "cluster must not have one address."
+                )
             self._sessions[handle] = session
 
     def delete_worker_session(self, session_handle: str) -> None:
@@ -275,13 +282,17 @@ class Worker:
     ) -> list[worker_pb2.LabeledStepStats]:
         """Return what steps in flight on this task have done until now; others are left out."""
         with self._lock:
-            runs = list(self._runs)
+            runs = [run for run in self._runs if not run.is_partial]
+            partial = [(step_id, step) for (step_id, _), step in self._partial.items()]
         found: list[worker_pb2.LabeledStepStats] = []
         for step_id in step_ids:
             stats = step_stats_pb2.StepStats()
             for run in runs:
                 if run.step_id == step_id:
                     run.add_log(stats)
+            for number, step in partial:
+                if number == step_id:
+                    step.add_log(stats)
             if stats.dev_stats:
                 found.append(worker_pb2.LabeledStepStats(step_id=step_id, step_stats=stats))
         return found
@@ -361,11 +372,14 @@ class LocalRun:
         """The step that it belongs to."""
         return self._call.step_id
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether it is a part of a step that goes on after it."""
+        return self._call.is_partial
+
     def add_log(self, stats: step_stats_pb2.StepStats) -> None:
         """Add what it has done until now."""
-        step = self._step
-        run_state = step.run_state if isinstance(step, PartialStep) else step
-        add_log(stats, self._graph, run_state)
+        add_log(stats, self._graph, self._step)
 
     def _begins(self, run_state: Any) -> None:
         with self._lock:
@@ -416,10 +430,9 @@ class PartialStep:
         if error is not None:
             run_state.end(error)
 
-    @property
-    def run_state(self) -> Any:
-        """The step; None before it begins."""
-        return self._run_state
+    def add_log(self, stats: step_stats_pb2.StepStats) -> None:
+        """Add what the step has done until now."""
+        add_log(stats, self._graph, self._run_state)
 
     def go_on(self, call: RunGraphCall) -> RunGraphResult:
         """Feed and fetch a part; the last one waits for the end of the step.

@@ -8,16 +8,18 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from tfnb.core import errors
-from tfnb.distributed_runtime.grpc_channel import SCHEME
+from tfnb.core import device_spec, errors
+from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.distributed_runtime.grpc_channel import host_port_of
 from tfnb.distributed_runtime.grpc_remote_worker import GrpcRemoteWorker
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.core.cluster_spec import ClusterSpec
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import WorkerInterface
+    from tfnb.proto.cluster_pb2 import ClusterDef
 
 
 def task_name(job: str, index: int) -> str:
@@ -27,6 +29,37 @@ def task_name(job: str, index: int) -> str:
     '/job:ps/replica:0/task:1'
     """
     return f"/job:{job}/replica:0/task:{index}"
+
+
+def cluster_spec_of(cluster_def: ClusterDef, own_task: str = "") -> ClusterSpec:
+    """Return the jobs of a cluster that came in a message.
+
+    Args:
+      cluster_def: the message.
+      own_task: the task of this process, whose address is not looked at.
+
+    Raises:
+      InvalidArgumentError: a job is listed twice, or is no name of a device, or a task has a
+        negative number or no host and port.
+    """
+    jobs: set[str] = set()
+    for job in cluster_def.job:
+        if job.name in jobs:
+            raise errors.invalid_argument(
+                f"Duplicate job ID in cluster specification: {job.name}. Write all tasks of a job "
+                "into one entry."
+            )
+        jobs.add(job.name)
+        for index, address in job.tasks.items():
+            task = task_name(job.name, index)
+            if device_spec.parse_full_name(task) is None:
+                raise errors.invalid_argument(
+                    f"The cluster has a task that no device can name: {task}. A job begins with a "
+                    "letter and goes on with letters, digits and underscores; tasks count from 0."
+                )
+            if task != own_task:
+                host_port_of(address)
+    return ClusterSpec(cluster_def)
 
 
 def addresses_of(cluster: ClusterSpec) -> dict[str, str]:
@@ -42,17 +75,17 @@ class WorkerCache:
     """Finds workers by the names of their tasks; connections are made on first use; thread safe.
 
     Attributes:
-      scheme: how the targets of the tasks begin, with or without TLS.
+      tls: the files of the task that connects to the others; None: no encryption.
     """
 
     def __init__(
         self,
         addresses: Mapping[str, str],
         options: config_pb2.RPCOptions | None = None,
-        scheme: str = SCHEME,
+        tls: TlsFiles | None = None,
     ) -> None:
         self._addresses = dict(addresses)
-        self.scheme = scheme
+        self.tls = tls
         self._options = options or config_pb2.RPCOptions()
         self._lock = threading.Lock()
         self._workers: dict[str, WorkerInterface] = {}  # guarded by self._lock
@@ -87,7 +120,7 @@ class WorkerCache:
                 raise errors.invalid_argument(
                     f"The cluster has no task {task}. Its tasks are: {', '.join(self._addresses)}"
                 )
-            worker = GrpcRemoteWorker(task, address, self._options, self.scheme)
+            worker = GrpcRemoteWorker(task, address, self._options, self.tls)
             self._remote.append(worker)
             self._workers[task] = worker
             return worker
@@ -103,7 +136,7 @@ class WorkerCache:
 def new_worker_cache(
     cluster: ClusterSpec,
     options: config_pb2.RPCOptions | None = None,
-    scheme: str = SCHEME,
+    tls: TlsFiles | None = None,
 ) -> WorkerCache:
-    """Return the workers of a cluster; the scheme of their targets says whether they use TLS."""
-    return WorkerCache(addresses_of(cluster), options, scheme)
+    """Return the workers of a cluster; a task with files for TLS expects others to have them."""
+    return WorkerCache(addresses_of(cluster), options, tls)

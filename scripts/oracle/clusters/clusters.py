@@ -8,13 +8,12 @@ count.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
 from typing import Any
 
-from two_libraries import library, unused_ports
+from two_libraries import main_of, unused_ports
 
 # A cluster: the library of its parameter server, of worker 0 and of worker 1.
 CLUSTERS = {
@@ -26,13 +25,6 @@ CLUSTERS = {
     "TensorFlow joins as parameter server of tfnb": ("tensorflow", "tfnb", "tfnb"),
 }
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
-
-
-def serve(tf: Any, spec: dict[str, list[str]], job: str, index: int) -> None:
-    """Be one task until the process is ended."""
-    server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=index)
-    print("up", flush=True)
-    server.join()
 
 
 # -- programs: each prints lines that both libraries print alike -----------------------------------
@@ -178,24 +170,5 @@ def compare(tensorflow: str) -> int:
     return num_different
 
 
-def main() -> int:
-    """Compare, or be a server or a client of the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tensorflow", nargs="?", help="a Python that has TensorFlow")
-    parser.add_argument("--serve", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.serve:
-        import ast
-
-        kind, spec, job, index = args.serve
-        serve(library(kind), ast.literal_eval(spec), job, int(index))
-    elif args.client:
-        programs(library(args.client[0]), args.client[1])
-    else:
-        return compare(args.tensorflow)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_of(__doc__, compare, programs, 1))

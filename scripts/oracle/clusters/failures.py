@@ -9,7 +9,6 @@ the event to the error.
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import socket
@@ -19,7 +18,7 @@ import threading
 import time
 from typing import Any
 
-from two_libraries import ROOT, library, unused_ports
+from two_libraries import ROOT, library, main_of, unused_ports
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 # The table says that a client waits if it has no answer by then; in seconds.
@@ -28,13 +27,6 @@ _IS_WAITING_S = 1.0
 PAIRS = [
     (client, servers) for servers in ("tensorflow", "tfnb") for client in ("tensorflow", "tfnb")
 ]
-
-
-def serve(tf: Any, addresses: dict[str, list[str]], job: str) -> None:
-    """Be one task until the process is ended."""
-    server = tf.train.Server(tf.train.ClusterSpec(addresses), job_name=job, task_index=0)
-    print("up", flush=True)
-    server.join()
 
 
 class Servers:
@@ -52,7 +44,7 @@ class Servers:
     def start(self, job: str) -> None:
         """Start a task and wait until it is up."""
         process = subprocess.Popen(
-            [*self._command, repr(self.addresses), job],
+            [*self._command, repr(self.addresses), job, "0"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -279,35 +271,20 @@ def compare(tensorflow: str) -> None:
         print(f"| {case} | {' | '.join(answers[pair].get(case, '') for pair in PAIRS)} |")
 
 
-def main() -> None:
-    """Compare, or be a server or a client of the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tensorflow", nargs="?", help="a Python that has TensorFlow")
-    parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
-    parser.add_argument("--client", nargs=3, help=argparse.SUPPRESS)
-    parser.add_argument("--take", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.serve:
-        import ast
-
-        kind, addresses, job = args.serve
-        serve(library(kind), ast.literal_eval(addresses), job)
-    elif args.take:
-        take(library(args.take[0]), args.take[1])
-    elif args.client:
-        kind, python, of_servers = args.client
-        os.chdir(ROOT)
-        tf = library(kind)
-        servers = Servers(python, of_servers)
-        try:
-            failures(tf, servers)
-        finally:
-            servers.close()
-        sys.stdout.flush()
-        os._exit(0)  # a client that still waits does not keep the process from ending
-    else:
-        compare(args.tensorflow)
+def be_client(tf: Any, python: str, of_servers: str) -> None:
+    """Start servers with a Python, and go through the table with a client."""
+    os.chdir(ROOT)
+    servers = Servers(python, of_servers)
+    try:
+        failures(tf, servers)
+    finally:
+        servers.close()
+    sys.stdout.flush()
+    os._exit(0)  # a client that still waits does not keep the process from ending
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--take"]:
+        take(library(sys.argv[2]), sys.argv[3])
+    else:
+        sys.exit(main_of(__doc__, compare, be_client, 2))

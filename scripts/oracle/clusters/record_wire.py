@@ -7,7 +7,6 @@ worker; it writes the bytes of requests and answers to ``tests/distributed_runti
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import subprocess
@@ -15,7 +14,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from two_libraries import ROOT, library, unused_ports
+from two_libraries import ROOT, main_of, unused_ports
 
 FOLDER = ROOT / "tests" / "distributed_runtime" / "recordings"
 WORKER = "/job:worker/task:0"
@@ -65,13 +64,6 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def serve(tf: Any, addresses: dict[str, list[str]], job: str) -> None:
-    """Be one task until the process is ended."""
-    server = tf.train.Server(tf.train.ClusterSpec(addresses), job_name=job, task_index=0)
-    print("up", flush=True)
-    server.join()
-
-
 def run_client(tf: Any, target: str, device: str) -> None:
     """Run the recorded program; ``device`` has its variable and most of its ops."""
     sys.path.insert(0, str(ROOT))
@@ -92,7 +84,7 @@ def record(python: str) -> None:
     processes = []
     try:
         for job, spec in specs.items():
-            command = [python, __file__, "--serve", repr(spec), job]
+            command = [python, __file__, "--serve", "tensorflow", repr(spec), job, "0"]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             assert process.stdout is not None
             process.stdout.readline()
@@ -102,7 +94,8 @@ def record(python: str) -> None:
         for device in (WORKER, "/job:ps/task:0"):
             if device == WORKER:
                 to_worker.calls.clear()
-            command = [python, __file__, "--client", f"grpc://{before_worker}", device]
+            target = f"grpc://{before_worker}"
+            command = [python, __file__, "--client", "tensorflow", target, device]
             subprocess.run(command, check=True)
             if device == WORKER:
                 to_master.write("client_to_master")
@@ -115,22 +108,5 @@ def record(python: str) -> None:
             process.wait()
 
 
-def main() -> None:
-    """Record, or be a server or a client of the recording."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tensorflow", nargs="?", help="a Python that has TensorFlow")
-    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.serve:
-        import ast
-
-        serve(library("tensorflow"), ast.literal_eval(args.serve[0]), args.serve[1])
-    elif args.client:
-        run_client(library("tensorflow"), *args.client)
-    else:
-        record(args.tensorflow)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main_of(__doc__, record, run_client, 2))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfnb.client.command_line.progress import Progress
-    from tfnb.distributed_runtime.server_lib import GrpcServer, TlsFiles
+    from tfnb.distributed_runtime.grpc_channel import TlsFiles
+    from tfnb.distributed_runtime.server_lib import GrpcServer
 
 HELP = "serve graphs of clients: a TensorFlow server, or one task of a cluster"
 _KINDS = ("read", "write", "python", "network")
@@ -163,7 +164,7 @@ def _tls(options: argparse.Namespace, server_def: ServerDef) -> TlsFiles | None:
     if options.tls_client_ca is not None and options.tls_cert is None:
         raise UsageError("--tls-client-ca needs --tls-cert and --tls-key")
     if options.tls_cert is not None:
-        from tfnb.distributed_runtime.server_lib import TlsFiles
+        from tfnb.distributed_runtime.grpc_channel import TlsFiles
 
         return TlsFiles(
             Path(options.tls_cert).read_bytes(),

@@ -31,6 +31,7 @@ from tfnb.framework.default_graph import (
 from tfnb.framework.default_session import _default_session_stack, get_default_session
 from tfnb.framework.random_seed import DEFAULT_GRAPH_SEED
 from tfnb.framework.tensor import Tensor
+from tfnb.proto.config_pb2 import ConfigProto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +97,7 @@ class TestCase(MoreAssertions):
             use_gpu: Whether ops may be placed on a GPU.
             force_gpu: Whether ops must be placed on a GPU.
         """
-        with Session(graph=graph, config=config) as sess:
+        with Session(graph=graph, config=_prepared(config, force_gpu)) as sess:
             with self._on_device(sess, use_gpu, force_gpu):
                 yield sess
 
@@ -110,7 +111,7 @@ class TestCase(MoreAssertions):
     ) -> Iterator[Session]:
         """Return a context with one session for the whole test."""
         if self._cached_session is None:
-            self._cached_session = Session(graph=graph, config=config)
+            self._cached_session = Session(graph=graph, config=_prepared(config, force_gpu))
         sess = self._cached_session
         with sess.graph.as_default(), sess.as_default(), self._on_device(sess, use_gpu, force_gpu):
             yield sess
@@ -134,12 +135,17 @@ class TestCase(MoreAssertions):
         return contextlib.nullcontext() if use_gpu else sess.graph.device("/device:CPU:0")
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of tensors, from the default session."""
-        sess = get_default_session() or self._cached_session
-        if sess is None:
-            with self.session() as own:
-                return own.run(tensors)
-        return sess.run(tensors)
+        """Return the values of tensors: from the default session, else from the shared one.
+
+        Another graph than that of the shared session gets a session of its own.
+        """
+        sess = get_default_session()
+        if sess is not None:
+            return sess.run(tensors)
+        shared = self._cached_session
+        is_another = shared is not None and shared.graph is not get_default_graph()
+        with self.session() if is_another else self.cached_session() as own:
+            return own.run(tensors)
 
     def checkedThread(
         self, target: Callable[..., Any], args: Any = None, kwargs: Any = None
@@ -406,6 +412,21 @@ class _CheckedThread:
     def is_alive(self) -> bool:
         """Return whether the thread runs."""
         return self._thread.is_alive()
+
+
+def _prepared(config: ConfigProto | None, force_gpu: bool) -> ConfigProto | None:
+    """Return the configuration of a test's session.
+
+    Without one, nodes may run on another device than the requested one, unless a GPU is forced.
+    """
+    if config is None:
+        return ConfigProto(allow_soft_placement=not force_gpu)
+    if not (force_gpu and config.allow_soft_placement):
+        return config
+    strict = ConfigProto()
+    strict.CopyFrom(config)
+    strict.allow_soft_placement = False
+    return strict
 
 
 def _is_nested(value: list[Any] | tuple[Any, ...]) -> bool:

@@ -55,7 +55,8 @@ class Server:
         Raises:
             TypeError: The first argument is neither a server nor a cluster.
             ValueError: Job or task have to be said, or the cluster has no such job.
-            InvalidArgumentError: The cluster has no such task, or its address no port.
+            InternalError: The cluster has no such task.
+            InvalidArgumentError: An address has no port, or a job is listed twice.
             UnknownError: The port is taken.
             UnimplementedError: gRPC is not installed.
         """
