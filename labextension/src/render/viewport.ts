@@ -17,6 +17,11 @@ export interface Box {
   height: number;
 }
 
+export interface Size {
+  width: number;
+  height: number;
+}
+
 export class Viewport {
   readonly svg = svg("svg", { class: "tfnb-canvas" });
   readonly content = svg("g", { class: "tfnb-content" });
@@ -34,7 +39,8 @@ export class Viewport {
   /** Called on every move. */
   onMove: () => void = () => {};
 
-  constructor(private readonly onResize: () => void) {
+  /** `onResize` is told whether the whole drawing was visible before. */
+  constructor(private readonly onResize: (wasWhole: boolean) => void) {
     this.svg.append(this.content);
     this.undo.listen(this.svg, "wheel", (event) => this.wheel(event), { passive: false });
     this.undo.listen(this.svg, "pointerdown", (event) => this.drag(event));
@@ -52,7 +58,7 @@ export class Viewport {
   }
 
   /** The canvas's size in CSS pixels. */
-  get extent(): { width: number; height: number } {
+  get extent(): Size {
     return this.size;
   }
 
@@ -78,6 +84,18 @@ export class Viewport {
   /** Whether the user has moved or zoomed: then a resize keeps the place instead of fitting again. */
   get isUsersOwn(): boolean {
     return this.hasMoved;
+  }
+
+  /** Whether the whole drawing is visible. */
+  private get isWhole(): boolean {
+    const { bounds, visible } = this;
+    const slack = 1 / this.scale;
+    return (
+      bounds.x >= visible.x - slack &&
+      bounds.y >= visible.y - slack &&
+      bounds.x + bounds.width <= visible.x + visible.width + slack &&
+      bounds.y + bounds.height <= visible.y + visible.height + slack
+    );
   }
 
   /** Shows a box, or the whole drawing if none is given; below the scale `minScale` only its beginning. */
@@ -145,9 +163,10 @@ export class Viewport {
     if (!clientWidth || !clientHeight) return;
     const isFirst = this.size.width === 600 && this.size.height === 400;
     if (clientWidth === this.size.width && clientHeight === this.size.height && !isFirst) return;
+    const wasWhole = !isFirst && this.isWhole;
     this.size = { width: clientWidth, height: clientHeight };
     this.svg.setAttribute("viewBox", `0 0 ${clientWidth} ${clientHeight}`);
-    this.onResize();
+    this.onResize(wasWhole);
   }
 
   private wheel(event: WheelEvent): void {
@@ -216,10 +235,7 @@ export class Viewport {
 }
 
 /** The scale at which a whole box is visible. */
-export function fittingScale(
-  box: { width: number; height: number },
-  size: { width: number; height: number },
-): number {
+export function fittingScale(box: Size, size: Size): number {
   return Math.min(
     (size.width - 2 * FIT_MARGIN) / box.width,
     (size.height - 2 * FIT_MARGIN) / box.height,

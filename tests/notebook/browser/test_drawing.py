@@ -156,6 +156,49 @@ def _blocks(count: int, size: int) -> Scene:
     return build_scene(nodes)
 
 
+_SCOPES = "() => document.querySelectorAll('.tfnb-open').length"
+
+
+def test_a_view_made_narrower_opens_only_what_can_be_read_there(widget_page: WidgetPage) -> None:
+    """Its picture is whole at both widths, until the user chooses the scopes."""
+    page = widget_page.page
+    ops = ("MatMul", "BiasAdd", "Relu")
+    nodes = [SceneNode(f"s{i // 3}/{ops[i % 3]}", ops[i % 3]) for i in range(12)]
+    widget_page.mount(build_scene(nodes))
+    wide = page.evaluate(_SCOPES)
+    assert wide > 0
+    page.set_viewport_size({"width": 420, "height": 700})
+    page.wait_for_function(f"{_SCOPES[6:]} === 0")
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+    assert page.evaluate(_SCALE) >= 0.6
+    page.set_viewport_size({"width": 1000, "height": 700})
+    page.wait_for_function(f"{_SCOPES[6:]} === {wide}")
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+
+
+def test_the_scopes_that_the_user_opened_stay_open_and_whole_in_a_narrower_view(
+    widget_page: WidgetPage,
+) -> None:
+    """The picture that was whole is fitted again, smaller."""
+    page = widget_page.page
+    widget_page.mount(_blocks(4, 3))
+    widget_page.closed_scope("block_1").click()
+    page.wait_for_selector(".tfnb-open")
+    page.get_by_role("button", name="Show the whole graph").click()
+    page.locator(".tfnb-node").first.click()
+    page.keyboard.press("ArrowDown")
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+    open_scopes, before = page.evaluate(_SCOPES), page.evaluate(_SCALE)
+    page.set_viewport_size({"width": 220, "height": 700})
+    page.wait_for_function(f"{_SCALE[6:]} !== {before}")
+    widget_page.settle()
+    assert page.evaluate(_SCOPES) == open_scopes
+    assert page.evaluate(_SEEN_WHOLE)
+
+
 def test_zooming_holds_the_selected_box(widget_page: WidgetPage) -> None:
     """The selected box keeps its place on the screen."""
     page = widget_page.page

@@ -137,6 +137,31 @@ def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunReco
     assert not page.locator(".tfnb-graph").first.is_visible()
 
 
+@pytest.mark.parametrize("tab", ["devices", "frames", "timeline"])
+def test_a_tab_opened_before_the_step_is_there_is_filled_when_it_comes(
+    widget_page: WidgetPage, record: RunRecord, tab: str
+) -> None:
+    """The click is kept: the tab stays open and gets its picture."""
+    scene = build_scene(record.scene.nodes, partitions=record.scene.partitions, in_lanes=True)
+    page = mount(
+        widget_page, record, lanes=scene.encode(), early=f".tfnb-tab[aria-controls$='{tab}']"
+    )
+    panel = page.locator(f"[role=tabpanel][id$='{tab}']")
+    inside = {"devices": ".tfnb-lane", "frames": ".tfnb-cell", "timeline": "canvas"}[tab]
+    panel.locator(inside).first.wait_for()
+    assert page.get_by_role("tab", selected=True).inner_text().lower() == tab
+    assert widget_page.problems == []
+
+
+def test_a_tab_that_the_step_does_not_have_gives_way_to_the_graph(
+    widget_page: WidgetPage, record: RunRecord
+) -> None:
+    """A step on one device has no lanes."""
+    page = mount(widget_page, record, early=".tfnb-tab[aria-controls$='devices']")
+    page.locator("[role=tabpanel][id$='graph'] .tfnb-item").first.wait_for()
+    assert page.get_by_role("tab", selected=True).inner_text() == "Graph"
+
+
 def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
     """Playing stops at the end."""
     page = mount(widget_page, record)
