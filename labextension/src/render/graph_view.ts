@@ -216,7 +216,6 @@ export class GraphView {
 
   private makeArranger(scene: Scene): Arranger {
     const direction = scene.isLanes ? "down" : this.direction;
-    this.viewport.startsLeft = scene.isLanes || direction === "right";
     return new Arranger(scene, this.layouts.layout, direction);
   }
 
@@ -271,8 +270,7 @@ export class GraphView {
   private fitFirst(): void {
     const { viewport } = this;
     this.leastScale = null;
-    const whole = fittingScale(viewport.bounds, viewport.extent);
-    viewport.fit(undefined, false, whole < LEAST_LEGIBLE_SCALE ? LEGIBLE_SCALE : 0);
+    viewport.fit(undefined, false, firstScale(fittingScale(viewport.bounds, viewport.extent)));
   }
 
   private zoom(factor: number): void {
@@ -310,7 +308,7 @@ export class GraphView {
     if (!arrangement) return;
     const wide = (field.clientWidth || USUAL_WIDTH) - 2 * FIT_MARGIN;
     // A drawing that is scaled down to the width needs less height.
-    const scale = isNew ? Math.min(1, Math.max(wide / arrangement.width, LEAST_LEGIBLE_SCALE)) : 1;
+    const scale = isNew ? Math.min(1, firstScale(wide / arrangement.width)) : 1;
     const needed = arrangement.height * scale + 36;
     const wanted = Math.min(Math.max(needed, MIN_HEIGHT), options.height);
     if (isNew || wanted > field.clientHeight) {
@@ -400,6 +398,7 @@ export class GraphView {
     edges.paint(arrangement);
     lanes.paint(arrangement);
     this.viewport.bounds = { x: 0, y: 0, width: arrangement.width, height: arrangement.height };
+    this.viewport.startsAt = startOf(arrangement, this.scene?.isLanes ?? false);
     this.minimap.show(arrangement);
     this.states?.forget();
     this.states?.paint(items, arrangement, true);
@@ -532,7 +531,11 @@ export class GraphView {
     if (!scene || !items) return;
     this.selected = item;
     this.card.show(scene, about);
-    this.viewport.coveredRight = this.card.isShown ? CARD_WIDTH : 0;
+    const { offsetWidth, offsetHeight } = this.card.element;
+    // In a narrow view the card is as wide as the view, and at its bottom.
+    const isBelow = offsetWidth > (2 / 3) * this.field.clientWidth;
+    this.viewport.coveredRight = this.card.isShown && !isBelow ? CARD_WIDTH : 0;
+    this.viewport.coveredBottom = this.card.isShown && isBelow ? offsetHeight : 0;
     const canvas = this.viewport.svg;
     if (item === null) canvas.removeAttribute("aria-activedescendant");
     else canvas.setAttribute("aria-activedescendant", items.idOf(item));
@@ -573,6 +576,18 @@ async function openAtFirst(scene: Scene, arranger: Arranger, room: Size): Promis
     if (fittingScale(arrangement, room) >= LEGIBLE_SCALE) return choices[i]!;
   }
   return choices[least]!;
+}
+
+/** The scale of a first view: the whole if that is readable, else the beginning. */
+function firstScale(whole: number): number {
+  return whole < LEAST_LEGIBLE_SCALE ? LEGIBLE_SCALE : whole;
+}
+
+/** Where data begins to flow, in a drawing that is wider than high: null for the middle of its width. */
+function startOf(arrangement: Arrangement, isLanes: boolean): number | null {
+  if (!isLanes) return arrangement.direction === "right" ? 0 : null;
+  const first = firstItem(arrangement);
+  return first === null ? 0 : arrangement.items.get(first)!.x;
 }
 
 function closestHandle(event: MouseEvent): Element | null {

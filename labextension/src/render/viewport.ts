@@ -35,7 +35,10 @@ export class Viewport {
   private hasMoved = false;
   /** The part of the right side that a card covers; revealed boxes are moved out from under it. */
   coveredRight = 0;
-  startsLeft = false;
+  /** The same, of a card at the bottom. */
+  coveredBottom = 0;
+  /** Where a drawing that does not fit is shown first; null for the middle of its width. */
+  startsAt: number | null = null;
   /** Called on every move. */
   onMove: () => void = () => {};
 
@@ -104,9 +107,13 @@ export class Viewport {
     const { width, height } = this.size;
     this.scale = Math.max(fittingScale(box, this.size), minScale);
     const [w, h] = [box.width * this.scale, box.height * this.scale];
-    // If it does not fit at the smallest legible scale, show its beginning: the top, and the middle of the width, or,
-    // with lanes, the first one.
-    const left = this.startsLeft && w > width - 2 * margin ? margin : (width - w) / 2;
+    // If it does not fit at the smallest legible scale, show its beginning: the top, and the middle of the width or
+    // where it starts.
+    let left = (width - w) / 2;
+    if (this.startsAt !== null && w > width - 2 * margin) {
+      left = width / 2 - (this.startsAt - box.x) * this.scale;
+      left = Math.min(margin, Math.max(width - margin - w, left));
+    }
     this.x = left - box.x * this.scale;
     this.y = (h > height - 2 * margin ? margin : (height - h) / 2) - box.y * this.scale;
     this.hasMoved = false;
@@ -132,8 +139,8 @@ export class Viewport {
   /** Moves as little as possible to make a box visible; zooms out only if it is larger than the view. */
   reveal(box: Box): void {
     const margin = 24;
-    const { height } = this.size;
     const width = Math.max(this.size.width - this.coveredRight, 200);
+    const height = Math.max(this.size.height - this.coveredBottom, 100);
     const need = Math.min((width - 2 * margin) / box.width, (height - 2 * margin) / box.height);
     if (need < this.scale) this.scale = Math.max(need, Math.min(MIN_SCALE, this.scale));
     const left = box.x * this.scale + this.x;

@@ -199,6 +199,42 @@ def test_the_scopes_that_the_user_opened_stay_open_and_whole_in_a_narrower_view(
     assert page.evaluate(_SEEN_WHOLE)
 
 
+def test_lanes_that_do_not_fit_begin_where_data_begins_to_flow(widget_page: WidgetPage) -> None:
+    """The first node of a wide lane is seen, not the empty corner above its others."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    count = 24
+    nodes = [SceneNode("first", "Placeholder", partition=0)]
+    nodes += [SceneNode(f"n{i}", f"Op{i}", ((0, 0),), partition=0) for i in range(count)]
+    nodes += [SceneNode("there", "Neg", ((1, 0),), partition=1)]
+    devices = ["/device:CPU:0", "/device:CPU:1"]
+    scene = build_scene(nodes, partitions=devices, in_lanes=True)
+    widget_page.mount(scene, view="partitions")
+    widget_page.settle()
+    field = page.locator(".tfnb-field").bounding_box()
+    first = page.locator(".tfnb-node", has_text="Placeholder").bounding_box()
+    assert field["x"] < first["x"]
+    assert first["x"] + first["width"] < field["x"] + field["width"]
+
+
+def test_the_card_of_a_narrow_view_leaves_its_node_in_sight(widget_page: WidgetPage) -> None:
+    """It stands at the bottom, and the picture moves out from under it."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    widget_page.mount(digits_scene())
+    page.get_by_role("tree").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    widget_page.settle()
+    card = page.locator(".tfnb-card").bounding_box()
+    field = page.locator(".tfnb-field").bounding_box()
+    chosen = page.locator(".tfnb-selected > .tfnb-shape, .tfnb-selected > g > .tfnb-shape")
+    box = chosen.first.bounding_box()
+    assert card["height"] < 0.5 * field["height"]
+    assert field["y"] <= box["y"]
+    assert box["y"] + box["height"] <= card["y"]
+
+
 def test_zooming_holds_the_selected_box(widget_page: WidgetPage) -> None:
     """The selected box keeps its place on the screen."""
     page = widget_page.page

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.notebook.browser.test_lab_panel import (
+    ENDLESS,
     LIMIT_MS,
     SETUP,
     drawn,
@@ -102,6 +103,37 @@ def test_narrow_tabs_are_filled_and_nothing_in_them_is_cut_off(
         assert bottom["y"] + bottom["height"] >= box["y"] + box["height"] - 12, view
         if view in ("graph", "partitions"):
             assert field["height"] > 0.75 * box["height"], view
+
+
+_WATCH_TOOLBAR = """() => {
+  const toolbar = window.panel.toolbar.node;
+  window.lowest = 0;
+  const look = () => {
+    const top = toolbar.getBoundingClientRect().top;
+    for (const item of toolbar.children) {
+      const box = item.getBoundingClientRect();
+      if (box.width) window.lowest = Math.max(window.lowest, box.top - top);
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_the_step_in_the_toolbar_moves_no_item_over_the_first_cell(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Every item stays on the toolbar's line, also before JupyterLab makes room for the step."""
+    lab.page.set_viewport_size({"width": 800, "height": 700})
+    lab.open(notebook_of("toolbar.ipynb", SETUP, ENDLESS))
+    lab.run(0)
+    lab.page.evaluate(_WATCH_TOOLBAR)
+    lab.start(1)
+    toolbar = lab.page.locator(".tfnb-lab-toolbar")
+    toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
+    press(toolbar, "Cancel the running step")
+    lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
+    assert lab.page.evaluate("() => window.lowest") < 16
 
 
 def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[..., str]) -> None:

@@ -240,6 +240,42 @@ def test_nothing_is_marked_at_the_end(widget_page: WidgetPage, record: RunRecord
     assert marked.count() == 0
 
 
+def test_a_node_that_waits_for_a_value_from_elsewhere_does_not_run(
+    widget_page: WidgetPage,
+) -> None:
+    """A Recv is in flight while another node runs: only that one is shown as running."""
+    nodes = [SceneNode("arrives", "_Recv"), SceneNode("works", "Exp"), SceneNode("next", "Neg")]
+    kinds = [STARTED, STARTED, DONE, DONE, STARTED, DONE]
+    step = RunRecord(
+        step_id=1,
+        scene=build_scene(nodes, partitions=["/device:CPU:0"]),
+        feeds=(),
+        fetches=(),
+        targets=(),
+        duration_ns=1000,
+        error="",
+        dropped=0,
+        frames=(RecordedFrame(0, "", -1, 0),),
+        kind=np.array(kinds, np.uint8),
+        node=np.array([0, 1, 1, 0, 2, 2], np.int32),
+        frame=np.zeros(6, np.int32),
+        iteration=np.zeros(6, np.int32),
+        time_ns=np.arange(6, dtype=np.float64) * 100,
+    )
+    page = mount(widget_page, step)
+
+    def states() -> list[str | None]:
+        boxes = (page.locator(".tfnb-node", has_text=node.name) for node in nodes)
+        return [box.get_attribute("data-state") for box in boxes]
+
+    move_to(page, 2 / 6)
+    assert states() == ["waiting", "running", "waiting"]
+    move_to(page, 3 / 6)
+    assert states() == ["waiting", "done", "waiting"]
+    move_to(page, 1)
+    assert states() == ["done", "done", "done"]
+
+
 def test_what_was_not_kept_is_done_at_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
     """A step with more events than are kept has no running node at its end."""
     last = int(np.flatnonzero(record.kind == STARTED)[len(record.kind) // 4]) + 1
