@@ -177,6 +177,37 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 ])"""
 
 
+_FOUND_AGAIN = """() => {
+  const all = [...window.jupyterapp.shell.widgets("main")];
+  window.panel = all.find((one) => one.sessionContext) ?? null;
+  return window.panel !== null;
+}"""
+
+
+def test_a_picture_stands_for_its_view_while_the_kernel_is_busy(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """After a reload the widget waits for the kernel; its word is not shown above the picture."""
+    path = notebook_of("busy.ipynb", SETUP, "%tfnb graph", ENDLESS)
+    page = lab.page
+    lab.open(path)
+    lab.run(0)
+    lab.run(1)
+    page.wait_for_selector(".tfnb-view-graph[data-ready]", timeout=LIMIT_MS)
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    lab.start(2)
+    page.locator(".tfnb-lab-toolbar").get_by_text("running").wait_for(timeout=LIMIT_MS)
+    page.goto(f"{lab.url}/lab/tree/{path}")
+    page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
+    page.wait_for_function(_FOUND_AGAIN, timeout=LIMIT_MS)
+    word = page.locator(".jp-OutputArea-output", has_text="Loading widget")
+    word.wait_for(state="attached", timeout=LIMIT_MS)
+    page.locator(".jp-RenderedSVG img").wait_for(timeout=LIMIT_MS)
+    assert not word.is_visible()
+    press(page.locator(".tfnb-lab-toolbar"), "Cancel the running step")
+    page.locator(".tfnb-lab-toolbar").wait_for(state="hidden", timeout=LIMIT_MS)
+
+
 # How many pictures their cells cut off.
 _TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filter(
   (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1
@@ -201,7 +232,11 @@ def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab.close()
 
     lab.open(path)
-    are_there = f"() => ({_PICTURES})().every(([shown]) => shown === 1)"
+    # JupyterLab adds the cells of a notebook one after the other.
+    are_there = f"""() => {{
+      const found = ({_PICTURES})();
+      return found.length === 6 && found.every(([shown]) => shown === 1);
+    }}"""
     lab.page.wait_for_function(are_there, timeout=LIMIT_MS)
     assert lab.page.evaluate(_PICTURES) == [[1, False]] * 6
     lab.page.set_viewport_size({"width": 700, "height": 1200})
