@@ -44,8 +44,11 @@ lab: $(VENV)/.installed-lab
 	  --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb
 
 # TEST_ARGS selects tests: make test TEST_ARGS='tests/core -x'
+# Each process begins with a half of the tests, so that a file's tables are read and its servers
+# started in one process.
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --numprocesses auto -m "not browser and not repeats" $(TEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+	  -m "not browser and not repeats" $(TEST_ARGS)
 
 # Checks files changed since main, or since the commit given as SINCE=...
 quick: $(VENV)/.installed-test $(VENV)/.installed-dev

@@ -162,6 +162,26 @@ def cases() -> dict[str, tuple[str, list[Any], dict[str, Any]]]:
         case(f"AvgPool {size}x{size} s2", "AvgPool", images, **pool)
         case(f"MaxPoolGrad {size}x{size} s2", "MaxPoolGrad", images, Slot(None), half, **pool)
         case(f"AvgPoolGrad {size}x{size} s2", "AvgPoolGrad", Constant(images.shape), half, **pool)
+    text = normal(64, 54, 1, 100)
+    whole: dict[str, Any] = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+    case("MaxPool whole length", "MaxPool", text, ksize=[1, 54, 1, 1], **whole)
+    pooled = normal(64, 1, 1, 100)
+    case(
+        "MaxPoolGrad whole length", "MaxPoolGrad", text, Slot(None), pooled, ksize=[1, 54, 1, 1],
+        **whole,
+    )  # fmt: skip
+    case("AvgPool whole image", "AvgPool", normal(8, 8, 8, 512), ksize=[1, 8, 8, 1], **whole)
+    tiny = normal(1, 8, 6, 64)
+    case("Conv tiny 1x1", "Conv2D", tiny, normal(1, 1, 64, 64), **step)
+    case("Depthwise tiny", "DepthwiseConv2dNative", tiny, normal(3, 3, 64, 1), **step)
+    case("Conv one image 1x7", "Conv2D", normal(1, 17, 17, 192), normal(1, 7, 192, 192), **step)
+    case("Conv one image 3x3", "Conv2D", normal(1, 112, 112, 64), normal(3, 3, 64, 64), **step)
+    corners = np.sort(rng.random((200, 2, 2), "f4"), axis=1).reshape(200, 4)
+    which = np.zeros(200, "i4")
+    case(
+        "CropAndResize", "CropAndResize", normal(1, 240, 320, 3), corners, which, Constant([24] * 2)
+    )
+    case("MatMul 2x800x1200", "MatMul", normal(2, 800), normal(800, 1200))
     case("LRN", "LRN", images)
     vector, variance, empty = normal(32), abs(normal(32)) + np.float32(1), np.zeros(0, "f4")
     norm = "FusedBatchNormV3"
@@ -177,6 +197,8 @@ def cases() -> dict[str, tuple[str, list[Any], dict[str, Any]]]:
     var = Slot(state)
     case("Adam 1M", "ResourceApplyAdam", var, Slot(second), Slot(second), *scalars, gradient)
     rate, momentum, epsilon = scalars[2], scalars[0], scalars[5]
+    few = normal(48, 144)
+    case("Adam 48x144", "ResourceApplyAdam", Slot(few), Slot(few), Slot(abs(few)), *scalars, few)
     case("SGD 1M", "ResourceApplyGradientDescent", var, rate, gradient)
     case("Momentum 1M", "ResourceApplyMomentum", var, Slot(state), rate, gradient, momentum)
     case("Adagrad 1M", "ResourceApplyAdagrad", var, Slot(second), rate, gradient)

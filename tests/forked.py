@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIMIT_S = 90
+LIMIT_S = 240
 
 
 def in_child(function: Callable[[], object]) -> None:

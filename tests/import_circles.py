@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+_NAMES = r"[\w.]+(?:\s+as\s+\w+)?"
+# At the beginning of a line, where ruff wants statements to be.
+_PYTHON_IMPORT = re.compile(
+    rf"^\s*(?:from\s+([\w.]+)\s+import\s*[(\s]\s*({_NAMES}(?:\s*,\s*{_NAMES})*)"
+    rf"|import\s+({_NAMES}(?:\s*,\s*{_NAMES})*))",
+    re.MULTILINE,
+)
 _TYPESCRIPT_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
 
 
@@ -99,6 +106,21 @@ def modules_of(package: Path) -> dict[str, Path]:
             parts = path.relative_to(package.parent).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
+
+
+def named_modules(text: str, modules: Mapping[str, Path]) -> set[str]:
+    """Return the modules that a file imports, and perhaps some that only its texts name.
+
+    This takes a tenth of the time of `SourceFile.imports`.
+    """
+    text = re.sub(r"\s*#[^\n]*", "", text)
+    found = set()
+    for package, names, whole in _PYTHON_IMPORT.findall(text):
+        for name in (names or whole).split(","):
+            module = name.split()[0]
+            inside = f"{package}.{module}" if package else module
+            found.add(inside if inside in modules else package)
+    return found & modules.keys()
 
 
 def imports_of_typescript(folder: Path) -> dict[str, set[str]]:

@@ -39,12 +39,14 @@ def interrupted(
 
     def start_and_run() -> None:
         thread.start()
-        run()
+        try:
+            run()
+        finally:
+            has_ended.set()  # here, where a second interrupt is expected, too
 
     thread = threading.Thread(target=act)
     with pytest.raises(KeyboardInterrupt) as caught:
         start_and_run()
-    has_ended.set()
     thread.join()
     if failures:
         raise failures[0]

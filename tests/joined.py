@@ -49,12 +49,18 @@ def in_one_test(name: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]
 
 
 def in_batches(
-    name: str, rows: Iterable[Any], size: int = 12
+    name: str, rows: Iterable[Any], size: int = 12, told: Callable[[Any], str] = str
 ) -> Callable[[Callable[..., None]], Any]:
     """Parametrize one argument, with one test for some consecutive rows.
 
     All rows of a test run, and failures name their rows. The test's id contains every row, so that
     `-k` finds the test of a row. Rows share the fixtures of their test.
+
+    Args:
+      name: the argument.
+      rows: its values.
+      size: how many rows a test has.
+      told: returns the name of a row.
     """
     kept = list(rows)
     batches = [kept[start : start + size] for start in range(0, len(kept), size)]
@@ -67,14 +73,16 @@ def in_batches(
         @functools.wraps(test)
         def every_row(batch: list[Any], **arguments: Any) -> None:
             check_each(
-                batch, lambda row: test(**{name: row}, **arguments), lambda row: f"{name} {row!r}"
+                batch,
+                lambda row: test(**{name: row}, **arguments),
+                lambda row: f"{name} {told(row)!r}",
             )
 
         batch = inspect.Parameter("batch", inspect.Parameter.KEYWORD_ONLY)
         every_row.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*others, batch]
         )
-        names = [" ".join(map(str, rows)) for rows in batches]
+        names = [" ".join(map(told, rows)) for rows in batches]
         return pytest.mark.parametrize("batch", batches, ids=names)(every_row)
 
     return decorate

@@ -16,10 +16,11 @@ from tests.import_circles import (
     circles,
     imports_of_typescript,
     modules_of,
+    named_modules,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,6 +44,7 @@ ONE_STRUCTURE = {
 
 
 @pytest.mark.slow
+@pytest.mark.repeats  # of `make check`
 def test_rooms_keep_their_import_contracts() -> None:
     """The contracts cover layers, Jupyter, gRPC, and the two columns."""
     lint = "from importlinter.cli import lint_imports_command as main; main()"
@@ -139,7 +141,15 @@ def test_files_of_the_front_end_import_one_another_in_no_circle() -> None:
 GENERATED = ("tfnb/client/public", "tfnb/proto")
 
 
-def _imports_of_folders(root: Path, packages: Sequence[str]) -> dict[str, set[str]]:
+def _exactly_imported(text: str, modules: Mapping[str, Path]) -> set[str]:
+    return {one.module for one in SourceFile(text, modules).imports()}
+
+
+def _imports_of_folders(
+    root: Path,
+    packages: Sequence[str],
+    imported: Callable[[str, Mapping[str, Path]], set[str]] = _exactly_imported,
+) -> dict[str, set[str]]:
     """Return the folders of packages, and those that the files of each import."""
     modules = {
         module: path for name in packages for module, path in modules_of(root / name).items()
@@ -147,8 +157,8 @@ def _imports_of_folders(root: Path, packages: Sequence[str]) -> dict[str, set[st
     folders = {module: path.parent.relative_to(root).as_posix() for module, path in modules.items()}
     found: dict[str, set[str]] = {folder: set() for folder in folders.values()}
     for module, path in modules.items():
-        source = SourceFile(path.read_text("utf-8"), modules)
-        found[folders[module]] |= {folders[one.module] for one in source.imports()}
+        others = imported(path.read_text("utf-8"), modules)
+        found[folders[module]] |= {folders[one] for one in others}
     return {
         folder: {one for one in others if one != folder and one not in GENERATED}
         for folder, others in found.items()
@@ -159,9 +169,28 @@ def _imports_of_folders(root: Path, packages: Sequence[str]) -> dict[str, set[st
 @pytest.mark.slow
 def test_folders_import_one_another_in_no_circle() -> None:
     """The folders of tests, scripts and benchmarks count, and imports of each kind."""
-    found = circles(_imports_of_folders(ROOT, ("tfnb", "tests", "scripts", "benchmarks")))
+    packages = ("tfnb", "tests", "scripts", "benchmarks")
+    # If there is no circle with some modules too many, there is none without them.
+    if not circles(_imports_of_folders(ROOT, packages, named_modules)):
+        return
+    found = circles(_imports_of_folders(ROOT, packages))
 
     assert not found, _told(found, "Folders")
+
+
+def test_no_import_is_missed_by_the_quick_search(tmp_path: Path) -> None:
+    """Every form of an import is found, where it begins a line."""
+    names = ["a", "b", "c", "d", "e", "f", "g"]
+    modules = {f"made.{name}": tmp_path for name in names} | {"made": tmp_path}
+    text = (
+        "from made import (  # reason\n    a,  # other reason\n    b as x,\n)\n"
+        "import made.c, made.d as y\n"
+        "if TYPE_CHECKING:\n    from made import e\n"
+        "def f():\n    from made.f import Name\n"
+        "from made import(g)\n"
+    )
+    assert named_modules(text, modules) == {f"made.{name}" for name in names}
+    assert _exactly_imported(text, modules) <= named_modules(text, modules)
 
 
 def test_a_circle_of_folders_without_a_circle_of_files_is_found(tmp_path: Path) -> None:

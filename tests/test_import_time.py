@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -31,6 +32,7 @@ SELDOM_USED = [
 ]
 
 
+@functools.cache
 def modules_after(statement: str) -> set[str]:
     """Return the names in sys.modules after a fresh interpreter has run a statement."""
     script = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"

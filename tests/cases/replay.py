@@ -9,6 +9,7 @@ A case is a folder with ``case.json``, a graph file, ``inputs.npz`` and ``expect
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 from typing import TYPE_CHECKING, Any
@@ -53,10 +54,17 @@ def missing_ops(folder: Path) -> list[str]:
     return sorted(name for name in names if op_registry.find(name) is None)
 
 
-def read_graph_def(folder: Path, described: Mapping[str, Any]) -> Any:
-    """The graph of a case, whatever its format."""
+@functools.lru_cache(maxsize=2)
+def _bytes_of_text(path: Path, kind: type[Any]) -> bytes:
+    """Return a message in text as bytes; parsing the text of a large graph takes a second."""
     from google.protobuf import text_format
 
+    content: bytes = text_format.Parse(path.read_text(), kind()).SerializeToString()
+    return content
+
+
+def read_graph_def(folder: Path, described: Mapping[str, Any]) -> Any:
+    """The graph of a case, whatever its format."""
     path, form = folder / described["file"], described["format"]
     is_text = form.endswith("text") or path.suffix == ".pbtxt"
     message: Any
@@ -66,10 +74,8 @@ def read_graph_def(folder: Path, described: Mapping[str, Any]) -> Any:
         message = tf.MetaGraphDef()
     else:
         message = tf.GraphDef()
-    if is_text:
-        text_format.Parse(path.read_text(), message)
-    else:
-        message.ParseFromString(path.read_bytes())
+    content = _bytes_of_text(path, type(message)) if is_text else path.read_bytes()
+    message.ParseFromString(content)
     if form.startswith("saved_model"):
         return message.meta_graphs[described.get("index", 0)].graph_def
     return message.graph_def if form.startswith("metagraph") else message

@@ -285,11 +285,24 @@ def graphs(draw: Callable[[Any], Any]) -> tuple[Any, tf.Graph]:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(graphs())
 def test_random_graphs_answer_alike(made: Any) -> None:
     """Values to the bit, errors by class."""
-    case, graph = made
+    check_alike(*made)
+
+
+@pytest.mark.slow
+@pytest.mark.repeats
+@settings(max_examples=120, deadline=None)
+@given(graphs())
+def test_many_random_graphs_answer_alike(made: Any) -> None:
+    """More graphs are compared in the same way."""
+    check_alike(*made)
+
+
+def check_alike(case: Any, graph: tf.Graph) -> None:
+    """Check the answers of a graph with and without optimizers, and on two devices."""
     with graph.as_default():
         expected = answer(case, everything_off())
         assert answer(case, everything_on()) == expected

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ class _Ringing:
 
 
 def _interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGUSR1)
+    signal.raise_signal(signal.SIGUSR1)  # to this thread: another one would hear it later
 
 
 @pytest.fixture(params=["function", "partial", "object", "method"])

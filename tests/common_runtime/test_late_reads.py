@@ -196,7 +196,7 @@ def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_tra
 
         rounds = tf.while_loop(is_waiting, lambda i: i + 1, [0])
         level = tf.RunOptions.SOFTWARE_TRACE if is_traced else tf.RunOptions.NO_TRACE
-        options = tf.RunOptions(trace_level=level, timeout_in_ms=60_000)
+        options = tf.RunOptions(trace_level=level, timeout_in_ms=250_000)
         for _ in range(1 if is_traced else 3):
             session.run(v.initializer)
             found = session.run([rounds, step], options=options, run_metadata=tf.RunMetadata())

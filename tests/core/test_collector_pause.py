@@ -56,6 +56,17 @@ def test_what_is_made_inside_is_not_passed_over_by_the_next_collection() -> None
     assert seen.split() == ["True", "True", "True"]
 
 
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process with millions of frozen objects does not visit them at each large graph."""
+    counts = []
+    monkeypatch.setattr(collector_pause, "_is_frozen", False)
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counts.append(1) or 1_000_000)
+    for _ in range(3):
+        with without_collector(2000):
+            pass
+    assert len(counts) == 1
+
+
 def test_a_pause_that_an_interrupt_left_is_ended_by_the_next() -> None:
     """An interrupt may prevent the entry of the context."""
     without_collector(2000).__enter__()

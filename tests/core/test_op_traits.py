@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import re
 
@@ -18,6 +19,13 @@ def _every(trait):
     found = [one for one in op_registry.all_ops().values() if trait in one.traits]
     assert found
     return found
+
+
+@functools.cache
+def _asked():
+    """Return the names of traits in all files but that of the traits."""
+    rooms = (path for path in _ROOMS.rglob("*.py") if path.name != "op_traits.py")
+    return {word for path in rooms for word in re.findall(r"\bTrait\.(\w+)", path.read_text())}
 
 
 def _takes(definition, *, reference):
@@ -41,9 +49,7 @@ def test_the_ops_with_a_trait_are_those_that_carry_it(trait):
 @pytest.mark.parametrize("trait", Trait)
 def test_a_room_asks_for_each_trait(trait):
     """Each trait is used outside of the file that defines it."""
-    word = re.compile(rf"Trait\.{trait.name}\b")
-    rooms = (path for path in _ROOMS.rglob("*.py") if path.name != "op_traits.py")
-    assert any(word.search(path.read_text()) for path in rooms)
+    assert trait.name in _asked()
 
 
 def test_an_op_that_writes_a_variable_is_stateful_or_takes_a_reference():

@@ -176,7 +176,7 @@ while "Dequeue" not in sess.waiting():
     pass
 os.kill(os.getpid(), 9)
 """
-    process = subprocess.run([sys.executable, "-c", script], timeout=120, check=False)
+    process = subprocess.run([sys.executable, "-c", script], timeout=280, check=False)
     assert process.returncode == -9
     with tf.Graph().as_default(), tf.Session.attach(kept) as sess:
         assert sess.run("counter/read:0") == 5

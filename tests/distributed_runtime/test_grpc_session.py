@@ -384,7 +384,7 @@ while "Dequeue" not in sess.waiting():
 print("ends")
 """
     run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=280, check=False
     )
 
     assert run.stdout == "ends\n"

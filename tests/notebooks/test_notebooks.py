@@ -21,8 +21,19 @@ def test_notebook_is_stored_without_output(path: Path) -> None:
     assert [cell["source"] for cell in cells if cell["outputs"] or cell["execution_count"]] == []
 
 
+# They take longest; `.ci/run` runs them with an installed wheel, too.
+_LONG = frozenset(["00_quickstart", "05_training_live", "09_a_cluster_on_one_machine"])
+
+
 @pytest.mark.slow
-@by_name
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.repeats) if path.stem in _LONG else path
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_notebook_runs_from_top_to_bottom(path: Path) -> None:
     """A fresh kernel runs every cell without an error."""
     with pytest.MonkeyPatch.context() as patch:

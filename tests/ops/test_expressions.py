@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - every op with an expression
-from tests.joined import in_one_test
+from tests.joined import in_batches, in_one_test
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.core import dtypes, op_registry
 from tfnb.core.kernel_expressions import expressions_of, tile_of
@@ -84,7 +84,7 @@ def answer(function, args):
     return str(np.asarray(found).dtype), np.shape(found), np.asarray(found).tobytes()
 
 
-@pytest.mark.parametrize("name", sorted(_EXACT))
+@in_batches("name", sorted(_EXACT))
 @in_one_test("dtype", _DTYPES.values())
 def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
     """All pairs of numbers are compared, with zeros of both signs, infinities and NaN."""
@@ -98,7 +98,7 @@ def test_an_expression_of_scalars_gives_the_kernels_bits(name, dtype):
             assert (args, answer(function, args)) == (args, answer(kernel.compute, args))
 
 
-@pytest.mark.parametrize("name", sorted(_EXACT))
+@in_batches("name", sorted(_EXACT))
 @in_one_test("dtype", _DTYPES.values())
 def test_an_expression_for_all_ranks_gives_the_kernels_bits(name, dtype):
     """Arrays, arrays with scalars, and arrays that do not fit are compared."""

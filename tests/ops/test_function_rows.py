@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.joined import in_batches
 from tests.ops import function_rows
 
 
@@ -20,7 +21,7 @@ def _stored() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", function_rows.ROWS)
+@in_batches("row", function_rows.ROWS)
 def test_values_are_tensorflows(row: str) -> None:
     """Dtype and shape are equal, numbers up to rounding."""
     found = function_rows.values(tf, [row])

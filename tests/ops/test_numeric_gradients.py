@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.golden import Golden, upstream_gradient
 from tests.ops.kernel_runner import SampleRun
@@ -22,7 +23,6 @@ from tests.ops.samples import op as call
 from tests.ops.samples import uniform
 from tests.ops.stored_calls import PATH, decode
 from tests.ops.test_samples import answer_of
-from tests.repeats import few
 from tfnb.client.session.session import Session
 from tfnb.core import errors, op_registry
 from tfnb.framework.convert import convert_to_tensor
@@ -264,10 +264,22 @@ def names() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", few((2, _MOST_CALLS), 1))
-@pytest.mark.parametrize("op", names())
-def test_a_gradient_is_the_derivative(op: str, most: int) -> None:
+@in_batches("op", names())
+def test_a_gradient_is_the_derivative(op: str) -> None:
     """Smooth functions are compared along a random direction."""
+    check_gradient(op, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.repeats
+@in_batches("op", names())
+def test_gradients_of_more_calls_are_derivatives(op: str) -> None:
+    """Other calls of the same ops are compared in the same way."""
+    check_gradient(op, _MOST_CALLS)
+
+
+def check_gradient(op: str, most: int) -> None:
+    """Check the gradients of the first calls that can be compared."""
     done = 0
     for row in calls_with_gradients()[op]:
         with np.errstate(all="ignore"):  # beyond where a function is defined

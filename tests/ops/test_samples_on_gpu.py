@@ -16,6 +16,7 @@ import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - registers the ops
 from tests.common_runtime.device.recording_cupy import Array, RecordingCupy
+from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.core import array_module, dtypes, op_registry
@@ -77,7 +78,7 @@ def _on_gpu(cupy: RecordingCupy, row: samples.Sample) -> SampleRun:
     return run
 
 
-@pytest.mark.parametrize("op", sorted(rows_by_op()))
+@in_batches("op", sorted(rows_by_op()))
 def test_a_gpu_kernel_gives_what_the_cpu_gives(op, cupy):
     """Outputs of all rows are on the GPU unless the op declares host memory."""
     for row in rows_by_op()[op]:

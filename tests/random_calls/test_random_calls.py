@@ -37,8 +37,13 @@ def _keys_by_op(path: Path = PATH) -> dict[str, list[str]]:
     return found
 
 
-def _check(path: Path, op_type: str) -> None:
-    for key in _keys_by_op(path)[op_type]:
+# Number of calls and of edges of an op in `make test`; the others are further examples.
+_NUM_CALLS = 3
+_NUM_EDGES = 4
+
+
+def _check(path: Path, op_type: str, some: slice) -> None:
+    for key in _keys_by_op(path)[op_type][some]:
         stored = _stored(path).get(key)
         assert stored is not None
         row: Sample = decode(stored["call"])
@@ -49,15 +54,31 @@ def _check(path: Path, op_type: str) -> None:
 @pytest.mark.slow
 @in_batches("op_type", sorted(_keys_by_op()), 6)
 def test_calls_agree_with_tensorflow(op_type: str) -> None:
-    """Every stored call of the op gives TensorFlow's values, error class, shapes and gradients."""
-    _check(PATH, op_type)
+    """A stored call of the op gives TensorFlow's values, error class, shapes and gradients."""
+    _check(PATH, op_type, slice(_NUM_CALLS))
+
+
+@pytest.mark.slow
+@pytest.mark.repeats
+@in_batches("op_type", sorted(_keys_by_op()))
+def test_further_calls_agree_with_tensorflow(op_type: str) -> None:
+    """The other stored calls of the op are compared in the same way."""
+    _check(PATH, op_type, slice(_NUM_CALLS, None))
 
 
 @pytest.mark.slow
 @in_batches("op_type", sorted(_keys_by_op(EDGES)), 6)
 def test_edges_agree_with_tensorflow(op_type: str) -> None:
     """Empty, scalar, infinite and extreme inputs give TensorFlow's values or its error."""
-    _check(EDGES, op_type)
+    _check(EDGES, op_type, slice(_NUM_EDGES))
+
+
+@pytest.mark.slow
+@pytest.mark.repeats
+@in_batches("op_type", sorted(_keys_by_op(EDGES)))
+def test_further_edges_agree_with_tensorflow(op_type: str) -> None:
+    """The other stored edges of the op are compared in the same way."""
+    _check(EDGES, op_type, slice(_NUM_EDGES, None))
 
 
 def test_every_op_with_a_maker_has_stored_calls() -> None:

@@ -441,8 +441,10 @@ def test_progress_goes_to_standard_error(
 
 
 @pytest.mark.slow
-def test_it_is_a_program(graph_file: Path, tmp_path: Path) -> None:
-    """``tfnb`` runs as a subprocess, with exit codes for scripts."""
+def test_it_is_a_program(
+    graph_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``tfnb`` runs as a subprocess, and its exit codes tell scripts what went wrong."""
 
     def call(*arguments: str) -> Any:
         return subprocess.run(
@@ -459,7 +461,12 @@ def test_it_is_a_program(graph_file: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     with np.load(out) as found:
         assert found["y"].tolist() == [[3, 5]]
-    assert call("summary", str(tmp_path / "none")).returncode == 3
     assert call("run", str(graph_file)).returncode == 2
-    assert call("nonsense").returncode == 2
-    assert call("--version").stdout.startswith("tfnb ")
+    assert main(["summary", str(tmp_path / "none")]) == 3
+    with pytest.raises(SystemExit) as unknown:
+        main(["nonsense"])
+    assert unknown.value.code == 2
+    with pytest.raises(SystemExit) as version:
+        main(["--version"])
+    assert version.value.code == 0
+    assert capsys.readouterr().out.startswith("tfnb ")

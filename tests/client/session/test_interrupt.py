@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import tfnb as tf
+from tests.interrupts import interrupted
 from tfnb.core.step_events import StepObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-# An interrupt takes milliseconds (benchmarks/interrupts.py); a busy machine may take longer.
-GENEROUS_S = 90.0
 
 
 @pytest.fixture
@@ -26,63 +22,39 @@ def sess() -> Iterator[tf.Session]:
         yield sess
 
 
-class Interrupter(StepObserver):
-    """Sends SIGINT to this process as soon as a step runs, and records when.
-
-    Python loses an interrupt that arrives in a finalizer; it is then sent again.
-    """
+class _Begun(StepObserver):
+    """Tells another thread that a step runs."""
 
     def __init__(self) -> None:
-        self.sent_at = 0.0
         self._is_running = threading.Event()
-        self._has_stopped = threading.Event()
-        self._thread = threading.Thread(target=self._send)
-        self._thread.start()
 
     def step_started(self, step_id: int, signature_id: int, t_ns: int) -> None:
-        """Start interrupting."""
+        """Note the step."""
+        self.set()
+
+    def set(self) -> None:
+        """Let the waiting thread go on."""
         self._is_running.set()
 
-    def _send(self) -> None:
-        if self._is_running.wait(60):
-            self.sent_at = time.perf_counter()
-            main = threading.main_thread().ident
-            assert main is not None
-            for _ in range(5):
-                signal.pthread_kill(main, signal.SIGINT)
-                if self._has_stopped.wait(GENEROUS_S / 6):
-                    break
-
-    def has_stopped(self) -> None:
-        """Stop interrupting."""
-        self._has_stopped.set()
-
-    def join(self) -> None:
-        """Wait for the thread."""
-        self.has_stopped()
-        self._is_running.set()
-        self._thread.join()
+    def wait(self) -> None:
+        """Wait until a step runs."""
+        assert self._is_running.wait(60)
 
 
-def seconds_to_stop(sess: tf.Session, run: Callable[[], object]) -> float:
-    """Return how long a run continues after Ctrl-C."""
-    interrupter = Interrupter()
-    sess.runtime.step_events.add(interrupter)
+def stop(sess: tf.Session, run: Callable[[], object]) -> None:
+    """Send Ctrl-C as soon as a step runs, and check that the run ends with it."""
+    begun = _Begun()
+    sess.runtime.step_events.add(begun)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            run()
-        interrupter.has_stopped()
-        stopped_at = time.perf_counter()
+        interrupted(run, begun.wait)
     finally:
-        sess.runtime.step_events.remove(interrupter)
-        interrupter.join()
-    return stopped_at - interrupter.sent_at
+        sess.runtime.step_events.remove(begun)
 
 
 def test_a_loop_without_end_is_stopped(sess: tf.Session) -> None:
     """A loop stops between two nodes; the next run works."""
     i = tf.while_loop(lambda i: i < 2, lambda i: i * 1, [tf.constant(1)])
-    assert seconds_to_stop(sess, lambda: sess.run(i)) < GENEROUS_S
+    stop(sess, lambda: sess.run(i))
     assert sess.run(tf.constant(3)) == 3
 
 
@@ -90,7 +62,7 @@ def test_waiting_for_a_queue_is_stopped(sess: tf.Session) -> None:
     """The queue keeps its elements."""
     queue = tf.FIFOQueue(1, tf.float32)
     dequeue = queue.dequeue()
-    assert seconds_to_stop(sess, lambda: sess.run(dequeue)) < GENEROUS_S
+    stop(sess, lambda: sess.run(dequeue))
     sess.run(queue.enqueue(5.0))
     assert sess.run(dequeue) == 5.0
 
@@ -98,26 +70,22 @@ def test_waiting_for_a_queue_is_stopped(sess: tf.Session) -> None:
 def test_waiting_in_a_callable_is_stopped(sess: tf.Session) -> None:
     """Prepared callables are interrupted as well."""
     dequeue = sess.make_callable(tf.FIFOQueue(1, tf.float32).dequeue())
-    assert seconds_to_stop(sess, dequeue) < GENEROUS_S
+    stop(sess, dequeue)
     assert sess.run(tf.constant(3)) == 3
 
 
 def test_waiting_in_a_partial_run_is_stopped(sess: tf.Session) -> None:
     """The session stays usable; the handle may be lost."""
-    interrupter = Interrupter()
+    begun = _Begun()
 
     def go(value: float) -> float:
-        interrupter.step_started(0, 0, 0)
+        begun.set()
         return value
 
     x = tf.placeholder(tf.float32, [])
     y = tf.FIFOQueue(1, tf.float32).dequeue() + tf.py_func(go, [x], tf.float32)
     handle = sess.partial_run_setup([y], [x])
-    with pytest.raises(KeyboardInterrupt):
-        sess.partial_run(handle, y, {x: 1.0})
-    interrupter.has_stopped()
-    assert time.perf_counter() - interrupter.sent_at < GENEROUS_S
-    interrupter.join()
+    interrupted(lambda: sess.partial_run(handle, y, {x: 1.0}), begun.wait)
     assert sess.run(tf.constant(3)) == 3
 
 
@@ -131,7 +99,7 @@ def test_waiting_for_a_sender_that_does_not_come_is_stopped(sess: tf.Session) ->
     node.attr["send_device"].s = node.attr["recv_device"].s = cpu.encode()
     node.attr["send_device_incarnation"].i = 1
     (received,) = tf.import_graph_def(graph_def, return_elements=["orphan:0"], name="")
-    assert seconds_to_stop(sess, lambda: sess.run(received)) < GENEROUS_S
+    stop(sess, lambda: sess.run(received))
     assert sess.run(tf.constant(3)) == 3
 
 
@@ -141,9 +109,13 @@ def test_a_long_chain_is_stopped_between_two_nodes(sess: tf.Session) -> None:
     y = x
     for _ in range(400):
         y = tf.matmul(y, x)
-    x_value = [[0.0] * 300] * 300
-    feeds = {x: x_value}
-    assert seconds_to_stop(sess, lambda: sess.run(y[0, 0], feeds)) < GENEROUS_S
+    first, feeds = y[0, 0], {x: [[0.0] * 300] * 300}
+
+    def run() -> None:
+        while True:
+            sess.run(first, feeds)
+
+    stop(sess, run)
     assert sess.run(tf.constant(3)) == 3
 
 
@@ -158,17 +130,17 @@ def test_two_devices_that_wait_for_each_other_are_stopped() -> None:
 
         with tf.device("/cpu:0"):
             i = tf.while_loop(lambda i: i < 2, body, [tf.constant(1)])
-        assert seconds_to_stop(sess, lambda: sess.run(i)) < GENEROUS_S
+        stop(sess, lambda: sess.run(i))
         assert sess.run(tf.constant(3)) == 3
 
 
 def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
     """The step stops at once; the kernel in the pool ends later."""
-    interrupter = Interrupter()
+    begun = _Begun()
     may_go, ended = threading.Event(), threading.Event()
 
     def blocked() -> float:
-        interrupter.step_started(0, 0, 0)
+        begun.set()
         assert may_go.wait(60)
         ended.set()
         return 1.0
@@ -176,11 +148,7 @@ def test_waiting_for_a_thread_of_a_pool_is_stopped() -> None:
     config = tf.ConfigProto(use_per_session_threads=True)
     with tf.Graph().as_default(), tf.Session(config=config) as sess:
         waiting = tf.py_func(blocked, [], tf.float64)
-        with pytest.raises(KeyboardInterrupt):
-            sess.run(waiting)
-        interrupter.has_stopped()
-        assert time.perf_counter() - interrupter.sent_at < GENEROUS_S
-        interrupter.join()
+        interrupted(lambda: sess.run(waiting), begun.wait)
         may_go.set()
         assert ended.wait(60)
         assert sess.run(tf.constant(3)) == 3

@@ -99,7 +99,7 @@ def wait_until_asked_to_end(sess: tf.Session) -> None:
     """Return when the one running step was asked to end and its thread has noticed."""
     (step,) = sess.runtime.active_steps()
     cancellation, pause = step.cancellation_manager, threading.Event()
-    for _ in range(3000):
+    for _ in range(20_000):
         if step.stop is not None and cancellation.is_cancelled:
             return
         pause.wait(0.01)

@@ -19,6 +19,9 @@ from tfnb.framework.functions.function import Defun
 from tfnb.ops.control import functional_ops
 from tfnb.proto import graph_pb2
 
+# After this time a call that waits for ever fails its test.
+LIMIT_MS = 200_000
+
 
 @pytest.fixture(autouse=True)
 def graph():
@@ -54,7 +57,7 @@ def test_a_body_that_waits_lets_the_caller_go_on():
     queue = float_queue()
     result = taking(queue)(tf.constant(1.0))
     put = queue.enqueue(tf.constant(5.0))
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         for _ in range(3):
             assert session.run([result, put])[0] == 6.0
 
@@ -74,7 +77,7 @@ def test_two_bodies_may_wait_for_each_other():
         with tf.control_dependencies([second.enqueue(got * 2.0)]):
             return got + x
 
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         a, b = pong(tf.constant(10.0)), ping(tf.constant(3.0))
         assert session.run([a, b]) == [13.0, 6.0]
         assert session.run([b, a]) == [6.0, 13.0]
@@ -92,7 +95,7 @@ def test_calls_within_calls_wait_too():
     twice = Defun(tf.float32, func_name="Twice")(lambda x: x + x)
     result, done = outer(tf.constant(1.0)), twice(tf.constant(4.0))
     put = queue.enqueue_many([done + tf.constant([0.0, 0.0])])
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         assert session.run([result, put])[0] == 27.0
 
 
@@ -173,7 +176,7 @@ def test_loops_and_branches_that_are_not_taken_apart_wait_too(kind):
         one = NameAttrList("OneMore", {})
         (result,) = functional_ops.case(1, [zero], Tout=[tf.float32], branches=[one, one])
     put = queue.enqueue_many([[1.0, 2.0, 3.0]])
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         assert session.run([result, put])[0] == (6.0 if kind in ("while", "for") else 1.0)
 
 
@@ -254,7 +257,7 @@ def test_an_error_says_in_which_function_and_who_called_it(waits):
     result = around(tf.constant(0), name="outer")
     fetches = [result, queue.enqueue(tf.constant(1.0))] if waits else result
     with (
-        tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session,
+        tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session,
         pytest.raises(tf.errors.InvalidArgumentError, match="division by zero") as caught,
     ):
         session.run(fetches)
@@ -282,7 +285,7 @@ def test_an_error_elsewhere_ends_calls_that_wait():
     queue = float_queue()
     result = taking(queue)(tf.constant(1.0))
     bad = tf.floordiv(1, tf.placeholder_with_default(0, []))
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
             session.run([result, bad])
         session.run(queue.enqueue(tf.constant(2.0)))
@@ -296,7 +299,7 @@ def test_partial_runs_drive_calls_that_wait():
     result = taking(queue)(x)
     y = tf.placeholder(tf.float32, [])
     twice = y * 2.0
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         handle = session.partial_run_setup([result, twice], [x, y])
         assert session.partial_run(handle, twice, {y: 2.0, x: 1.0}) == 4.0
         session.run(queue.enqueue(tf.constant(2.0)))
@@ -425,7 +428,7 @@ def test_observers_of_calls_see_events_inside_calls(waits):
 
     result = sine(tf.constant(0.0, name="c"), name="call")
     inside, outside = InsideWatcher(), OutsideWatcher()
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         session.runtime.step_events.add(outside)
         if waits:
             session.run(queue.enqueue(tf.constant(0.0)))
@@ -460,7 +463,7 @@ def test_many_calls_may_wait_at_once():
     take = taking(queue)
     results = [take(tf.constant(0.0)) for _ in range(100)]
     put = queue.enqueue_many([tf.range(100.0)])
-    with tf.Session(config=plain(operation_timeout_in_ms=20_000)) as session:
+    with tf.Session(config=plain(operation_timeout_in_ms=LIMIT_MS)) as session:
         found = session.run([*results, put])[:-1]
     assert sorted(found) == np.arange(100.0).tolist()
 

@@ -16,6 +16,7 @@ import pytest
 
 import tfnb.ops.all_ops  # noqa: F401 - every op
 from tests.common_runtime.device.cuda_interpreter import interpret
+from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.device.cpu_device import CpuDevice
@@ -194,7 +195,7 @@ def elementwise_rows():
 ROWS = elementwise_rows()
 
 
-@pytest.mark.parametrize("op", sorted(ROWS))
+@in_batches("op", sorted(ROWS))
 def test_the_source_gives_what_the_kernel_gives(op):
     """All stored samples of the op agree bit by bit, except for signs of zeros and NaNs."""
     for sample, source in ROWS[op]:
@@ -418,7 +419,7 @@ def compare(op, source, found, wanted):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("op", sorted(ROWS))
+@in_batches("op", sorted(ROWS))
 def test_a_gpu_computes_what_the_source_says(op):
     """CuPy compiles the source of every stored sample."""
     cupy = pytest.importorskip("cupy")

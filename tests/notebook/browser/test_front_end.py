@@ -165,13 +165,15 @@ def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
 @pytest.mark.parametrize(
     "make", [partial(scoped_chain, 150, 20), partial(flat_chain, 10_000)], ids=["3k", "10k"]
 )
-def test_large_graphs_open_in_under_two_seconds(
+def test_large_graphs_open_with_few_boxes(
     widget_page: WidgetPage, make: Callable[[], Scene]
 ) -> None:
-    """The first picture of scoped and flat graphs appears quickly and has few boxes."""
-    took = widget_page.mount(make())
+    """The work for the first picture of scoped and flat graphs does not grow with their size.
 
-    assert took < 2000
+    `benchmarks/pictures.py` measures how long it takes.
+    """
+    widget_page.mount(make())
+
     assert 2 <= widget_page.page.locator(".tfnb-item").count() <= 160
     assert widget_page.problems == []
 

@@ -64,7 +64,7 @@ _MOUNT = """async (given) => {
   window.dispose = widget.render({model, el: place});
   while (!document.querySelector("[data-ready]")) {
     await new Promise((go) => setTimeout(go, 4));
-    if (performance.now() - start > 30000) throw new Error(document.body.innerText);
+    if (performance.now() - start > 240000) throw new Error(document.body.innerText);
   }
   return performance.now() - start;
 }"""

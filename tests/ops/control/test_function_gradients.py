@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.joined import in_batches
 from tfnb.core import errors, op_registry
 from tfnb.ops.control.function_gradients import NO_GRADIENT, gradient_of_op, has_gradient
 
@@ -76,18 +77,15 @@ def _check(want: dict[str, Any], row: dict[str, Any], feeds: Any, *, is_plain: b
         assert nodes == _comparable(want["nodes"])
 
 
-@pytest.mark.parametrize(
-    "number", range(len(_golden()["ops"])), ids=[row["op"] for row in _golden()["ops"]]
-)
-def test_the_gradient_of_an_op_runs_tensorflows_nodes(number: int) -> None:
+@in_batches("row", _golden()["ops"], told=lambda row: str(row["op"]))
+def test_the_gradient_of_an_op_runs_tensorflows_nodes(row: dict[str, Any]) -> None:
     """Nodes and inputs are equal, and therefore values; or the class of the error."""
-    row = _golden()["ops"][number]
     feeds = {name: _array(value) for name, value in row["feeds"].items()}
     _check(row, row, feeds, is_plain=True)
 
 
 @pytest.mark.parametrize("session", ["plain", "optimized"])
-@pytest.mark.parametrize("row", _golden()["functions"], ids=lambda row: row["name"])
+@in_batches("row", _golden()["functions"], told=lambda row: str(row["name"]))
 def test_the_gradient_of_a_function_runs_tensorflows_nodes(
     row: dict[str, Any], session: str
 ) -> None:

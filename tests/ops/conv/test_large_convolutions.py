@@ -84,6 +84,13 @@ _CONVOLUTIONS = [
     ((2, 60, 60, 3), (7, 7, 3, 16), 2, 1, "SAME"),
     ((1, 300, 200, 3), (7, 7, 3, 16), 2, 1, "SAME"),
     ((4, 20, 20, 16), (3, 3, 8, 24), 1, 1, "SAME"),
+    ((1, 8, 6, 64), (1, 1, 64, 19), 1, 1, "SAME"),
+    ((2, 25, 25, 32), (5, 5, 32, 1), 1, 1, "VALID"),
+    ((1, 70, 50, 32), (3, 3, 32, 40), 1, 1, "SAME"),
+    ((1, 17, 17, 192), (1, 7, 192, 192), 1, 1, "SAME"),
+    ((1, 17, 18, 400), (1, 1, 400, 192), 1, 1, "SAME"),
+    ((3, 33, 33, 40), (3, 3, 40, 120), 2, 1, "SAME"),
+    ((1, 8, 6, 16), (3, 3, 16, 4), 1, 1, "SAME"),
 ]
 _SHAPES = pytest.mark.parametrize(
     ("images", "filters", "stride", "dilation", "padding"), _CONVOLUTIONS
@@ -146,6 +153,11 @@ _DEPTHWISE = [
     ((9, 20, 20, 8), (3, 5, 8, 3), 1, 1, "SAME"),
     ((9, 20, 20, 8), (3, 5, 8, 3), 2, 1, "SAME"),
     ((9, 20, 20, 8), (2, 2, 8, 1), 3, 1, "SAME"),
+    ((1, 8, 6, 64), (3, 3, 64, 1), 1, 1, "SAME"),
+    ((1, 9, 6, 16), (3, 3, 16, 2), 2, 1, "SAME"),
+    ((1, 8, 6, 64), (1, 1, 64, 1), 1, 1, "SAME"),
+    ((1, 8, 6, 16), (1, 1, 16, 3), 1, 1, "VALID"),
+    ((1, 8, 6, 96), (1, 1, 96, 1), 2, 1, "SAME"),
 ]
 
 
@@ -187,20 +199,21 @@ def test_what_is_no_finite_number_stays_where_it_is_seen(bad: float) -> None:
     np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
+@pytest.mark.parametrize("images", [(6, 30, 30, 32), (1, 120, 150, 32), (2, 90, 90, 32)])
+def test_the_number_of_threads_changes_nothing(images: tuple[int, ...]) -> None:
     """Sums have the same parts with one thread and with five."""
-    x, kernel = _normal(6, 30, 30, 32), _normal(3, 3, 32, 32, seed=1)
-    y = _normal(6, 30, 30, 32, seed=2)
+    x, kernel = _normal(*images), _normal(3, 3, 32, 32, seed=1)
+    y = _normal(*images, seed=2)
     found = []
     for number in (1, 5):
         work_sharder.set_num_threads(number)
-        for kernel_size in (3, 1):
-            some = np.ascontiguousarray(kernel[:kernel_size, :kernel_size])
+        for height, width in ((3, 3), (1, 1), (1, 3)):
+            some = np.ascontiguousarray(kernel[:height, :width])
             sizes = np.array(some.shape, "i4")
             attrs = _attrs(1, 1, "SAME")
             found.append(_both("Conv2D", x, some, **attrs)[0])
             found.append(_both("Conv2DBackpropFilter", x, sizes, y, **attrs)[0])
-    for one, other in zip(found[:4], found[4:], strict=True):
+    for one, other in zip(found[:6], found[6:], strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -214,6 +227,12 @@ _POOLS = [
     ((40, 8, 7, 8), (7, 7), (1, 1), "SAME"),
     ((4, 20, 22, 8), (1, 3), (3, 1), "VALID"),
     ((1, 60, 60, 8), (3, 3), (2, 2), "VALID"),
+    ((4, 20, 22, 8), (20, 22), (1, 1), "VALID"),
+    ((4, 20, 22, 8), (20, 1), (5, 1), "VALID"),
+    ((40, 20, 22, 8), (1, 22), (1, 2), "SAME"),
+    ((3, 8, 7, 130), (8, 7), (8, 7), "SAME"),
+    ((1, 8, 7, 6), (8, 7), (1, 1), "VALID"),
+    ((3, 8, 7, 6), (8, 7), (1, 1), "SAME"),
 ]
 
 
@@ -238,9 +257,41 @@ def test_pooling_and_its_gradients(
         x[0, 3, 4, 5], x[0, 6, 1, 3], x[0, 7, 3, 2] = np.nan, np.inf, -np.inf
 
 
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("axes", [(0, 1), (0,), (1,)])
+@pytest.mark.parametrize("shape", [(3, 6, 5, 4), (2, 9, 4, 140)])
+def test_the_first_of_equal_maxima_of_a_whole_image_wins(
+    shape: tuple[int, ...], axes: tuple[int, ...], bad: float | None
+) -> None:
+    """A NaN wins only if it is the first cell, and columns of minus infinity have a winner."""
+    x = np.random.default_rng(0).integers(0, 3, shape).astype("f4")
+    if bad is not None:
+        x[0, 2, 1, 3] = x[1, 0, 0, 1] = bad
+        x[0, :, :, 2] = bad
+    size = [shape[1 + axis] if axis in axes else 1 for axis in range(2)]
+    attrs = {"ksize": [1, *size, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
+    pooled, want = _both("MaxPool", x, **attrs)
+    np.testing.assert_array_equal(pooled, want)
+    y = _normal(*pooled.shape, seed=1)
+    got, want = _both("MaxPoolGrad", x, pooled, y, **attrs)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("size", [(4, 5, 6), (4, 1, 6), (1, 5, 1)])
+def test_windows_over_whole_volumes(size: tuple[int, ...]) -> None:
+    """Maximum and mean are compared."""
+    x = _normal(2, 4, 5, 6, 3)
+    attrs = {"ksize": [1, *size, 1], "strides": [1, 1, 1, 1, 1], "padding": "VALID"}
+    for _ in range(2):
+        got, want = _both("MaxPool3D", x, **attrs)
+        np.testing.assert_array_equal(got, want)
+        _close(*_both("AvgPool3D", x, **attrs))
+        x[0, 1, 2, 3, 0], x[1, 1, 2, 3, 1], x[1, 1, 2, 3, 2] = np.nan, np.inf, -np.inf
+
+
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize(
-    "shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 5, 3000), (20_000, 1, 1, 1)]
+    "shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 5, 3000), (20_000, 1, 1, 1), (1, 8, 6, 19)]
 )
 def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
     """Training, inference and the gradient are compared, channels last or first."""
@@ -263,6 +314,26 @@ def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
     for got, want in (training, found, *gradients):
         for one, other in zip(got, want, strict=True):
             _close(one, other, 2e-5)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+@pytest.mark.parametrize("shape", [(1, 8, 6, 19), (2, 90, 70, 24), (3, 1, 2, 5000)])
+def test_given_statistics_normalize_every_number_the_same_way(
+    shape: tuple[int, ...], dtype: str, data_format: str
+) -> None:
+    """Blocks, NaN, infinities and statistics that are no finite numbers change no bit."""
+    x = _normal(*shape).astype(dtype)
+    x[0, 0, 0, 0], x[-1, 0, 0, 1], x[-1, -1, -1, 2] = np.nan, np.inf, -np.inf
+    if data_format == "NCHW":
+        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    scale, offset, mean, variance = (_normal(shape[-1], seed=seed) for seed in range(2, 6))
+    variance[0], mean[3], scale[4] = np.inf, np.nan, 0
+    attrs = {"is_training": False, "data_format": data_format, "epsilon": 1e-3}
+    got, want = _both("FusedBatchNormV3", x, scale, offset, mean, variance, **attrs)
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
 
 
 @pytest.mark.parametrize("shape", [(4, 20, 20, 8), (3, 7, 11, 300), (9, 20, 60, 1)])

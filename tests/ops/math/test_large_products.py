@@ -75,3 +75,39 @@ def test_what_is_no_number_stays_so() -> None:
     assert np.isnan(got[7]).all()
     assert np.isposinf(got[9]).all()
     assert np.isfinite(np.delete(got, [7, 9], 0)).all()
+
+
+@pytest.mark.parametrize("number_of_threads", [1, 3])
+@pytest.mark.parametrize("rows", [2, 3])
+@pytest.mark.parametrize(
+    ("inner", "columns"), [(200, 300), (1, 40_000), (40_000, 1), (1500, 1000), (0, 9)]
+)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("flip_a", "flip_b"), [(False, False), (True, False), (False, True)])
+def test_two_and_three_rows(
+    inner: int,
+    columns: int,
+    rows: int,
+    dtype: str,
+    flip_a: bool,
+    flip_b: bool,
+    number_of_threads: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each row has its own product: zeros times NaN or infinity are NaN there, too."""
+    work_sharder.set_num_threads(number_of_threads)
+    # The larger products are divided.
+    monkeypatch.setattr(matmul_ops, "_LEAST_PRODUCTS", 1 << 18)
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((inner, rows) if flip_a else (rows, inner)).astype(dtype)
+    b = rng.standard_normal((columns, inner) if flip_b else (inner, columns)).astype(dtype)
+    a[:1] = 0
+    b[-1:, :1], b[:1, -1:] = np.nan, np.inf
+    a.reshape(-1)[-1:] = -np.inf
+    with np.errstate(invalid="ignore"):
+        got = matmul_ops.mat_mul.function(np, a, b, transpose_a=flip_a, transpose_b=flip_b)
+        with plain_ways():
+            want = matmul_ops.mat_mul.function(np, a, b, transpose_a=flip_a, transpose_b=flip_b)
+    assert got.dtype == want.dtype
+    assert got.flags.c_contiguous
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _MANY = 1000
 # Whether tfnb turned the collector off; if an interrupt leaves it off, the next use turns it on.
 _is_off = False
+# Whether the user has frozen objects. Counting them takes as long as visiting them.
+_is_frozen = False
 
 
 class without_collector:  # used like a function
@@ -48,8 +50,10 @@ class without_collector:  # used like a function
 def _move_to_the_oldest_generation() -> None:
     """Spare the first collections a pass over all objects made while the collector was off.
 
-    If the user has frozen objects, nothing is moved, so that they stay frozen.
+    Once the user has frozen objects, nothing is moved, so that they stay frozen.
     """
-    if not gc.get_freeze_count():
+    global _is_frozen
+    _is_frozen = _is_frozen or gc.get_freeze_count() > 0
+    if not _is_frozen:
         gc.freeze()
         gc.unfreeze()

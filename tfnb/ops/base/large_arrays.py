@@ -56,6 +56,11 @@ def plain_ways() -> Iterator[None]:
         _takes_plain_ways = before
 
 
+def takes_plain_ways() -> bool:
+    """Return whether the replacements are disabled."""
+    return _takes_plain_ways
+
+
 def is_large(xp: Xp, x: Array, least: int = LARGE) -> bool:
     """Return whether `x` is a float32 or float64 array on a CPU with at least `least` elements."""
     return xp is np and x.size >= least and x.dtype.char in "fd" and not _takes_plain_ways

@@ -22,7 +22,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.conv import winograd
-from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
+from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21
+# Few images are cut into up to this many blocks, so that threads share them. Blocks depend on the
+# shapes only, so that the result is the same for any number of threads.
+_MOST_SHARED = 4
+# The fewest multiplications, and rows of patches, of these blocks: less work is not worth a thread,
+# and products of fewer rows are slow.
+_LEAST_SHARED = 1 << 23
+_LEAST_ROWS = 128
 
 
 def widened(x: Array) -> Array:
@@ -57,10 +64,11 @@ def _patches_view(xp: Xp, padded: Array, windows: Sequence[Window]) -> Array:
         *(s * w.dilation for s, w in zip(spatial, windows, strict=True)),
         strides[-1],
     )
-    return xp.lib.stride_tricks.as_strided(padded, shape, view_strides)
+    return strided_view(xp, padded, shape, view_strides)
 
 
-def _is_pointwise(windows: Sequence[Window]) -> bool:
+def is_pointwise(windows: Sequence[Window]) -> bool:
+    """Return whether every position sees one cell: its own."""
     return all(
         w.filter == 1 and w.stride == 1 and not w.pad_before and not w.pad_after for w in windows
     )
@@ -73,11 +81,11 @@ class _Patches:
       blocks: (the part of the images, first row, row after the last) of each matrix.
     """
 
-    def __init__(self, xp: Xp, x: Array, windows: Sequence[Window]) -> None:
+    def __init__(self, xp: Xp, x: Array, windows: Sequence[Window], out_channels: int) -> None:
         self._xp = xp
         channels = x.shape[-1]
         self._depth = math.prod(w.filter for w in windows) * channels
-        self._is_pointwise = _is_pointwise(windows)
+        self._is_pointwise = is_pointwise(windows)
         # Very short rows are copied as columns.
         self._by_columns = (
             is_large(xp, x) and len(windows) == 2 and windows[-1].filter * channels <= _SHORT_ROW
@@ -86,17 +94,22 @@ class _Patches:
             self._view = x
         else:
             self._view = _patches_view(xp, pad_spatial(xp, x, windows, 1, 0), windows)
-        self.blocks = self._cut(len(x), [w.output for w in windows], x.itemsize)
+        outputs = [w.output for w in windows]
+        self.blocks = self._cut(len(x), outputs, x.itemsize, _shares(x, windows, out_channels))
 
-    def _cut(self, batch: int, outputs: list[int], itemsize: int) -> list[tuple[Array, int, int]]:
+    def _cut(
+        self, batch: int, outputs: list[int], itemsize: int, shares: int
+    ) -> list[tuple[Array, int, int]]:
         positions = math.prod(outputs)
         image_bytes = positions * self._depth * itemsize
-        if image_bytes <= _BUFFER_BYTES or len(outputs) < 2 or self._xp is not np:
-            count = max(1, _BUFFER_BYTES // max(1, image_bytes))
+        is_whole = image_bytes <= _BUFFER_BYTES and batch >= shares
+        if is_whole or len(outputs) < 2 or self._xp is not np:
+            count = max(1, min(_BUFFER_BYTES // max(1, image_bytes), -(-batch // shares)))
             starts = [(n, min(n + count, batch)) for n in range(0, batch, count)]
             return [(slice(m, n), m * positions, n * positions) for m, n in starts]
         per_row = positions // outputs[0]
         count = max(1, _BUFFER_BYTES // (per_row * self._depth * itemsize))
+        count = min(count, -(-outputs[0] // -(-shares // batch)))
         blocks = []
         for image, first in product(range(batch), range(0, outputs[0], count)):
             last = min(first + count, outputs[0])
@@ -125,6 +138,14 @@ class _Patches:
             else:
                 target.reshape(part.shape)[...] = part
                 yield slice(first, last), target.reshape(count, self._depth)
+
+
+def _shares(x: Array, windows: Sequence[Window], out_channels: int) -> int:
+    """Return the number of blocks of a convolution that are worth a thread each, at least 1."""
+    rows = len(x) * math.prod(w.output for w in windows)
+    depth = math.prod(w.filter for w in windows) * x.shape[-1]
+    most: int = min(rows * depth * out_channels // _LEAST_SHARED, rows // _LEAST_ROWS)
+    return max(1, min(most, _MOST_SHARED))
 
 
 # Maximum elements of a short filter row.
@@ -175,7 +196,11 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
         return
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
     rows = out.reshape(-1, out.shape[-1])
-    patches = _Patches(xp, x, windows)
+    is_one = x.nbytes <= _BUFFER_BYTES and _shares(x, windows, out.shape[-1]) == 1
+    if is_one and is_pointwise(windows):
+        xp.matmul(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+        return
+    patches = _Patches(xp, x, windows, out.shape[-1])
 
     def work(begin: int, end: int) -> None:
         for where, seen in patches.matrices(begin, end):
@@ -205,7 +230,9 @@ def backprop_filter(
     )
     for inner, outer in zip(inners, outers, strict=True):
         rows = out_backprop[..., outer].reshape(-1, outer.stop - outer.start)
-        total = _products_with_patches(xp, _Patches(xp, x[..., inner], windows), rows)
+        total = _products_with_patches(
+            xp, _Patches(xp, x[..., inner], windows, rows.shape[-1]), rows
+        )
         grad[..., outer] = total.reshape(*filter_shape[:-1], -1)
     return grad.astype(dtype, copy=False)
 
@@ -267,6 +294,9 @@ def backprop_input(
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
 
 
+# From this number of elements of the output's gradient on, one convolution costs less than adding
+# the products of each element of the filter.
+_LEAST_GRADIENTS = 256
 # With fewer channels of the input, the products of the rotated filter are too narrow.
 _LEAST_TURNED = 8
 
@@ -278,7 +308,9 @@ def _turned(
 
     None where distributing the products is faster: strides above 1 take several convolutions.
     """
-    if not is_large(xp, out_backprop) or kernel.size == 0 or kernel.shape[-2] != channels:
+    if not is_large(xp, out_backprop, _LEAST_GRADIENTS) or not kernel.size:
+        return None
+    if kernel.shape[-2] != channels:
         return None
     phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
     if phases is None or not phases[0].is_whole:

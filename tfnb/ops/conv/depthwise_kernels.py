@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core.process.work_sharder import shard
-from tfnb.ops.base.large_arrays import is_large
-from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, widened
-from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
+from tfnb.ops.base.large_arrays import LARGE, is_large
+from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, is_pointwise, widened
+from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
 
 
-def _suits(xp: Xp, x: Array, windows: Sequence[Window]) -> bool:
+# From this number of elements on, one pass over whole rows costs less than one over each element
+# of the filter.
+_LEAST_ELEMENTS = 256
+
+
+def _suits(xp: Xp, x: Array, windows: Sequence[Window], least: int = LARGE) -> bool:
     """Return whether computing whole rows at once is faster."""
-    return len(windows) == 2 and is_large(xp, x) and windows[1].output > 0
+    return len(windows) == 2 and is_large(xp, x, least) and windows[1].output > 0
 
 
 def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
@@ -44,9 +49,11 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     x, kernel = widened(x), widened(kernel)
     channels, multiplier = kernel.shape[-2:]
     outputs = tuple(w.output for w in windows)
-    if _suits(xp, x, windows) and kernel.size:
+    if _suits(xp, x, windows, _LEAST_ELEMENTS) and kernel.size:
         if multiplier > 1:
             x = np.repeat(x, multiplier, axis=-1)
+        if is_pointwise(windows):
+            return (x * kernel.reshape(-1)).astype(dtype, copy=False)
         taps = kernel.reshape(*kernel.shape[:-2], -1)
         return _forward_rows(x, taps, windows).astype(dtype, copy=False)
     padded = pad_spatial(xp, x, windows, 1, 0)
@@ -90,7 +97,7 @@ class _Rows:
             count = across.filter if columns == slice(None) else 1
             shape = (len(x), down.output, down.filter, count, across.output * channels)
             strides = (n, row * down.stride, row * down.dilation, column * across.dilation, item)
-            self.views.append(np.lib.stride_tricks.as_strided(source, shape, strides))
+            self.views.append(strided_view(np, source, shape, strides))
 
 
 # Minimum number of multiplications per thread.
@@ -106,7 +113,7 @@ def _forward_rows(x: Array, taps: Array, windows: Sequence[Window]) -> Array:
         return _forward_in_steps(x, taps, windows, least)
     rows = _Rows(x, windows)
     out = np.empty((len(x), height, rows.width * channels), x.dtype)
-    weights = [np.tile(taps[:, columns], (1, 1, rows.width)) for columns in rows.columns]
+    weights = [_repeated(taps[:, columns], rows.width) for columns in rows.columns]
 
     def work(first: int, last: int) -> None:
         # A work unit is a row of an image.
@@ -121,6 +128,14 @@ def _forward_rows(x: Array, taps: Array, windows: Sequence[Window]) -> Array:
 
     shard(len(x) * height, least, work)
     return out.reshape(len(x), height, rows.width, channels)
+
+
+def _repeated(taps: Array, width: int) -> Array:
+    """Return the filter with each row's channels repeated for `width` outputs."""
+    height, columns, channels = taps.shape
+    repeated = np.empty((height, columns, width, channels), taps.dtype)
+    repeated[...] = taps[:, :, None]
+    return repeated.reshape(height, columns, -1)
 
 
 # From this number of channels on, strides above 1 do not need the copy side by side.
@@ -141,7 +156,7 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
         column * across.dilation,
         item,
     )
-    seen = np.lib.stride_tricks.as_strided(padded, shape, strides)
+    seen = strided_view(np, padded, shape, strides)
     out = np.empty((*shape[:3], shape[-1]), x.dtype)
 
     def work(first: int, last: int) -> None:

@@ -2,15 +2,16 @@
 
 A window is reduced one dimension after the other, each with a few whole-array operations on strided
 slices; large images on a CPU are reduced in small blocks that stay in cache, on several threads,
-and without a padded copy. Where the position of the maximum matters (gradients, argmax) elements
-are compared in row-major order and the first of equal ones wins. Padding does not affect results:
-it holds the lowest number for maxima, and is left out of the count for means.
+and without a padded copy. A window as large as the image is one reduction. Where the position of
+the maximum matters (gradients, argmax) elements are compared in row-major order and the first of
+equal ones wins. Padding does not affect results: it holds the lowest number for maxima, and is left
+out of the count for means.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.process.work_sharder import num_threads, shard
-from tfnb.ops.base.large_arrays import choose, is_large, zero_where
+from tfnb.ops.base.large_arrays import choose, is_large, sum_over, takes_plain_ways, zero_where
 from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def _least(dtype: np.dtype[Any]) -> Array:
 def max_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     """Return the maximum of every window; for images at least the lowest finite number."""
     least = _least(x.dtype)
+    if (axes := _whole_axes(xp, x, windows)) is not None:
+        return _whole_maximum(x, windows, axes, least)
     if _suits(xp, x, windows):
         return _reduced(np.maximum, x, windows, least)
     x = pad_spatial(xp, x, windows, 1, least)
@@ -64,6 +67,57 @@ def max_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     if len(windows) == 2 and x.dtype.kind not in "iu":
         x = xp.maximum(x, least)
     return xp.ascontiguousarray(x)
+
+
+def _whole_axes(xp: Xp, x: Array, windows: Sequence[Window]) -> tuple[int, ...] | None:
+    """Return the axes that windows cover as a whole; None if a window covers a part of one.
+
+    Windows of one cell, at every cell, leave an axis as it is.
+    """
+    if xp is not np or not x.size or not x.flags.c_contiguous or takes_plain_ways():
+        return None
+    axes = []
+    for axis, w in enumerate(windows, 1):
+        if w.pad_before or w.pad_after or w.filter < 1:
+            return None
+        if w.filter == w.size and (w.dilation == 1 or w.filter == 1):
+            if w.filter > 1:
+                axes.append(axis)
+        elif w.filter > 1 or w.output != w.size:
+            return None
+    return tuple(axes) or None
+
+
+# Rows shorter than this are not worth joining the covered axes into one.
+_LONG_ROW = 128
+
+
+def _whole_maximum(
+    x: Array, windows: Sequence[Window], axes: tuple[int, ...], least: Array
+) -> Array:
+    """Return the maximum over whole axes."""
+    found = x
+    if x.shape[-1] >= _LONG_ROW and axes == tuple(range(1, x.ndim - 1)):
+        found, axes = x.reshape(len(x), -1, x.shape[-1]), (1,)
+    for axis in axes:
+        found = _maximum_along(found, axis)
+    found = found.reshape(len(x), *(w.output for w in windows), x.shape[-1])
+    if len(windows) == 2 and x.dtype.kind not in "iu" and found.min() < least:
+        np.maximum(found, least, out=found)
+    return found
+
+
+def _maximum_along(x: Array, axis: int) -> Array:
+    """Return the maximum along an axis, which keeps a length of 1."""
+    before, after = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    rows = x.reshape(before, x.shape[axis], after)
+    out = np.empty((before, after), x.dtype)
+
+    def work(first: int, last: int) -> None:
+        rows[first:last].max(axis=1, out=out[first:last])
+
+    shard(before, (1 << 17) // (x.shape[axis] * after) + 1, work)
+    return out.reshape(*x.shape[:axis], 1, *x.shape[axis + 1 :])
 
 
 # Approximate size of a block of images that is processed at once.
@@ -192,6 +246,10 @@ def _number_of_cells(windows: Sequence[Window]) -> int:
 
 def max_pool_grad(xp: Xp, x: Array, grad: Array, windows: Sequence[Window]) -> Array:
     """Add the gradient of every output to the first of its window's maxima."""
+    if (axes := _whole_axes(xp, x, windows)) is not None:
+        found = _spread_to_whole_winners(x, grad, axes)
+        if found is not None:
+            return found
     if not _suits(xp, x, windows):
         return spread_to_winners(xp, grad, winners(xp, x, windows), windows, x.shape)
     blocks, total = _blocks(x), np.empty(x.shape, grad.dtype)
@@ -204,6 +262,22 @@ def max_pool_grad(xp: Xp, x: Array, grad: Array, windows: Sequence[Window]) -> A
 
     shard(len(blocks), 1, work)
     return total
+
+
+def _spread_to_whole_winners(x: Array, grad: Array, axes: tuple[int, ...]) -> Array | None:
+    """Return the gradient of maxima over whole neighbouring axes; None where one may be NaN."""
+    if axes != tuple(range(axes[0], axes[0] + len(axes))):
+        return None
+    before, after = math.prod(x.shape[: axes[0]]), math.prod(x.shape[axes[-1] + 1 :])
+    # NumPy's search is fast along the last axis only.
+    rows = np.ascontiguousarray(x.reshape(before, -1, after).swapaxes(1, 2))
+    place = rows.argmax(axis=-1)
+    won = np.take_along_axis(rows, place[..., None], -1)
+    if won.dtype.kind not in "iu" and np.isnan(won).any():
+        return None
+    total = np.zeros((before, rows.shape[-1], after), grad.dtype)
+    np.put_along_axis(total, place[:, None], grad.reshape(before, 1, after), 1)
+    return total.reshape(x.shape)
 
 
 def spread_to_winners(
@@ -272,6 +346,19 @@ def flat_places(
 
 def counts(xp: Xp, windows: Sequence[Window], dtype: Attr) -> Array:
     """Return the number of cells without padding in each window: [outputs..., 1]."""
+    if xp is np:
+        return _known_counts(tuple(windows), np.dtype(dtype))
+    return _counts(xp, windows, dtype)
+
+
+@lru_cache(maxsize=256)
+def _known_counts(windows: tuple[Window, ...], dtype: Attr) -> Array:
+    number = _counts(np, windows, dtype)
+    number.flags.writeable = False
+    return number
+
+
+def _counts(xp: Xp, windows: Sequence[Window], dtype: Attr) -> Array:
     total = xp.ones((1,) * (len(windows) + 1), dtype)
     for axis, w in enumerate(windows):
         first = xp.arange(w.output) * w.stride - w.pad_before
@@ -286,6 +373,10 @@ def avg_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     """Return the mean of every window."""
     dtype = x.dtype
     wide = x.astype(np.float32) if dtype.itemsize == 2 else x
+    if (axes := _whole_axes(xp, wide, windows)) is not None:
+        total = _whole_sum(wide, axes).reshape(len(x), *(w.output for w in windows), x.shape[-1])
+        total /= wide.dtype.type(_number_of_cells(windows))
+        return total.astype(dtype, copy=False)
     if _suits(xp, wide, windows):
         total = _reduced(np.add, wide, windows, 0)
         rows, number = _as_rows(total, counts(np, windows, wide.dtype))
@@ -300,6 +391,13 @@ def avg_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
                 out += _along(total, axis, w, index)
         total = out
     return (total / counts(xp, windows, wide.dtype)).astype(dtype, copy=False)
+
+
+def _whole_sum(x: Array, axes: tuple[int, ...]) -> Array:
+    """Return the sum over whole axes."""
+    if axes == tuple(range(1, x.ndim - 1)):
+        return sum_over(np, x.reshape(len(x), -1, x.shape[-1]), (1,))
+    return sum_over(np, x, axes)
 
 
 def _as_rows(x: Array, number: Array) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ channels; ``data_format`` defines the position of the channels.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,6 +83,7 @@ class Window:
         return slice(first, last), slice(start, stop, self.stride)
 
 
+@lru_cache(maxsize=1024)
 def window(
     size: int,
     filter_size: int,
@@ -270,6 +272,16 @@ def pad_spatial(
     padded = xp.zeros(shape, x.dtype) if value == 0 else xp.full(shape, value, x.dtype)
     padded[tuple(inner)] = x
     return padded
+
+
+def strided_view(xp: Xp, x: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """Return a view of `x` with a shape and strides, which may overlap; it must not be written to.
+
+    ``as_strided`` costs as much as a small convolution.
+    """
+    if xp is np and x.flags.c_contiguous and x.dtype.char in "fd":
+        return np.ndarray(shape, x.dtype, x, 0, strides)
+    return xp.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 def unpad_spatial(x: Array, windows: Sequence[Window], first_axis: int) -> Array:

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large, sum_over
-from tfnb.ops.conv.windows import pad_spatial
+from tfnb.ops.conv.windows import pad_spatial, strided_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor_types import TensorLike
     from tfnb.ops.conv.windows import Window
 
-    type_of_blocks = list[tuple[int, int]]
+    type_of_block = tuple[slice, slice]
 
 _REACH = 6  # inputs of a tile along one side
 _NUM_POINTS = _REACH * _REACH
@@ -87,14 +88,14 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
 
     def work(begin: int, end: int) -> None:
         scratch = _Scratch(x.dtype)
-        for first, last in tiles.blocks[begin:end]:
-            given = tiles.transformed(first, last, [side.inputs for side in sides], scratch)
+        for block in tiles.blocks[begin:end]:
+            given = tiles.transformed(block, [side.inputs for side in sides], scratch)
             made = scratch.array("products", _NUM_POINTS, given.shape[1], out_channels)
             np.matmul(given, filters, out=made)
             made = made.reshape(_REACH, _REACH, -1)
             result = _transform([side.outputs for side in sides], made, scratch)
-            result = result.reshape(*sizes, last - first, *tiles.counts, out_channels)
-            _place(result.transpose(2, 3, 0, 4, 1, 5), out[first:last])
+            result = result.reshape(*sizes, *tiles.counts_in(block), out_channels)
+            _place(result.transpose(2, 3, 0, 4, 1, 5), out[tiles.outputs_of(block)])
 
     shard(len(tiles.blocks), 1, work)
     return bool(np.isfinite(sum_over(np, out, (0, 1, 2, 3))))
@@ -118,9 +119,9 @@ def backprop_filter(x: Array, out_backprop: Array, windows: Sequence[Window]) ->
         for number in range(begin, end):
             total: Array = 0
             cuts = (len(tiles.blocks) * i // count for i in (number, number + 1))
-            for first, last in tiles.blocks[slice(*cuts)]:
-                given = tiles.transformed(first, last, [side.inputs for side in sides], scratch)
-                came = split[:, :, first:last].reshape(height, width, -1)
+            for block in tiles.blocks[slice(*cuts)]:
+                given = tiles.transformed(block, [side.inputs for side in sides], scratch)
+                came = split[:, :, *block].reshape(height, width, -1)
                 came = _transform([side.outputs.T for side in sides], came, other)
                 came = came.reshape(_NUM_POINTS, -1, out_channels)
                 total = total + np.matmul(given.swapaxes(1, 2), came)
@@ -192,7 +193,8 @@ class _Tiles:
     Attributes:
       sizes: the outputs of a tile along each side.
       counts: the tiles of an image along each side.
-      blocks: the (first, last) images that are processed at once.
+      blocks: the images, and their rows of tiles, that are processed at once: rows of one image
+        if its tiles are too many.
     """
 
     def __init__(
@@ -208,26 +210,41 @@ class _Tiles:
         else:
             padded = _grown(x, size, (first.pad_before, second.pad_before))
         n, row, column, item = padded.strides
-        self._view = np.lib.stride_tricks.as_strided(
+        self._view = strided_view(
+            np,
             padded,
             (batch, _REACH, _REACH, down, across, channels),
             (n, row, column, row * height, column * width, item),
         )
-        tiles = down * across
-        by_size = block_bytes // (_NUM_POINTS * tiles * channels * x.itemsize)
-        at_once = max(by_size, -(-least_tiles // tiles))
-        self.blocks: type_of_blocks = [
-            (start, min(start + at_once, batch)) for start in range(0, batch, at_once)
+        tiles, tile_bytes = down * across, _NUM_POINTS * channels * x.itemsize
+        at_once = max(block_bytes // (tiles * tile_bytes), -(-least_tiles // tiles))
+        # Rows of tiles that fill a block, and the parts of about equal size that they make.
+        full = max(block_bytes // (across * tile_bytes), -(-2 * least_tiles // across))
+        parts = max(1, down // full) if at_once == 1 else 1
+        cuts = [down * part // parts for part in range(parts + 1)]
+        self.blocks: list[type_of_block] = [
+            (slice(start, min(start + at_once, batch)), slice(top, bottom))
+            for start in range(0, batch, at_once)
+            for top, bottom in pairwise(cuts)
         ]
 
-    def transformed(
-        self, first: int, last: int, sides: Sequence[Array], scratch: _Scratch
-    ) -> Array:
-        """Return the tiles of some images, transformed: [36, tiles, channels]."""
+    def counts_in(self, block: type_of_block) -> tuple[int, int, int]:
+        """Return the number of images, rows of tiles and columns of tiles of a block."""
+        images, rows = block
+        return images.stop - images.start, rows.stop - rows.start, self.counts[1]
+
+    def outputs_of(self, block: type_of_block) -> type_of_block:
+        """Return the images and the rows of outputs that a block makes."""
+        images, rows = block
+        return images, slice(rows.start * self.sizes[0], rows.stop * self.sizes[0])
+
+    def transformed(self, block: type_of_block, sides: Sequence[Array], scratch: _Scratch) -> Array:
+        """Return the tiles of a block, transformed: [36, tiles, channels]."""
+        images, rows = block
         channels = self._view.shape[-1]
-        seen = scratch.array("whole", _REACH, _REACH, last - first, *self._view.shape[3:])
-        for number, image in enumerate(self._view[first:last]):
-            seen[:, :, number] = image
+        seen = scratch.array("whole", _REACH, _REACH, *self.counts_in(block), channels)
+        for number, image in enumerate(self._view[images]):
+            seen[:, :, number] = image[:, :, rows]
         made = _transform(sides, seen.reshape(_REACH, _REACH, -1), scratch)
         return made.reshape(_NUM_POINTS, -1, channels)
 

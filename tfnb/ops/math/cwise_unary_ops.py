@@ -533,6 +533,15 @@ def logistic(xp: Xp, x: Array, out: Array | None = None) -> Array:
 
 
 sigmoid_op.tile("{sigmoid}({np}, {x}, out={out})", sigmoid=logistic, np=np)
+for _dtype in (dtypes.float32, dtypes.float64):
+    # A small array is not worth the call of a function.
+    sigmoid_op.expression(
+        "{one} / ({one} + {exp}(-{x})) if {x}.size < {least} else {kernel}",
+        types=[_dtype],
+        one=np.array(1, _dtype.as_numpy_dtype),
+        exp=np.exp,
+        least=LARGE,
+    )
 
 
 @sigmoid_op.gradient

@@ -90,6 +90,8 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
         if products < _LEAST_TURNED or rows == 1 or columns == 1:
             # `dot` has less overhead than `matmul`.
             return a.dot(b)
+        if products < 2 * _LEAST_PRODUCTS and _suits_rows(a, b):
+            return _by_rows(a, b)
         is_turned = _is_better_turned(a, b)
         if products >= 2 * _LEAST_PRODUCTS:
             return _divided_product(a, b, is_turned)
@@ -97,6 +99,27 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
     if a.shape[:-2] == b.shape[:-2]:
         return _batched_product(a, b)
     return np.matmul(a, b)
+
+
+# Up to this number of rows, one product of each row with a matrix of at least this size takes half
+# of the time of one product: BLAS rearranges the matrix for more rows.
+_FEW_ROWS = 3
+_LEAST_BY_ROWS = 1 << 15
+
+
+def _suits_rows(a: Array, b: Array) -> bool:
+    # BLAS takes zero times a single row as zero, NaN included.
+    is_matrix = len(b) > 1 and b.flags.forc
+    return 1 < len(a) <= _FEW_ROWS and is_matrix and is_large(np, b, _LEAST_BY_ROWS)
+
+
+def _by_rows(a: Array, b: Array, out: Array | None = None) -> Array:
+    """Compute `a @ b` row by row, in `out` if that is given."""
+    if out is None:
+        out = np.empty((len(a), b.shape[1]), a.dtype)
+    for row, target in zip(a, out, strict=True):
+        np.dot(row, b, out=target)
+    return out
 
 
 def _is_better_turned(a: Array, b: Array) -> bool:
@@ -120,8 +143,12 @@ def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
         )
         return out
 
+    suits_rows = _suits_rows(a, b)
+
     def work(first: int, last: int) -> None:
-        if is_turned:
+        if suits_rows:
+            _by_rows(a, b[:, first:last], out[:, first:last])
+        elif is_turned:
             out[:, first:last] = b[:, first:last].T.dot(a.T).T
         else:
             np.matmul(a, b[:, first:last], out=out[:, first:last])
@@ -182,7 +209,7 @@ def mat_mul(xp: Xp, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool)
         )
     if rows * inner * columns < _LEAST_TURNED and xp is np and left.dtype.char in "fdFD":
         # Same result as below, with less overhead.
-        return left.dot(right)
+        return _by_rows(left, right) if _suits_rows(left, right) else left.dot(right)
     return _product(xp, left, right)
 
 

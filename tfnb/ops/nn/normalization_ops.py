@@ -12,6 +12,7 @@ import numpy as np
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.work_sharder import num_threads
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -23,7 +24,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.large_arrays import is_large, sum_of_squares, sum_over
+from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_of_squares, sum_over
 from tfnb.ops.nn.channel_rows import ChannelRows
 
 if TYPE_CHECKING:
@@ -159,31 +160,29 @@ def _batch_norm(
 ) -> tuple[Array, Array, Array, Array, Array]:
     axis = _check_norm_inputs(x, scale, offset, mean, variance, factor, data_format, is_training)
     dtype, stat_dtype = x.dtype, scale.dtype
-    wide = x.astype(np.float32, copy=False)
-    scale, offset = scale.astype(np.float32, copy=False), offset.astype(np.float32, copy=False)
-    channels = ChannelRows(xp, x.shape, axis)
-    count = channels.count
     if x.size == 0:
         nan = xp.full(scale.shape, np.nan, stat_dtype)
         return xp.zeros(x.shape, dtype), nan, nan, nan, nan
-    rows = channels.rows(wide)
-    if is_training:
-        saved_mean = channels.sum(rows) / np.float32(count)
-        centered = rows - channels.spread(saved_mean)
-        saved_variance = channels.sum(centered * centered) / np.float32(count)
-        unbiased = saved_variance * np.float32(count / max(count - 1, 1))
-        if factor == 1.0:
-            new_mean, new_variance = saved_mean, unbiased
-        else:
-            # The running averages of the old and the new statistics.
-            keep, take = np.float32(1.0 - factor), np.float32(factor)
-            new_mean = keep * mean.astype(np.float32) + take * saved_mean
-            new_variance = keep * variance.astype(np.float32) + take * unbiased
+    if not is_training:
+        vectors = (_single(scale), _single(offset), _single(mean), _single(variance))
+        y = _normalized(xp, x, axis, *vectors, epsilon)
+        mean, variance = (s.astype(stat_dtype, copy=False) for s in (mean, variance))
+        return y.astype(dtype, copy=False), mean, variance, mean, variance
+    scale, offset = _single(scale), _single(offset)
+    channels = ChannelRows(xp, x.shape, axis)
+    count = channels.count
+    rows = channels.rows(_single(x))
+    saved_mean = channels.sum(rows) / np.float32(count)
+    centered = rows - channels.spread(saved_mean)
+    saved_variance = channels.sum(centered * centered) / np.float32(count)
+    unbiased = saved_variance * np.float32(count / max(count - 1, 1))
+    if factor == 1.0:
+        new_mean, new_variance = saved_mean, unbiased
     else:
-        saved_mean = mean.astype(np.float32, copy=False)
-        saved_variance = variance.astype(np.float32, copy=False)
-        centered = rows - channels.spread(saved_mean)
-        new_mean, new_variance = saved_mean, saved_variance
+        # The running averages of the old and the new statistics.
+        keep, take = np.float32(1.0 - factor), np.float32(factor)
+        new_mean = keep * mean.astype(np.float32) + take * saved_mean
+        new_variance = keep * variance.astype(np.float32) + take * unbiased
     factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
     centered *= channels.spread(factors)
     centered += channels.spread(offset)
@@ -191,6 +190,49 @@ def _batch_norm(
     stats = (new_mean, new_variance, saved_mean, saved_variance)
     as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
     return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
+
+
+def _single(x: Array) -> Array:
+    return x if x.dtype == np.float32 else x.astype(np.float32)
+
+
+def _normalized(
+    xp: Xp,
+    x: Array,
+    axis: int,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
+    epsilon: float,
+) -> Array:
+    """Return channels normalized by given statistics, in float32; `x` may be narrower."""
+    factors = scale / xp.sqrt(variance + np.float32(epsilon))
+    x = _single(x)
+    is_short = not is_large(xp, x)
+    if axis == x.ndim - 1 and is_short:
+        y = x - mean
+        y *= factors
+        y += offset
+        return y
+    channels = ChannelRows(xp, x.shape, axis)
+    rows = channels.rows(x)
+    if is_short or rows.ndim != 2 or num_threads() == 1:
+        y = rows - channels.spread(mean)
+        y *= channels.spread(factors)
+        y += channels.spread(offset)
+        return channels.whole(y)
+    mean, factors, offset = (channels.spread(vector) for vector in (mean, factors, offset))
+    y = np.empty(rows.shape, rows.dtype)
+
+    def work(first: int, last: int) -> None:
+        part = y[first:last]
+        np.subtract(rows[first:last], mean, out=part)
+        np.multiply(part, factors, out=part)
+        np.add(part, offset, out=part)
+
+    shard_rows(len(rows), rows.shape[1], work)
+    return channels.whole(y)
 
 
 _NORM_ATTRS = (

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -269,13 +268,15 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
                 raise errors.invalid_argument(
                     f"{name} is not a {_SIGNS.get(name, 'non-negative')} scalar: {inputs[index]}"
                 )
-        if num_slots == 1:
-            with cells[0].lock:
+        locked = cells if num_slots == 1 else sorted(dict.fromkeys(cells), key=id)
+        if len(locked) > 3:
+            with ExitStack() as locks:
+                for cell in locked:
+                    locks.enter_context(cell.lock)
                 apply(node.xp, cells, inputs, options)
         else:
-            with ExitStack() as locks:
-                for cell in sorted(dict.fromkeys(cells), key=id):
-                    locks.enter_context(cell.lock)
+            # A lock may be taken repeatedly, so the last one stands for those that are missing.
+            with locked[0].lock, locked[len(locked) // 2].lock, locked[-1].lock:
                 apply(node.xp, cells, inputs, options)
         return None if is_resource else inputs[0]
 
@@ -351,8 +352,12 @@ def _in_place(xp: Xp, form: _Form, arrays: list[Array], grad: Array) -> Callable
     var = arrays[0]
     if not is_large(xp, var, 1) or var.ndim == 0 or var.dtype != grad.dtype:
         return None
-    if any(np.may_share_memory(one, two) for one, two in combinations((*arrays, grad), 2)):
+    # The cells own their arrays, so that two of them share memory only if they are one.
+    if len(arrays) > 1 and len({id(array) for array in arrays}) < len(arrays):
         return None
+    for array in arrays:
+        if np.may_share_memory(array, grad):
+            return None
     return IN_PLACE.get(form.rule_name)
 
 
