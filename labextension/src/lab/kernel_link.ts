@@ -207,8 +207,10 @@ export class KernelLink {
     else if (message.kind === "hello") this.arrive(message);
     // Opened by another page on this kernel, or by this page before it was reloaded.
     else if (!this.isHere) this.ask("hello");
-    if (message.kind === "snapshot") this.snapshot = message as unknown as Snapshot;
-    else if (message.kind === "renderer") {
+    if (message.kind === "snapshot") {
+      // A kernel that was restarted in a step may still deliver what it has sent before.
+      if (this.isHere) this.snapshot = message as unknown as Snapshot;
+    } else if (message.kind === "renderer") {
       for (const done of this.rendererAsked.splice(0)) done(message);
     } else if (message.kind === "opened") this.opened(message, buffers);
     else if (message.kind === "view") {

@@ -1,13 +1,13 @@
 /** The side panel: every kernel with tfnb, its sessions, their steps, devices and resources. */
 
 import { cutBeforeEnd, html, setText } from "../render/dom.ts";
+import { countText } from "../render/units.ts";
 import { type Actions, KERNEL_VIEWS, SIGNATURE_VIEWS } from "./actions.ts";
 import type { KernelLink } from "./kernel_link.ts";
 import { keyed, part } from "./keyed.ts";
 import type { Links } from "./links.ts";
 import {
   bytesText,
-  countText,
   type DeviceInfo,
   doesText,
   elapsedText,

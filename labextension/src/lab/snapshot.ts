@@ -108,10 +108,6 @@ export function doesText(step: RunningStep, isHeld: boolean): string {
   return step.waits ? "waits" : "running";
 }
 
-export function countText(count: number, what: string): string {
-  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
-}
-
 /** A training of several that run together. */
 export interface RunInfo {
   index: number;

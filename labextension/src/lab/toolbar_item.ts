@@ -7,8 +7,8 @@ import type { Links } from "./links.ts";
 import { setLabel } from "./panel.ts";
 import { doesText, elapsedText, type SessionInfo } from "./snapshot.ts";
 
-/** Width of a notebook whose toolbar has room for more than a few words, in pixels. */
-const LEAST_WIDTH = 900;
+/** Width of a notebook whose toolbar has room for more than a few words beside its own items, in pixels. */
+const LEAST_WIDTH = 1200;
 
 /** The session whose step the item shows: one that runs, or else one that is held. */
 export function busySession(link: KernelLink | null): SessionInfo | null {

@@ -6,6 +6,7 @@
 
 import { html, ICONS, iconButton, setText } from "./dom.ts";
 import { shortDevice } from "./palette.ts";
+import { countText } from "./units.ts";
 
 export interface StopValue {
   tensor: string;
@@ -219,7 +220,7 @@ export class DebugPanel {
         const line = html(
           "div",
           "tfnb-debug-iteration",
-          `iteration ${one.number}: ${one.outstanding} outstanding, ${one.values} values, ${one.dead} dead`,
+          `iteration ${one.number}: ${one.outstanding} outstanding, ${countText(one.values, "value")}, ${one.dead} dead`,
         );
         line.classList.toggle("tfnb-is-here", one.isHere);
         row.append(line);

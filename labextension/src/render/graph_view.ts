@@ -34,7 +34,7 @@ import { SearchBox } from "./search_box.ts";
 import { StatePainter } from "./states.ts";
 import { useFontOf } from "./text_measure.ts";
 import { Toolbar } from "./toolbar.ts";
-import { type Box, FIT_MARGIN, fittingScale, MIN_SCALE, Viewport } from "./viewport.ts";
+import { type Box, FIT_MARGIN, fittingScale, MIN_SCALE, type Size, Viewport } from "./viewport.ts";
 
 /** Initially scopes are open as long as the whole graph can be seen at this scale. */
 const LEGIBLE_SCALE = 0.75;
@@ -68,12 +68,7 @@ export class GraphView {
   readonly element = html("div", "tfnb-graph");
   // Every widget of a page has its own copy of this module, so a counter would not do.
   private readonly prefix = `tfnb-${Math.random().toString(36).slice(2, 10)}`;
-  private readonly viewport = new Viewport(() => {
-    const { viewport, leastScale } = this;
-    if (viewport.isUsersOwn) return;
-    if (leastScale === null) this.fitFirst();
-    else viewport.fit(undefined, false, leastScale);
-  });
+  private readonly viewport = new Viewport((wasWhole) => this.resized(wasWhole));
   /** The smallest scale that was asked for with the whole; null while the first view is shown. */
   private leastScale: number | null = null;
   private readonly card: InfoCard;
@@ -102,6 +97,10 @@ export class GraphView {
   private question = 0;
   private hasStates = false;
   private about = "";
+  /** The room for which scopes were opened; null while they are the user's choice. */
+  private roomOfOpen: Size | null = null;
+  /** The field's height as this view has set it; the user may have dragged it since. */
+  private ownHeight = "";
 
   constructor(
     private readonly layouts: LayoutClient,
@@ -169,6 +168,7 @@ export class GraphView {
   async setScene(scene: Scene): Promise<void> {
     const { scene: before, open } = this;
     this.scene = scene;
+    this.roomOfOpen = null;
     this.arrangement = null; // of the scene before: its boxes have other numbers
     const arranger = this.makeArranger(scene);
     this.arranger = arranger;
@@ -204,7 +204,8 @@ export class GraphView {
     if (kept?.size) this.open = kept;
     else if (!before && this.look.open) this.open = openByNames(scene, this.look.open);
     else {
-      const first = await this.openAtFirst(scene, arranger);
+      this.roomOfOpen = this.room();
+      const first = await openAtFirst(scene, arranger, this.roomOfOpen);
       if (this.scene !== scene) return;
       this.open = first;
     }
@@ -215,24 +216,48 @@ export class GraphView {
 
   private makeArranger(scene: Scene): Arranger {
     const direction = scene.isLanes ? "down" : this.direction;
-    this.viewport.startsLeft = scene.isLanes || direction === "right";
     return new Arranger(scene, this.layouts.layout, direction);
   }
 
-  /** Opens as many levels of scopes as stay readable. */
-  private async openAtFirst(scene: Scene, arranger: Arranger): Promise<Set<number>> {
-    const { choices, least } = openings(scene, arranger);
+  /** The size that the field has, or may grow to. */
+  private room(): Size {
     const { field, options } = this;
+    const { height } = field.style;
     field.style.height = `${options.height}px`;
     const room = {
       width: field.clientWidth || USUAL_WIDTH,
       height: field.clientHeight || options.height,
     };
-    for (let i = choices.length - 1; i > least; i--) {
-      const arrangement = await arranger.arrange(choices[i]!);
-      if (fittingScale(arrangement, room) >= LEGIBLE_SCALE) return choices[i]!;
+    field.style.height = height;
+    return room;
+  }
+
+  /** Fits the drawing into a field of another size, unless the user has chosen what of it is shown. */
+  private resized(wasWhole: boolean): void {
+    const { viewport, leastScale } = this;
+    if (leastScale === null && !viewport.isUsersOwn) {
+      this.fitFirst();
+      void this.openAnew();
+    } else if (wasWhole) viewport.fit(undefined, false);
+    else if (leastScale !== null && !viewport.isUsersOwn) {
+      viewport.fit(undefined, false, leastScale);
     }
-    return choices[least]!;
+  }
+
+  /** Opens the scopes that are readable in the present room, unless the user has chosen them. */
+  private async openAnew(): Promise<void> {
+    const { scene, arranger, roomOfOpen: before } = this;
+    if (!scene || !arranger || !before || this.look.open || !this.arrangement) return;
+    const room = this.room();
+    if (room.width === before.width && room.height === before.height) return;
+    this.roomOfOpen = room;
+    const open = await openAtFirst(scene, arranger, room);
+    const isOutdated = this.roomOfOpen !== room || this.arranger !== arranger;
+    if (isOutdated || this.look.open || this.viewport.isUsersOwn) return;
+    this.open = open;
+    if (!(await this.update())) return;
+    this.makeRoom(this.field.style.height === this.ownHeight);
+    this.fitFirst();
   }
 
   /** Shows the whole, and again when the view gets another size; at less than `leastScale` its beginning. */
@@ -245,8 +270,7 @@ export class GraphView {
   private fitFirst(): void {
     const { viewport } = this;
     this.leastScale = null;
-    const whole = fittingScale(viewport.bounds, viewport.extent);
-    viewport.fit(undefined, false, whole < LEAST_LEGIBLE_SCALE ? LEGIBLE_SCALE : 0);
+    viewport.fit(undefined, false, firstScale(fittingScale(viewport.bounds, viewport.extent)));
   }
 
   private zoom(factor: number): void {
@@ -284,10 +308,13 @@ export class GraphView {
     if (!arrangement) return;
     const wide = (field.clientWidth || USUAL_WIDTH) - 2 * FIT_MARGIN;
     // A drawing that is scaled down to the width needs less height.
-    const scale = isNew ? Math.min(1, Math.max(wide / arrangement.width, LEAST_LEGIBLE_SCALE)) : 1;
+    const scale = isNew ? Math.min(1, firstScale(wide / arrangement.width)) : 1;
     const needed = arrangement.height * scale + 36;
     const wanted = Math.min(Math.max(needed, MIN_HEIGHT), options.height);
-    if (isNew || wanted > field.clientHeight) field.style.height = `${Math.ceil(wanted)}px`;
+    if (isNew || wanted > field.clientHeight) {
+      this.ownHeight = `${Math.ceil(wanted)}px`;
+      field.style.height = this.ownHeight;
+    }
     this.viewport.measure();
   }
 
@@ -371,6 +398,7 @@ export class GraphView {
     edges.paint(arrangement);
     lanes.paint(arrangement);
     this.viewport.bounds = { x: 0, y: 0, width: arrangement.width, height: arrangement.height };
+    this.viewport.startsAt = startOf(arrangement, this.scene?.isLanes ?? false);
     this.minimap.show(arrangement);
     this.states?.forget();
     this.states?.paint(items, arrangement, true);
@@ -503,7 +531,11 @@ export class GraphView {
     if (!scene || !items) return;
     this.selected = item;
     this.card.show(scene, about);
-    this.viewport.coveredRight = this.card.isShown ? CARD_WIDTH : 0;
+    const { offsetWidth, offsetHeight } = this.card.element;
+    // In a narrow view the card is as wide as the view, and at its bottom.
+    const isBelow = offsetWidth > (2 / 3) * this.field.clientWidth;
+    this.viewport.coveredRight = this.card.isShown && !isBelow ? CARD_WIDTH : 0;
+    this.viewport.coveredBottom = this.card.isShown && isBelow ? offsetHeight : 0;
     const canvas = this.viewport.svg;
     if (item === null) canvas.removeAttribute("aria-activedescendant");
     else canvas.setAttribute("aria-activedescendant", items.idOf(item));
@@ -534,6 +566,28 @@ export class GraphView {
     this.status.textContent = text;
     if (text) setTimeout(() => this.status.textContent === text && this.say(""), 5000);
   }
+}
+
+/** Opens as many levels of scopes as stay readable in a room. */
+async function openAtFirst(scene: Scene, arranger: Arranger, room: Size): Promise<Set<number>> {
+  const { choices, least } = openings(scene, arranger);
+  for (let i = choices.length - 1; i > least; i--) {
+    const arrangement = await arranger.arrange(choices[i]!);
+    if (fittingScale(arrangement, room) >= LEGIBLE_SCALE) return choices[i]!;
+  }
+  return choices[least]!;
+}
+
+/** The scale of a first view: the whole if that is readable, else the beginning. */
+function firstScale(whole: number): number {
+  return whole < LEAST_LEGIBLE_SCALE ? LEGIBLE_SCALE : whole;
+}
+
+/** Where data begins to flow, in a drawing that is wider than high: null for the middle of its width. */
+function startOf(arrangement: Arrangement, isLanes: boolean): number | null {
+  if (!isLanes) return arrangement.direction === "right" ? 0 : null;
+  const first = firstItem(arrangement);
+  return first === null ? 0 : arrangement.items.get(first)!.x;
 }
 
 function closestHandle(event: MouseEvent): Element | null {

@@ -259,6 +259,8 @@ export class Replay {
   private readonly runs: Uint32Array;
   /** The number of iterations in which each node runs now. */
   private readonly running: Int32Array;
+  /** Whether a node only waits while it is in flight, as a Recv: it computes nothing. */
+  private readonly waits: Uint8Array;
   private readonly snapshots: { states: Uint8Array; runs: Uint32Array; running: Int32Array }[] = [];
   private at = 0;
 
@@ -267,7 +269,11 @@ export class Replay {
     private readonly nodeCount: number,
   ) {
     this.states = new Uint8Array(nodeCount).fill(STATE.idle);
-    for (const one of record.executions) this.states[one.node] = STATE.waiting;
+    this.waits = new Uint8Array(nodeCount);
+    for (const one of record.executions) {
+      this.states[one.node] = STATE.waiting;
+      if (one.isAsync && one.thread < 0 && one.end >= 0) this.waits[one.node] = 1;
+    }
     this.runs = new Uint32Array(nodeCount);
     this.running = new Int32Array(nodeCount);
     this.keep();
@@ -311,7 +317,7 @@ export class Replay {
     // The step is over: nodes whose end was not kept ended with it.
     const left = this.record.header.error ? STATE.failed : STATE.done;
     for (let i = 0; i < this.nodeCount; i++) {
-      if (this.states[i] === STATE.running) this.states[i] = left;
+      if (this.running[i]! > 0) this.states[i] = left;
     }
   }
 
@@ -320,19 +326,23 @@ export class Replay {
     if (node < 0) return;
     switch (this.record.kind[event]) {
       case KIND.started:
-        this.states[node] = STATE.running;
+        this.states[node] = this.inFlight(node);
         this.running[node]!++;
         break;
       case KIND.done:
         this.runs[node]!++;
-        this.states[node] = this.isLeft(node) ? STATE.running : STATE.done;
+        this.states[node] = this.isLeft(node) ? this.inFlight(node) : STATE.done;
         break;
       case KIND.dead:
         // A node of a loop is dead in the last iteration; it counts as dead only if it never ran.
-        if (this.isLeft(node)) this.states[node] = STATE.running;
+        if (this.isLeft(node)) this.states[node] = this.inFlight(node);
         else this.states[node] = this.runs[node]! > 0 ? STATE.done : STATE.dead;
         break;
     }
+  }
+
+  private inFlight(node: number): number {
+    return this.waits[node] ? STATE.waiting : STATE.running;
   }
 
   /** An iteration of a node has ended; whether another one of it still runs. */

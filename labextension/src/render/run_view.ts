@@ -123,6 +123,8 @@ export class RunView {
     this.note.textContent = notes.filter(Boolean).join(" · ");
     this.note.title = header.error || this.note.textContent;
     this.player.setRecord(record, scene);
+    // A tab that was opened before the record was there has nothing drawn in it yet.
+    this.open(this.tab === "devices" && !lanes ? "graph" : this.tab);
   }
 
   /** A node was selected in the graph. */

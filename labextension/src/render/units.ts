@@ -16,3 +16,8 @@ export function duration(ns: number): string {
   const seconds = Math.floor(ns / 1e9);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
 }
+
+/** `1 node`, `2 nodes`. */
+export function countText(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}

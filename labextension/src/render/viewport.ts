@@ -17,6 +17,11 @@ export interface Box {
   height: number;
 }
 
+export interface Size {
+  width: number;
+  height: number;
+}
+
 export class Viewport {
   readonly svg = svg("svg", { class: "tfnb-canvas" });
   readonly content = svg("g", { class: "tfnb-content" });
@@ -30,11 +35,15 @@ export class Viewport {
   private hasMoved = false;
   /** The part of the right side that a card covers; revealed boxes are moved out from under it. */
   coveredRight = 0;
-  startsLeft = false;
+  /** The same, of a card at the bottom. */
+  coveredBottom = 0;
+  /** Where a drawing that does not fit is shown first; null for the middle of its width. */
+  startsAt: number | null = null;
   /** Called on every move. */
   onMove: () => void = () => {};
 
-  constructor(private readonly onResize: () => void) {
+  /** `onResize` is told whether the whole drawing was visible before. */
+  constructor(private readonly onResize: (wasWhole: boolean) => void) {
     this.svg.append(this.content);
     this.undo.listen(this.svg, "wheel", (event) => this.wheel(event), { passive: false });
     this.undo.listen(this.svg, "pointerdown", (event) => this.drag(event));
@@ -52,7 +61,7 @@ export class Viewport {
   }
 
   /** The canvas's size in CSS pixels. */
-  get extent(): { width: number; height: number } {
+  get extent(): Size {
     return this.size;
   }
 
@@ -80,15 +89,31 @@ export class Viewport {
     return this.hasMoved;
   }
 
+  /** Whether the whole drawing is visible. */
+  private get isWhole(): boolean {
+    const { bounds, visible } = this;
+    const slack = 1 / this.scale;
+    return (
+      bounds.x >= visible.x - slack &&
+      bounds.y >= visible.y - slack &&
+      bounds.x + bounds.width <= visible.x + visible.width + slack &&
+      bounds.y + bounds.height <= visible.y + visible.height + slack
+    );
+  }
+
   /** Shows a box, or the whole drawing if none is given; below the scale `minScale` only its beginning. */
   fit(box: Box = this.bounds, animate = true, minScale = 0): void {
     const margin = FIT_MARGIN;
     const { width, height } = this.size;
     this.scale = Math.max(fittingScale(box, this.size), minScale);
     const [w, h] = [box.width * this.scale, box.height * this.scale];
-    // If it does not fit at the smallest legible scale, show its beginning: the top, and the middle of the width, or,
-    // with lanes, the first one.
-    const left = this.startsLeft && w > width - 2 * margin ? margin : (width - w) / 2;
+    // If it does not fit at the smallest legible scale, show its beginning: the top, and the middle of the width or
+    // where it starts.
+    let left = (width - w) / 2;
+    if (this.startsAt !== null && w > width - 2 * margin) {
+      left = width / 2 - (this.startsAt - box.x) * this.scale;
+      left = Math.min(margin, Math.max(width - margin - w, left));
+    }
     this.x = left - box.x * this.scale;
     this.y = (h > height - 2 * margin ? margin : (height - h) / 2) - box.y * this.scale;
     this.hasMoved = false;
@@ -114,8 +139,8 @@ export class Viewport {
   /** Moves as little as possible to make a box visible; zooms out only if it is larger than the view. */
   reveal(box: Box): void {
     const margin = 24;
-    const { height } = this.size;
     const width = Math.max(this.size.width - this.coveredRight, 200);
+    const height = Math.max(this.size.height - this.coveredBottom, 100);
     const need = Math.min((width - 2 * margin) / box.width, (height - 2 * margin) / box.height);
     if (need < this.scale) this.scale = Math.max(need, Math.min(MIN_SCALE, this.scale));
     const left = box.x * this.scale + this.x;
@@ -145,9 +170,10 @@ export class Viewport {
     if (!clientWidth || !clientHeight) return;
     const isFirst = this.size.width === 600 && this.size.height === 400;
     if (clientWidth === this.size.width && clientHeight === this.size.height && !isFirst) return;
+    const wasWhole = !isFirst && this.isWhole;
     this.size = { width: clientWidth, height: clientHeight };
     this.svg.setAttribute("viewBox", `0 0 ${clientWidth} ${clientHeight}`);
-    this.onResize();
+    this.onResize(wasWhole);
   }
 
   private wheel(event: WheelEvent): void {
@@ -216,10 +242,7 @@ export class Viewport {
 }
 
 /** The scale at which a whole box is visible. */
-export function fittingScale(
-  box: { width: number; height: number },
-  size: { width: number; height: number },
-): number {
+export function fittingScale(box: Size, size: Size): number {
   return Math.min(
     (size.width - 2 * FIT_MARGIN) / box.width,
     (size.height - 2 * FIT_MARGIN) / box.height,

@@ -156,6 +156,85 @@ def _blocks(count: int, size: int) -> Scene:
     return build_scene(nodes)
 
 
+_SCOPES = "() => document.querySelectorAll('.tfnb-open').length"
+
+
+def test_a_view_made_narrower_opens_only_what_can_be_read_there(widget_page: WidgetPage) -> None:
+    """Its picture is whole at both widths, until the user chooses the scopes."""
+    page = widget_page.page
+    ops = ("MatMul", "BiasAdd", "Relu")
+    nodes = [SceneNode(f"s{i // 3}/{ops[i % 3]}", ops[i % 3]) for i in range(12)]
+    widget_page.mount(build_scene(nodes))
+    wide = page.evaluate(_SCOPES)
+    assert wide > 0
+    page.set_viewport_size({"width": 420, "height": 700})
+    page.wait_for_function(f"{_SCOPES[6:]} === 0")
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+    assert page.evaluate(_SCALE) >= 0.6
+    page.set_viewport_size({"width": 1000, "height": 700})
+    page.wait_for_function(f"{_SCOPES[6:]} === {wide}")
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+
+
+def test_the_scopes_that_the_user_opened_stay_open_and_whole_in_a_narrower_view(
+    widget_page: WidgetPage,
+) -> None:
+    """The picture that was whole is fitted again, smaller."""
+    page = widget_page.page
+    widget_page.mount(_blocks(4, 3))
+    widget_page.closed_scope("block_1").click()
+    page.wait_for_selector(".tfnb-open")
+    page.get_by_role("button", name="Show the whole graph").click()
+    page.locator(".tfnb-node").first.click()
+    page.keyboard.press("ArrowDown")
+    widget_page.settle()
+    assert page.evaluate(_SEEN_WHOLE)
+    open_scopes, before = page.evaluate(_SCOPES), page.evaluate(_SCALE)
+    page.set_viewport_size({"width": 220, "height": 700})
+    page.wait_for_function(f"{_SCALE[6:]} !== {before}")
+    widget_page.settle()
+    assert page.evaluate(_SCOPES) == open_scopes
+    assert page.evaluate(_SEEN_WHOLE)
+
+
+def test_lanes_that_do_not_fit_begin_where_data_begins_to_flow(widget_page: WidgetPage) -> None:
+    """The first node of a wide lane is seen, not the empty corner above its others."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    count = 24
+    nodes = [SceneNode("first", "Placeholder", partition=0)]
+    nodes += [SceneNode(f"n{i}", f"Op{i}", ((0, 0),), partition=0) for i in range(count)]
+    nodes += [SceneNode("there", "Neg", ((1, 0),), partition=1)]
+    devices = ["/device:CPU:0", "/device:CPU:1"]
+    scene = build_scene(nodes, partitions=devices, in_lanes=True)
+    widget_page.mount(scene, view="partitions")
+    widget_page.settle()
+    field = page.locator(".tfnb-field").bounding_box()
+    first = page.locator(".tfnb-node", has_text="Placeholder").bounding_box()
+    assert field["x"] < first["x"]
+    assert first["x"] + first["width"] < field["x"] + field["width"]
+
+
+def test_the_card_of_a_narrow_view_leaves_its_node_in_sight(widget_page: WidgetPage) -> None:
+    """It stands at the bottom, and the picture moves out from under it."""
+    page = widget_page.page
+    page.set_viewport_size({"width": 360, "height": 700})
+    widget_page.mount(digits_scene())
+    page.get_by_role("tree").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    widget_page.settle()
+    card = page.locator(".tfnb-card").bounding_box()
+    field = page.locator(".tfnb-field").bounding_box()
+    chosen = page.locator(".tfnb-selected > .tfnb-shape, .tfnb-selected > g > .tfnb-shape")
+    box = chosen.first.bounding_box()
+    assert card["height"] < 0.5 * field["height"]
+    assert field["y"] <= box["y"]
+    assert box["y"] + box["height"] <= card["y"]
+
+
 def test_zooming_holds_the_selected_box(widget_page: WidgetPage) -> None:
     """The selected box keeps its place on the screen."""
     page = widget_page.page

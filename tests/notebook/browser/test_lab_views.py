@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.notebook.browser.test_lab_panel import (
+    ENDLESS,
     LIMIT_MS,
     SETUP,
     drawn,
@@ -104,6 +105,37 @@ def test_narrow_tabs_are_filled_and_nothing_in_them_is_cut_off(
             assert field["height"] > 0.75 * box["height"], view
 
 
+_WATCH_TOOLBAR = """() => {
+  const toolbar = window.panel.toolbar.node;
+  window.lowest = 0;
+  const look = () => {
+    const top = toolbar.getBoundingClientRect().top;
+    for (const item of toolbar.children) {
+      const box = item.getBoundingClientRect();
+      if (box.width) window.lowest = Math.max(window.lowest, box.top - top);
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_the_step_in_the_toolbar_moves_no_item_over_the_first_cell(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """Every item stays on the toolbar's line, also before JupyterLab makes room for the step."""
+    lab.page.set_viewport_size({"width": 800, "height": 700})
+    lab.open(notebook_of("toolbar.ipynb", SETUP, ENDLESS))
+    lab.run(0)
+    lab.page.evaluate(_WATCH_TOOLBAR)
+    lab.start(1)
+    toolbar = lab.page.locator(".tfnb-lab-toolbar")
+    toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
+    press(toolbar, "Cancel the running step")
+    lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
+    assert lab.page.evaluate("() => window.lowest") < 16
+
+
 def test_sessions_and_executors_are_told_apart(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """Sessions are named after their variables, executors after their fetches and a number."""
     many = ", ".join(f"a_long_name_of_a_placeholder_{i}" for i in range(3))
@@ -145,6 +177,37 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 ])"""
 
 
+_FOUND_AGAIN = """() => {
+  const all = [...window.jupyterapp.shell.widgets("main")];
+  window.panel = all.find((one) => one.sessionContext) ?? null;
+  return window.panel !== null;
+}"""
+
+
+def test_a_picture_stands_for_its_view_while_the_kernel_is_busy(
+    lab: Lab, notebook_of: Callable[..., str]
+) -> None:
+    """After a reload the widget waits for the kernel; its word is not shown above the picture."""
+    path = notebook_of("busy.ipynb", SETUP, "%tfnb graph", ENDLESS)
+    page = lab.page
+    lab.open(path)
+    lab.run(0)
+    lab.run(1)
+    page.wait_for_selector(".tfnb-view-graph[data-ready]", timeout=LIMIT_MS)
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    lab.start(2)
+    page.locator(".tfnb-lab-toolbar").get_by_text("running").wait_for(timeout=LIMIT_MS)
+    page.goto(f"{lab.url}/lab/tree/{path}")
+    page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
+    page.wait_for_function(_FOUND_AGAIN, timeout=LIMIT_MS)
+    word = page.locator(".jp-OutputArea-output", has_text="Loading widget")
+    word.wait_for(state="attached", timeout=LIMIT_MS)
+    page.locator(".jp-RenderedSVG img").wait_for(timeout=LIMIT_MS)
+    assert not word.is_visible()
+    press(page.locator(".tfnb-lab-toolbar"), "Cancel the running step")
+    page.locator(".tfnb-lab-toolbar").wait_for(state="hidden", timeout=LIMIT_MS)
+
+
 # How many pictures their cells cut off.
 _TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filter(
   (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1
@@ -169,7 +232,11 @@ def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab.close()
 
     lab.open(path)
-    are_there = f"() => ({_PICTURES})().every(([shown]) => shown === 1)"
+    # JupyterLab adds the cells of a notebook one after the other.
+    are_there = f"""() => {{
+      const found = ({_PICTURES})();
+      return found.length === 6 && found.every(([shown]) => shown === 1);
+    }}"""
     lab.page.wait_for_function(are_there, timeout=LIMIT_MS)
     assert lab.page.evaluate(_PICTURES) == [[1, False]] * 6
     lab.page.set_viewport_size({"width": 700, "height": 1200})

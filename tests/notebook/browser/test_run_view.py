@@ -137,6 +137,31 @@ def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunReco
     assert not page.locator(".tfnb-graph").first.is_visible()
 
 
+@pytest.mark.parametrize("tab", ["devices", "frames", "timeline"])
+def test_a_tab_opened_before_the_step_is_there_is_filled_when_it_comes(
+    widget_page: WidgetPage, record: RunRecord, tab: str
+) -> None:
+    """The click is kept: the tab stays open and gets its picture."""
+    scene = build_scene(record.scene.nodes, partitions=record.scene.partitions, in_lanes=True)
+    page = mount(
+        widget_page, record, lanes=scene.encode(), early=f".tfnb-tab[aria-controls$='{tab}']"
+    )
+    panel = page.locator(f"[role=tabpanel][id$='{tab}']")
+    inside = {"devices": ".tfnb-lane", "frames": ".tfnb-cell", "timeline": "canvas"}[tab]
+    panel.locator(inside).first.wait_for()
+    assert page.get_by_role("tab", selected=True).inner_text().lower() == tab
+    assert widget_page.problems == []
+
+
+def test_a_tab_that_the_step_does_not_have_gives_way_to_the_graph(
+    widget_page: WidgetPage, record: RunRecord
+) -> None:
+    """A step on one device has no lanes."""
+    page = mount(widget_page, record, early=".tfnb-tab[aria-controls$='devices']")
+    page.locator("[role=tabpanel][id$='graph'] .tfnb-item").first.wait_for()
+    assert page.get_by_role("tab", selected=True).inner_text() == "Graph"
+
+
 def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecord) -> None:
     """Playing stops at the end."""
     page = mount(widget_page, record)
@@ -213,6 +238,42 @@ def test_nothing_is_marked_at_the_end(widget_page: WidgetPage, record: RunRecord
     assert marked.count() == 1
     page.get_by_label("One event on").click()
     assert marked.count() == 0
+
+
+def test_a_node_that_waits_for_a_value_from_elsewhere_does_not_run(
+    widget_page: WidgetPage,
+) -> None:
+    """A Recv is in flight while another node runs: only that one is shown as running."""
+    nodes = [SceneNode("arrives", "_Recv"), SceneNode("works", "Exp"), SceneNode("next", "Neg")]
+    kinds = [STARTED, STARTED, DONE, DONE, STARTED, DONE]
+    step = RunRecord(
+        step_id=1,
+        scene=build_scene(nodes, partitions=["/device:CPU:0"]),
+        feeds=(),
+        fetches=(),
+        targets=(),
+        duration_ns=1000,
+        error="",
+        dropped=0,
+        frames=(RecordedFrame(0, "", -1, 0),),
+        kind=np.array(kinds, np.uint8),
+        node=np.array([0, 1, 1, 0, 2, 2], np.int32),
+        frame=np.zeros(6, np.int32),
+        iteration=np.zeros(6, np.int32),
+        time_ns=np.arange(6, dtype=np.float64) * 100,
+    )
+    page = mount(widget_page, step)
+
+    def states() -> list[str | None]:
+        boxes = (page.locator(".tfnb-node", has_text=node.name) for node in nodes)
+        return [box.get_attribute("data-state") for box in boxes]
+
+    move_to(page, 2 / 6)
+    assert states() == ["waiting", "running", "waiting"]
+    move_to(page, 3 / 6)
+    assert states() == ["waiting", "done", "waiting"]
+    move_to(page, 1)
+    assert states() == ["done", "done", "done"]
 
 
 def test_what_was_not_kept_is_done_at_the_end(widget_page: WidgetPage, record: RunRecord) -> None:

@@ -19,8 +19,9 @@ _DARK = (
 )
 
 _MOUNT = """async (given) => {
-  const [source, scene, options, states, counters, record, debug, lanes, passes, css, table] =
-    given;
+  const [
+    source, scene, options, states, counters, record, debug, lanes, passes, css, table, early,
+  ] = given;
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     return new DataView(decoded.buffer);
@@ -51,7 +52,16 @@ _MOUNT = """async (given) => {
   window.bytes = bytes;
   window.handlers = handlers;
   const start = performance.now();
-  window.dispose = widget.render({model, el: document.getElementById("place")});
+  const place = document.getElementById("place");
+  // Called as soon as the elements are there, before the scene is decoded.
+  const press = (_, observer) => {
+    const found = document.querySelector(early);
+    if (!found) return;
+    observer.disconnect();
+    found.click();
+  };
+  if (early) new MutationObserver(press).observe(place, {childList: true, subtree: true});
+  window.dispose = widget.render({model, el: place});
   while (!document.querySelector("[data-ready]")) {
     await new Promise((go) => setTimeout(go, 4));
     if (performance.now() - start > 240000) throw new Error(document.body.innerText);
@@ -88,8 +98,12 @@ class WidgetPage:
         table: dict[str, Any] | None = None,
         is_dark: bool = False,
         policy: str = "",
+        early: str = "",
     ) -> float:
-        """Show a scene; return the milliseconds from mounting to the drawn graph."""
+        """Show a scene; return the milliseconds from mounting to the drawn graph.
+
+        What the selector ``early`` finds is clicked at once, before anything is drawn.
+        """
         css = (STATIC / "tfnb.css").read_text(encoding="utf-8")
         source = (STATIC / "tfnb.js").read_text(encoding="utf-8")
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
@@ -114,6 +128,7 @@ class WidgetPage:
                 passes or {},
                 css,
                 table or {},
+                early,
             ],
         )
         return took

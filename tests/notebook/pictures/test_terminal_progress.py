@@ -129,7 +129,7 @@ def test_a_watched_training_loop_is_drawn(monkeypatch: pytest.MonkeyPatch) -> No
         assert watch._publisher is not None
         watch._publisher.publish(is_final=True)
         (told,) = queue_sizes([session])
-    assert (told["size"], told["capacity"], told["isClosed"]) == (5, 10, False)
+    assert told == {"name": "numbers", "size": 5, "capacity": 10, "isClosed": False}
     drawn = terminal.getvalue()
     assert "5 steps" in drawn
     assert "steps/s" in drawn

@@ -376,6 +376,25 @@ def test_a_branch_not_taken_is_dead_and_a_loop_body_is_not(graph: Any) -> None:
     assert looped["loop/mul"] == DONE
 
 
+@pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
+def test_dead_nodes_are_no_runs(graph: Any, when: Lowering) -> None:
+    """The runs of a partition are those of kernels; nodes of a branch not taken are dead."""
+    x = tf.placeholder(tf.float32, [], name="x")
+    branch = tf.cond(x > 0.0, lambda: tf.negative(x), lambda: tf.square(tf.square(x)))
+    with tf.Session() as session, lowering(when):
+        watched = Watched(session)
+        session.run(branch, {x: 1.0})
+        watched.publisher.publish()
+    counters = watched.sink.counters[-1]
+    (about,) = counters["partitions"]
+    assert about["dead"] > 1
+    assert about["runs"] == about["total"] - about["dead"]
+    assert watched.model.node_runs == about["total"]
+    told = f"{about['runs']} runs, {about['dead']} dead"
+    assert told in summary_text(watched.model, counters)
+    assert told in summary_svg(watched.model, counters)
+
+
 def test_counts_travel_as_powers_of_two(graph: Any) -> None:
     """The high four bits are the bit length of the number of runs."""
     with tf.Session() as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 MAX_QUEUES = 8
 _UNBOUNDED = (1 << 31) - 1
+# A queue without a shared name is registered as `_3_jobs`, after its node.
+_PRIVATE = re.compile(r"_\d+_(?=.)")
 
 
 def queue_sizes(sessions: Iterable[BaseSession]) -> list[dict[str, Any]]:
@@ -29,8 +32,14 @@ def queue_sizes(sessions: Iterable[BaseSession]) -> list[dict[str, Any]]:
                     continue
                 bounded = capacity if 0 < capacity < _UNBOUNDED else 0
                 closed = bool(getattr(queue, "is_closed", False))
+                own = _PRIVATE.match(name)
                 found.append(
-                    {"name": name, "size": queue.size(), "capacity": bounded, "isClosed": closed}
+                    {
+                        "name": name[own.end() :] if own else name,
+                        "size": queue.size(),
+                        "capacity": bounded,
+                        "isClosed": closed,
+                    }
                 )
                 if len(found) == MAX_QUEUES:
                     return found

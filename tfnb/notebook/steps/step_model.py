@@ -118,9 +118,10 @@ class Signature:
 
 @dataclass(slots=True)
 class PartitionProgress:
-    """Progress of a partition: kernel runs, and the node that began last."""
+    """Progress of a partition: kernel runs, dead nodes passed, and the node that began last."""
 
     runs: int = 0
+    dead_runs: int = 0
     current: int = -1
 
 
@@ -225,7 +226,7 @@ class RunningStep:
             np.frombuffer(self.levels, np.uint8)[place] = levels
             for node, count in zip(places, runs.tolist()):
                 self.counts[node] = count
-            about.runs = int(runs.sum())
+            about.runs, about.dead_runs = int(live.sum()), int(dead.sum())
             self.frames.counted(number, loops, views[number].device, views[number].frame_names)
 
     def op_of(self, number: int) -> str:
@@ -256,6 +257,10 @@ class RunningStep:
             found = partition_of[np.isin(states, among) & (partition_of >= 0)]
             counts.append(np.bincount(found, minlength=len(self.partitions)).tolist())
         return list(zip(*counts))
+
+    def node_runs(self) -> int:
+        """Return how often nodes ended so far, dead ones included."""
+        return sum(about.runs + about.dead_runs for about in self.partitions)
 
     def stand(self, states: dict[str, int]) -> None:
         """Override the states of nodes, by name, until the next call."""
@@ -314,7 +319,7 @@ class StepModel:
         self.steps_cancelled = 0
         self.events_seen = 0
         self.events_dropped = 0
-        self.node_runs = 0
+        self.node_runs = 0  # how often nodes ended, dead ones included
         self.step_times_ns: list[int] = []
         self.busy_by_op: dict[str, int] = {}
         self._looked_ns = 0
@@ -573,7 +578,10 @@ class StepModel:
                 about = step.partitions[partition]
                 count = step.counts[place] + 1
                 step.counts[place] = count
-                about.runs += 1
+                if is_dead:
+                    about.dead_runs += 1
+                else:
+                    about.runs += 1
                 if step.in_flight[place]:
                     step.in_flight[place] -= 1
                 if count & (count - 1) == 0:
@@ -684,7 +692,7 @@ class StepModel:
             if busy:
                 op = step.signature.scene.nodes[place].op
                 self.busy_by_op[op] = self.busy_by_op.get(op, 0) + busy
-        self.node_runs += sum(about.runs for about in step.partitions)
+        self.node_runs += step.node_runs()
         self.sent_bytes += step.sent_bytes
 
     def _signature(self, session: int, signature_id: int, log: EventLog) -> Signature | None:
@@ -798,7 +806,7 @@ class StepModel:
         if step is not None:
             step_ns = (step.ended_ns or now_ns) - step.started_ns
             if not step.ended_ns:
-                runs += sum(about.runs for about in step.partitions)
+                runs += step.node_runs()
             partitions = [
                 {
                     "device": device,
