@@ -45,6 +45,7 @@ def import_grpc() -> Any:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         import grpc
+        import grpc.experimental
     except ImportError as error:
         raise errors.unimplemented(
             "Sessions on servers need gRPC, which is not installed: pip install 'tfnb[distributed]'"
@@ -107,10 +108,12 @@ def new_channel(target: str, options: config_pb2.RPCOptions) -> Any:
             "and gzip."
         )
     compression = known[algorithm]
+    # The thread that waits for the answers of a stream reads them itself; see grpc_remote_worker.
+    channel_options = (*_OPTIONS, (grpc.experimental.ChannelOptions.SingleThreadedUnaryStream, 1))
     if target.startswith(TLS_SCHEME):
         credentials = grpc.ssl_channel_credentials(*map(_content_of, (_CA, _KEY, _CERTIFICATE)))
-        return grpc.secure_channel(address, credentials, _OPTIONS, compression)
-    return grpc.insecure_channel(address, _OPTIONS, compression)
+        return grpc.secure_channel(address, credentials, channel_options, compression)
+    return grpc.insecure_channel(address, channel_options, compression)
 
 
 def _content_of(variable: str) -> bytes | None:

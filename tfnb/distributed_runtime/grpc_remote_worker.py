@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import threading
 from contextlib import suppress
+from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ class GrpcRemoteWorker:
         self._channel = new_channel(scheme + address, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
+        self._run_alone = self._channel.unary_stream(SERVICE + "RunGraph")
         # The requests that no one waits for: gRPC cancels a call whose future is dropped.
         self._sent: set[Any] = set()  # guarded by self._lock
 
@@ -134,24 +136,19 @@ class GrpcRemoteWorker:
         with self._lock:
             self._sent.discard(future)
 
-    def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> RemoteRun:
+    def start_graph(
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
+    ) -> RemoteRun | LoneRun:
         """Send a run of a graph."""
-        request = worker_pb2.RunGraphRequest(
-            session_handle=call.session_handle,
-            create_worker_session_called=True,
-            graph_handle=call.graph_handle,
-            step_id=call.step_id,
-            exec_opts=call.options,
-            recv_key=call.recv_keys,
-            is_partial=call.is_partial,
-            is_last_partial_run=call.is_last_partial_run,
-            store_errors_in_response_body=True,
-            request_id=random.getrandbits(63) or 1,
-        )
-        parts: list[coding.Buffer] = [request.SerializeToString()]
+        parts: list[coding.Buffer] = [_head_of_run(call), coding.varint_field(2, call.step_id)]
+        if call.options is not None:
+            parts.append(coding.bytes_field(5, call.options.SerializeToString()))
         for key, value in call.send.items():
             parts += coding.named_tensor_field(3, key, coding.encode(value, dtype_of(value)))
+        parts.append(coding.varint_field(11, random.getrandbits(63) or 1))
         message = coding.join_message(parts, f"What the step sends to {self.task}")
+        if is_alone:
+            return LoneRun(self, self._run_alone(message), failed)
         return RemoteRun(self, self._method("RunGraph").future(message), failed)
 
     def run_error(self, error: Any) -> Exception:
@@ -270,6 +267,66 @@ class RemoteRun:
         if self._cancelled is None:
             self._cancelled = error
         self._future.cancel()
+
+
+class LoneRun:
+    """A run that was sent to another process while no other run of its step goes on.
+
+    Its answer is read as a stream of one message: the thread that waits for it gets it from gRPC,
+    without the thread that would call back.
+    """
+
+    def __init__(
+        self, worker: GrpcRemoteWorker, answers: Any, failed: Callable[[BaseException], None]
+    ) -> None:
+        self._worker, self._answers, self._failed = worker, answers, failed
+        self._cancelled: BaseException | None = None
+
+    def result(self) -> RunGraphResult:
+        """Wait for the answer.
+
+        Raises:
+          OpError: what the worker answered, or why it did not.
+        """
+        try:
+            (response,) = self._answers
+            return _run_graph_result(response, self._worker.task)
+        except Exception as error:
+            found: Exception = error
+            if self._worker.is_rpc_error(error):
+                found = self._worker.run_error(error)
+            found = self._cancelled or found
+            self._failed(found)
+            raise found from None
+
+    def cancel(self, error: BaseException) -> None:
+        """Cancel the run on the worker; :meth:`result` raises ``error``."""
+        if self._cancelled is None:
+            self._cancelled = error
+        self._answers.cancel()
+
+
+def _head_of_run(call: RunGraphCall) -> bytes:
+    """Return the fields of a RunGraphRequest that are the same for all steps."""
+    return _head(
+        call.session_handle,
+        call.graph_handle,
+        tuple(call.recv_keys),
+        (call.is_partial, call.is_last_partial_run),
+    )
+
+
+@lru_cache(256)
+def _head(session: str, graph: str, recv_keys: tuple[str, ...], partial: tuple[bool, bool]) -> bytes:
+    return worker_pb2.RunGraphRequest(
+        session_handle=session,
+        create_worker_session_called=True,
+        graph_handle=graph,
+        recv_key=recv_keys,
+        is_partial=partial[0],
+        is_last_partial_run=partial[1],
+        store_errors_in_response_body=True,
+    ).SerializeToString()
 
 
 def _status_of(response: bytes) -> tuple[int, str]:

@@ -100,13 +100,14 @@ class WorkerInterface(Protocol):
         """Drop a graph."""
 
     def start_graph(
-        self, call: RunGraphCall, failed: Callable[[BaseException], None]
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
     ) -> PendingRun:
         """Start a run; a local worker runs it in ``result``.
 
         Args:
           call: what to run.
           failed: called, in any thread, as soon as it is known that the run failed.
+          is_alone: whether no other run goes on meanwhile: ``result`` may be the first to know.
         """
 
     def cleanup_graph(self, step_id: int) -> None:

@@ -67,25 +67,24 @@ def pack_transfers(
       bytes_of: the expected size of an output of a node, by the node's name; None: unknown.
       name_counter: numbers for the names of new nodes.
     """
-    recv_of = _matched(parts)
-    if not any(may_pack(*_devices(send)) for send in recv_of):
+    recv_of = {
+        send: recv
+        for send, recv in matched_transfers(parts).items()
+        if may_pack(*devices_of(send))
+    }
+    if not recv_of:
         return
-    levels = _levels_of_certain_nodes(parts, recv_of)
+    levels = levels_of_certain_nodes(parts)
+    changed = copy_constants(parts, recv_of, levels, bytes_of)
     groups: dict[tuple[str, str, int], list[_Transfer]] = {}
-    changed: set[str] = set()
     for send, recv in recv_of.items():
-        level, devices = levels.get(send), _devices(send)
-        if level is None or not may_pack(*devices) or not _is_plain(send, recv):
+        level = levels.get(send)
+        if level is None or not is_plain(send, recv):
             continue
-        edge = send.input_edge(0)
-        size = 0 if _is_signal(edge.src) else bytes_of(edge.src.name, edge.src_output)
-        if size is None or size > _MOST_EACH:
-            continue
-        if edge.src.is_constant and not _is_signal(edge.src):
-            _copy_constant(parts[devices[0]], parts[devices[1]], _Transfer(send, recv, size))
-            changed.update(devices)
-        else:
-            groups.setdefault((*devices, level), []).append(_Transfer(send, recv, size))
+        size = _size_of(send, bytes_of)
+        if size is not None and size <= _MOST_EACH:
+            transfer = _Transfer(send, recv, size)
+            groups.setdefault((*devices_of(send), level), []).append(transfer)
     for (source, target, _), group in groups.items():
         for transfers in _batches(group):
             if len(transfers) > 1:
@@ -95,27 +94,28 @@ def pack_transfers(
         parts[device].fixup_source_and_sink_edges()
 
 
-def _is_signal(node: Node) -> bool:
+def is_signal(node: Node) -> bool:
     """Return whether a node is the empty constant that the partitioner makes of a control edge."""
     return node.is_constant and any(edge.src.is_op for edge in node.in_edges)
 
 
-def _devices(send: Node) -> tuple[str, str]:
+def devices_of(send: Node) -> tuple[str, str]:
+    """Return the devices that a Send sends from and to."""
     return send.attrs["send_device"].decode(), send.attrs["recv_device"].decode()
 
 
-def _matched(parts: Mapping[str, Graph]) -> dict[Node, Node]:
+def matched_transfers(parts: Mapping[str, Graph]) -> dict[Node, Node]:
     """Return the Recv of each Send that another part receives."""
     ends: tuple[dict[Any, Node], dict[Any, Node]] = {}, {}
     for part in parts.values():
         for node in part.op_nodes():
             if (node.is_send or node.is_recv) and not node.attrs["client_terminated"]:
-                ends[node.is_recv][(*_devices(node), node.attrs["tensor_name"])] = node
+                ends[node.is_recv][(*devices_of(node), node.attrs["tensor_name"])] = node
     sends, recvs = ends
     return {send: recvs[key] for key, send in sends.items() if key in recvs}
 
 
-def _is_plain(send: Node, recv: Node) -> bool:
+def is_plain(send: Node, recv: Node) -> bool:
     """Return whether nothing but the value of one tensor says when and what is transferred."""
     edge = send.input_edge(0)
     return (
@@ -126,10 +126,12 @@ def _is_plain(send: Node, recv: Node) -> bool:
     )
 
 
-def _levels_of_certain_nodes(
-    parts: Mapping[str, Graph], recv_of: Mapping[Node, Node]
-) -> dict[Node, int]:
-    """Return the levels of the nodes that run in every step and wait for nothing but inputs."""
+def levels_of_certain_nodes(parts: Mapping[str, Graph]) -> dict[Node, int]:
+    """Return the levels of the nodes that run in every step and wait for nothing but inputs.
+
+    A node comes after its inputs.
+    """
+    recv_of = matched_transfers(parts)
     send_of = {recv: send for send, recv in recv_of.items()}
     waits_for: dict[Node, int] = {}
     for part in parts.values():
@@ -175,6 +177,42 @@ def _is_certain(node: Node) -> bool:
         return False
     device_type = node.assigned_device.rpartition("/device:")[2].partition(":")[0]
     return not may_wait(definition, device_type, node.attrs)
+
+
+def copy_constants(
+    parts: Mapping[str, Graph],
+    recv_of: dict[Node, Node],
+    levels: Mapping[Node, int],
+    bytes_of: Callable[[str, int], int | None],
+) -> set[str]:
+    """Replace transfers of small constants by copies of them.
+
+    Args:
+      parts: changed.
+      recv_of: the Recv of each Send; those of constants are removed.
+      levels: of the nodes that run in every step.
+      bytes_of: see :func:`pack_transfers`.
+
+    Returns:
+      The devices whose parts changed.
+    """
+    changed: set[str] = set()
+    for send, recv in list(recv_of.items()):
+        source, devices = send.input_node(0), devices_of(send)
+        if not source.is_constant or is_signal(source) or send not in levels:
+            continue
+        size = _size_of(send, bytes_of)
+        if size is None or size > _MOST_EACH or not is_plain(send, recv):
+            continue
+        del recv_of[send]
+        _copy_constant(parts[devices[0]], parts[devices[1]], _Transfer(send, recv, size))
+        changed.update(devices)
+    return changed
+
+
+def _size_of(send: Node, bytes_of: Callable[[str, int], int | None]) -> int | None:
+    edge = send.input_edge(0)
+    return 0 if is_signal(edge.src) else bytes_of(edge.src.name, edge.src_output)
 
 
 def _batches(transfers: Sequence[_Transfer]) -> Iterator[list[_Transfer]]:
