@@ -12,6 +12,8 @@ from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfnb.core import dtypes, errors
 from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
@@ -292,7 +294,7 @@ class LoneRun:
             (response,) = self._answers
             return _run_graph_result(response, self._worker.task)
         except Exception as error:
-            found: Exception = error
+            found: BaseException = error
             if self._worker.is_rpc_error(error):
                 found = self._worker.run_error(error)
             found = self._cancelled or found
@@ -317,7 +319,9 @@ def _head_of_run(call: RunGraphCall) -> bytes:
 
 
 @lru_cache(256)
-def _head(session: str, graph: str, recv_keys: tuple[str, ...], partial: tuple[bool, bool]) -> bytes:
+def _head(
+    session: str, graph: str, recv_keys: tuple[str, ...], partial: tuple[bool, bool]
+) -> bytes:
     return worker_pb2.RunGraphRequest(
         session_handle=session,
         create_worker_session_called=True,
@@ -374,6 +378,8 @@ def _received(response: bytes) -> tuple[Any, bool]:
 
 def dtype_of(value: Any) -> dtypes.DType:
     """Return the type of a value of the runtime."""
+    if isinstance(value, (np.ndarray, np.generic)):  # first: the check of a protocol is slow
+        return dtypes.as_dtype(value.dtype)
     if isinstance(value, bytes):
         return dtypes.string
     if isinstance(value, EncodableVariant):

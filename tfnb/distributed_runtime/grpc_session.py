@@ -92,8 +92,14 @@ class RemoteSignature:
         )
 
     def request(
-        self, handle: bytes, values: Sequence[Any], request_id: int, more: bytes = b""
-    ) -> bytes:
+        self,
+        handle: bytes,
+        values: Sequence[Any],
+        request_id: int,
+        more: bytes = b"",
+        *,
+        is_local: bool = False,
+    ) -> coding.Message:
         """Return a RunStepRequest.
 
         Args:
@@ -101,12 +107,18 @@ class RemoteSignature:
           values: one for each feed.
           request_id: of the request.
           more: further fields.
+          is_local: whether it goes to a server of this process.
         """
         parts: list[coding.Buffer] = [handle]
+        local: dict[str, Any] = {}
         for name, dtype, value in zip(self.feeds, self.feed_types, values):
+            if is_local and coding.may_stay(value, dtype):
+                local[name] = value
+                continue
             parts += coding.named_tensor_field(2, name, _encoded(value, dtype))
         parts += (self._tail, more, coding.varint_field(8, request_id))
-        return coding.join_message(parts, "The request of this step, with all that is fed,")
+        message = coding.join_message(parts, "The request of this step, with all that is fed,")
+        return coding.LocalMessage(message, local) if is_local else message
 
     def _run_plainly(self, session: GrpcSession, values: Sequence[Any]) -> list[Any]:
         return session.run_prepared(self, values)
@@ -351,7 +363,13 @@ class GrpcSession(RuntimeSession):
             request_id, prepared.fetches or prepared.targets, prepared.known
         )
         try:
-            request = prepared.request(self._handle_field, feed_values, request_id, more)
+            request = prepared.request(
+                self._handle_field,
+                feed_values,
+                request_id,
+                more,
+                is_local=self._master.is_in_process,
+            )
 
             def send() -> tuple[coding.StepResponse, config_pb2.RunMetadata | None]:
                 response = self._send_step(step, request, timeout_s, is_ended_here=is_observed)
@@ -365,7 +383,12 @@ class GrpcSession(RuntimeSession):
         return [self._fetched(response.tensors, name) for name in prepared.fetches]
 
     def _send_step(
-        self, step: RemoteStep, request: bytes, timeout_s: float | None, *, is_ended_here: bool
+        self,
+        step: RemoteStep,
+        request: coding.Message,
+        timeout_s: float | None,
+        *,
+        is_ended_here: bool,
     ) -> coding.StepResponse:
         """Send the request of a step; return its response.
 
@@ -378,7 +401,7 @@ class GrpcSession(RuntimeSession):
         self._check_open()
         try:
             if timeout_s is None and not is_ended_here:
-                answer = self._master.call_with_bytes("RunStep", request, None)
+                answer = self._master.call_with_message("RunStep", request, None)
             else:
                 answer = self._call_to_deadline(step, request, timeout_s)
             response = coding.decode_step_response(answer)
@@ -390,7 +413,9 @@ class GrpcSession(RuntimeSession):
             raise
         return response
 
-    def _call_to_deadline(self, step: RemoteStep, request: bytes, timeout_s: float | None) -> bytes:
+    def _call_to_deadline(
+        self, step: RemoteStep, request: coding.Message, timeout_s: float | None
+    ) -> coding.Message:
         """Run a step whose deadline the client keeps, so that the error says what it waits for."""
         # The server ends the step later than the client, which asks it first where the step is.
         limit_s = None if timeout_s is None else timeout_s + _DEADLINE_GRACE_S
@@ -513,7 +538,8 @@ class GrpcSession(RuntimeSession):
             parts += coding.tensor_field(3, _encoded(value, dtype))
         parts.append(_request_id(4))
         request = coding.join_message(parts, "The request of this call, with all that is fed,")
-        answer = self._master.call_with_bytes("RunCallable", request, self._timeout_s)
+        answer = self._master.call_with_message("RunCallable", request, self._timeout_s)
+        assert isinstance(answer, bytes)
         values: list[Any] = []
         metadata = config_pb2.RunMetadata()
         for number, value, _ in coding.fields(memoryview(answer)):

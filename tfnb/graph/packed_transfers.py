@@ -68,9 +68,7 @@ def pack_transfers(
       name_counter: numbers for the names of new nodes.
     """
     recv_of = {
-        send: recv
-        for send, recv in matched_transfers(parts).items()
-        if may_pack(*devices_of(send))
+        send: recv for send, recv in matched_transfers(parts).items() if may_pack(*devices_of(send))
     }
     if not recv_of:
         return

@@ -110,7 +110,7 @@ def _stages(
         starts.update(dict.fromkeys(part.op_nodes(), sorted({0, *received})))
     stages: dict[Node, int] = {}
     # Levels were found in an order in which consumers follow.
-    for node in reversed(levels):
+    for node in reversed(list(levels)):
         latest = starts[node][-1]
         for edge in node.out_edges:
             if edge.dst.is_op:
