@@ -23,7 +23,7 @@ from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from tfnb.core.rendezvous import type_of_callback
     from tfnb.distributed_runtime.worker_interface import RunGraphCall
@@ -146,12 +146,16 @@ class GrpcRemoteWorker:
         if call.options is not None:
             parts.append(coding.bytes_field(5, call.options.SerializeToString()))
         for key, value in call.send.items():
-            parts += coding.named_tensor_field(3, key, coding.encode(value, dtype_of(value)))
+            if isinstance(value, coding.UnreadTensor):
+                tensor = value.encoded()
+            else:
+                tensor = coding.encode(value, dtype_of(value))
+            parts += coding.named_tensor_field(3, key, tensor)
         parts.append(coding.varint_field(11, random.getrandbits(63) or 1))
         message = coding.join_message(parts, f"What the step sends to {self.task}")
         if is_alone:
-            return LoneRun(self, self._run_alone(message), failed)
-        return RemoteRun(self, self._method("RunGraph").future(message), failed)
+            return LoneRun(self, self._run_alone(message), failed, call.unread)
+        return RemoteRun(self, self._method("RunGraph").future(message), failed, call.unread)
 
     def run_error(self, error: Any) -> Exception:
         """Return what a failed call of RunGraph means."""
@@ -231,9 +235,14 @@ class RemoteRun:
     """A run of a graph that was sent to another process."""
 
     def __init__(
-        self, worker: GrpcRemoteWorker, future: Any, failed: Callable[[BaseException], None]
+        self,
+        worker: GrpcRemoteWorker,
+        future: Any,
+        failed: Callable[[BaseException], None],
+        unread: Container[str],
     ) -> None:
         self._worker, self._future, self._failed = worker, future, failed
+        self._unread = unread
         self._cancelled: BaseException | None = None
         future.add_done_callback(self._note)
 
@@ -262,7 +271,7 @@ class RemoteRun:
             if self._worker.is_rpc_error(error):
                 raise self._worker.run_error(error) from None
             raise
-        return _run_graph_result(response, self._worker.task)
+        return _run_graph_result(response, self._worker.task, self._unread)
 
     def cancel(self, error: BaseException) -> None:
         """Cancel the run on the worker; :meth:`result` raises ``error``."""
@@ -279,9 +288,14 @@ class LoneRun:
     """
 
     def __init__(
-        self, worker: GrpcRemoteWorker, answers: Any, failed: Callable[[BaseException], None]
+        self,
+        worker: GrpcRemoteWorker,
+        answers: Any,
+        failed: Callable[[BaseException], None],
+        unread: Container[str],
     ) -> None:
         self._worker, self._answers, self._failed = worker, answers, failed
+        self._unread = unread
         self._cancelled: BaseException | None = None
 
     def result(self) -> RunGraphResult:
@@ -292,7 +306,7 @@ class LoneRun:
         """
         try:
             (response,) = self._answers
-            return _run_graph_result(response, self._worker.task)
+            return _run_graph_result(response, self._worker.task, self._unread)
         except Exception as error:
             found: BaseException = error
             if self._worker.is_rpc_error(error):
@@ -343,15 +357,15 @@ def _status_of(response: bytes) -> tuple[int, str]:
     return code, text
 
 
-def _run_graph_result(response: bytes, task: str) -> RunGraphResult:
+def _run_graph_result(response: bytes, task: str, unread: Container[str]) -> RunGraphResult:
     code, text = _status_of(response)
     if code:
         raise remote_error(code, text, task)
     result = RunGraphResult()
     for number, value, _ in coding.fields(memoryview(response)):
         if number == 1:
-            name, tensor = coding.decode_named(coding.content_of(value))
-            result.recv[name] = coding.as_fed(tensor)
+            name, tensor = coding.named(coding.content_of(value))
+            result.recv[name] = tensor if name in unread else tensor.read()
         elif number == 2:
             content = bytes(coding.content_of(value))
             result.step_stats = step_stats_pb2.StepStats.FromString(content)

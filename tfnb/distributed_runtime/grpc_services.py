@@ -321,9 +321,9 @@ class WorkerService:
                 message.step_id,
                 send,
                 list(message.recv_key),
-                opts if message.HasField("exec_opts") and opts.ByteSize() else None,
-                message.is_partial,
-                message.is_last_partial_run,
+                options=opts if message.HasField("exec_opts") and opts.ByteSize() else None,
+                is_partial=message.is_partial,
+                is_last_partial_run=message.is_last_partial_run,
             )
             run = self._worker.start_graph(call, lambda error: None)
             with _Ending(context) as ending:

@@ -480,14 +480,34 @@ def decode_step_response(response: Message) -> StepResponse:
     return StepResponse(tensors, metadata, code, text)
 
 
+class UnreadTensor(NamedTuple):
+    """A tensor that one task sent and another will read: a TensorProto."""
+
+    message: memoryview
+
+    def encoded(self) -> EncodedTensor:
+        """Return it for another message."""
+        return EncodedTensor((self.message,), len(self.message))
+
+    def read(self) -> Any:
+        """Return the value, as the runtime takes it."""
+        return as_fed(decode(self.message))
+
+
 def decode_named(message: memoryview) -> tuple[str, Any]:
     """Return name and array of a NamedTensorProto."""
+    name, tensor = named(message)
+    return name, decode(tensor.message)
+
+
+def named(message: memoryview) -> tuple[str, UnreadTensor]:
+    """Return name and tensor of a NamedTensorProto."""
     name, tensor = "", None
     for number, value, _ in fields(message):
         if number == 1:
             name = bytes(content_of(value)).decode(errors="replace")
         elif number == 2:
-            tensor = decode(content_of(value))
+            tensor = UnreadTensor(content_of(value))
     if tensor is None:
         raise _malformed()
     return name, tensor

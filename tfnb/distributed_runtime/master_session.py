@@ -25,6 +25,7 @@ from tfnb.common_runtime.session.graph_execution_state import GraphExecutionStat
 from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.remote_errors import of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
@@ -101,7 +102,8 @@ class Part:
       graph_handle: what it calls the graph.
       feeds: tensor name -> rendezvous key, of the feeds that it takes.
       fetches: rendezvous key -> tensor name, of the fetches that it returns.
-      takes, gives: the keys of what it gets from earlier stages and returns for later ones.
+      takes: name -> rendezvous key, of what it gets from earlier stages.
+      gives: rendezvous key -> name, of what it returns for later ones.
     """
 
     task: str
@@ -109,8 +111,8 @@ class Part:
     graph_handle: str
     feeds: dict[str, str]
     fetches: dict[str, str]
-    takes: tuple[str, ...] = ()
-    gives: tuple[str, ...] = ()
+    takes: dict[str, str] = field(default_factory=dict)
+    gives: dict[str, str] = field(default_factory=dict)
 
 
 class Plan:
@@ -469,7 +471,8 @@ class MasterSession:
         graph_def = graph_pb2.GraphDef()
         feeds: dict[str, str] = {}
         fetches: dict[str, str] = {}
-        relayed: tuple[list[str], list[str]] = [], []
+        takes: dict[str, str] = {}
+        gives: dict[str, str] = {}
         for graph in graphs:
             graph_def.versions.producer = graph.versions.producer
             graph_def.versions.min_consumer = graph.versions.min_consumer
@@ -485,15 +488,13 @@ class MasterSession:
                 node_to_node_def(node, graph_def.node.add())
                 if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
                     name, key = node.attrs["tensor_name"].decode(), key_of_transfer(node.attrs)
-                    if RELAYED in node.attrs:
-                        relayed[node.is_send].append(key)
-                    elif node.is_recv:
-                        feeds[name] = key
+                    is_relayed = RELAYED in node.attrs
+                    if node.is_recv:
+                        (takes if is_relayed else feeds)[name] = key
                     else:
-                        fetches[key] = name
+                        (gives if is_relayed else fetches)[key] = name
         worker = self._worker_of(task)
         handle = worker.register_graph(self.handle, graph_def, self._config)
-        takes, gives = map(tuple, relayed)
         return Part(task, worker, handle, feeds, fetches, takes, gives)
 
     # -- running -----------------------------------------------------------------------------------
@@ -532,12 +533,13 @@ class MasterSession:
             self._num_active += 1
         results: list[RunGraphResult] = []
         received: dict[str, Any] = {}
+        relayed: dict[str, Any] = {}
         try:
             if on_start is not None:
                 on_start(step.fail)
             for parts in plan.stages:
                 calls = [
-                    (part, self._call(part, step_id, request.feeds, received, options))
+                    (part, self._call(part, step_id, request.feeds, relayed, options))
                     for part in parts
                 ]
                 results += _run_all(step, calls)
@@ -546,6 +548,9 @@ class MasterSession:
                 step.forget_runs()
                 for result in results[-len(calls) :]:
                     received.update(result.recv)
+                for part in parts:
+                    for key, name in part.gives.items():
+                        relayed[name] = received[key]
         finally:
             with self._lock:
                 self._steps.discard(step)
@@ -564,15 +569,20 @@ class MasterSession:
         part: Part,
         step_id: int,
         feeds: Mapping[str, Any],
-        received: Mapping[str, Any],
+        relayed: Mapping[str, Any],
         options: worker_pb2.ExecutorOpts | None,
     ) -> RunGraphCall:
         """Return the call that runs a part: what it takes comes from the client and from others."""
         send = {key: feeds[name] for name, key in part.feeds.items()}
-        for key in part.takes:
-            send[key] = received[key]
+        for name, key in part.takes.items():
+            value = relayed[name]
+            if part.worker.is_local and isinstance(value, coding.UnreadTensor):
+                value = value.read()
+            send[key] = value
         keys = (*part.fetches, *part.gives)
-        return RunGraphCall(self.handle, part.graph_handle, step_id, send, keys, options)
+        return RunGraphCall(
+            self.handle, part.graph_handle, step_id, send, keys, part.gives, options
+        )
 
     def step_log(self, request_id: int) -> step_stats_pb2.StepStats | None:
         """Return what all tasks have done of a step in flight; None if there is none.

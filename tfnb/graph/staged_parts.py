@@ -228,7 +228,10 @@ def _copied(graph: Graph, node: Node) -> Node:
     """Add a copy of a node; a transfer between parts ends at the master."""
     twin = graph.copy_node(node)
     if (node.is_send or node.is_recv) and not node.attrs["client_terminated"]:
-        twin.attrs = {**node.attrs, "client_terminated": True, RELAYED: True}
+        # A worker keeps what goes to a device of its own until the master asks for it.
+        device = node.assigned_device.encode()
+        ends = {"send_device": device, "recv_device": device}
+        twin.attrs = {**node.attrs, **ends, "client_terminated": True, RELAYED: True}
     return twin
 
 
