@@ -1,7 +1,7 @@
 """Transfers between two tasks that travel as one.
 
-Each pair of a Send and a Recv costs a request.  A small constant does not travel: the other side
-gets a copy of its node.  Tensors that become ready together may share a request: the source makes
+Each pair of a Send and a Recv costs a request.  Small constants and feeds do not travel: the other
+side gets a copy of the constant, or the feed from the master.  Tensors that become ready together may share a request: the source makes
 an optional of them, which travels, and the other side takes it apart::
 
     a -> _Send  | _Recv -> x        a -> OptionalFromValue -> _Send | _Recv -> OptionalGetValue -> x
@@ -73,7 +73,7 @@ def pack_transfers(
     if not recv_of:
         return
     levels = levels_of_certain_nodes(parts)
-    changed = copy_constants(parts, recv_of, levels, bytes_of)
+    changed = copy_sources(parts, recv_of, levels, bytes_of)
     groups: dict[tuple[str, str, int], list[_Transfer]] = {}
     for send, recv in recv_of.items():
         level = levels.get(send)
@@ -177,17 +177,17 @@ def _is_certain(node: Node) -> bool:
     return not may_wait(definition, device_type, node.attrs)
 
 
-def copy_constants(
+def copy_sources(
     parts: Mapping[str, Graph],
     recv_of: dict[Node, Node],
     levels: Mapping[Node, int],
     bytes_of: Callable[[str, int], int | None],
 ) -> set[str]:
-    """Replace transfers of small constants by copies of them.
+    """Replace transfers of small constants, and of feeds, by copies of their nodes.
 
     Args:
       parts: changed.
-      recv_of: the Recv of each Send; those of constants are removed.
+      recv_of: the Recv of each Send; those that are replaced are removed.
       levels: of the nodes that run in every step.
       bytes_of: see :func:`pack_transfers`.
 
@@ -197,13 +197,16 @@ def copy_constants(
     changed: set[str] = set()
     for send, recv in list(recv_of.items()):
         source, devices = send.input_node(0), devices_of(send)
-        if not source.is_constant or is_signal(source) or send not in levels:
+        if send not in levels or not is_plain(send, recv):
             continue
-        size = _size_of(send, bytes_of)
-        if size is None or size > _MOST_EACH or not is_plain(send, recv):
+        if source.is_constant and not is_signal(source):
+            size = _size_of(send, bytes_of)
+            if size is None or size > _MOST_EACH:
+                continue
+        elif not _is_feed(source):
             continue
         del recv_of[send]
-        _copy_constant(parts[devices[0]], parts[devices[1]], _Transfer(send, recv, size))
+        _copy_source(parts[devices[0]], parts[devices[1]], send, recv)
         changed.update(devices)
     return changed
 
@@ -227,17 +230,20 @@ def _batches(transfers: Sequence[_Transfer]) -> Iterator[list[_Transfer]]:
         yield batch
 
 
-def _copy_constant(source: Graph, target: Graph, transfer: _Transfer) -> None:
-    """Replace a pair of Send and Recv by a copy of the constant, under the name of the Recv."""
-    send, recv, _ = transfer
-    constant = send.input_edge(0).src
+def _is_feed(node: Node) -> bool:
+    return node.is_recv and bool(node.attrs["client_terminated"])
+
+
+def _copy_source(source: Graph, target: Graph, send: Node, recv: Node) -> None:
+    """Replace a pair of Send and Recv by a copy of the node that is sent, named as the Recv."""
+    sent = send.input_node(0)
     edges = [(edge.src_output, edge.dst, edge.dst_input) for edge in recv.out_edges]
     device, name = recv.assigned_device, recv.name
     source.remove_node(send)
     target.remove_node(recv)
-    copy = target.copy_node(constant, name)
+    copy = target.copy_node(sent, name)
     copy.assigned_device = device
-    copy.original_names = (constant.name,)
+    copy.original_names = sent.original_names or (sent.name,)
     for output, consumer, position in edges:
         if consumer.is_op:
             target.add_edge(copy, output, consumer, position)

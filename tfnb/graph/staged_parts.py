@@ -25,7 +25,7 @@ from tfnb.core import dtypes
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.graph.packed_transfers import (
-    copy_constants,
+    copy_sources,
     devices_of,
     is_plain,
     is_signal,
@@ -50,7 +50,7 @@ _VARIABLE = ops_with(Trait.VARIABLE)
 
 
 def stages_of(
-    parts: Mapping[str, Graph],
+    parts: dict[str, Graph],
     may_relay: Callable[[str, str], bool],
     bytes_of: Callable[[str, int], int | None],
     name_counter: Iterator[int],
@@ -58,8 +58,8 @@ def stages_of(
     """Cut parts into stages.
 
     Args:
-      parts: what :func:`tfnb.graph.graph_partition.partition` made; constants that travel are
-        copied in them.
+      parts: what :func:`tfnb.graph.graph_partition.partition` made; changed, so that small constants,
+        feeds and fetches do not travel between tasks.
       may_relay: whether the master may pass on what travels from one device to another; both are
         CPUs of different tasks then.
       bytes_of: the expected size of an output of a node, by the node's name; None: unknown.
@@ -75,7 +75,8 @@ def stages_of(
     levels = levels_of_certain_nodes(parts)
     if len(levels) < sum(part.num_op_nodes for part in parts.values()):
         return None
-    if copy_constants(parts, recv_of, levels, bytes_of):
+    changed = copy_sources(parts, recv_of, levels, bytes_of)
+    if changed | _fetch_at_sources(parts, recv_of):
         levels = levels_of_certain_nodes(parts)
     stages = _stages(parts, recv_of, levels)
     if len(set(stages.values())) > _MOST_STAGES:
@@ -92,6 +93,34 @@ def stages_of(
         for stage, graph in graphs.items():
             found[stage][device] = graph
     return [graphs for graphs in found if graphs]
+
+
+def _fetch_at_sources(parts: dict[str, Graph], recv_of: dict[Node, Node]) -> set[str]:
+    """Let the client get from a task what would only pass through another; return what changed."""
+    changed: set[str] = set()
+    for send, recv in list(recv_of.items()):
+        fetches = [edge.dst for edge in recv.out_edges if edge.dst.is_op]
+        if not is_plain(send, recv) or not all(
+            node.is_send and node.attrs["client_terminated"] and len(node.in_edges) == 1
+            for node in fetches
+        ):
+            continue
+        source_device, device = devices_of(send)
+        source, target = parts[source_device], parts[device]
+        node, output = _source(send)
+        del recv_of[send]
+        source.remove_node(send)
+        for fetch in fetches:
+            twin = source.copy_node(fetch)
+            twin.assigned_device = source_device
+            source.add_edge(node, output, twin, 0)
+        target.remove_nodes([recv, *fetches])
+        source.fixup_source_and_sink_edges()
+        target.fixup_source_and_sink_edges()
+        if not target.num_op_nodes:
+            del parts[device]
+        changed |= {source_device, device}
+    return changed
 
 
 def _source(send: Node) -> tuple[Node, int]:
