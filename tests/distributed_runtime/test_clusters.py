@@ -660,7 +660,7 @@ def test_a_stage_that_fails_ends_the_step(cluster: Cluster) -> None:
 
     with tf.Session(cluster.target()) as sess:
         sess.run(w.initializer)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="worker.*task:1"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"worker.*task:1"):
             sess.run(update, {index: 7})
         assert sess.run(w).tolist() == [1.0, 2.0]
         assert sess.run(update, {index: 1}).tolist() == [3.0, 4.0]

@@ -1,8 +1,9 @@
 """Transfers between two tasks that travel as one.
 
 Each pair of a Send and a Recv costs a request.  Small constants and feeds do not travel: the other
-side gets a copy of the constant, or the feed from the master.  Tensors that become ready together may share a request: the source makes
-an optional of them, which travels, and the other side takes it apart::
+side gets a copy of the constant, or the feed from the master.  Tensors that become ready together
+may share a request: the source makes an optional of them, which travels, and the other side takes
+it apart::
 
     a -> _Send  | _Recv -> x        a -> OptionalFromValue -> _Send | _Recv -> OptionalGetValue -> x
     b -> _Send  | _Recv -> y        b ->                            |                           -> y

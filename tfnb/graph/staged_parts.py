@@ -58,8 +58,8 @@ def stages_of(
     """Cut parts into stages.
 
     Args:
-      parts: what :func:`tfnb.graph.graph_partition.partition` made; changed, so that small constants,
-        feeds and fetches do not travel between tasks.
+      parts: what :func:`tfnb.graph.graph_partition.partition` made; changed, so that small
+        constants, feeds and fetches do not travel between tasks.
       may_relay: whether the master may pass on what travels from one device to another; both are
         CPUs of different tasks then.
       bytes_of: the expected size of an output of a node, by the node's name; None: unknown.
