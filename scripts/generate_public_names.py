@@ -3,8 +3,8 @@
     python scripts/generate_public_names.py           # after EXPORTS or an op changed
     python scripts/generate_public_names.py --check   # fails if a file is out of date
 
-Names come from the ``EXPORTS`` of the modules in framework, ops, library, client and dask_runtime;
-ops from the registry.
+Names come from the ``EXPORTS`` of the modules in framework, ops, library, client, as_tensorflow and
+dask_runtime; ops from the registry.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tfnb.client.public.other_names import OTHER_NAMES  # noqa: E402
 from tfnb.core import op_registry  # noqa: E402
 
 PUBLIC = ROOT / "tfnb" / "client" / "public"
-ROOMS = ("framework", "ops", "library", "client", "dask_runtime")
+ROOMS = ("framework", "ops", "library", "client", "as_tensorflow", "dask_runtime")
 BY = "written by scripts/generate_public_names.py"
 
 Origins = dict[str, dict[str, tuple[str, str]]]
@@ -45,7 +45,7 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     for path in paths:
         known = set(op_registry._REGISTRY)
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        found = getattr(importlib.import_module(module), "EXPORTS", {})
+        found = vars(importlib.import_module(module)).get("EXPORTS", {})
         if found:
             exports[module] = {
                 namespace: " ".join(names.split() if isinstance(names, str) else names)

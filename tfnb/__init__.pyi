@@ -2,6 +2,9 @@
 # ruff: noqa
 from typing import Any
 
+from tfnb.as_tensorflow.doctor import doctor as doctor
+from tfnb.as_tensorflow.finder import install_as_tensorflow as install_as_tensorflow
+from tfnb.as_tensorflow.finder import uninstall_as_tensorflow as uninstall_as_tensorflow
 from tfnb.client.behavior import (
     executing_eagerly_outside_functions as executing_eagerly_outside_functions,
 )
@@ -933,6 +936,7 @@ __all__ = [
     "div",
     "div_no_nan",
     "divide",
+    "doctor",
     "double",
     "dtypes",
     "dynamic_partition",
@@ -1030,6 +1034,7 @@ __all__ = [
     "initialize_local_variables",
     "initialize_variables",
     "initializers",
+    "install_as_tensorflow",
     "int16",
     "int32",
     "int64",
@@ -1325,6 +1330,7 @@ __all__ = [
     "uint64",
     "uint8",
     "uniform_unit_scaling_initializer",
+    "uninstall_as_tensorflow",
     "unique",
     "unique_with_counts",
     "unload_ipython_extension",

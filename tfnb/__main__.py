@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tfnb.as_tensorflow.commands import DOCTOR
+from tfnb.as_tensorflow.program import is_program, run_program
 from tfnb.client.command_line import serve
 from tfnb.client.command_line.main import Command
 from tfnb.client.command_line.main import main as run_command_line
@@ -18,7 +20,10 @@ SERVE = Command("serve", serve.HELP, serve.add_arguments, serve.serve)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    return run_command_line(arguments, [GRAPH, SERVE])
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["run"] and is_program(given[1:]):
+        return run_program(given[1:])
+    return run_command_line(arguments, [GRAPH, SERVE, DOCTOR])
 
 
 if __name__ == "__main__":

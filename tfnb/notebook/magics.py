@@ -52,6 +52,7 @@ _HELP = """\
 %tfnb summary [file]       inputs, outputs and needs of a model: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb cluster [target]     servers and tasks: whether they answer, devices, memory, who is missing
+%tfnb tensorflow           `import tensorflow as tf` is tfnb, for programs of TensorFlow 1
 %tfnb diff [a] [b]         what differs: a kept state, two graphs, or two runs of a cell
 %tfnb compare [a b]        two recorded runs side by side: nodes, devices, times, values
 %tfnb times [target]       which types of ops took the time of the step recorded last
@@ -71,7 +72,7 @@ debug."""
 
 LINE_COMMANDS = (
     "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
-    "error", "partial", "compare", "times", "export", "cluster", "help",
+    "error", "partial", "compare", "times", "export", "cluster", "tensorflow", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
@@ -281,6 +282,25 @@ class TfnbMagics(Magics):
         """Show servers and tasks: whether they answer, their devices and memory."""
         target = parse(self.cluster, line).target
         self._show(views.cluster(target, namespace=self.namespace))
+
+    @subcommand(
+        "tfnb tensorflow",
+        option("state", nargs="?", choices=("on", "off"), default="on", help="on, or off again"),
+    )
+    def tensorflow(self, line: str) -> None:
+        """Let `import tensorflow as tf` be tfnb, for programs of TensorFlow 1."""
+        state = parse(self.tensorflow, line).state
+        from tfnb.as_tensorflow.finder import install_as_tensorflow, uninstall_as_tensorflow
+
+        if state == "off":
+            uninstall_as_tensorflow()
+            print("`import tensorflow` finds what is installed.")
+            return
+        try:
+            install_as_tensorflow()
+        except ImportError as error:
+            raise UsageError(str(error)) from None
+        print("`import tensorflow as tf` is tfnb now; `%tfnb tensorflow off` ends that.")
 
     @subcommand(
         "tfnb running",

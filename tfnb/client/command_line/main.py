@@ -48,6 +48,8 @@ examples:
   tfnb run saved_model/ --feed input=@x.npy -o result.npz
   tfnb convert saved_model/ frozen.pb
   tfnb graph model.pb -o model.svg
+  tfnb run train.py --steps 100      a program that imports TensorFlow 1
+  tfnb doctor project/
   source <(tfnb completion bash)
 """
 

@@ -122,7 +122,7 @@ class Namespace(ModuleType):
 
 # Argument names of TensorFlow's Python functions that differ from those of the op.
 _AXIS = {"axis": "reduction_indices"}
-_RENAMED_ARGUMENTS = {
+RENAMED_ARGUMENTS = {
     **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _AXIS),
     "ExpandDims": {"axis": "dim"},
     "Select": {"x": "t", "y": "e"},
@@ -141,7 +141,7 @@ class RawOps(Namespace):
         if definition is None:
             raise AttributeError(missing.message("raw_ops", name, []))
 
-        names = _RENAMED_ARGUMENTS.get(name, {})
+        names = RENAMED_ARGUMENTS.get(name, {})
 
         def build(**arguments: Any) -> Any:
             return definition(**{names.get(key, key): value for key, value in arguments.items()})

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 TABLE: dict[str, dict[str, str]] = {
+    "tfnb.as_tensorflow.doctor": {
+        "tf": "doctor",
+    },
+    "tfnb.as_tensorflow.finder": {
+        "tf": "install_as_tensorflow uninstall_as_tensorflow",
+    },
     "tfnb.client.debugger.breakpoints": {
         "debugger": "Breakpoint",
     },

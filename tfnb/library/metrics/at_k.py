@@ -280,7 +280,7 @@ def average_precision_at_k(
     with name_scope(name, default_name, (predictions, labels, weights)) as scope:
         _, top = top_k(predictions, k)
         labels = _without_unknown(labels, cast(shape(predictions)[-1], dtypes.int64))
-        average = partial(_streaming_average_precision, labels, top, weights)
+        average = partial(streaming_average_precision, labels, top, weights)
         return average(metrics_collections, updates_collections, scope)
 
 
@@ -303,7 +303,7 @@ def _without_unknown(labels: TensorLike, num_classes: TensorLike) -> TensorResul
     return cond(greater_equal(largest, num_classes), all_cleaned, lambda: labels)
 
 
-def _streaming_average_precision(
+def streaming_average_precision(
     labels: TensorLike,
     predictions_idx: TensorLike,
     weights: TensorLike,
@@ -311,6 +311,7 @@ def _streaming_average_precision(
     updates_collections: CollectionNames,
     name: str,
 ) -> tuple[TensorResult, TensorResult]:
+    """Return the mean over batches of each example's average precision, and its update."""
     given = (predictions_idx, labels, weights)
     with name_scope(name, "average_precision_at_top_k", given) as scope:
         averages = _average_precision(labels, predictions_idx)

@@ -8,7 +8,7 @@ to the call, which stands inside the scope of its name.  Calls in bodies open as
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.attr_value import NameAttrList
@@ -142,7 +142,7 @@ class _Maker:
             returned += self._add(body, prefix, given, (*call.chain, called.name))
         if returned:
             control = [pair for pair in caller.inputs if pair[1] == CONTROL]
-            found[call.place] = replace(caller, inputs=(*returned, *control))
+            found[call.place] = caller._replace(inputs=(*returned, *control))
 
     def _body_of(self, op: Operation, called: _Called) -> FunctionDefGraph | None:
         """Return the body, or None if it cannot be built: then the call stays a box."""
@@ -179,7 +179,7 @@ class _Maker:
             name = prefix + op.name
             self._calls.append(_Call(len(found), op, chain))
             described = describe_operation(op, (*data, *control), self._placements.get(name))
-            found.append(replace(described, name=name))
+            found.append(described._replace(name=name))
         returned = []
         for name, tensor in body.results:
             returned.append((len(found), 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfnb.core.errors import OpError
@@ -32,8 +31,7 @@ def describe_file(graph_def: GraphDef) -> list[SceneNode]:
         return nodes
     by_name = {op.name: op for op in graph.get_operations()}
     described = [
-        replace(
-            node,
+        node._replace(
             outputs=tuple(
                 (tensor.dtype.name, tensor_shape_text(tensor))
                 for tensor in by_name[node.name].outputs

@@ -17,11 +17,19 @@ import json
 import zlib
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.notebook.scenes.op_kinds import op_kind
-from tfnb.notebook.scenes.scene_grouping import Group, Item, collapse_series, split_crowded
+from tfnb.notebook.scenes.scene_grouping import (
+    FEW_CHILDREN,
+    MAX_CHILDREN,
+    Group,
+    Item,
+    collapse_series,
+    split_crowded,
+)
 from tfnb.notebook.scenes.scene_roles import ROLES, may_have_roles, roles_of
+from tfnb.notebook.scenes.scene_structure import MIN_SERIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -71,8 +79,7 @@ class RecordedCost:
     live: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SceneNode:
+class SceneNode(NamedTuple):
     """The description of one node for a picture and an info card; every text is unescaped.
 
     ``inputs`` are (index of the source node, its output slot); control inputs have slot
@@ -275,6 +282,7 @@ class _ScopeTree:
         self._keep_transfers_in_sight = self._in_lanes and transfers <= MAX_TRANSFERS_IN_SIGHT
         scope_paths = self._paths_that_are_scopes()
         self._home = [self._home_of(node, scope_paths) for node in description]
+        self._is_hub = _hubs(description)
         for index, home in enumerate(self._home):
             self.scopes[home].nodes.append(index)
 
@@ -354,10 +362,16 @@ class _ScopeTree:
 
     def _split(self, index: int) -> None:
         scope = self.scopes[index]
+        num_children = len(scope.nodes) + len(scope.scopes)
+        if num_children <= FEW_CHILDREN:
+            return
+        has_series = bool(scope.scopes) or any(self._is_hub[node] for node in scope.nodes)
+        if not has_series and num_children <= MAX_CHILDREN:
+            return
         strip = len(scope.path) + 1 if scope.path else 0
         items = self._items(scope, strip)
         edges = cache(lambda: self._edges_between(scope))
-        collapsed = collapse_series(items, edges)
+        collapsed = collapse_series(items, edges) if has_series else None
         if collapsed is not None:
             self._regroup(index, collapsed)
             items = self._items(scope, strip)
@@ -464,6 +478,18 @@ class _ScopeTree:
             stack.append((old, True))
             stack.extend((inner, False) for inner in reversed(source.scopes))
         return order, scopes, scope_of
+
+
+def _hubs(description: Sequence[SceneNode]) -> list[bool]:
+    """Return for each node whether it has edges enough to feed a series, or to be fed by one."""
+    num_consumers = [0] * len(description)
+    for node in description:
+        for source, _ in node.inputs:
+            num_consumers[source] += 1
+    return [
+        consumers >= MIN_SERIES or len(node.inputs) >= MIN_SERIES
+        for consumers, node in zip(num_consumers, description)
+    ]
 
 
 def _parent_path(name: str) -> str:

@@ -22,7 +22,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfnb.notebook.scenes.scene_structure import dominated_regions, repeated_blocks, series
 
@@ -37,8 +37,7 @@ _LARGEST_SHARE = 0.7
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A child of a crowded scope: a node or an inner scope, with its index."""
 
     label: str

@@ -34,6 +34,8 @@ def series(kinds: Sequence[str], pairs: type_of_pairs) -> list[list[int]]:
     for source, destination in sorted(dict.fromkeys(pairs)):  # most often in order already
         inputs[destination].append(source)
         outputs[source].append(destination)
+    if max(map(len, inputs + outputs), default=0) < MIN_SERIES:
+        return []  # all children of a series feed one child, or are fed by one
     alike: defaultdict[tuple[str, tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
     for place, kind in enumerate(kinds):
         if inputs[place] or outputs[place]:  # unconnected children are drawn aside anyway

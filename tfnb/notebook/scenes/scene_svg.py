@@ -227,7 +227,10 @@ def _node_box(scene: Scene, node: int) -> _Box:
 
 def _scope_box(scene: Scene, inner: int) -> _Box:
     scope = scene.scopes[inner]
-    kinds = Counter(op_kind(scene.nodes[n].op) for n in range(scope.first, scope.end))
+    kinds: Counter[str] = Counter()
+    ops = Counter([node.op for node in scene.nodes[scope.first : scope.end]])
+    for op, count in ops.items():
+        kinds[op_kind(op)] += count
     return _Box(
         label=scope.label,
         below="",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +84,6 @@ def with_costs(nodes: Sequence[SceneNode], record: RunRecord | None) -> list[Sce
     }
     costs: Mapping[str, RecordedCost] = costs_by_name(record)
     return [
-        replace(node, cost=by_place.get((node.partition, node.name)) or costs.get(node.name))
+        node._replace(cost=by_place.get((node.partition, node.name)) or costs.get(node.name))
         for node in nodes
     ]

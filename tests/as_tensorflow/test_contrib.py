@@ -1,0 +1,168 @@
+"""`tf.contrib`, of tf-slim and of tfnb's own names."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.usefixtures("as_tensorflow")
+
+
+@pytest.fixture
+def tf() -> Any:
+    """Return TensorFlow as a program gets it, with a graph of the test's own as the default."""
+    tf = importlib.import_module("tensorflow")
+    with tf.Graph().as_default():
+        yield tf
+
+
+def test_a_network_of_slim_trains(tf: Any) -> None:
+    """Layers, argument scopes, losses and the training operation."""
+    slim = importlib.import_module("tensorflow.contrib.slim")
+    x = tf.constant(np.linspace(-1, 1, 16, dtype=np.float32).reshape(8, 2))
+    with slim.arg_scope([slim.fully_connected], activation_fn=tf.nn.tanh):
+        y = slim.fully_connected(slim.fully_connected(x, 5), 1)
+    loss = tf.losses.mean_squared_error(tf.reduce_sum(x, 1, keepdims=True) / 4, y)
+    train = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.3))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        losses = [session.run(train) for _ in range(30)]
+
+    assert losses[-1] < losses[0] / 4
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("layers", "xavier_initializer"),
+        ("layers", "l2_regularizer"),
+        ("layers", "layer_norm"),
+        ("layers.python.layers", "batch_norm"),
+        ("framework", "arg_scope"),
+        ("framework", "get_variables_to_restore"),
+        ("framework", "nest"),
+        ("framework.python.ops", "add_arg_scope"),
+        ("training", "HParams"),
+        ("metrics", "streaming_accuracy"),
+        ("losses", "softmax_cross_entropy"),
+        ("slim.nets", "resnet_v1"),
+        ("rnn", "LSTMCell"),
+        ("data", "map_and_batch"),
+        ("distributions", "Normal"),
+        ("staging", "StagingArea"),
+        ("memory_stats", "BytesLimit"),
+    ],
+)
+def test_names_are_where_programs_look(module: str, name: str) -> None:
+    """As `from tensorflow.contrib.module import name`."""
+    found = importlib.import_module(f"tensorflow.contrib.{module}")
+    assert hasattr(found, name)
+
+
+@pytest.mark.parametrize("cell", ["LayerNormBasicLSTMCell", "UGRNNCell", "OutputProjectionWrapper"])
+def test_a_cell_runs_over_time_and_has_gradients(tf: Any, cell: str) -> None:
+    """Values are finite, and every variable has a gradient."""
+    rnn = importlib.import_module("tensorflow.contrib.rnn")
+    made = (
+        rnn.OutputProjectionWrapper(rnn.GRUCell(4), 3)
+        if cell == "OutputProjectionWrapper"
+        else getattr(rnn, cell)(3)
+    )
+    x = tf.constant(np.sin(np.arange(40, dtype=np.float32)).reshape(2, 5, 4))
+    outputs, _ = tf.nn.dynamic_rnn(made, x, dtype=tf.float32)
+    gradients = tf.gradients(tf.reduce_sum(outputs), tf.trainable_variables())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values, *found = session.run([outputs, *gradients])
+
+    assert values.shape == (2, 5, 3)
+    assert all(np.isfinite(one).all() for one in [values, *found])
+
+
+def test_layer_norm_lstm_without_normalization_is_an_lstm(tf: Any) -> None:
+    """Its answers are those of BasicLSTMCell with the same weights."""
+    rnn = importlib.import_module("tensorflow.contrib.rnn")
+    x = tf.constant(np.cos(np.arange(24, dtype=np.float32)).reshape(2, 3, 4))
+    start = tf.constant_initializer(0.1)
+    with tf.variable_scope("a", initializer=start):
+        plain, _ = tf.nn.dynamic_rnn(rnn.BasicLSTMCell(3), x, dtype=tf.float32)
+    with tf.variable_scope("b", initializer=start):
+        cell = rnn.LayerNormBasicLSTMCell(3, layer_norm=False)
+        found, _ = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run([v.assign(tf.zeros_like(v)) for v in tf.global_variables() if "bias" in v.name])
+        np.testing.assert_allclose(*session.run([found, plain]), rtol=1e-6)
+
+
+def test_layers_in_both_directions_are_stacked(tf: Any) -> None:
+    """Each layer gets both directions of the one below."""
+    rnn = importlib.import_module("tensorflow.contrib.rnn")
+    x = tf.zeros([2, 5, 4])
+    cells = [[rnn.GRUCell(size) for size in (3, 6)] for _ in range(2)]
+    outputs, forward, backward = rnn.stack_bidirectional_dynamic_rnn(*cells, x, dtype=tf.float32)
+
+    assert outputs.shape.as_list() == [2, 5, 12]
+    assert [one.shape.as_list() for one in (*forward, *backward)] == [[2, 3], [2, 6]] * 2
+    with pytest.raises(ValueError, match="same depth"):
+        rnn.stack_bidirectional_dynamic_rnn(cells[0], [], x, dtype=tf.float32)
+
+
+def test_sums_over_devices(tf: Any) -> None:
+    """Each device has the sum."""
+    nccl = importlib.import_module("tensorflow.contrib.nccl")
+    with tf.Session() as session:
+        assert session.run(nccl.all_sum([tf.constant(1.0), tf.constant(2.0)])) == [3.0, 3.0]
+
+
+class TestHParams:
+    """Hyperparameters keep their types."""
+
+    def test_values_are_parsed(self) -> None:
+        """Numbers, truth values, lists and their items."""
+        made = _hparams(rate=0.1, steps=10, name="a", fast=True, sizes=[1, 2])
+        found = made.parse("rate=1,steps=5,name=b c,fast=false,sizes=[3,4,5],sizes[1]=9")
+
+        assert found is made
+        assert made.values() == {
+            "rate": 1.0, "steps": 5, "name": "b c", "fast": False, "sizes": [3, 9, 5],
+        }  # fmt: skip
+        assert made.to_json(sort_keys=True).startswith('{"fast": false')
+        assert "rate" in made
+        assert made.get("absent", 3) == 3
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ("other=1", "Unknown hyperparameter"),
+            ("steps=1.5", "Could not parse"),
+            ("steps", "Malformed"),
+            ("sizes=[1", "Malformed"),
+            ("steps=[1,2]", "list"),
+            ("sizes[7]=1", "no number 7"),
+            ("fast=maybe", "truth value"),
+        ],
+    )
+    def test_bad_values_are_refused(self, text: str, says: str) -> None:
+        """The message names what is wrong; the values stay."""
+        made = _hparams(steps=10, fast=True, sizes=[1, 2])
+        with pytest.raises(ValueError, match=says):
+            made.parse(text)
+        assert made.values() == {"steps": 10, "fast": True, "sizes": [1, 2]}
+
+    def test_they_are_set_by_name(self) -> None:
+        """A float takes an integer; an integer takes no float."""
+        made = _hparams(rate=0.1, steps=10)
+        made.override_from_dict({"rate": 2})
+        with pytest.raises(ValueError, match="'steps' of type 'int'"):
+            made.set_hparam("steps", 0.5)
+        with pytest.raises(ValueError, match="reserved"):
+            made.add_hparam("rate", 1)
+        assert made.values() == {"rate": 2.0, "steps": 10}
+
+
+def _hparams(**values: Any) -> Any:
+    return importlib.import_module("tensorflow.contrib.training").HParams(**values)

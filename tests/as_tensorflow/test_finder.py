@@ -1,0 +1,242 @@
+"""What `import tensorflow` gives while tfnb serves it."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import tfnb
+from tfnb.as_tensorflow.finder import (
+    install_as_tensorflow,
+    is_installed,
+    served,
+    uninstall_as_tensorflow,
+)
+
+served_here = pytest.mark.usefixtures("as_tensorflow")
+
+
+def _import(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+@served_here
+@pytest.mark.parametrize("name", ["tensorflow", "tensorflow.compat.v1"])
+def test_it_says_version_1_and_that_it_is_tfnb(name: str) -> None:
+    """A program can tell; tfnb's own version stays."""
+    tf = _import(name)
+
+    assert tf.__version__ == tf.VERSION == tf.version.VERSION == "1.15.5"
+    assert tf.__tfnb__ == tfnb.__version__ != "1.15.5"
+
+
+@served_here
+def test_objects_are_those_of_tfnb() -> None:
+    """Graphs, tensors and functions are the same objects in both."""
+    tf = _import("tensorflow")
+
+    assert tf.Graph is tfnb.Graph
+    assert tf.nn.relu is tfnb.nn.relu
+    assert tf.compat.v1.Session is tfnb.Session
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.constant(2.0) * 3.0) == 6.0
+
+
+@served_here
+@pytest.mark.parametrize(
+    ("path", "public"),
+    [
+        ("ops.math_ops.add", "add"),
+        ("ops.array_ops.placeholder", "placeholder"),
+        ("ops.nn_ops.conv2d", "nn.conv2d"),
+        ("ops.rnn_cell_impl.BasicLSTMCell", "nn.rnn_cell.BasicLSTMCell"),
+        ("ops.variable_scope.get_variable", "get_variable"),
+        ("ops.control_flow_ops.while_loop", "while_loop"),
+        ("framework.ops.convert_to_tensor", "convert_to_tensor"),
+        ("framework.ops.Graph", "Graph"),
+        ("framework.dtypes.float32", "float32"),
+        ("framework.tensor_util.MakeNdarray", "make_ndarray"),
+        ("framework.function.Defun", "python.framework.function.Defun"),
+        ("training.saver.Saver", "train.Saver"),
+        ("training.adam.AdamOptimizer", "train.AdamOptimizer"),
+        ("training.moving_averages.ExponentialMovingAverage", "train.ExponentialMovingAverage"),
+        ("training.training_util.get_global_step", "train.get_global_step"),
+        ("client.session.Session", "Session"),
+        ("lib.io.file_io.create_dir", "gfile.MkDir"),
+        ("platform.gfile.Exists", "gfile.Exists"),
+        ("platform.tf_logging.info", "logging.info"),
+        ("data.ops.dataset_ops.DatasetV1", "data.Dataset"),
+        ("layers.core.Dense", "layers.Dense"),
+        ("layers.base.Layer", "layers.Layer"),
+        ("summary.summary.scalar", "summary.scalar"),
+        ("util.nest.flatten", "nest.flatten"),
+        ("util.compat.as_bytes", "compat.as_bytes"),
+        ("pywrap_tensorflow.NewCheckpointReader", "train.NewCheckpointReader"),
+        ("saved_model.tag_constants.SERVING", "saved_model.tag_constants.SERVING"),
+        ("ops.losses.losses.softmax_cross_entropy", "losses.softmax_cross_entropy"),
+    ],
+)
+def test_internal_names_are_public_ones(path: str, public: str) -> None:
+    """`from tensorflow.python.x import y`, then `y.z`."""
+    module, _, name = path.rpartition(".")
+    found = getattr(_import(f"tensorflow.python.{module}"), name)
+    expected: Any = tfnb
+    for part in public.split("."):
+        expected = getattr(expected, part)
+
+    assert found is expected
+
+
+@served_here
+@pytest.mark.parametrize(
+    ("path", "check"),
+    [
+        ("framework.ops.is_dense_tensor_like", lambda f: f(tfnb.constant(1)) and not f(1)),
+        ("framework.ops.uid", lambda f: f() != f()),
+        ("ops.gen_math_ops.mat_mul", lambda f: f([[1.0]], [[2.0]]).op.type == "MatMul"),
+        ("ops.gen_array_ops._slice", lambda f: f([1, 2], [0], [1]).op.type == "Slice"),
+        ("ops.gen_nn_ops.conv2d_backprop_input", callable),
+        ("util.tf_inspect.getargspec", lambda f: f(lambda a, b=1: a).args == ["a", "b"]),
+        ("util.deprecation.deprecated", lambda f: f("2020-01-01", "use y")(len) is len),
+        ("util.tf_export.tf_export", lambda f: f("a.b")(len) is len),
+        ("util.nest.flatten_up_to", lambda f: f([1, 2], [[3], 4]) == [[3], 4]),
+        ("util.nest.is_sequence", lambda f: f([1]) and not f(1)),
+        ("eager.context.executing_eagerly", lambda f: f() is False),
+        ("layers.utils.convert_data_format", lambda f: f("channels_first", 4) == "NCHW"),
+        ("layers.utils.normalize_tuple", lambda f: f(2, 3, "strides") == (2, 2, 2)),
+        ("layers.utils.smart_cond", lambda f: f(True, lambda: 1, lambda: 2) == 1),
+        ("client.device_lib.list_local_devices", lambda f: f()[0].name == "/device:CPU:0"),
+        ("training.moving_averages.assign_moving_average", callable),
+        ("training.slot_creator.create_zeros_slot", callable),
+        ("distribute.distribution_strategy_context.has_strategy", lambda f: f() is False),
+    ],
+)
+def test_names_that_are_not_public_work(path: str, check: Any) -> None:
+    """Programs use them as they use public ones."""
+    module, _, name = path.rpartition(".")
+    with tfnb.Graph().as_default():
+        assert check(getattr(_import(f"tensorflow.python.{module}"), name))
+
+
+@served_here
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("framework.graph_pb2", "GraphDef"),
+        ("framework.tensor_shape_pb2", "TensorShapeProto"),
+        ("framework.types_pb2", "DT_FLOAT"),
+        ("protobuf.config_pb2", "ConfigProto"),
+        ("protobuf.saver_pb2", "SaverDef"),
+        ("util.event_pb2", "Event"),
+        ("example.example_pb2", "Example"),
+    ],
+)
+def test_messages_are_where_tensorflow_has_them(module: str, message: str) -> None:
+    """Files of messages differ from tfnb's."""
+    assert getattr(_import(f"tensorflow.core.{module}"), message) is not None
+
+
+@served_here
+def test_a_message_that_is_not_there_is_refused_when_it_is_made() -> None:
+    """The import succeeds."""
+    from tensorflow.core.framework.dataset_pb2 import CompressedElement
+
+    with pytest.raises(NotImplementedError, match="does not have this message"):
+        CompressedElement()
+
+
+@served_here
+def test_a_missing_name_is_refused_when_it_is_used() -> None:
+    """It can be imported, derived from, caught and asked for; a use names it."""
+    from tensorflow.python.ops.math_ops import _not_there
+
+    class Derived(_not_there):  # type: ignore[misc]
+        pass
+
+    assert not isinstance(1, _not_there)
+    for use in (_not_there, Derived, lambda: _not_there.x, lambda: _not_there[0]):
+        with pytest.raises(NotImplementedError, match=r"tensorflow\.python\.ops\.math_ops\._not"):
+            use()
+
+
+@served_here
+def test_a_public_name_that_is_not_there_is_no_attribute() -> None:
+    """Programs ask with `hasattr` for names of other versions."""
+    tf = _import("tensorflow")
+
+    assert not hasattr(tf, "not_there")
+    assert not hasattr(tf.nn, "not_there")
+    with pytest.raises(ImportError):
+        _import("tensorflow.not_there")
+
+
+@served_here
+def test_parts_of_contrib_that_are_not_there_say_what_to_do() -> None:
+    """Both as a module and as an attribute."""
+    tf = _import("tensorflow")
+
+    with pytest.raises(ModuleNotFoundError, match="TPUs need TensorFlow itself"):
+        _import("tensorflow.contrib.tpu")
+    with pytest.raises(AttributeError, match="TPUs need TensorFlow itself"):
+        _ = tf.contrib.tpu
+
+
+@served_here
+def test_names_of_before_version_1_work_and_say_their_newer_name(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The note comes once."""
+    from tfnb.as_tensorflow.older_names import note_newer_name
+
+    note_newer_name.cache_clear()
+    tf = _import("tensorflow")
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.mul(2, tf.sub(5, 2))) == 6
+        assert session.run(tf.mul(2, 4)) == 8
+        assert session.run(tf.pack([tf.neg(1), 2])).tolist() == [-1, 2]
+        found = session.run(tf.batch_matmul([[[1.0, 2.0]]], [[[3.0, 4.0]]], adj_y=True))
+        assert found.tolist() == [[[11.0]]]
+        text = session.run(tf.scalar_summary("loss", 1.5))
+        assert tf.Summary.FromString(text).value[0].tag == "loss"
+        assert tf.train.SummaryWriter is tfnb.summary.FileWriter
+    notes = [record.getMessage() for record in caplog.records]
+    assert notes.count("tf.mul is from before TensorFlow 1.0: it is tf.multiply now.") == 1
+
+
+def test_it_can_be_switched_on_and_off() -> None:
+    """Twice on is once on."""
+    with served():  # keeps what the other tests of this process see
+        pass
+    before = is_installed()
+    install_as_tensorflow()
+    install_as_tensorflow()
+    assert isinstance(_import("tensorflow"), ModuleType)
+    uninstall_as_tensorflow()
+    uninstall_as_tensorflow()
+
+    assert not before
+    assert not is_installed()
+    assert "tensorflow" not in sys.modules
+
+
+def test_it_is_refused_where_tensorflow_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says to start a new process."""
+    monkeypatch.setitem(sys.modules, "tensorflow", ModuleType("tensorflow"))
+    with pytest.raises(ImportError, match="Start a new process"):
+        install_as_tensorflow()
+    assert not is_installed()
+
+
+def test_tfnb_alone_does_not_import_it() -> None:
+    """`import tfnb` and a session stay as they are."""
+    code = (
+        "import sys, tfnb as tf; tf.Session().run(tf.constant(1));"
+        "print([m for m in sys.modules if 'as_tensorflow' in m or m == 'tensorflow'])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

@@ -1,0 +1,1 @@
+"""Parts of ``tf.contrib`` that are made of tfnb's own names."""

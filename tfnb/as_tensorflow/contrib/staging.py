@@ -1,0 +1,3 @@
+"""``tf.contrib.staging``: buffers between steps."""
+
+from tfnb.library.queues.staging_areas import StagingArea as StagingArea

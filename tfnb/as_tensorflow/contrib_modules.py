@@ -1,0 +1,40 @@
+"""The parts of ``tf.contrib``: where each comes from."""
+
+from __future__ import annotations
+
+_OURS = "tfnb.as_tensorflow.contrib"
+
+# Part -> module.
+CONTRIB: dict[str, str] = {
+    "slim": "tf_slim",
+    "layers": "tf_slim.layers",
+    "framework": f"{_OURS}.framework",
+    "training": f"{_OURS}.training",
+    "metrics": "tf_slim.metrics",
+    "losses": "tf_slim.losses",
+    "rnn": f"{_OURS}.rnn",
+    "data": f"{_OURS}.data",
+    "distributions": f"{_OURS}.distributions",
+    "lookup": f"{_OURS}.lookup",
+    "memory_stats": f"{_OURS}.memory_stats",
+    "nccl": f"{_OURS}.nccl",
+    "staging": f"{_OURS}.staging",
+    "summary": f"{_OURS}.summary",
+}
+
+_TPU = (
+    "TPUs need TensorFlow itself; tf.train.MonitoredTrainingSession trains the same graph on a CPU "
+    "or a GPU"
+)
+# Parts that tfnb does not have -> what to do.
+MISSING_PARTS: dict[str, str] = {
+    "tpu": _TPU,
+    "eager": "tfnb runs graphs; there is no eager mode",
+    "lite": "converters for other devices need TensorFlow itself",
+    "tensorrt": "converters for other devices need TensorFlow itself",
+    "seq2seq": "write the decoder with a cell of tf.nn.rnn_cell and tf.nn.raw_rnn",
+    "estimator": "use tf.train.MonitoredTrainingSession",
+    "learn": "use tf.train.MonitoredTrainingSession",
+    "keras": "use tf.layers and tf.nn",
+    "distribute": "use tf.train.replica_device_setter and tf.train.Server",
+}

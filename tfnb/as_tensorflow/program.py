@@ -1,0 +1,48 @@
+"""``tfnb run script.py``: a program of TensorFlow 1, on tfnb."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from typing import TYPE_CHECKING
+
+from tfnb.as_tensorflow.finder import install_as_tensorflow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE = (
+    "tfnb run script.py [ARGUMENT …]   or   tfnb run -m MODULE [ARGUMENT …]\n"
+    "runs a program in whose `import tensorflow` tfnb answers"
+)
+
+
+def is_program(arguments: Sequence[str]) -> bool:
+    """Return whether the arguments of ``tfnb run`` name a Python program, not a model."""
+    return bool(arguments) and (arguments[0] == "-m" or arguments[0].endswith(".py"))
+
+
+def run_program(arguments: Sequence[str]) -> int:
+    """Run a program as ``python`` does; return its exit code.
+
+    Args:
+      arguments: a file or ``-m`` and a module, then the program's own arguments.
+    """
+    is_module = arguments[0] == "-m"
+    own = [*arguments[1 if is_module else 0 :]]
+    if not own:
+        print(f"tfnb: error: a module has to follow -m\n{USAGE}", file=sys.stderr)
+        return 2
+    if not is_module and not os.path.isfile(own[0]):
+        print(f"tfnb: error: there is no file {own[0]}", file=sys.stderr)
+        return 3
+    install_as_tensorflow()
+    sys.argv = own
+    if is_module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(own[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(own[0])))
+        runpy.run_path(own[0], run_name="__main__")
+    return 0

@@ -1,0 +1,37 @@
+"""``tensorflow.python.ops.control_flow_ops``: names that are internal to TensorFlow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.as_tensorflow.public_api import tf
+from tfnb.library.control_flow.smart_cond import smart_cond as smart_cond
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def with_dependencies(
+    dependencies: Sequence[Any], output_tensor: Any, name: str | None = None
+) -> Any:
+    """Return a tensor that is there only after the dependencies have run."""
+    with tf.name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
+        with tf.colocate_with(output_tensor), tf.control_dependencies(dependencies):
+            return tf.identity(output_tensor, name=scope)
+
+
+def GraphOrParentsInXlaContext(graph: Any) -> bool:
+    """Return False: nothing is compiled by XLA."""
+    return False
+
+
+def IsInWhileLoop(op: Any) -> bool:
+    """Return whether an operation is in a while loop."""
+    return GetContainingWhileContext(op._control_flow_context) is not None
+
+
+def GetContainingWhileContext(ctxt: Any) -> Any:
+    """Return the innermost context of a while loop around a context, or None."""
+    while ctxt is not None and not ctxt.IsWhileContext():
+        ctxt = ctxt.outer_context
+    return ctxt

@@ -1,0 +1,93 @@
+"""``tensorflow.python.framework.ops`` and its kin: names that are internal to TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from typing import TYPE_CHECKING, Any, cast
+
+from tfnb.as_tensorflow.public_api import tf
+from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tfnb.framework.graph import Graph
+
+_NUMBERS = itertools.count()
+
+
+class _TensorLike:
+    """What tensors and their kin are instances of."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+
+
+TensorLike = _TensorLike
+
+
+class EagerTensor:
+    """No tensor is eager."""
+
+
+def is_dense_tensor_like(t: Any) -> bool:
+    """Return whether a value is a tensor or a variable."""
+    return isinstance(t, Tensor) or bool(getattr(t, "is_tensor_like", False))
+
+
+def is_tensor(x: Any) -> bool:
+    """Return whether a value is a tensor, a variable or one of the composites."""
+    return isinstance(x, Tensor | SparseTensor | IndexedSlices) or is_dense_tensor_like(x)
+
+
+is_tf_type = is_tensor
+
+
+def uid() -> int:
+    """Return a number that no earlier call returned."""
+    return next(_NUMBERS)
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """Return False."""
+    return False
+
+
+def inside_function() -> bool:
+    """Return whether a function's body is being built."""
+    return bool(tf.get_default_graph().building_function)
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Build outside of control dependencies."""
+    with tf.control_dependencies(None):
+        yield
+
+
+def _get_graph_from_inputs(op_input_list: Sequence[Any], graph: Graph | None = None) -> Graph:
+    if graph is not None:
+        return graph
+    for value in op_input_list:
+        found = getattr(value, "graph", None)
+        if found is not None:
+            return cast("Graph", found)
+    return _get_default_graph()
+
+
+def _get_default_graph() -> Graph:
+    graph: Graph = tf.get_default_graph()
+    return graph
+
+
+def strip_name_scope(name: str, export_scope: str | None) -> str:
+    """Return a name without a scope at its start."""
+    return name.removeprefix(f"{export_scope}/") if export_scope else name
+
+
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
+    """Return a name with a scope before it."""
+    return f"{import_scope}/{name}" if import_scope else name

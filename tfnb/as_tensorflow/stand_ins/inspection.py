@@ -1,0 +1,48 @@
+"""``tensorflow.python.util.tf_inspect``: Python's ``inspect``, through decorators."""
+
+from __future__ import annotations
+
+import inspect
+from collections import namedtuple
+from inspect import (
+    Parameter,
+    Signature,
+    currentframe,
+    getargvalues,
+    getcallargs,
+    getdoc,
+    getfile,
+    getfullargspec,
+    getmembers,
+    getmodule,
+    getmro,
+    getsource,
+    isabstract,
+    isbuiltin,
+    isclass,
+    isfunction,
+    isgenerator,
+    ismethod,
+    ismodule,
+    isroutine,
+    signature,
+    stack,
+)
+from typing import Any
+
+__all__ = [
+    "ArgSpec", "FullArgSpec", "Parameter", "Signature", "currentframe", "getargspec",
+    "getargvalues", "getcallargs", "getdoc", "getfile", "getfullargspec", "getmembers",
+    "getmodule", "getmro", "getsource", "isabstract", "isbuiltin", "isclass", "isfunction",
+    "isgenerator", "ismethod", "ismodule", "isroutine", "signature", "stack",
+]  # fmt: skip
+
+# Python 3.11 dropped it; Keras and others compare with it.
+ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")  # noqa: PYI024
+FullArgSpec = inspect.FullArgSpec
+
+
+def getargspec(target: Any) -> ArgSpec:
+    """Return positional arguments and defaults of a function, as Python 2 did."""
+    full = inspect.getfullargspec(target)
+    return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
