@@ -11,6 +11,7 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+from tfnb.distributed_runtime.worker import Worker
 from tfnb.proto.cluster_pb2 import ClusterDef
 from tfnb.proto.worker_pb2 import CreateWorkerSessionRequest
 
@@ -615,6 +616,84 @@ def test_a_tensor_that_waits_for_another_step_of_its_task_travels_alone(cluster:
         found, wanted, _ = sess.run([moved, doubled, put], options=options)
 
     assert found == wanted * np.float32(3.0)
+
+
+def _asked_for(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the keys of the tensors that tasks ask each other for from now on."""
+    asked: list[str] = []
+    recv_tensor = Worker.recv_tensor
+
+    def note(worker: Worker, step_id: int, key: str, *arguments: Any) -> Callable[[], None]:
+        asked.append(key)
+        return recv_tensor(worker, step_id, key, *arguments)
+
+    monkeypatch.setattr(Worker, "recv_tensor", note)
+    return asked
+
+
+@pytest.mark.parametrize("worker", [WORKER, OTHER])
+@pytest.mark.parametrize("uses_resource", [True, False])
+def test_a_training_step_asks_no_task_for_a_tensor(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, worker: str, uses_resource: bool
+) -> None:
+    """The master passes small tensors on; a recorded step shows the parts that run at once."""
+    with tf.device(PS):
+        w = tf.get_variable(
+            f"trained_at{worker[-1]}_{uses_resource}",
+            initializer=[1.0, 2.0],
+            use_resource=uses_resource,
+        )
+    with tf.device(worker):
+        x = tf.placeholder(tf.float32, [2])
+        loss = tf.reduce_sum(w * w * x)
+    train = tf.train.GradientDescentOptimizer(0.25).minimize(loss)
+    asked = _asked_for(monkeypatch)
+
+    with tf.Session(cluster.target()) as sess:
+        sess.run(w.initializer)
+        assert sess.run([train, loss], {x: [1.0, 1.0]})[1] == 5.0
+        assert asked == []
+        assert sess.run(w).tolist() == [0.5, 1.0]
+        asked.clear()
+
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        assert sess.run([train, loss], {x: [1.0, 1.0]}, options=options)[1] == 1.25
+        assert sess.run(w).tolist() == [0.25, 0.5]
+        assert asked != []
+
+
+def test_a_large_tensor_goes_from_task_to_task(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The master does not copy it."""
+    with tf.device(PS):
+        large = tf.random.uniform([600, 600])
+    with tf.device(WORKER):
+        least = tf.reduce_min(large)
+    asked = _asked_for(monkeypatch)
+
+    with tf.Session(cluster.target()) as sess:
+        assert sess.run(least) >= 0.0
+
+    assert len(asked) == 1
+
+
+def test_a_stage_that_fails_ends_the_step(cluster: Cluster) -> None:
+    """Later stages do not run: the variable keeps its value."""
+    with tf.device(PS):
+        w = tf.get_variable("kept_by_failure", initializer=[1.0, 2.0])
+    with tf.device(OTHER):
+        index = tf.placeholder(tf.int32, [])
+        picked = tf.identity(w)[index]
+    with tf.device(PS):
+        update = w.assign_add([picked, picked])
+
+    with tf.Session(cluster.target()) as sess:
+        sess.run(w.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"worker.*task:1"):
+            sess.run(update, {index: 7})
+        assert sess.run(w).tolist() == [1.0, 2.0]
+        assert sess.run(update, {index: 1}).tolist() == [3.0, 4.0]
 
 
 def test_a_worker_keeps_nothing_of_a_step_that_has_ended(cluster: Cluster) -> None:

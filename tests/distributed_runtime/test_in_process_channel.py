@@ -68,6 +68,23 @@ def test_a_large_tensor_is_fed_and_fetched(cluster: Cluster) -> None:
     assert large[0] == 0.0
 
 
+def test_a_variable_does_not_share_memory_with_what_was_fed_or_fetched(cluster: Cluster) -> None:
+    """Large tensors are not copied on their way to the server and back."""
+    fed = tf.placeholder(tf.float32, [100_000])
+    v = tf.get_variable("apart", shape=[100_000])
+    given = np.zeros(100_000, np.float32)
+
+    with tf.Session(cluster.target()) as sess:
+        assigned = sess.run(v.assign(fed), {fed: given})
+        sess.run(v.assign_add(fed), {fed: np.ones(100_000, np.float32)})
+        given[:] = 5.0
+        found = sess.run(v)
+        found[:] = 7.0
+
+        assert not assigned.any()
+        assert (sess.run(v) == 1.0).all()
+
+
 def test_an_error_names_its_operation(cluster: Cluster) -> None:
     """As over a connection."""
     bad = tf.constant([1.0, 2.0])[tf.placeholder_with_default(9, [])]

@@ -49,7 +49,11 @@ class GraphEnds(NamedTuple):
 
 
 class RegisteredGraph(DirectSession):
-    """One registered graph; a session of this process whose graph is the partition."""
+    """One registered graph; a session of this process whose graph is the partition.
+
+    Attributes:
+      has_transfers: whether it exchanges tensors with other graphs of a step.
+    """
 
     def __init__(
         self,
@@ -88,9 +92,12 @@ class RegisteredGraph(DirectSession):
         graph = self.graph
         if graph is None:
             raise errors.invalid_argument("A graph without nodes was registered.")
+        self.has_transfers = False
         for node in graph.op_nodes():
             node.assigned_device = node.requested_device
             self.device_mgr.lookup(node.requested_device)
+            if (node.is_recv or node.is_send) and not node.attrs["client_terminated"]:
+                self.has_transfers = True
 
     @property
     def has_whole_graph(self) -> bool:
@@ -131,7 +138,7 @@ class RegisteredGraph(DirectSession):
 
     def run_step(
         self,
-        rendezvous: Rendezvous,
+        rendezvous: Rendezvous | None,
         send: Mapping[str, Any],
         recv_keys: Sequence[str],
         options: config_pb2.RunOptions | None,
@@ -140,7 +147,7 @@ class RegisteredGraph(DirectSession):
         """Run the graph once.
 
         Args:
-          rendezvous: of the step.
+          rendezvous: of the step; None: the graph has no transfers.
           send: values by the keys of the graph's arguments.
           recv_keys: the keys of the results that are wanted.
           options: what is recorded; None: nothing.
@@ -158,10 +165,10 @@ class RegisteredGraph(DirectSession):
         metadata = None if options is None else config_pb2.RunMetadata()
         results = self.run_prepared(prepared, values, options, metadata, rendezvous, on_start)
         found = dict(zip(prepared.fetches, results))
-        missing = [key for key in recv_keys if key not in found]
-        if missing:
-            raise errors.invalid_argument(f"The graph has no result {missing[0]!r}.")
-        result = RunGraphResult({key: found[key] for key in recv_keys})
+        try:
+            result = RunGraphResult({key: found[key] for key in recv_keys})
+        except KeyError as error:
+            raise errors.invalid_argument(f"The graph has no result {error.args[0]!r}.") from None
         if metadata is not None:
             result.step_stats, result.cost_graph = metadata.step_stats, metadata.cost_graph
             result.partition_graphs = list(metadata.partition_graphs)

@@ -64,6 +64,7 @@ def import_grpc() -> Any:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         import grpc
+        import grpc.experimental
     except ImportError as error:
         raise errors.unimplemented(
             "Sessions on servers need gRPC, which is not installed: pip install 'tfnb[distributed]'"
@@ -128,6 +129,8 @@ def new_channel(target: str, options: config_pb2.RPCOptions, tls: TlsFiles | Non
             "and gzip."
         )
     compression = known[algorithm]
+    # The thread that waits for the answers of a stream reads them itself; see grpc_remote_worker.
+    channel_options = (*_OPTIONS, (grpc.experimental.ChannelOptions.SingleThreadedUnaryStream, 1))
     if target.startswith(TLS_SCHEME):
         authority, key, certificate = map(_content_of, (_CA, _KEY, _CERTIFICATE))
         if tls is not None:
@@ -136,8 +139,8 @@ def new_channel(target: str, options: config_pb2.RPCOptions, tls: TlsFiles | Non
                 certificate, key = tls.certificate, tls.key
         credentials = grpc.ssl_channel_credentials(authority, key, certificate)
         named = _LOCAL_NAME if address.startswith(UNIX) else ()
-        return grpc.secure_channel(address, credentials, (*_OPTIONS, *named), compression)
-    return grpc.insecure_channel(address, _OPTIONS, compression)
+        return grpc.secure_channel(address, credentials, (*channel_options, *named), compression)
+    return grpc.insecure_channel(address, channel_options, compression)
 
 
 def _content_of(variable: str) -> bytes | None:

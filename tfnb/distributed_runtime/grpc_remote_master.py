@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.process.server_waits import ServerWait
+    from tfnb.distributed_runtime.grpc_tensor_coding import Message
     from tfnb.proto import config_pb2
     from tfnb.proto.step_stats_pb2 import StepStats
 
@@ -60,6 +61,7 @@ class GrpcRemoteMaster:
 
     Attributes:
       target: ``grpc://host:port``.
+      is_in_process: whether requests stay in this process, and may be LocalMessages.
     """
 
     def __init__(self, target: str, options: config_pb2.RPCOptions) -> None:
@@ -70,7 +72,9 @@ class GrpcRemoteMaster:
         """
         self.target = target
         self._grpc = import_grpc()
-        self._channel = channel_to(target, options) or new_channel(target, options)
+        local = channel_to(target, options)
+        self.is_in_process = local is not None
+        self._channel = local or new_channel(target, options)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
         self._rpc_error: type[BaseException] = self._grpc.RpcError
@@ -88,13 +92,13 @@ class GrpcRemoteMaster:
           OpError: what the server answered, or why it did not.
         """
         return response.FromString(
-            self.call_with_bytes(method, request.SerializeToString(), timeout_s)
+            self.call_with_message(method, request.SerializeToString(), timeout_s)
         )
 
-    def call_with_bytes(self, method: str, request: bytes, timeout_s: float | None) -> bytes:
-        """Send the bytes of a request and return those of its response; see :meth:`call`."""
+    def call_with_message(self, method: str, request: Message, timeout_s: float | None) -> Message:
+        """Send a serialized request and return its response, serialized; see :meth:`call`."""
         try:
-            response: bytes = self._method(method)(request, timeout=timeout_s)
+            response: Message = self._method(method)(request, timeout=timeout_s)
         except self._rpc_error as error:
             self._raise(error, method)
         return response
@@ -138,8 +142,8 @@ class GrpcRemoteMaster:
         if reason:
             raise errors.unauthenticated(f"No connection to {self.target}: {reason}")
 
-    def start(self, method: str, request: bytes, timeout_s: float | None) -> PendingCall:
-        """Send the bytes of a request; return the call in flight."""
+    def start(self, method: str, request: Message, timeout_s: float | None) -> PendingCall:
+        """Send a serialized request; return the call in flight."""
         future = self._method(method).future(request, timeout=timeout_s)
         return PendingCall(self, method, future)
 
@@ -236,15 +240,15 @@ class PendingCall:
         self._master, self._method, self._future = master, method, future
         self._error: BaseException | None = None
 
-    def result(self, timeout_s: float | None = None) -> bytes | None:
-        """Wait for the bytes of the response; None: there was none in time.
+    def result(self, timeout_s: float | None = None) -> Message | None:
+        """Wait for the serialized response; None: there was none in time.
 
         Raises:
           OpError: what the server answered, or why it did not, or what the call was ended with.
         """
         grpc = import_grpc()
         try:
-            response: bytes = self._future.result(timeout=timeout_s)
+            response: Message = self._future.result(timeout=timeout_s)
         except grpc.FutureTimeoutError:
             return None
         except grpc.FutureCancelledError:

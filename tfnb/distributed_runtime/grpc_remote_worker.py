@@ -8,8 +8,11 @@ from __future__ import annotations
 import random
 import threading
 from contextlib import suppress
+from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.variant_op_registry import EncodableVariant
@@ -26,7 +29,7 @@ from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from tfnb.core.rendezvous import type_of_callback
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
@@ -64,6 +67,7 @@ class GrpcRemoteWorker:
         self._channel = new_channel(self._target, options, tls)
         self._lock = threading.Lock()
         self._methods: dict[str, Any] = {}  # guarded by self._lock
+        self._run_alone = self._channel.unary_stream(SERVICE + "RunGraph")
         # The requests that no one waits for: gRPC cancels a call whose future is dropped.
         self._sent: set[Any] = set()  # guarded by self._lock
 
@@ -159,25 +163,24 @@ class GrpcRemoteWorker:
         with self._lock:
             self._sent.discard(future)
 
-    def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> RemoteRun:
+    def start_graph(
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
+    ) -> RemoteRun | LoneRun:
         """Send a run of a graph."""
-        request = worker_pb2.RunGraphRequest(
-            session_handle=call.session_handle,
-            create_worker_session_called=True,
-            graph_handle=call.graph_handle,
-            step_id=call.step_id,
-            exec_opts=call.options,
-            recv_key=call.recv_keys,
-            is_partial=call.is_partial,
-            is_last_partial_run=call.is_last_partial_run,
-            store_errors_in_response_body=True,
-            request_id=random.getrandbits(63) or 1,
-        )
-        parts: list[coding.Buffer] = [request.SerializeToString()]
+        parts: list[coding.Buffer] = [_head_of_run(call), coding.varint_field(2, call.step_id)]
+        if call.options is not None:
+            parts.append(coding.bytes_field(5, call.options.SerializeToString()))
         for key, value in call.send.items():
-            parts += coding.named_tensor_field(3, key, coding.encode(value, dtype_of(value)))
+            if isinstance(value, coding.UnreadTensor):
+                tensor = value.encoded()
+            else:
+                tensor = coding.encode(value, dtype_of(value))
+            parts += coding.named_tensor_field(3, key, tensor)
+        parts.append(coding.varint_field(11, random.getrandbits(63) or 1))
         message = coding.join_message(parts, f"What the step sends to {self.task}")
-        return RemoteRun(self, self._method("RunGraph").future(message), failed)
+        if is_alone:
+            return LoneRun(self, self._run_alone(message), failed, call.unread)
+        return RemoteRun(self, self._method("RunGraph").future(message), failed, call.unread)
 
     def run_error(self, error: Any) -> Exception:
         """Return what a failed call of RunGraph means."""
@@ -257,9 +260,14 @@ class RemoteRun:
     """A run of a graph that was sent to another process."""
 
     def __init__(
-        self, worker: GrpcRemoteWorker, future: Any, failed: Callable[[BaseException], None]
+        self,
+        worker: GrpcRemoteWorker,
+        future: Any,
+        failed: Callable[[BaseException], None],
+        unread: Container[str],
     ) -> None:
         self._worker, self._future, self._failed = worker, future, failed
+        self._unread = unread
         self._cancelled: BaseException | None = None
         future.add_done_callback(self._note)
 
@@ -288,13 +296,80 @@ class RemoteRun:
             if self._worker.is_rpc_error(error):
                 raise self._worker.run_error(error) from None
             raise
-        return _run_graph_result(response, self._worker.task)
+        return _run_graph_result(response, self._worker.task, self._unread)
 
     def cancel(self, error: BaseException) -> None:
         """Cancel the run on the worker; :meth:`result` raises ``error``."""
         if self._cancelled is None:
             self._cancelled = error
         self._future.cancel()
+
+
+class LoneRun:
+    """A run that was sent to another process while no other run of its step goes on.
+
+    Its answer is read as a stream of one message: the thread that waits for it gets it from gRPC,
+    without the thread that would call back.
+    """
+
+    def __init__(
+        self,
+        worker: GrpcRemoteWorker,
+        answers: Any,
+        failed: Callable[[BaseException], None],
+        unread: Container[str],
+    ) -> None:
+        self._worker, self._answers, self._failed = worker, answers, failed
+        self._unread = unread
+        self._cancelled: BaseException | None = None
+
+    def result(self) -> RunGraphResult:
+        """Wait for the answer.
+
+        Raises:
+          OpError: what the worker answered, or why it did not.
+        """
+        try:
+            (response,) = self._answers
+            return _run_graph_result(response, self._worker.task, self._unread)
+        except Exception as error:
+            found: BaseException = error
+            if self._worker.is_rpc_error(error):
+                found = self._worker.run_error(error)
+            found = self._cancelled or found
+            self._failed(found)
+            raise found from None
+
+    def cancel(self, error: BaseException) -> None:
+        """Cancel the run on the worker; :meth:`result` raises ``error``."""
+        if self._cancelled is None:
+            self._cancelled = error
+        self._answers.cancel()
+
+
+def _head_of_run(call: RunGraphCall) -> bytes:
+    """Return the fields of a RunGraphRequest that are the same for all steps."""
+    return _head(
+        call.session_handle,
+        call.graph_handle,
+        tuple(call.recv_keys),
+        (call.is_partial, call.is_last_partial_run),
+    )
+
+
+@lru_cache(256)
+def _head(
+    session: str, graph: str, recv_keys: tuple[str, ...], partial: tuple[bool, bool]
+) -> bytes:
+    return worker_pb2.RunGraphRequest(
+        session_handle=session,
+        create_worker_session_called=True,
+        graph_handle=graph,
+        recv_key=recv_keys,
+        is_partial=partial[0],
+        is_last_partial_run=partial[1],
+        store_errors_in_response_body=True,
+    ).SerializeToString()
 
 
 def _status_of(response: bytes) -> tuple[int, str]:
@@ -307,15 +382,15 @@ def _status_of(response: bytes) -> tuple[int, str]:
     return code, text
 
 
-def _run_graph_result(response: bytes, task: str) -> RunGraphResult:
+def _run_graph_result(response: bytes, task: str, unread: Container[str]) -> RunGraphResult:
     code, text = _status_of(response)
     if code:
         raise remote_error(code, text, task)
     result = RunGraphResult()
     for number, value, _ in coding.fields(memoryview(response)):
         if number == 1:
-            name, tensor = coding.decode_named(coding.content_of(value))
-            result.recv[name] = coding.as_fed(tensor)
+            name, tensor = coding.named(coding.content_of(value))
+            result.recv[name] = tensor if name in unread else tensor.read()
         elif number == 2:
             content = bytes(coding.content_of(value))
             result.step_stats = step_stats_pb2.StepStats.FromString(content)
@@ -342,6 +417,8 @@ def _received(response: bytes) -> tuple[Any, bool]:
 
 def dtype_of(value: Any) -> dtypes.DType:
     """Return the type of a value of the runtime."""
+    if isinstance(value, (np.ndarray, np.generic)):  # first: the check of a protocol is slow
+        return dtypes.as_dtype(value.dtype)
     if isinstance(value, bytes):
         return dtypes.string
     if isinstance(value, EncodableVariant):

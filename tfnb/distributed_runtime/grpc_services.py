@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tfnb.distributed_runtime.master import Master
     from tfnb.distributed_runtime.master_session import StepResult
     from tfnb.distributed_runtime.worker import Worker
+
+    type_of_answer = Callable[[Any, Any], coding.Message]
 
 _log = logging.getLogger("tfnb")
 # gRPC sends a status's text as a header, whose size is limited.
@@ -72,7 +74,7 @@ class MasterService:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._seen = RecentRequestIds()
-        self.handlers: dict[str, Callable[[bytes, Any], bytes]] = {
+        self.handlers: dict[str, type_of_answer] = {
             "CreateSession": self._create_session,
             "ExtendSession": self._extend_session,
             "RunStep": self._run_step,
@@ -100,7 +102,8 @@ class MasterService:
         version = session.extend(message.graph_def, message.current_graph_version)
         return master_pb2.ExtendSessionResponse(new_graph_version=version).SerializeToString()
 
-    def _run_step(self, request: bytes, context: Any) -> bytes:
+    def _run_step(self, request: coding.Message, context: Any) -> coding.Message:
+        is_local = isinstance(request, coding.LocalMessage)
         step = _StepFields(request)
         try:
             self._seen.note(step.request_id, "RunStep")
@@ -108,10 +111,11 @@ class MasterService:
             wanted = StepRequest(
                 step.feeds, step.fetches, step.targets, step.options, step.request_id
             )
-            if step.partial_run_handle:
-                result = session.partial_run(step.partial_run_handle, wanted, _ends_with(context))
-            else:
-                result = session.run(wanted, _ends_with(context))
+            with _Ending(context) as ending:
+                if step.partial_run_handle:
+                    result = session.partial_run(step.partial_run_handle, wanted, ending)
+                else:
+                    result = session.run(wanted, ending)
         except errors.OpError as error:
             if not step.stores_errors:
                 raise
@@ -119,7 +123,9 @@ class MasterService:
                 status_code=error.error_code,  # type: ignore[arg-type]
                 status_error_message=text_of(error),
             ).SerializeToString()
-        return coding.join_message(_step_parts(result), "What the step fetches")
+        parts, local = _step_parts(result, is_local=is_local)
+        message = coding.join_message(parts, "What the step fetches")
+        return coding.LocalMessage(message, local) if is_local else message
 
     def _partial_run_setup(self, request: bytes, context: Any) -> bytes:
         message = _parse(master_pb2.PartialRunSetupRequest, request)
@@ -167,7 +173,8 @@ class MasterService:
                 request_id = value
         self._seen.note(request_id, "RunCallable")
         session = self._master.find(handle)
-        fetched, metadata = session.run_callable(number, values, _ends_with(context), request_id)
+        with _Ending(context) as ending:
+            fetched, metadata = session.run_callable(number, values, ending, request_id)
         parts: list[coding.Buffer] = []
         for tensor in fetched:
             parts += coding.tensor_field(1, coding.encode(tensor, dtype_of(tensor)))
@@ -184,7 +191,7 @@ class MasterService:
 class _StepFields:
     """The fields of a RunStepRequest."""
 
-    def __init__(self, request: bytes) -> None:
+    def __init__(self, request: coding.Message) -> None:
         self.session_handle = self.partial_run_handle = ""
         self.feeds: dict[str, Any] = {}
         self.fetches: list[str] = []
@@ -192,6 +199,9 @@ class _StepFields:
         self.options: config_pb2.RunOptions | None = None
         self.stores_errors = False
         self.request_id = 0
+        if isinstance(request, coding.LocalMessage):
+            self.feeds.update(request.tensors)
+            request = request.rest
         for number, value, _ in coding.fields(memoryview(request)):
             if number == 1:
                 self.session_handle = _text(value)
@@ -215,13 +225,21 @@ class _StepFields:
                 self.request_id = value
 
 
-def _step_parts(result: StepResult) -> list[coding.Buffer]:
+def _step_parts(
+    result: StepResult, *, is_local: bool
+) -> tuple[list[coding.Buffer], dict[str, Any]]:
+    """Return the parts of a RunStepResponse, and the tensors that stay as they are."""
     parts: list[coding.Buffer] = []
+    local: dict[str, Any] = {}
     for name, value in result.values.items():
-        parts += coding.named_tensor_field(1, name, coding.encode(value, dtype_of(value)))
+        dtype = dtype_of(value)
+        if is_local and coding.may_stay(value, dtype):
+            local[name] = value
+        else:
+            parts += coding.named_tensor_field(1, name, coding.encode(value, dtype))
     if result.metadata is not None:
         parts.append(coding.bytes_field(2, result.metadata.SerializeToString()))
-    return parts
+    return parts, local
 
 
 class WorkerService:
@@ -233,7 +251,7 @@ class WorkerService:
         """Make the service of a worker; ``master`` is that of its task."""
         self._worker, self._master = worker, master
         self._seen = RecentRequestIds()
-        self.handlers: dict[str, Callable[[bytes, Any], bytes]] = {
+        self.handlers: dict[str, type_of_answer] = {
             "GetStatus": self._get_status,
             "CreateWorkerSession": self._create_worker_session,
             "DeleteWorkerSession": self._delete_worker_session,
@@ -303,13 +321,14 @@ class WorkerService:
                 message.step_id,
                 send,
                 list(message.recv_key),
-                opts if message.HasField("exec_opts") and opts.ByteSize() else None,
-                message.is_partial,
-                message.is_last_partial_run,
+                options=opts if message.HasField("exec_opts") and opts.ByteSize() else None,
+                is_partial=message.is_partial,
+                is_last_partial_run=message.is_last_partial_run,
             )
             run = self._worker.start_graph(call, lambda error: None)
-            _ends_with(context)(run.cancel)
-            result = run.result()
+            with _Ending(context) as ending:
+                ending(run.cancel)
+                result = run.result()
         except errors.OpError as error:
             if not message.store_errors_in_response_body:
                 raise
@@ -379,17 +398,32 @@ def _recv_response(value: Any, is_dead: bool) -> bytes:
     return coding.join_message(coding.tensor_field(1, tensor), "A tensor for another task")
 
 
-def _ends_with(context: Any) -> Callable[[Callable[[BaseException], None]], None]:
-    """Return what makes a step end when its client is gone."""
+class _Ending:
+    """Makes a step end when its client is gone, unless the step is over."""
 
-    def on_start(fail: Callable[[BaseException], None]) -> None:
-        def ended() -> None:
+    __slots__ = ("_context", "_fail")
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._fail: Callable[[BaseException], None] | None = None
+
+    def __call__(self, fail: Callable[[BaseException], None]) -> None:
+        """Note what ends the step."""
+        self._fail = fail
+        if not self._context.add_callback(self._ended):
+            self._ended()
+
+    def _ended(self) -> None:
+        fail = self._fail
+        if fail is not None:
             fail(errors.cancelled(_CANCELLED))
 
-        if not context.add_callback(ended):
-            ended()
+    def __enter__(self) -> Self:
+        return self
 
-    return on_start
+    def __exit__(self, *exc_info: object) -> None:
+        """Note that the step is over: each request ends."""
+        self._fail = None
 
 
 def _text(value: int | memoryview) -> str:
@@ -425,9 +459,7 @@ def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any
     ]
 
 
-def methods_of(
-    grpc: Any, *services: MasterService | WorkerService
-) -> dict[str, Callable[[bytes, Any], bytes]]:
+def methods_of(grpc: Any, *services: MasterService | WorkerService) -> dict[str, type_of_answer]:
     """Return what answers each "/service/method"."""
     return {
         f"/{service.name}/{name}": answering(grpc, name, answer)
@@ -436,13 +468,11 @@ def methods_of(
     }
 
 
-def answering(
-    grpc: Any, name: str, answer: Callable[[bytes, Any], bytes]
-) -> Callable[[bytes, Any], bytes]:
+def answering(grpc: Any, name: str, answer: type_of_answer) -> type_of_answer:
     """Return a handler that turns errors of an answer into codes and texts of gRPC."""
     codes = {code.value[0]: code for code in grpc.StatusCode}
 
-    def handle(request: bytes, context: Any) -> bytes:
+    def handle(request: Any, context: Any) -> coding.Message:
         try:
             return answer(request, context)
         except errors.OpError as error:

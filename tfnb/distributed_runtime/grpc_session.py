@@ -94,8 +94,14 @@ class RemoteSignature:
         )
 
     def request(
-        self, handle: bytes, values: Sequence[Any], request_id: int, more: bytes = b""
-    ) -> bytes:
+        self,
+        handle: bytes,
+        values: Sequence[Any],
+        request_id: int,
+        more: bytes = b"",
+        *,
+        is_local: bool = False,
+    ) -> coding.Message:
         """Return a RunStepRequest.
 
         Args:
@@ -103,12 +109,18 @@ class RemoteSignature:
           values: one for each feed.
           request_id: of the request.
           more: further fields.
+          is_local: whether it goes to a server of this process.
         """
         parts: list[coding.Buffer] = [handle]
+        local: dict[str, Any] = {}
         for name, dtype, value in zip(self.feeds, self.feed_types, values):
+            if is_local and coding.may_stay(value, dtype):
+                local[name] = value
+                continue
             parts += coding.named_tensor_field(2, name, _encoded(value, dtype))
         parts += (self._tail, more, coding.varint_field(8, request_id))
-        return coding.join_message(parts, "The request of this step, with all that is fed,")
+        message = coding.join_message(parts, "The request of this step, with all that is fed,")
+        return coding.LocalMessage(message, local) if is_local else message
 
     def _run_plainly(self, session: GrpcSession, values: Sequence[Any]) -> list[Any]:
         return session.run_prepared(self, values)
@@ -392,7 +404,13 @@ class GrpcSession(RuntimeSession):
             request_id, prepared.fetches or prepared.targets, prepared.known
         )
         try:
-            request = prepared.request(self._handle_field, feed_values, request_id, more)
+            request = prepared.request(
+                self._handle_field,
+                feed_values,
+                request_id,
+                more,
+                is_local=self._master.is_in_process,
+            )
 
             def send() -> tuple[coding.StepResponse, config_pb2.RunMetadata | None]:
                 response = self._send(
@@ -411,9 +429,9 @@ class GrpcSession(RuntimeSession):
         self,
         step: RemoteStep,
         method: str,
-        request: bytes,
+        request: coding.Message,
         timeout_s: float | None,
-        read: Callable[[bytes], type_of_response],
+        read: Callable[[coding.Message], type_of_response],
         *,
         is_ended_here: bool,
     ) -> type_of_response:
@@ -430,7 +448,7 @@ class GrpcSession(RuntimeSession):
         self._check_open()
         try:
             if timeout_s is None and not is_ended_here:
-                answer = self._master.call_with_bytes(method, request, None)
+                answer = self._master.call_with_message(method, request, None)
             else:
                 answer = self._call_to_deadline(step, method, request, timeout_s)
             return read(answer)
@@ -439,7 +457,7 @@ class GrpcSession(RuntimeSession):
                 raise errors.cancelled(CLOSED) from error
             raise
 
-    def _read(self, answer: bytes) -> coding.StepResponse:
+    def _read(self, answer: coding.Message) -> coding.StepResponse:
         """Read the response of RunStep.
 
         Raises:
@@ -451,8 +469,8 @@ class GrpcSession(RuntimeSession):
         return response
 
     def _call_to_deadline(
-        self, step: RemoteStep, method: str, request: bytes, timeout_s: float | None
-    ) -> bytes:
+        self, step: RemoteStep, method: str, request: coding.Message, timeout_s: float | None
+    ) -> coding.Message:
         """Run a step whose deadline the client keeps, so that the error says what it waits for."""
         # The server ends the step later than the client, which asks it first where the step is.
         limit_s = None if timeout_s is None else timeout_s + _DEADLINE_GRACE_S
@@ -794,7 +812,8 @@ class _CallableResponse(NamedTuple):
     metadata: config_pb2.RunMetadata
 
 
-def _callable_response(answer: bytes) -> _CallableResponse:
+def _callable_response(answer: coding.Message) -> _CallableResponse:
+    assert isinstance(answer, bytes)
     values: list[Any] = []
     metadata = config_pb2.RunMetadata()
     for number, value, _ in coding.fields(memoryview(answer)):

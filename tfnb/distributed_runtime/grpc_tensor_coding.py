@@ -24,7 +24,7 @@ from tfnb.core.variant_op_registry import EncodableVariant, VariantTensorData, d
 from tfnb.proto import config_pb2, tensor_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,15 +32,36 @@ if TYPE_CHECKING:
 
 Buffer: TypeAlias = "bytes | memoryview"
 
+
+class LocalMessage(NamedTuple):
+    """A request or a response that stays in this process, with large tensors as they are.
+
+    Corresponds to TensorFlow's ``message_wrappers.h``.
+
+    Attributes:
+      rest: the message without those tensors.
+      tensors: arrays, by the names that they have in the message; a receiver does not write to what
+        is fed, and owns what is fetched.
+    """
+
+    rest: bytes
+    tensors: Mapping[str, NDArray[Any]]
+
+
+Message: TypeAlias = "bytes | LocalMessage"
+
 MAX_MESSAGE_BYTES = 2**31 - 1
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TYPE_TAG, _SHAPE_TAG, _CONTENT_TAG = 1 << 3 | _VARINT, 2 << 3 | _BYTES, 4 << 3 | _BYTES
 _SHAPE_FIELD, _CONTENT_FIELD, _VARIANT_FIELD = 2, 4, 15
 _CONTENT_HEAD = bytes([_CONTENT_TAG])
+_ONE_BYTE = tuple(bytes([value]) for value in range(0x80))
 _VARIANT_TAG = _VARIANT_FIELD << 3 | _BYTES
 _VARIANT_HEAD = bytes([_TYPE_TAG, dtypes.variant.as_datatype_enum])
 # Tags and numbers of type, shape and content.
 _LEAST_BYTES = 6
+# Shorter tensors are copied into a LocalMessage: a copy is cheaper than what surrounds it.
+_LEAST_LOCAL_BYTES = 1 << 16
 # Shorter tensors are read as messages: that is faster than looking at their fields one by one.
 _SMALL_BYTES = 2048
 _TYPES_WITHOUT_CONTENT = frozenset(
@@ -57,6 +78,8 @@ def varint(value: int) -> bytes:
     >>> varint(300)
     b'\xac\x02'
     """
+    if 0 <= value <= 0x7F:
+        return _ONE_BYTE[value]
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value > 0x7F:
@@ -107,7 +130,8 @@ def encode(value: Any, dtype: DType) -> EncodedTensor:
     """
     if dtype is dtypes.variant and isinstance(value, EncodableVariant):
         return _encode_variant(value.encode())
-    if dtype in _TYPES_WITHOUT_CONTENT:
+    head = _head(dtype, np.shape(value))
+    if head is None:
         try:
             proto = encode_tensor(np.asarray(value), dtype).SerializeToString()
         except (TypeError, ValueError) as error:
@@ -118,12 +142,13 @@ def encode(value: Any, dtype: DType) -> EncodedTensor:
     array = np.ascontiguousarray(value)
     if sys.byteorder != "little":  # pragma: no cover
         array = array.byteswap()
-    head = _head(dtype, np.shape(value))
-    if not array.size:
-        return EncodedTensor((head,), len(head))
-    head += varint(array.nbytes)
+    size = array.nbytes
+    if size < _SMALL_BYTES:
+        message = b"".join((head, varint(size), array.tobytes())) if size else head
+        return EncodedTensor((message,), len(message))
+    head += varint(size)
     content = array.reshape(-1).view(np.uint8).data
-    return EncodedTensor((head, content), len(head) + array.nbytes)
+    return EncodedTensor((head, content), len(head) + size)
 
 
 def _encode_variant(data: VariantTensorData) -> EncodedTensor:
@@ -136,14 +161,26 @@ def _encode_variant(data: VariantTensorData) -> EncodedTensor:
         field = tensor_field(3, encode(value, dtype))
         parts += field
         size += sum(len(part) for part in field)
-    head = _head(dtypes.variant, ()).removesuffix(_CONTENT_HEAD) + varint(_VARIANT_TAG)
+    head = _head_of_type_and_shape(dtypes.variant, ()).removesuffix(_CONTENT_HEAD) + varint(
+        _VARIANT_TAG
+    )
     head += varint(size)
     return EncodedTensor((head, *parts), len(head) + size)
 
 
 @lru_cache(1024)
-def _head(dtype: DType, shape: tuple[int, ...]) -> bytes:
-    """Return type and shape, and the tag of the content that follows, if there is any."""
+def _head(dtype: DType, shape: tuple[int, ...]) -> bytes | None:
+    """Return type and shape, and the tag of the content that follows, if there is any.
+
+    Returns:
+      None if values of the type do not travel as the bytes of an array.
+    """
+    if dtype in _TYPES_WITHOUT_CONTENT:
+        return None
+    return _head_of_type_and_shape(dtype, shape)
+
+
+def _head_of_type_and_shape(dtype: DType, shape: tuple[int, ...]) -> bytes:
     proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
     proto.tensor_shape.SetInParent()
     for size in shape:
@@ -153,14 +190,36 @@ def _head(dtype: DType, shape: tuple[int, ...]) -> bytes:
 
 def named_tensor_field(number: int, name: str, tensor: EncodedTensor) -> tuple[Buffer, ...]:
     """Return the parts of a field that holds a NamedTensorProto."""
-    head = bytes_field(1, name.encode()) + varint(2 << 3 | _BYTES) + varint(tensor.size)
+    head = _head_of_named(name) + varint(tensor.size)
     total = len(head) + tensor.size
     return (varint(number << 3 | _BYTES) + varint(total) + head, *tensor.parts)
+
+
+@lru_cache(4096)
+def _head_of_named(name: str) -> bytes:
+    """Return the name, and the tag of the tensor that follows."""
+    return bytes_field(1, name.encode()) + varint(2 << 3 | _BYTES)
 
 
 def tensor_field(number: int, tensor: EncodedTensor) -> tuple[Buffer, ...]:
     """Return the parts of a field that holds a TensorProto."""
     return (varint(number << 3 | _BYTES) + varint(tensor.size), *tensor.parts)
+
+
+def may_stay(value: Any, dtype: DType | None) -> bool:
+    """Return whether a value of a LocalMessage stays as it is.
+
+    Args:
+      value: of the tensor.
+      dtype: the type that the receiver expects; None: not known.
+    """
+    return (
+        isinstance(value, np.ndarray)
+        and value.nbytes >= _LEAST_LOCAL_BYTES
+        and dtype is not None
+        and dtype not in _TYPES_WITHOUT_CONTENT
+        and value.dtype == dtype.numpy_dtype
+    )
 
 
 def join_message(parts: Sequence[Buffer], what: str) -> bytes:
@@ -216,9 +275,12 @@ def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview, int]]:
 
 
 def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
+    size = len(message)
+    if at < size and (value := message[at]) < 0x80:
+        return value, at + 1
     value = shift = 0
     while True:
-        if at >= len(message) or shift > 63:
+        if at >= size or shift > 63:
             raise _malformed()
         byte = message[at]
         at += 1
@@ -393,13 +455,16 @@ class StepResponse(NamedTuple):
     message: str
 
 
-def decode_step_response(response: bytes) -> StepResponse:
+def decode_step_response(response: Message) -> StepResponse:
     """Return the parts of a RunStepResponse.
 
     Raises:
       DataLossError, InvalidArgumentError: it is malformed.
     """
     tensors: dict[str, Any] = {}
+    if isinstance(response, LocalMessage):
+        tensors.update(response.tensors)
+        response = response.rest
     metadata: config_pb2.RunMetadata | None = None
     code, text = 0, ""
     for number, value, _ in fields(memoryview(response)):
@@ -415,14 +480,34 @@ def decode_step_response(response: bytes) -> StepResponse:
     return StepResponse(tensors, metadata, code, text)
 
 
+class UnreadTensor(NamedTuple):
+    """A tensor that one task sent and another will read: a TensorProto."""
+
+    message: memoryview
+
+    def encoded(self) -> EncodedTensor:
+        """Return it for another message."""
+        return EncodedTensor((self.message,), len(self.message))
+
+    def read(self) -> Any:
+        """Return the value, as the runtime takes it."""
+        return as_fed(decode(self.message))
+
+
 def decode_named(message: memoryview) -> tuple[str, Any]:
     """Return name and array of a NamedTensorProto."""
+    name, tensor = named(message)
+    return name, decode(tensor.message)
+
+
+def named(message: memoryview) -> tuple[str, UnreadTensor]:
+    """Return name and tensor of a NamedTensorProto."""
     name, tensor = "", None
     for number, value, _ in fields(message):
         if number == 1:
             name = bytes(content_of(value)).decode(errors="replace")
         elif number == 2:
-            tensor = decode(content_of(value))
+            tensor = UnreadTensor(content_of(value))
     if tensor is None:
         raise _malformed()
     return name, tensor

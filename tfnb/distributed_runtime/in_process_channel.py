@@ -18,9 +18,10 @@ from tfnb.distributed_runtime.server_threads import ServerThreads
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tfnb.distributed_runtime.grpc_tensor_coding import Message
     from tfnb.proto import config_pb2
 
-    type_of_handler = Callable[[bytes, Any], bytes]
+    type_of_handler = Callable[[Any, Any], Message]
 
 _lock = threading.Lock()
 # The methods of the servers of this process by address, "/service/method"; guarded by _lock.
@@ -72,7 +73,7 @@ class InProcessChannel:
         """Return what calls a method, "/service/method"."""
         return _Method(self, path)
 
-    def start(self, path: str, request: bytes, timeout_s: float | None) -> _Call:
+    def start(self, path: str, request: Message, timeout_s: float | None) -> _Call:
         """Start a call.
 
         Raises:
@@ -115,8 +116,8 @@ class _Method:
         self._channel, self._path = channel, path
 
     def __call__(
-        self, request: bytes, timeout: float | None = None, wait_for_ready: bool | None = None
-    ) -> bytes:
+        self, request: Message, timeout: float | None = None, wait_for_ready: bool | None = None
+    ) -> Message:
         call = self.future(request, timeout, wait_for_ready)
         try:
             return call.result()
@@ -125,7 +126,7 @@ class _Method:
             raise
 
     def future(
-        self, request: bytes, timeout: float | None = None, wait_for_ready: bool | None = None
+        self, request: Message, timeout: float | None = None, wait_for_ready: bool | None = None
     ) -> _Call:
         """Start a call; a server that has stopped is not waited for."""
         return self._channel.start(self._path, request, timeout)
@@ -142,7 +143,7 @@ class _Call:
         self._over = threading.Event()
         self._code = self._grpc.StatusCode.OK
         self._details = ""
-        self._response = b""
+        self._response: Message = b""
         self._is_active = True  # guarded by self._lock
         self._is_cancelled = False  # guarded by self._lock
         self._ended: list[Callable[[], object]] = []  # guarded by self._lock
@@ -150,7 +151,7 @@ class _Call:
 
     # -- for the server ----------------------------------------------------------------------------
 
-    def run(self, handler: type_of_handler, request: bytes) -> None:
+    def run(self, handler: type_of_handler, request: Message) -> None:
         """Answer the request; an answer that comes too late is dropped."""
         self._end(handler(request, self), self._code, self._details)
 
@@ -176,7 +177,7 @@ class _Call:
 
     # -- for the client ----------------------------------------------------------------------------
 
-    def result(self, timeout: float | None = None) -> bytes:
+    def result(self, timeout: float | None = None) -> Message:
         """Wait for the response.
 
         Raises:
@@ -230,7 +231,7 @@ class _Call:
                 return
         callback(self)
 
-    def _end(self, response: bytes, code: Any, details: str, is_cancelled: bool = False) -> None:
+    def _end(self, response: Message, code: Any, details: str, is_cancelled: bool = False) -> None:
         with self._lock:
             if not self._is_active:
                 return

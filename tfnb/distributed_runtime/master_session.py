@@ -3,7 +3,8 @@
 Placement and partitioning are those of sessions in this process, with the devices of all tasks.
 The graph is cut by device; the parts of a task's devices are sent together.  A step runs on all
 tasks at once: each gets its feeds and returns its fetches; tensors between tasks go from worker to
-worker.
+worker.  Where that needs fewer requests, the parts run in stages, one after the other, and the
+master passes small tensors on (``tfnb/graph/staged_parts.py``).
 
 Corresponds to TensorFlow's ``master_session.cc``.
 """
@@ -24,6 +25,7 @@ from tfnb.common_runtime.session.graph_execution_state import GraphExecutionStat
 from tfnb.common_runtime.session.partial_run import check_unused
 from tfnb.core import array_module, errors
 from tfnb.core.rendezvous import key_of_transfer
+from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.remote_errors import CLOSED, of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
@@ -32,6 +34,7 @@ from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
 from tfnb.graph.packed_transfers import pack_transfers
+from tfnb.graph.staged_parts import RELAYED, stages_of
 from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 if TYPE_CHECKING:
@@ -90,7 +93,7 @@ class MasterDeviceMgr(DeviceMgr):
 
 @dataclass(slots=True)
 class Part:
-    """One task's share of a signature.
+    """One task's share of a signature, or of a stage of it.
 
     Attributes:
       task: the task, by its name in the session's cluster.
@@ -98,6 +101,8 @@ class Part:
       graph_handle: what it calls the graph.
       feeds: tensor name -> rendezvous key, of the feeds that it takes.
       fetches: rendezvous key -> tensor name, of the fetches that it returns.
+      takes: name -> rendezvous key, of what it gets from earlier stages.
+      gives: rendezvous key -> name, of what it returns for later ones.
     """
 
     task: str
@@ -105,6 +110,51 @@ class Part:
     graph_handle: str
     feeds: dict[str, str]
     fetches: dict[str, str]
+    takes: dict[str, str] = field(default_factory=dict)
+    gives: dict[str, str] = field(default_factory=dict)
+
+
+class Plan:
+    """What runs the steps of a signature.
+
+    Attributes:
+      stages: the parts that run at once, for each stage.
+      parts: those of all stages.
+      workers: the worker of each task that takes part.
+    """
+
+    __slots__ = ("_keys", "parts", "stages", "workers")
+
+    def __init__(self, stages: Sequence[Sequence[Part]]) -> None:
+        self.stages = stages
+        self.parts = [part for stage in stages for part in stage]
+        self.workers = {part.task: part.worker for part in self.parts}
+        self._keys = {name: key for part in self.parts for key, name in part.fetches.items()}
+
+    def result(
+        self,
+        results: Iterable[RunGraphResult],
+        received: Mapping[str, Any],
+        fetches: Sequence[str],
+        *,
+        has_metadata: bool,
+    ) -> StepResult:
+        """Return what a step, or a part of one, gave.
+
+        Args:
+          results: of its runs.
+          received: all that they returned, by key.
+          fetches: what the client asked for.
+          has_metadata: whether it asked for what was recorded.
+        """
+        metadata: config_pb2.RunMetadata | None = None
+        if has_metadata:
+            metadata = config_pb2.RunMetadata()
+            for one in results:
+                if one.step_stats is not None:
+                    metadata.step_stats.dev_stats.extend(one.step_stats.dev_stats)
+                metadata.partition_graphs.extend(one.partition_graphs)
+        return StepResult({name: received[self._keys[name]] for name in fetches}, metadata)
 
 
 @dataclass(slots=True)
@@ -139,6 +189,7 @@ class _Signature(NamedTuple):
     Attributes:
       feeds, fetches, targets: names.
       is_partial: whether it is fed and fetched in parts.
+      is_recorded: whether its steps are recorded, which shows them without stages.
       connections: pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
     """
 
@@ -146,6 +197,7 @@ class _Signature(NamedTuple):
     fetches: tuple[str, ...]
     targets: tuple[str, ...]
     is_partial: bool = False
+    is_recorded: bool = False
     connections: tuple[tuple[str, str], ...] = ()
 
     @classmethod
@@ -156,6 +208,7 @@ class _Signature(NamedTuple):
         targets: Iterable[str],
         *,
         is_partial: bool = False,
+        is_recorded: bool = False,
         connections: Iterable[tuple[str, str]] = (),
     ) -> Self:
         """Return the signature of names in any order."""
@@ -164,6 +217,7 @@ class _Signature(NamedTuple):
             tuple(sorted(set(fetches))),
             tuple(sorted(set(targets))),
             is_partial,
+            is_recorded,
             tuple(connections),
         )
 
@@ -177,7 +231,13 @@ class _Callable(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Step:
-    """A step in flight."""
+    """A step in flight.
+
+    Attributes:
+      runs: those of its parts, or of a stage of them.
+      error: what it failed with first.
+      lock: guards both.
+    """
 
     runs: list[PendingRun] = field(default_factory=list)
     error: BaseException | None = None
@@ -201,6 +261,11 @@ class _Step:
         if error is not None:
             run.cancel(error)
 
+    def forget_runs(self) -> None:
+        """Forget the runs of a stage that has ended."""
+        with self.lock:
+            self.runs.clear()
+
 
 @dataclass(slots=True)
 class _Active:
@@ -221,7 +286,7 @@ class _PartialRun:
 
     Attributes:
       step_id: the step.
-      parts: what runs it.
+      plan: what runs it; it has one stage.
       fed, fetched: name -> whether it came.
       request_id: of the request that declared it; the client asks for its log by this number.
       step: its runs in flight.
@@ -229,7 +294,7 @@ class _PartialRun:
     """
 
     step_id: int
-    parts: list[Part]
+    plan: Plan
     fed: dict[str, bool]
     fetched: dict[str, bool]
     request_id: int = 0
@@ -284,10 +349,10 @@ class MasterSession:
         self._lock = threading.Lock()
         self._state = GraphExecutionState(self._device_mgr, config)
         self._making = threading.Lock()  # held while parts are made and registered
-        self._parts: dict[_Signature, list[Part]] = {}  # guarded by self._lock
+        self._plans: dict[_Signature, Plan] = {}  # guarded by self._lock
         self._edge_names = itertools.count(0)
         self._steps: set[_Step] = set()  # guarded by self._lock
-        self._asked: dict[int, tuple[int, Sequence[Part]]] = {}  # steps in flight, by request id
+        self._asked: dict[int, tuple[int, Plan]] = {}  # steps in flight, by request id
         self._partial_runs: dict[str, _PartialRun] = {}  # guarded by self._lock
         self._closed = False
         self._last_used = monotonic()
@@ -342,28 +407,28 @@ class MasterSession:
             self.graph_version += 1
             return self.graph_version
 
-    def _parts_of(self, key: _Signature) -> list[Part]:
-        """Return the parts of a signature; they are made and registered on first use."""
-        found = self._parts.get(key)
+    def _plan_of(self, key: _Signature) -> Plan:
+        """Return what runs a signature; its parts are made and registered on first use."""
+        found = self._plans.get(key)
         if found is not None:
             return found
         # Not under the session's lock: a task that does not answer must not hold up `close`.
         with self._making:
-            found = self._parts.get(key)
+            found = self._plans.get(key)
             if found is not None:
                 return found
             self._check_open()
-            found = self._make_parts(key)
+            found = self._make_plan(key)
             with self._lock:
                 is_closed = self._closed
                 if not is_closed:
-                    self._parts[key] = found
+                    self._plans[key] = found
             if is_closed:
-                self._deregister(found)
+                self._deregister(found.parts)
                 self._check_open()
             return found
 
-    def _make_parts(self, signature: _Signature) -> list[Part]:
+    def _make_plan(self, signature: _Signature) -> Plan:
         client_graph, cut = cut_by_device(
             self._state,
             self._device_mgr,
@@ -372,20 +437,29 @@ class MasterSession:
             (signature.feeds, signature.fetches, signature.targets),
             signature.connections,
         )
+        stages = [cut]
         if not signature.is_partial:  # a part that is fed later must not hold up the others
-            sizes = ExpectedSizes(client_graph.graph)
-            pack_transfers(cut, self._may_pack, sizes.bytes_of, self._edge_names)
-        by_task: dict[str, list[Graph]] = {}
-        for device, part in cut.items():
-            by_task.setdefault(task_of(device), []).append(part)
-        parts: list[Part] = []
+            bytes_of, names = ExpectedSizes(client_graph.graph).bytes_of, self._edge_names
+            found = None
+            if not signature.is_recorded:
+                found = stages_of(cut, self._may_pack, bytes_of, names)
+            if found is None:
+                pack_transfers(cut, self._may_pack, bytes_of, names)
+            else:
+                stages = found
+        registered: list[list[Part]] = []
         try:
-            for task, graphs in by_task.items():
-                parts.append(self._register(task, graphs))
+            for graphs in stages:
+                registered.append([])
+                by_task: dict[str, list[Graph]] = {}
+                for device, graph in graphs.items():
+                    by_task.setdefault(task_of(device), []).append(graph)
+                for task, its_graphs in by_task.items():
+                    registered[-1].append(self._register(task, its_graphs))
         except BaseException:
-            self._deregister(parts)
+            self._deregister([part for parts in registered for part in parts])
             raise
-        return parts
+        return Plan(registered)
 
     def _may_pack(self, source: str, target: str) -> bool:
         """Return whether transfers between two devices may be packed: TensorFlow's get each tensor.
@@ -398,6 +472,8 @@ class MasterSession:
         graph_def = graph_pb2.GraphDef()
         feeds: dict[str, str] = {}
         fetches: dict[str, str] = {}
+        takes: dict[str, str] = {}
+        gives: dict[str, str] = {}
         for graph in graphs:
             graph_def.versions.producer = graph.versions.producer
             graph_def.versions.min_consumer = graph.versions.min_consumer
@@ -413,13 +489,14 @@ class MasterSession:
                 node_to_node_def(node, graph_def.node.add())
                 if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
                     name, key = node.attrs["tensor_name"].decode(), key_of_transfer(node.attrs)
+                    is_relayed = RELAYED in node.attrs
                     if node.is_recv:
-                        feeds[name] = key
+                        (takes if is_relayed else feeds)[name] = key
                     else:
-                        fetches[key] = name
+                        (gives if is_relayed else fetches)[key] = name
         worker = self._worker_of(task)
         handle = worker.register_graph(self.handle, graph_def, self._config)
-        return Part(task, worker, handle, feeds, fetches)
+        return Part(task, worker, handle, feeds, fetches, takes, gives)
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -436,11 +513,16 @@ class MasterSession:
           CancelledError: the session was closed meanwhile, or ``on_start``'s function was called.
           OpError: what the first task to fail failed with.
         """
-        parts = self._parts_of(_Signature.of(request.feeds, request.fetches, request.targets))
-        return self._run_parts(parts, request, on_start)
+        signature = _Signature.of(
+            request.feeds,
+            request.fetches,
+            request.targets,
+            is_recorded=request.options is not None,
+        )
+        return self._run_plan(self._plan_of(signature), request, on_start)
 
-    def _run_parts(
-        self, parts: Sequence[Part], request: StepRequest, on_start: Callable[[Any], None] | None
+    def _run_plan(
+        self, plan: Plan, request: StepRequest, on_start: Callable[[Any], None] | None
     ) -> StepResult:
         options = _executor_options(request.options)
         step_id = _new_step_id()
@@ -448,38 +530,60 @@ class MasterSession:
         with self._lock:
             self._check_open()
             self._steps.add(step)
-            self._asked[request.request_id] = step_id, parts
+            self._asked[request.request_id] = step_id, plan
             self._num_active += 1
+        results: list[RunGraphResult] = []
+        received: dict[str, Any] = {}
+        relayed: dict[str, Any] = {}
         try:
             if on_start is not None:
                 on_start(step.fail)
-            calls = [
-                (
-                    part,
-                    RunGraphCall(
-                        self.handle,
-                        part.graph_handle,
-                        step_id,
-                        {key: request.feeds[name] for name, key in part.feeds.items()},
-                        list(part.fetches),
-                        options,
-                    ),
-                )
-                for part in parts
-            ]
-            results = _run_all(step, calls)
+            for parts in plan.stages:
+                calls = [
+                    (part, self._call(part, step_id, request.feeds, relayed, options))
+                    for part in parts
+                ]
+                results += _run_all(step, calls)
+                if step.error is not None:
+                    break
+                step.forget_runs()
+                for result in results[-len(calls) :]:
+                    received.update(result.recv)
+                for part in parts:
+                    for key, name in part.gives.items():
+                        relayed[name] = received[key]
         finally:
             with self._lock:
                 self._steps.discard(step)
                 self._asked.pop(request.request_id, None)
                 self._num_active -= 1
                 self.note_use()
-            for part in parts:
-                if step.error is not None or part.task not in self._tidy_tasks:
-                    part.worker.cleanup_graph(step_id)
+            for task, worker in plan.workers.items():
+                if step.error is not None or task not in self._tidy_tasks:
+                    worker.cleanup_graph(step_id)
         if step.error is not None:
             raise step.error
-        return _step_result(parts, results, request, has_metadata=options is not None)
+        return plan.result(results, received, request.fetches, has_metadata=options is not None)
+
+    def _call(
+        self,
+        part: Part,
+        step_id: int,
+        feeds: Mapping[str, Any],
+        relayed: Mapping[str, Any],
+        options: worker_pb2.ExecutorOpts | None,
+    ) -> RunGraphCall:
+        """Return the call that runs a part: what it takes comes from the client and from others."""
+        send = {key: feeds[name] for name, key in part.feeds.items()}
+        for name, key in part.takes.items():
+            value = relayed[name]
+            if part.worker.is_local and isinstance(value, coding.UnreadTensor):
+                value = value.read()
+            send[key] = value
+        keys = (*part.fetches, *part.gives)
+        return RunGraphCall(
+            self.handle, part.graph_handle, step_id, send, keys, part.gives, options
+        )
 
     def step_log(self, request_id: int) -> step_stats_pb2.StepStats | None:
         """Return what all tasks have done of a step in flight; None if there is none.
@@ -491,13 +595,13 @@ class MasterSession:
             found = self._asked.get(request_id)
         if found is None:
             return None
-        step_id, parts = found
+        step_id, plan = found
         stats = step_stats_pb2.StepStats()
-        for part in parts:
+        for worker in plan.workers.values():
             try:
-                logs = part.worker.logging([step_id], _LOG_S)
+                logs = worker.logging([step_id], _LOG_S)
             except errors.OpError:
-                add_silent_task(stats, part.worker.task)
+                add_silent_task(stats, worker.task)
                 continue
             for log in logs:
                 stats.MergeFrom(log.step_stats)
@@ -521,10 +625,10 @@ class MasterSession:
         Raises:
           OpError: the signature does not fit the graph, or what a worker answered.
         """
-        parts = self._parts_of(_Signature.of(feeds, fetches, targets, is_partial=True))
+        plan = self._plan_of(_Signature.of(feeds, fetches, targets, is_partial=True))
         run = _PartialRun(
             _new_step_id(),
-            parts,
+            plan,
             dict.fromkeys(feeds, False),
             dict.fromkeys(fetches, False),
             request_id,
@@ -534,7 +638,7 @@ class MasterSession:
             self._check_open()
             self._partial_runs[handle] = run
             self._steps.add(run.step)
-            self._asked[request_id] = run.step_id, parts
+            self._asked[request_id] = run.step_id, plan
         return handle
 
     def partial_run(
@@ -602,10 +706,9 @@ class MasterSession:
                         is_last_partial_run=is_last,
                     ),
                 )
-                for part in run.parts
+                for part in run.plan.parts
             ]
-            with run.step.lock:
-                run.step.runs.clear()
+            run.step.forget_runs()
             try:
                 results = _run_all(run.step, calls)
             finally:
@@ -614,14 +717,15 @@ class MasterSession:
                 self._end_partial_run(handle, run)
             if run.step.error is not None:
                 raise run.step.error
-            return _step_result(run.parts, results, request, has_metadata=False)
+            received = {key: value for one in results for key, value in one.recv.items()}
+            return run.plan.result(results, received, request.fetches, has_metadata=False)
 
     def _end_partial_run(self, handle: str, run: _PartialRun) -> None:
         with self._lock:
             self._partial_runs.pop(handle, None)
             self._steps.discard(run.step)
             self._asked.pop(run.request_id, None)
-        for part in run.parts:
+        for part in run.plan.parts:
             part.worker.cleanup_graph(run.step_id)
 
     def make_callable(self, options: config_pb2.CallableOptions) -> int:
@@ -642,9 +746,10 @@ class MasterSession:
             options.feed,
             options.fetch,
             options.target,
+            is_recorded=options.HasField("run_options"),
             connections=[(one.from_tensor, one.to_tensor) for one in options.tensor_connection],
         )
-        self._parts_of(signature)
+        self._plan_of(signature)
         handle = next(self._callable_handles)
         with self._lock:
             self._callables[handle] = _Callable(options, signature)
@@ -686,7 +791,7 @@ class MasterSession:
             options.run_options if has_options else None,
             request_id,
         )
-        result = self._run_parts(self._parts_of(found.signature), request, on_start)
+        result = self._run_plan(self._plan_of(found.signature), request, on_start)
         return [result.values[name] for name in options.fetch], result.metadata
 
     def release_callable(self, handle: int) -> None:
@@ -704,8 +809,8 @@ class MasterSession:
             self._closed = True
             steps = list(self._steps)
             partial_runs = list(self._partial_runs.items())
-            parts = [part for parts in self._parts.values() for part in parts]
-            self._parts.clear()
+            parts = [part for plan in self._plans.values() for part in plan.parts]
+            self._plans.clear()
         for step in steps:
             step.fail(error or errors.cancelled(CLOSED))
         for handle, run in partial_runs:
@@ -775,10 +880,11 @@ def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[Ru
     """Run all parts of a step; ``step.error`` says whether one failed."""
     results: list[RunGraphResult] = []
     # Remote tasks first: they run while this thread runs the local one.
+    is_alone = len(calls) == 1
     for part, call in sorted(calls, key=lambda one: one[0].worker.is_local):
         fail = _fail_with_task(step, part.task)
         try:
-            step.add(part.worker.start_graph(call, fail))
+            step.add(part.worker.start_graph(call, fail, is_alone=is_alone))
         except errors.OpError as error:
             fail(error)
     for run in reversed(step.runs):
@@ -813,22 +919,3 @@ def _executor_options(options: config_pb2.RunOptions | None) -> worker_pb2.Execu
         record_partition_graphs=options.output_partition_graphs,
         report_tensor_allocations_upon_oom=options.report_tensor_allocations_upon_oom,
     )
-
-
-def _step_result(
-    parts: Sequence[Part],
-    results: Sequence[RunGraphResult],
-    request: StepRequest,
-    *,
-    has_metadata: bool,
-) -> StepResult:
-    names = {key: name for part in parts for key, name in part.fetches.items()}
-    values = {names[key]: value for one in results for key, value in one.recv.items()}
-    metadata: config_pb2.RunMetadata | None = None
-    if has_metadata:
-        metadata = config_pb2.RunMetadata()
-        for one in results:
-            if one.step_stats is not None:
-                metadata.step_stats.dev_stats.extend(one.step_stats.dev_stats)
-            metadata.partition_graphs.extend(one.partition_graphs)
-    return StepResult({name: values[name] for name in request.fetches}, metadata)

@@ -222,7 +222,9 @@ class Worker:
         """
         self._session(session_handle).graphs.deregister(graph_handle)
 
-    def start_graph(self, call: RunGraphCall, failed: Callable[[BaseException], None]) -> LocalRun:
+    def start_graph(
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
+    ) -> LocalRun:
         """Return a run of a graph, which begins when its result is asked for.
 
         Raises:
@@ -230,7 +232,7 @@ class Worker:
         """
         session = self._session(call.session_handle)
         graph = session.graphs.find(call.graph_handle)
-        if session.workers is not None:
+        if session.workers is not None and graph.has_transfers:
             rendezvous = self.rendezvous_mgr.find(call.step_id)
             rendezvous.use_cluster(session.task, session.workers.find)
         return LocalRun(self, graph, call, failed)
@@ -340,8 +342,7 @@ class LocalRun:
         Raises:
           OpError: what it failed with, or was cancelled with.
         """
-        call = self._call
-        rendezvous = self._worker.rendezvous_mgr.find(call.step_id)
+        call, graph = self._call, self._graph
         self._worker.run_began(self)
         try:
             if call.is_partial:
@@ -349,11 +350,12 @@ class LocalRun:
                     step = self._step = self._worker.partial_step(self._graph, call)
                 return step.go_on(call)
             options = _run_options(call.options)
+            if not graph.has_transfers:
+                return graph.run_step(None, call.send, call.recv_keys, options, self._begins)
+            rendezvous = self._worker.rendezvous_mgr.find(call.step_id)
             traces = options is not None and options.trace_level > config_pb2.RunOptions.NO_TRACE
             log = rendezvous.log_transfers() if traces else []
-            result = self._graph.run_step(
-                rendezvous, call.send, call.recv_keys, options, self._begins
-            )
+            result = graph.run_step(rendezvous, call.send, call.recv_keys, options, self._begins)
             if result.step_stats is not None:
                 add_transfers(result.step_stats, log)
             self._worker.rendezvous_mgr.run_ended(call.step_id)

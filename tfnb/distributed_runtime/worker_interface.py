@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from tfnb.core.rendezvous import type_of_callback
     from tfnb.proto import config_pb2, device_attributes_pb2, graph_pb2, step_stats_pb2, worker_pb2
@@ -28,6 +28,7 @@ class RunGraphCall:
       step_id: the step, the same on all workers.
       send: values for the graph's Recvs from the client, by rendezvous key.
       recv_keys: the keys of its Sends to the client.
+      unread: those among them whose tensors go on to other tasks; they may come unread.
       options: what is recorded.
       is_partial, is_last_partial_run: whether it is a part of a step, and the last part.
     """
@@ -37,6 +38,7 @@ class RunGraphCall:
     step_id: int
     send: Mapping[str, Any] = field(default_factory=dict)
     recv_keys: Sequence[str] = ()
+    unread: Container[str] = ()
     options: worker_pb2.ExecutorOpts | None = None
     is_partial: bool = False
     is_last_partial_run: bool = False
@@ -100,13 +102,14 @@ class WorkerInterface(Protocol):
         """Drop a graph."""
 
     def start_graph(
-        self, call: RunGraphCall, failed: Callable[[BaseException], None]
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
     ) -> PendingRun:
         """Start a run; a local worker runs it in ``result``.
 
         Args:
           call: what to run.
           failed: called, in any thread, as soon as it is known that the run failed.
+          is_alone: whether no other run goes on meanwhile: ``result`` may be the first to know.
         """
 
     def cleanup_graph(self, step_id: int) -> None:

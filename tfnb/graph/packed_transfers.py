@@ -1,8 +1,9 @@
 """Transfers between two tasks that travel as one.
 
-Each pair of a Send and a Recv costs a request.  A small constant does not travel: the other side
-gets a copy of its node.  Tensors that become ready together may share a request: the source makes
-an optional of them, which travels, and the other side takes it apart::
+Each pair of a Send and a Recv costs a request.  Small constants and feeds do not travel: the other
+side gets a copy of the constant, or the feed from the master.  Tensors that become ready together
+may share a request: the source makes an optional of them, which travels, and the other side takes
+it apart::
 
     a -> _Send  | _Recv -> x        a -> OptionalFromValue -> _Send | _Recv -> OptionalGetValue -> x
     b -> _Send  | _Recv -> y        b ->                            |                           -> y
@@ -67,25 +68,22 @@ def pack_transfers(
       bytes_of: the expected size of an output of a node, by the node's name; None: unknown.
       name_counter: numbers for the names of new nodes.
     """
-    recv_of = _matched(parts)
-    if not any(may_pack(*_devices(send)) for send in recv_of):
+    recv_of = {
+        send: recv for send, recv in matched_transfers(parts).items() if may_pack(*devices_of(send))
+    }
+    if not recv_of:
         return
-    levels = _levels_of_certain_nodes(parts, recv_of)
+    levels = levels_of_certain_nodes(parts)
+    changed = copy_sources(parts, recv_of, levels, bytes_of)
     groups: dict[tuple[str, str, int], list[_Transfer]] = {}
-    changed: set[str] = set()
     for send, recv in recv_of.items():
-        level, devices = levels.get(send), _devices(send)
-        if level is None or not may_pack(*devices) or not _is_plain(send, recv):
+        level = levels.get(send)
+        if level is None or not is_plain(send, recv):
             continue
-        edge = send.input_edge(0)
-        size = 0 if _is_signal(edge.src) else bytes_of(edge.src.name, edge.src_output)
-        if size is None or size > _MOST_EACH:
-            continue
-        if edge.src.is_constant and not _is_signal(edge.src):
-            _copy_constant(parts[devices[0]], parts[devices[1]], _Transfer(send, recv, size))
-            changed.update(devices)
-        else:
-            groups.setdefault((*devices, level), []).append(_Transfer(send, recv, size))
+        size = _size_of(send, bytes_of)
+        if size is not None and size <= _MOST_EACH:
+            transfer = _Transfer(send, recv, size)
+            groups.setdefault((*devices_of(send), level), []).append(transfer)
     for (source, target, _), group in groups.items():
         for transfers in _batches(group):
             if len(transfers) > 1:
@@ -95,27 +93,28 @@ def pack_transfers(
         parts[device].fixup_source_and_sink_edges()
 
 
-def _is_signal(node: Node) -> bool:
+def is_signal(node: Node) -> bool:
     """Return whether a node is the empty constant that the partitioner makes of a control edge."""
     return node.is_constant and any(edge.src.is_op for edge in node.in_edges)
 
 
-def _devices(send: Node) -> tuple[str, str]:
+def devices_of(send: Node) -> tuple[str, str]:
+    """Return the devices that a Send sends from and to."""
     return send.attrs["send_device"].decode(), send.attrs["recv_device"].decode()
 
 
-def _matched(parts: Mapping[str, Graph]) -> dict[Node, Node]:
+def matched_transfers(parts: Mapping[str, Graph]) -> dict[Node, Node]:
     """Return the Recv of each Send that another part receives."""
     ends: tuple[dict[Any, Node], dict[Any, Node]] = {}, {}
     for part in parts.values():
         for node in part.op_nodes():
             if (node.is_send or node.is_recv) and not node.attrs["client_terminated"]:
-                ends[node.is_recv][(*_devices(node), node.attrs["tensor_name"])] = node
+                ends[node.is_recv][(*devices_of(node), node.attrs["tensor_name"])] = node
     sends, recvs = ends
     return {send: recvs[key] for key, send in sends.items() if key in recvs}
 
 
-def _is_plain(send: Node, recv: Node) -> bool:
+def is_plain(send: Node, recv: Node) -> bool:
     """Return whether nothing but the value of one tensor says when and what is transferred."""
     edge = send.input_edge(0)
     return (
@@ -126,10 +125,12 @@ def _is_plain(send: Node, recv: Node) -> bool:
     )
 
 
-def _levels_of_certain_nodes(
-    parts: Mapping[str, Graph], recv_of: Mapping[Node, Node]
-) -> dict[Node, int]:
-    """Return the levels of the nodes that run in every step and wait for nothing but inputs."""
+def levels_of_certain_nodes(parts: Mapping[str, Graph]) -> dict[Node, int]:
+    """Return the levels of the nodes that run in every step and wait for nothing but inputs.
+
+    A node comes after its inputs.
+    """
+    recv_of = matched_transfers(parts)
     send_of = {recv: send for send, recv in recv_of.items()}
     waits_for: dict[Node, int] = {}
     for part in parts.values():
@@ -177,6 +178,45 @@ def _is_certain(node: Node) -> bool:
     return not may_wait(definition, device_type, node.attrs)
 
 
+def copy_sources(
+    parts: Mapping[str, Graph],
+    recv_of: dict[Node, Node],
+    levels: Mapping[Node, int],
+    bytes_of: Callable[[str, int], int | None],
+) -> set[str]:
+    """Replace transfers of small constants, and of feeds, by copies of their nodes.
+
+    Args:
+      parts: changed.
+      recv_of: the Recv of each Send; those that are replaced are removed.
+      levels: of the nodes that run in every step.
+      bytes_of: see :func:`pack_transfers`.
+
+    Returns:
+      The devices whose parts changed.
+    """
+    changed: set[str] = set()
+    for send, recv in list(recv_of.items()):
+        source, devices = send.input_node(0), devices_of(send)
+        if send not in levels or not is_plain(send, recv):
+            continue
+        if source.is_constant and not is_signal(source):
+            size = _size_of(send, bytes_of)
+            if size is None or size > _MOST_EACH:
+                continue
+        elif not _is_feed(source):
+            continue
+        del recv_of[send]
+        _copy_source(parts[devices[0]], parts[devices[1]], send, recv)
+        changed.update(devices)
+    return changed
+
+
+def _size_of(send: Node, bytes_of: Callable[[str, int], int | None]) -> int | None:
+    edge = send.input_edge(0)
+    return 0 if is_signal(edge.src) else bytes_of(edge.src.name, edge.src_output)
+
+
 def _batches(transfers: Sequence[_Transfer]) -> Iterator[list[_Transfer]]:
     """Yield transfers in batches of limited size."""
     batch: list[_Transfer] = []
@@ -191,17 +231,20 @@ def _batches(transfers: Sequence[_Transfer]) -> Iterator[list[_Transfer]]:
         yield batch
 
 
-def _copy_constant(source: Graph, target: Graph, transfer: _Transfer) -> None:
-    """Replace a pair of Send and Recv by a copy of the constant, under the name of the Recv."""
-    send, recv, _ = transfer
-    constant = send.input_edge(0).src
+def _is_feed(node: Node) -> bool:
+    return node.is_recv and bool(node.attrs["client_terminated"])
+
+
+def _copy_source(source: Graph, target: Graph, send: Node, recv: Node) -> None:
+    """Replace a pair of Send and Recv by a copy of the node that is sent, named as the Recv."""
+    sent = send.input_node(0)
     edges = [(edge.src_output, edge.dst, edge.dst_input) for edge in recv.out_edges]
     device, name = recv.assigned_device, recv.name
     source.remove_node(send)
     target.remove_node(recv)
-    copy = target.copy_node(constant, name)
+    copy = target.copy_node(sent, name)
     copy.assigned_device = device
-    copy.original_names = (constant.name,)
+    copy.original_names = sent.original_names or (sent.name,)
     for output, consumer, position in edges:
         if consumer.is_op:
             target.add_edge(copy, output, consumer, position)

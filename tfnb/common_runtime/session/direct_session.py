@@ -412,7 +412,7 @@ class DirectSession(RuntimeSession):
         executors, hooks = prepared.executors, self.step_events.hooks
         has_options = run_options is not None or run_metadata is not None
         is_plain = self._steps_are_plain and not has_options
-        if is_plain and hooks is IDLE_HOOKS and prepared.may_be_quick and rendezvous is None:
+        if is_plain and hooks is IDLE_HOOKS and prepared.may_be_quick and on_start is None:
             quick = prepared.quick or find_quick_run(self, prepared)
             if quick is not None:
                 return quick(self, feed_values)
