@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,21 @@ def test_a_cell_runs_over_time_and_has_gradients(tf: Any, cell: str) -> None:
 
     assert values.shape == (2, 5, 3)
     assert all(np.isfinite(one).all() for one in [values, *found])
+
+
+@pytest.mark.parametrize("part", ["slim", "layers", "framework", "training"])
+def test_without_tf_slim_the_error_says_what_to_install(part: str) -> None:
+    """HParams, nest and others do not need it."""
+    code = (
+        "import sys\nsys.modules['tf_slim'] = None\n"
+        "import tfnb; tfnb.install_as_tensorflow()\n"
+        "from tensorflow.contrib.training import HParams\n"
+        f"from tensorflow.contrib.{part} import arg_scope\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "type pip install 'tfnb[contrib]'" in found.stderr.splitlines()[-1], found.stderr
 
 
 def test_layer_norm_lstm_without_normalization_is_an_lstm(tf: Any) -> None:

@@ -6,7 +6,7 @@ import importlib
 import subprocess
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,9 @@ from tfnb.as_tensorflow.finder import (
     served,
     uninstall_as_tensorflow,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 served_here = pytest.mark.usefixtures("as_tensorflow")
 
@@ -112,6 +115,13 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
         ("layers.utils.smart_cond", lambda f: f(True, lambda: 1, lambda: 2) == 1),
         ("client.device_lib.list_local_devices", lambda f: f()[0].name == "/device:CPU:0"),
         ("training.moving_averages.assign_moving_average", callable),
+        ("ops.variable_scope.variable", lambda f: f(1.0, trainable=False).dtype.is_ref_dtype),
+        ("framework.dtypes.float32_ref", lambda f: f.is_ref_dtype),
+        ("ops.control_flow_ops.with_dependencies", lambda f: f([], tfnb.constant(1)).shape == []),
+        ("ops.metrics_impl.metric_variable", callable),
+        ("ops.lookup_ops.index_table_from_tensor", lambda f: f(["a", "b"]).key_dtype == "string"),
+        ("lib.io.file_io.FileIO", callable),
+        ("tf2.enabled", lambda f: f() is False),
         ("training.slot_creator.create_zeros_slot", callable),
         ("distribute.distribution_strategy_context.has_strategy", lambda f: f() is False),
     ],
@@ -121,6 +131,20 @@ def test_names_that_are_not_public_work(path: str, check: Any) -> None:
     module, _, name = path.rpartition(".")
     with tfnb.Graph().as_default():
         assert check(getattr(_import(f"tensorflow.python.{module}"), name))
+
+
+@served_here
+def test_whole_files_are_written_and_read(tmp_path: Path) -> None:
+    """A file that is there stays, unless it may be replaced."""
+    file_io = _import("tensorflow.python.lib.io.file_io")
+    path = str(tmp_path / "a.txt")
+    file_io.write_string_to_file(path, "one")
+    with pytest.raises(tfnb.errors.AlreadyExistsError):
+        file_io.atomic_write_string_to_file(path, "two", overwrite=False)
+    assert file_io.read_file_to_string(path) == "one"
+    file_io.atomic_write_string_to_file(path, b"two")
+    assert file_io.read_file_to_string(path, binary_mode=True) == b"two"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
 
 
 @served_here

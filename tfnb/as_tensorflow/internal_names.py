@@ -283,6 +283,7 @@ _ANYWHERE = {
     "OptimizerV1": "train.Optimizer",
     "Layer": "layers.Layer",
     "VariableV1": "Variable",
+    "variable": "Variable",
     "Convolution1D": "layers.Conv1D",
     "Convolution2D": "layers.Conv2D",
     "Convolution3D": "layers.Conv3D",

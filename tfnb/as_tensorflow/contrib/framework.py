@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
 from tfnb.client.public.api import tf
 from tfnb.framework.structures import nest as nest
 from tfnb.library.control_flow.smart_cond import smart_cond as smart_cond
 from tfnb.library.control_flow.smart_cond import smart_constant_value as smart_constant_value
 
+_PLACES = (
+    "tf_slim.ops",
+    "tf_slim.ops.arg_scope",
+    "tf_slim.ops.framework_ops",
+    "tf_slim.ops.variables",
+)
 sort = tf.sort
 argsort = tf.argsort
 list_variables = tf.train.list_variables
@@ -25,10 +32,6 @@ TensorSpec = tf.TensorSpec
 
 
 def __getattr__(name: str) -> Any:
-    from tf_slim import ops
-    from tf_slim.ops import arg_scope, framework_ops, variables
-
-    for place in (ops, arg_scope, framework_ops, variables):
-        if hasattr(place, name):
-            return getattr(place, name)
-    raise AttributeError(f"module 'tensorflow.contrib.framework' has no attribute {name!r}")
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return name_of_slim("framework", name, _PLACES)

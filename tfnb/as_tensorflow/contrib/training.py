@@ -6,6 +6,9 @@ import json
 import re
 from typing import Any
 
+from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
+
+_PLACES = ("tf_slim.training", "tf_slim.training.evaluation", "tf_slim.training.training")
 _ITEM = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)(?:\[(?P<index>\d+)\])?\s*=\s*")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -246,12 +249,6 @@ def parse_values(values: str, type_map: dict[str, type]) -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        import tf_slim.training as loops
-        from tf_slim.training import evaluation, training
-    except ModuleNotFoundError:
-        loops = evaluation = training = None
-    for place in (loops, evaluation, training):
-        if place is not None and hasattr(place, name):
-            return getattr(place, name)
-    raise AttributeError(f"module 'tensorflow.contrib.training' has no attribute {name!r}")
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return name_of_slim("training", name, _PLACES)

@@ -33,6 +33,7 @@ STAND_INS = {
     "tensorflow.python.distribute.distribute_lib": "strategies",
     "tensorflow.python.client.device_lib": "devices",
     "tensorflow.python.pywrap_tensorflow": "files",
+    "tensorflow.python.lib.io.file_io": "file_io",
     "tensorflow.python.platform.tf_logging": "logs",
     "tensorflow.python.platform.googletest": "tests",
     "tensorflow.examples.tutorials.mnist": "mnist",

@@ -1,0 +1,32 @@
+"""Names of tf-slim, which is an extra."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import Any
+
+
+def name_of_slim(part: str, name: str, places: tuple[str, ...]) -> Any:
+    """Return a name that one of tf-slim's modules has.
+
+    Args:
+      part: of ``tf.contrib``, for errors.
+      name: the name.
+      places: tf-slim's modules, in the order in which they are asked.
+
+    Raises:
+      AttributeError: none of them has it.
+      ModuleNotFoundError: tf-slim is not installed.
+    """
+    if find_spec("tf_slim") is None:
+        raise ModuleNotFoundError(
+            f"tf.contrib.{part}.{name} comes from the package tf-slim; "
+            "type pip install 'tfnb[contrib]'",
+            name="tf_slim",
+        )
+    modules = [importlib.import_module(place) for place in places]
+    for module in modules:
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(f"module 'tensorflow.contrib.{part}' has no attribute {name!r}")
