@@ -19,15 +19,16 @@ def interrupted(
 ) -> pytest.ExceptionInfo[KeyboardInterrupt]:
     """Interrupt `run`, which has no other end, as soon as `when` returns in another thread.
 
-    That thread starts where the interrupt is expected already. Python loses an interrupt that
-    arrives in a finalizer; it is then sent again. An error of `when` is raised here.
+    `when` is called as soon as the interrupt is expected. Python loses an interrupt that arrives in
+    a finalizer; it is then sent again. An error of `when` is raised here.
     """
     main = threading.main_thread().ident
     assert main is not None
-    has_ended = threading.Event()
+    has_begun, has_ended = threading.Event(), threading.Event()
     failures: list[BaseException] = []
 
     def act() -> None:
+        has_begun.wait()
         try:
             when()
         except BaseException as error:  # raised by the main thread
@@ -37,16 +38,17 @@ def interrupted(
             if has_ended.wait(_SECONDS_TO_HEAR):
                 return
 
-    def start_and_run() -> None:
-        thread.start()
+    def begin_and_run() -> None:
         try:
+            has_begun.set()
             run()
         finally:
             has_ended.set()  # here, where a second interrupt is expected, too
 
     thread = threading.Thread(target=act)
+    thread.start()
     with pytest.raises(KeyboardInterrupt) as caught:
-        start_and_run()
+        begin_and_run()
     thread.join()
     if failures:
         raise failures[0]
