@@ -22,6 +22,7 @@ import numpy as np
 from tfnb.core import effects, errors
 from tfnb.core.attr_value import TensorAttr
 from tfnb.core.process.records import record
+from tfnb.core.process.shelter import ensure_imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -335,6 +336,7 @@ def _is_table(path: str) -> bool:
         try:
             file.seek(-8, os.SEEK_END)
             # Only texts that name files get here; the module makes tables of checksums.
+            ensure_imported("tfnb.core.files.leveldb_table")
             from tfnb.core.files.leveldb_table import ends_like_table
 
             return ends_like_table(file.read(8))

@@ -60,6 +60,7 @@ from tfnb.core import errors, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.process import forking
 from tfnb.core.process.made_once import made_once
+from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.core.step_events import IDLE_HOOKS, StepEvents
 from tfnb.graph.function_library import FunctionDefinition
@@ -181,6 +182,7 @@ class DirectSession(RuntimeSession):
     @made_once
     def cost_model_manager(self) -> CostModelManager:
         """Return the cost models of the signatures that are measured."""
+        ensure_imported("tfnb.common_runtime.looking.cost_model_manager")
         from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
 
         return CostModelManager()
@@ -486,6 +488,7 @@ class DirectSession(RuntimeSession):
                     "disable_output_partition_graphs is true."
                 )
             if run_metadata is not None or run_options.report_tensor_allocations_upon_oom:
+                ensure_imported("tfnb.common_runtime.looking.step_stats_collector")
                 from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
 
                 recorder = RunRecorder(
@@ -497,6 +500,7 @@ class DirectSession(RuntimeSession):
                     cost_models=self._cost_models_due(executors),
                 )
         if recorder is None and self._cost_model_every > 0:
+            ensure_imported("tfnb.common_runtime.looking.step_stats_collector")
             from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
 
             recorder = RunRecorder(executors, cost_models=self._cost_models_due(executors))

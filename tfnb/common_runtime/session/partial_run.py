@@ -25,6 +25,7 @@ from tfnb.common_runtime.executor.waiting import explained
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.process.records import record
+from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.graph.graph import CONTROL_SLOT
@@ -319,6 +320,7 @@ class PartialRuns:
             return found
         except BaseException as error:
             if isinstance(error, errors.ResourceExhaustedError):
+                ensure_imported("tfnb.common_runtime.looking.step_stats_collector")
                 from tfnb.common_runtime.looking.step_stats_collector import add_allocations
 
                 add_allocations(error, None)

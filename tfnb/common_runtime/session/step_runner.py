@@ -26,6 +26,7 @@ from tfnb.common_runtime.executor.waiting import explained
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import IDLE_HOOKS
 
@@ -210,6 +211,7 @@ def step_runner(
                 found = explained(run_state, failure)
             run_state.abort(found)
             if isinstance(found, errors.ResourceExhaustedError):
+                ensure_imported("tfnb.common_runtime.looking.step_stats_collector")
                 from tfnb.common_runtime.looking.step_stats_collector import add_allocations
 
                 add_allocations(found, run_state.collector)

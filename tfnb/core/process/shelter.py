@@ -7,7 +7,10 @@ process are started here, and functions that take locks of the interpreter are c
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock, start_new_thread
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,3 +63,14 @@ def call_sheltered(function: Callable[[], object]) -> None:
       RuntimeError: Python cannot start a thread.
     """
     _Call(function).make()
+
+
+def ensure_imported(name: str) -> None:
+    """Import a module that a step needs, safe from interrupts, if it is not imported yet.
+
+    An interrupt in an import leaves the module's lock held, and all other threads that import it
+    would wait for ever. After this call an import statement takes no lock.
+    """
+    module = sys.modules.get(name)
+    if module is None or getattr(module.__spec__, "_initializing", False):
+        call_sheltered(partial(import_module, name))
