@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
+import tempfile
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -380,6 +384,45 @@ def test_a_task_that_stops_ends_the_steps_that_need_it() -> None:
         sess.close()
         with tf.Session(cluster.target()) as new:
             assert new.run(x) == 1.0
+
+
+def test_tasks_find_one_that_was_started_again_at_once() -> None:
+    """Failed connections before it do not delay the first step of a new session."""
+    with tempfile.TemporaryDirectory(prefix="tfnb") as folder, ExitStack() as ended:
+        spec = {
+            "ps": [f"unix:{folder}/ps"],
+            "worker": [f"unix:{folder}/worker0", f"unix:{folder}/worker1"],
+        }
+
+        def start(job: str, index: int) -> subprocess.Popen[str]:
+            code = (
+                f"import tfnb as tf; server = tf.train.Server({spec!r}, {job!r}, {index});"
+                "print('up', flush=True); server.join()"
+            )
+            command = [sys.executable, "-c", code]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            ended.callback(process.wait)
+            ended.callback(process.kill)
+            assert process.stdout is not None
+            ended.callback(process.stdout.close)
+            assert process.stdout.readline() == "up\n"
+            return process
+
+        start("ps", 0)
+        start("worker", 0)
+        with tf.device("/job:worker/task:1"):
+            x = tf.placeholder_with_default(1.0, []) + 1.0
+        with tf.device(PS):  # with control flow, the tensor goes from task to task
+            y = tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
+        for _ in range(3):
+            worker = start("worker", 1)
+            with tf.Session(f"grpc://{spec['worker'][0]}") as sess:
+                assert sess.run(y) == 4.0
+                worker.kill()
+                worker.wait()
+                for _ in range(5):
+                    with pytest.raises(tf.errors.OpError):
+                        sess.run(y)
 
 
 def test_a_stale_graph_version_is_aborted(cluster: Cluster) -> None:

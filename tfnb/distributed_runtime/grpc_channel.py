@@ -103,13 +103,21 @@ def host_port_of(target: str) -> str:
     return address
 
 
-def new_channel(target: str, options: config_pb2.RPCOptions, tls: TlsFiles | None = None) -> Any:
+def new_channel(
+    target: str,
+    options: config_pb2.RPCOptions,
+    tls: TlsFiles | None = None,
+    *,
+    shares_connection: bool = True,
+) -> Any:
     """Return a channel to a target, which connects when the first request is sent.
 
     Args:
       target: ``grpc://host:port``.
       options: the session's ``rpc_options``.
       tls: the files of the task that connects to another one; None: it is a client.
+      shares_connection: whether channels of the process to one target have one connection, and wait
+        together after it failed.
 
     Raises:
       InvalidArgumentError: the target names no host and port, or the compression is unknown.
@@ -130,7 +138,12 @@ def new_channel(target: str, options: config_pb2.RPCOptions, tls: TlsFiles | Non
         )
     compression = known[algorithm]
     # The thread that waits for the answers of a stream reads them itself; see grpc_remote_worker.
-    channel_options = (*_OPTIONS, (grpc.experimental.ChannelOptions.SingleThreadedUnaryStream, 1))
+    channel_options: tuple[tuple[str, Any], ...] = (
+        *_OPTIONS,
+        (grpc.experimental.ChannelOptions.SingleThreadedUnaryStream, 1),
+    )
+    if not shares_connection:
+        channel_options += (("grpc.use_local_subchannel_pool", 1),)
     if target.startswith(TLS_SCHEME):
         authority, key, certificate = map(_content_of, (_CA, _KEY, _CERTIFICATE))
         if tls is not None:

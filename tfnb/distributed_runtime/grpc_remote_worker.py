@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import threading
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +64,41 @@ class GrpcRemoteWorker:
         self.task, self.address = task, address
         self._grpc = import_grpc()
         self._target = (SCHEME if tls is None else TLS_SCHEME) + address
-        self._channel = new_channel(self._target, options, tls)
+        self._options, self._tls = options, tls
         self._lock = threading.Lock()
-        self._methods: dict[str, Any] = {}  # guarded by self._lock
-        self._run_alone = self._channel.unary_stream(SERVICE + "RunGraph")
+        self._channel = self._connect(shares_connection=True)  # guarded by self._lock
+        # Channels that did not find the task; closed by the next request, in its thread.
+        self._retired: list[Any] = []  # guarded by self._lock
+        self._num_waits = 0  # requests that wait for the task; guarded by self._lock
         # The requests that no one waits for: gRPC cancels a call whose future is dropped.
         self._sent: set[Any] = set()  # guarded by self._lock
+
+    def _connect(self, *, shares_connection: bool) -> Any:
+        channel = new_channel(
+            self._target, self._options, self._tls, shares_connection=shares_connection
+        )
+        self._methods: dict[str, Any] = {}  # guarded by self._lock
+        self._run_alone = channel.unary_stream(SERVICE + "RunGraph")
+        return channel
+
+    def _reconnect(self, channel: Any) -> None:
+        """Replace a channel that does not find the task, unless that was done already.
+
+        gRPC waits longer after each failure before it tries again; meanwhile all requests fail,
+        also when the task has been started again.
+        """
+        with self._lock:
+            if channel is self._channel:
+                self._retired.append(channel)
+                self._channel = self._connect(shares_connection=False)
+
+    def _close_retired(self) -> None:
+        with self._lock:
+            if self._num_waits:
+                return  # one of them may be in a retired channel
+            retired, self._retired = self._retired, []
+        for channel in retired:
+            channel.close()
 
     def _method(self, name: str) -> Any:
         with self._lock:
@@ -102,6 +131,8 @@ class GrpcRemoteWorker:
           DeadlineExceededError: it is not there.
           UnauthenticatedError: it is there; certificates do not fit.
         """
+        with self._lock:
+            self._num_waits += 1
         try:
             response = self._call(
                 "GetStatus",
@@ -117,6 +148,9 @@ class GrpcRemoteWorker:
                     f"No connection to {self.task} at {self.address}: {reason}"
                 ) from None
             raise
+        finally:
+            with self._lock:
+                self._num_waits -= 1
         return list(response.device_attributes)
 
     def create_worker_session(self, request: worker_pb2.CreateWorkerSessionRequest) -> None:
@@ -214,15 +248,31 @@ class GrpcRemoteWorker:
             dma_ok=True,
             request_id=random.getrandbits(63) or 1,
         )
-        future = self._method("RecvTensor").future(request.SerializeToString())
+        message = request.SerializeToString()
+        if self._retired:
+            self._close_retired()
+        call: list[Any] = []  # the call in flight, at the end
+        has_given_up = False
 
-        def arrived(future: Any) -> None:
+        def start(*, is_first: bool) -> None:
+            channel, method = self._channel, self._method("RecvTensor")
+            future = method.future(message)
+            call.append(future)
+            if has_given_up:
+                future.cancel()
+            future.add_done_callback(partial(arrived, channel if is_first else None))
+
+        def arrived(channel: Any, future: Any) -> None:
             try:
                 response = future.result()
             except self._grpc.FutureCancelledError:
                 return
             except self._grpc.RpcError as error:
-                callback(self._error_of_transfer(error), None, False)
+                if channel is None or not _was_never_sent(error):
+                    callback(self._error_of_transfer(error), None, False)
+                else:
+                    self._reconnect(channel)
+                    start(is_first=False)
                 return
             try:
                 value, is_dead = _received(response)
@@ -231,11 +281,12 @@ class GrpcRemoteWorker:
                 return
             callback(None, value, is_dead)
 
-        future.add_done_callback(arrived)
-
         def give_up() -> None:
-            future.cancel()
+            nonlocal has_given_up
+            has_given_up = True
+            call[-1].cancel()
 
+        start(is_first=True)
         return give_up
 
     def _error_of_transfer(self, error: Any) -> Exception:
@@ -253,6 +304,7 @@ class GrpcRemoteWorker:
                 self._grpc.RpcError, self._grpc.FutureTimeoutError, self._grpc.FutureCancelledError
             ):
                 future.result(timeout=max(0.0, end - monotonic()))
+        self._close_retired()
         self._channel.close()
 
 
@@ -401,6 +453,11 @@ def _run_graph_result(response: bytes, task: str, unread: Container[str]) -> Run
             content = bytes(coding.content_of(value))
             result.partition_graphs.append(graph_pb2.GraphDef.FromString(content))
     return result
+
+
+def _was_never_sent(error: Any) -> bool:
+    """Return whether a request failed because there was no connection: it can be sent again."""
+    return "failed to connect" in (error.details() or "")
 
 
 def _received(response: bytes) -> tuple[Any, bool]:
