@@ -7,8 +7,9 @@ import type { Links } from "./links.ts";
 import { setLabel } from "./panel.ts";
 import { doesText, elapsedText, type SessionInfo } from "./snapshot.ts";
 
-/** Width of a notebook whose toolbar has room for more than a few words beside its own items, in pixels. */
-const LEAST_WIDTH = 1200;
+/** Widths in pixels: what a notebook's own items and the step take, and of a text that is worth its place. */
+const OTHER_ITEMS = 720;
+const LEAST_TEXT = 100;
 
 /** The session whose step the item shows: one that runs, or else one that is held. */
 export function busySession(link: KernelLink | null): SessionInfo | null {
@@ -45,8 +46,10 @@ export function toolbarItem(packages: Packages, links: Links, panel: NotebookPan
     // The item says what a step waits for; the node that runs changes too fast to read.
     const [first = ""] = step?.lines ?? [];
     setText(why, does === "waits" ? first : "");
-    // A narrow toolbar would hide the buttons with it.
-    why.hidden = why.textContent === "" || panel.node.clientWidth < LEAST_WIDTH;
+    // The text takes the room that is left: a longer one would push the buttons out.
+    const room = panel.node.clientWidth - OTHER_ITEMS;
+    why.style.maxWidth = `min(24em, ${room}px)`;
+    why.hidden = why.textContent === "" || room < LEAST_TEXT;
     text.title = why.title = step?.lines.join("\n") ?? "";
     hold.hidden = !session.canHold;
     hold.dataset["held"] = String(session.isHeld);
