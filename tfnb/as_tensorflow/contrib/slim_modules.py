@@ -16,7 +16,7 @@ def name_of_slim(part: str, name: str, places: tuple[str, ...]) -> Any:
       places: tf-slim's modules, in the order in which they are asked.
 
     Raises:
-      AttributeError: none of them has it.
+      AttributeError: none of them has it, or ``import tensorflow`` is not served.
       ModuleNotFoundError: tf-slim is not installed.
     """
     if find_spec("tf_slim") is None:
@@ -25,7 +25,15 @@ def name_of_slim(part: str, name: str, places: tuple[str, ...]) -> Any:
             "type pip install 'tfnb[contrib]'",
             name="tf_slim",
         )
-    modules = [importlib.import_module(place) for place in places]
+    try:
+        modules = [importlib.import_module(place) for place in places]
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow":
+            raise
+        raise AttributeError(
+            f"tf.contrib.{part}.{name} comes from tf-slim, which imports TensorFlow: call "
+            "tfnb.install_as_tensorflow() first"
+        ) from None
     for module in modules:
         if hasattr(module, name):
             return getattr(module, name)
