@@ -19,6 +19,7 @@ STAND_INS = {
     "tensorflow.python.framework.tensor_util": "graph",
     "tensorflow.python.tf2": "eager",
     "tensorflow.python.framework.dtypes": "reference_types",
+    "tensorflow.python.ops.array_ops": "arrays",
     "tensorflow.python.ops.control_flow_ops": "control_flow",
     "tensorflow.python.ops.control_flow_util": "control_flow",
     "tensorflow.python.ops.metrics_impl": "metrics",
