@@ -77,7 +77,7 @@ def _made_block(rows: int, block_id: tuple[int, ...] | None = None) -> Any:
 
 
 def _blocks(rows: int, count: int) -> Any:
-    """Return an Array of blocks with so many rows each."""
+    """Return an Array in blocks of a given number of rows."""
     return dask.array.map_blocks(
         _made_block, rows, chunks=((rows,) * count, (WIDTH,)), dtype="f4", meta=META
     )

@@ -44,7 +44,7 @@ ONE_STRUCTURE = {
 
 
 @pytest.mark.slow
-@pytest.mark.repeats  # of `make check`
+@pytest.mark.repeats  # `make check` runs the same program
 def test_rooms_keep_their_import_contracts() -> None:
     """The contracts cover layers, Jupyter, gRPC, and the two columns."""
     lint = "from importlinter.cli import lint_imports_command as main; main()"

@@ -18,9 +18,9 @@ from tfnb.client import public
 from tfnb.core.process.package_version import __version__
 
 VERSION = "1.15.5"
+_NO_MODULE = ": tfnb has no module for it. `tfnb doctor` lists what a program needs"
 _NOTHING = object()
 _STAND_INS = "tfnb.as_tensorflow.stand_ins."
-_CONTRIB = "tensorflow.contrib"
 # Folders that have only modules below them.
 _FOLDERS = frozenset(("tensorflow.examples", "tensorflow.examples.tutorials"))
 
@@ -33,22 +33,15 @@ def why_not_served(name: str) -> str | None:
     head = parts[0]
     if head == "compat":
         rest = parts[2:] if parts[1:2] in (["v1"], ["v2"]) else parts[1:]
-        return None if _is_namespace(rest) else _no_module(name)
+        return None if _is_namespace(rest) else _NO_MODULE
     if head == "python":
         return None
     if head == "core":
-        return None if parts[-1].endswith("_pb2") or not _is_leaf(parts[-1]) else _no_module(name)
+        is_folder = "_" not in parts[-1]  # tensorflow.core.framework
+        return None if is_folder or parts[-1].endswith("_pb2") else _NO_MODULE
     if head == "contrib":
         return _why_no_contrib(parts[1:])
-    return None if _is_namespace(parts) else _no_module(name)
-
-
-def _is_leaf(part: str) -> bool:
-    return "_" in part
-
-
-def _no_module(name: str) -> str:
-    return f": tfnb has no module for it. `tfnb doctor` lists what a program needs ({name})"
+    return None if _is_namespace(parts) else _NO_MODULE
 
 
 def _is_namespace(parts: list[str]) -> bool:

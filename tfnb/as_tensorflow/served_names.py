@@ -62,7 +62,7 @@ def _public(parts: list[str]) -> str | None:
             text = missing.message(namespace, part, [])
             return text.partition(": ")[2].rstrip(".") or "tfnb does not have it"
         if origin[0]:
-            return None  # what follows are members of an object
+            return None  # the rest of the path names members of an object
         namespace = origin[1]
         if namespace not in names or namespace == "raw_ops":
             return None

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
 
 
-# From this number of elements on, one pass over whole rows costs less than one over each element
-# of the filter.
+# From this number of elements on, one pass over whole rows costs less than a pass for each element
+# in the filter.
 _LEAST_ELEMENTS = 256
 
 

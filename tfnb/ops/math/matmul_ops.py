@@ -101,8 +101,8 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
     return np.matmul(a, b)
 
 
-# Up to this number of rows, one product of each row with a matrix of at least this size takes half
-# of the time of one product: BLAS rearranges the matrix for more rows.
+# Up to this number of rows, separate products of the rows with a matrix of at least this size take
+# half as long as one product, for which BLAS rearranges the matrix.
 _FEW_ROWS = 3
 _LEAST_BY_ROWS = 1 << 15
 
