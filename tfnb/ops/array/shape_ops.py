@@ -28,6 +28,8 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
@@ -335,6 +337,23 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
     return tensor.reshape(sizes)
 
 
+@reshape_op.with_constants("shape")
+def _(shape: Array) -> Callable[[Array], Array] | None:
+    sizes = shape.tolist() if shape.ndim == 1 else [0]
+    if 0 in sizes or min(sizes, default=1) < -1 or sizes.count(-1) > 1 or len(sizes) > _MOST_HERE:
+        return None
+    plain = reshape_op.function
+    assert plain is not None
+
+    def reshaped(tensor: Array) -> Array:
+        try:
+            return tensor.reshape(sizes)
+        except ValueError:
+            return plain(np, tensor, shape)
+
+    return reshaped
+
+
 def check_rank(rank: int) -> None:
     """Refuse more dimensions than TensorFlow's shapes or NumPy's arrays can have.
 
@@ -413,6 +432,23 @@ def expand_dims_op(xp: Xp, input: Array, dim: Array) -> Array:
         index += len(sizes) + 1
     check_rank(len(sizes) + 1)
     return input.reshape((*sizes[:index], 1, *sizes[index:]))
+
+
+@expand_dims_op.with_constants("dim")
+def _(dim: Array) -> Callable[[Array], Array] | None:
+    if dim.size != 1:
+        return None
+    place = int(dim.reshape(-1)[0])
+    plain = expand_dims_op.function
+    assert plain is not None
+
+    def expanded(input: Array) -> Array:
+        sizes = input.shape
+        if 0 <= place <= len(sizes) < _MOST_HERE:
+            return input.reshape((*sizes[:place], 1, *sizes[place:]))
+        return plain(np, input, dim)
+
+    return expanded
 
 
 @expand_dims_op.gradient
