@@ -303,6 +303,8 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
     if shape.ndim > 1:
         raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
     sizes = shape.tolist() if shape.ndim else [int(shape)]
+    if tuple(sizes) == tensor.shape:
+        return tensor.reshape(sizes)
     count = math.prod(tensor.shape)
     unknown, known, has_zero = -1, 1, False
     for index, size in enumerate(sizes):
@@ -653,10 +655,10 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Return the axes over which the gradients of a broadcasting op are summed."""
+    if s0.ndim == 1 == s1.ndim and s0.tolist() == s1.tolist():
+        return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
     _broadcast_sizes(xp, s0, s1)
     x, y = s0.tolist(), s1.tolist()
-    if x == y:
-        return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
     size = max(len(x), len(y))
     x, y = [1] * (size - len(x)) + x, [1] * (size - len(y)) + y
     return (

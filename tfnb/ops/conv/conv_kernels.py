@@ -205,7 +205,8 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     covered = _num_covered(windows, x.shape[-1], kernel.shape)
     if covered:
         x, kernel = (
-            one.reshape(_merged(one.shape, covered, others)) for one, others in ((x, 0), (kernel, 1))
+            one.reshape(_merged(one.shape, covered, others))
+            for one, others in ((x, 0), (kernel, 1))
         )
         return forward(xp, x, kernel, _other_windows(windows, covered))
     dtype = x.dtype

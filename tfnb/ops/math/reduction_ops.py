@@ -92,6 +92,8 @@ def _reduction_shape(c: InferenceContext) -> TensorShape:
 
 def _axes(x: Array, indices: Array) -> tuple[int, ...]:
     """Return the axes to reduce as non-negative numbers."""
+    if not indices.size:
+        return ()
     rank = x.ndim
     axes = (int(indices),) if indices.ndim == 0 else tuple(indices.reshape(-1).tolist())
     for axis in axes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, broadcast_shapes, merge_shapes
@@ -58,6 +60,13 @@ def select(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
             "Number of batches of 'then' must match size of 'cond', but saw: "
             f"{t.shape[0] if t.ndim else 0} vs. {condition.shape[0]}"
         )
+    if xp is np:
+        # Rows of sequences of different lengths: in most steps of a loop all are chosen alike.
+        chosen = np.count_nonzero(condition)
+        if chosen == 0:
+            return e
+        if chosen == len(condition):
+            return t
     return xp.where(condition.reshape((-1,) + (1,) * (t.ndim - 1)), t, e)
 
 
