@@ -33,6 +33,10 @@ def _select_shape(c: InferenceContext) -> TensorShape:
     return merge_shapes(shape, c.inputs[0])
 
 
+# From this number of elements of a row on, copying rows is faster than choosing elements.
+_LEAST_ROW = 16
+
+
 @register_op(
     "Select",
     "condition: bool, t: T, e: T -> output: T",
@@ -67,6 +71,10 @@ def select(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
             return e
         if chosen == len(condition):
             return t
+        if e.size >= len(e) * _LEAST_ROW and e.dtype.kind in "fiu":
+            result = e.copy()
+            np.copyto(result, t, where=condition.reshape((-1,) + (1,) * (t.ndim - 1)))
+            return result
     return xp.where(condition.reshape((-1,) + (1,) * (t.ndim - 1)), t, e)
 
 
