@@ -273,6 +273,22 @@ def test_unused_gradients_are_not_computed(kind: str) -> None:
     np.testing.assert_array_equal(*answers)
 
 
+def test_what_only_an_unused_gradient_needs_is_not_computed() -> None:
+    """The gradient of a quotient's divisor: its products, sum and reshape go, and the bits stay."""
+    x, y = (tf.placeholder(tf.float32, [None, 2]) for _ in range(2))
+    gradient = tf.gradients(tf.reduce_sum(x / y), x)[0]
+    feeds = {x: np.ones((3, 2)), y: np.full((3, 2), 3.0)}
+    answers, ops = [], []
+    for options in (config(), config(-1)):
+        with tf.Session(config=options) as session:
+            answers.append(session.run(gradient, feeds))
+            ops.append(ops_of(session, gradient, [x, y]))
+    assert "Neg" in ops[1]
+    assert "Neg" not in ops[0]
+    assert ops[0].count("RealDiv") < ops[1].count("RealDiv")
+    np.testing.assert_array_equal(*answers)
+
+
 def test_a_product_that_is_no_gradient_is_computed_to_be_waited_for() -> None:
     """Its error is not hidden."""
     x = tf.placeholder(tf.float32)
