@@ -1,4 +1,4 @@
-"""The arguments of the functions that a program passes: ``model_fn``, ``input_fn``, metric functions."""
+"""The arguments of the functions that a program passes to an Estimator."""
 
 from __future__ import annotations
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
-import sys
 import tempfile
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.estimator.arguments import accepted, argument_names, check_model_fn
@@ -26,12 +24,17 @@ from tfnb.client.estimator.evaluation import (
 from tfnb.client.estimator.export.saved_model import export_saved_models
 from tfnb.client.estimator.input_fn import has_dataset_or_queue_runner, parse_input_fn_result
 from tfnb.client.estimator.model_fn import LOSS_METRIC_KEY, EstimatorSpec, ModeKeys
+from tfnb.client.estimator.prediction import chosen_predictions, closed_in_graph, examples_of
 from tfnb.client.estimator.run_config import RunConfig, TaskType, default_session_config
+from tfnb.client.estimator.training_session import (
+    replica_device_setter,
+    run_training,
+    saved_global_step,
+)
 from tfnb.client.estimator.warm_start_settings import warm_start_settings
 from tfnb.client.public.api import tf
-from tfnb.client.training.saving_hooks import CheckpointSaverHook, CheckpointSaverListener
+from tfnb.client.training.saving_hooks import CheckpointSaverListener
 from tfnb.client.training.session_run_hook import SessionRunHook
-from tfnb.core import errors
 from tfnb.library.training.global_step import get_or_create_global_step_read
 
 if TYPE_CHECKING:
@@ -83,7 +86,7 @@ class Estimator:
         self._model_fn = model_fn
         self._params = copy.deepcopy(params or {})
         self._warm_start_settings = warm_start_settings(warm_start_from)
-        self._device_fn = self._config.device_fn or _replica_device_setter(self._config)
+        self._device_fn = self._config.device_fn or replica_device_setter(self._config)
 
     def _check_subclass(self) -> None:
         """Refuse subclasses that replace a method, which other methods rely on."""
@@ -119,7 +122,7 @@ class Estimator:
 
     @property
     def model_fn(self) -> Callable[..., EstimatorSpec]:
-        """The ``model_fn`` with the hyperparameters: ``model_fn(features, labels, mode, config)``."""
+        """The ``model_fn`` of (features, labels, mode, config), with the hyperparameters."""
 
         def public_model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
             return self._call_model_fn(features, labels, mode, config)
@@ -230,122 +233,11 @@ class Estimator:
                 self._call_input_fn(input_fn, ModeKeys.TRAIN)
             )
             spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
-            return self._run_training(spec, [*input_hooks, *hooks], listeners)
-
-    def _run_training(
-        self,
-        spec: EstimatorSpec,
-        hooks: Sequence[SessionRunHook],
-        listeners: Sequence[CheckpointSaverListener],
-    ) -> Any:
-        config = self._config
-        global_step = tf.train.get_global_step()
-        if self._warm_start_settings:
-            self._warm_start()
-        summaries = tf.get_collection(tf.GraphKeys.SUMMARIES)
-        if not any(getattr(one, "op", one).name == "loss" for one in summaries):
-            tf.summary.scalar("loss", spec.loss)
-        tf.add_to_collection(tf.GraphKeys.LOSSES, spec.loss)
-        worker_hooks = [*hooks, tf.train.NanTensorHook(spec.loss)]
-        if config.log_step_count_steps is not None:
-            logged = {"loss": spec.loss, "step": global_step}
-            worker_hooks.append(
-                tf.train.LoggingTensorHook(logged, every_n_iter=config.log_step_count_steps)
+            if self._warm_start_settings:
+                self._warm_start()
+            return run_training(
+                spec, [*input_hooks, *hooks], listeners, self._config, self._model_dir
             )
-        worker_hooks.extend(spec.training_hooks)
-        if not (spec.scaffold.saver or tf.get_collection(tf.GraphKeys.SAVERS)):
-            saver = tf.train.Saver(
-                sharded=True,
-                max_to_keep=config.keep_checkpoint_max,
-                keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
-                defer_build=True,
-                save_relative_paths=True,
-            )
-            tf.add_to_collection(tf.GraphKeys.SAVERS, saver)
-        chief_hooks = self._saver_hooks(spec, worker_hooks, listeners)
-        summary_steps, count_steps = config.save_summary_steps, config.log_step_count_steps
-        if self._is_cluster_with_master():
-            # The master evaluates between steps; a worker's counts are not disturbed by that.
-            summary_steps, count_steps = 0, None
-            worker_hooks.extend(self._first_worker_hooks(spec))
-        loss = None
-        with tf.train.MonitoredTrainingSession(
-            master=config.master,
-            is_chief=config.is_chief,
-            checkpoint_dir=self._model_dir,
-            scaffold=spec.scaffold,
-            hooks=worker_hooks,
-            chief_only_hooks=[*chief_hooks, *spec.training_chief_hooks],
-            save_checkpoint_secs=0,  # `chief_hooks` save
-            save_summaries_steps=summary_steps,
-            config=config.session_config,
-            max_wait_secs=config.session_creation_timeout_secs,
-            log_step_count_steps=count_steps,
-        ) as session:
-            is_stepped = False
-            while not session.should_stop():
-                _, loss = session.run([spec.train_op, spec.loss])
-                is_stepped = True
-        if not is_stepped:
-            _log.warning(
-                "Training with estimator made no steps. Perhaps input is empty or misspecified."
-            )
-        return loss
-
-    def _saver_hooks(
-        self,
-        spec: EstimatorSpec,
-        worker_hooks: Sequence[SessionRunHook],
-        listeners: Sequence[CheckpointSaverListener],
-    ) -> list[SessionRunHook]:
-        """Return the hook that saves, unless the model has one; listeners are added to either."""
-        config = self._config
-        given = [*worker_hooks, *spec.training_chief_hooks]
-        savers = [hook for hook in given if isinstance(hook, CheckpointSaverHook)]
-        made: list[SessionRunHook] = []
-        if not savers and (config.save_checkpoints_secs or config.save_checkpoints_steps):
-            savers = [
-                CheckpointSaverHook(
-                    self._model_dir,
-                    save_secs=config.save_checkpoints_secs,
-                    save_steps=config.save_checkpoints_steps,
-                    scaffold=spec.scaffold,
-                )
-            ]
-            made = [savers[0]]
-        if listeners and not savers:
-            raise ValueError(
-                "There should be a CheckpointSaverHook to use saving_listeners. Please set one of "
-                "the RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs."
-            )
-        for listener in listeners:
-            savers[0].add_listener(listener)
-        return made
-
-    def _is_cluster_with_master(self) -> bool:
-        jobs = self._config.cluster_spec.jobs
-        return TaskType.WORKER in jobs and TaskType.MASTER in jobs
-
-    def _first_worker_hooks(self, spec: EstimatorSpec) -> list[SessionRunHook]:
-        config = self._config
-        if config.task_type != TaskType.WORKER or config.task_id != 0:
-            return []
-        hooks: list[SessionRunHook] = []
-        if config.save_summary_steps:
-            hooks.append(
-                tf.train.SummarySaverHook(
-                    save_steps=config.save_summary_steps,
-                    output_dir=self._model_dir,
-                    scaffold=spec.scaffold,
-                )
-            )
-        if config.log_step_count_steps:
-            hooks.append(
-                tf.train.StepCounterHook(
-                    every_n_steps=config.log_step_count_steps, output_dir=self._model_dir
-                )
-            )
-        return hooks
 
     def _warm_start(self) -> None:
         _log.info("Warm-starting with WarmStartSettings: %s", self._warm_start_settings)
@@ -507,7 +399,7 @@ class Estimator:
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
             if not checkpoint_path and self._warm_start_settings:
                 self._warm_start()
-            predictions = _chosen_predictions(spec.predictions, predict_keys)
+            predictions = chosen_predictions(spec.predictions, predict_keys)
             session = tf.train.MonitoredSession(
                 session_creator=tf.train.ChiefSessionCreator(
                     checkpoint_filename_with_path=checkpoint_path,
@@ -517,12 +409,12 @@ class Estimator:
                 ),
                 hooks=[*input_hooks, *every_hook, *spec.prediction_hooks],
             )
-        with _closed_in_graph(session, graph):
+        with closed_in_graph(session, graph):
             while not session.should_stop():
                 # The caller's graph is the default one between two batches.
                 with graph.as_default():
                     values = session.run(predictions)
-                yield from _examples(values) if yield_single_examples else (values,)
+                yield from examples_of(values) if yield_single_examples else (values,)
 
     def _warn_of_endless_input(self, features: Any) -> None:
         if not has_dataset_or_queue_runner(features):
@@ -536,7 +428,7 @@ class Estimator:
     def export_saved_model(
         self,
         export_dir_base: Any,
-        serving_input_receiver_fn: Callable[[], Any],
+        serving_input_receiver_fn: Callable[[], Any] | None,
         assets_extra: Mapping[str, Any] | None = None,
         as_text: bool = False,
         checkpoint_path: str | None = None,
@@ -569,7 +461,7 @@ class Estimator:
     def export_savedmodel(
         self,
         export_dir_base: Any,
-        serving_input_receiver_fn: Callable[[], Any],
+        serving_input_receiver_fn: Callable[[], Any] | None,
         assets_extra: Mapping[str, Any] | None = None,
         as_text: bool = False,
         checkpoint_path: str | None = None,
@@ -690,17 +582,6 @@ def eval_steps_hooks(steps: int | None) -> list[SessionRunHook]:
     return [StopAfterNEvalsHook(steps)]
 
 
-def saved_global_step(model_dir: str) -> int:
-    """Return the global step of the latest checkpoint; 0 if there is none."""
-    path = tf.train.latest_checkpoint(model_dir)
-    if not path:
-        return 0
-    try:
-        return int(tf.train.load_variable(path, tf.GraphKeys.GLOBAL_STEP))
-    except errors.OpError:  # the step has another name, or a training elsewhere removed the file
-        return 0
-
-
 def _checked_listeners(listeners: Sequence[Any] | None) -> list[CheckpointSaverListener]:
     for listener in listeners or ():
         if not isinstance(listener, CheckpointSaverListener):
@@ -725,65 +606,8 @@ def _complete_config(config: Any, model_dir: Any) -> RunConfig:
             "`model_dir` are set both in constructor and `RunConfig`, but with different values. "
             f"In constructor: '{folder}', in `RunConfig`: '{config.model_dir}' "
         )
-    if folder:
-        return config.replace(model_dir=folder)
-    if config.model_dir is None:
+    if not folder and config.model_dir is None:
         folder = tempfile.mkdtemp()
         _log.warning("Using temporary folder as model directory: %s", folder)
-        return config.replace(model_dir=folder)
-    return config
-
-
-def _replica_device_setter(config: RunConfig) -> Any:
-    if not config.num_ps_replicas:
-        return None
-    return tf.train.replica_device_setter(
-        ps_tasks=config.num_ps_replicas,
-        worker_device=f"/job:{config.task_type}/task:{config.task_id}",
-        merge_devices=True,
-        cluster=config.cluster_spec,
-    )
-
-
-def _chosen_predictions(predictions: Any, keys: Any) -> Any:
-    if not keys:
-        return predictions
-    if not isinstance(predictions, dict):
-        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
-    chosen = {key: value for key, value in predictions.items() if key in keys}
-    if not chosen:
-        raise ValueError(
-            f"Expected to run at least one output from {list(predictions)}, provided {keys}."
-        )
-    return chosen
-
-
-def _examples(values: Any) -> Iterator[Any]:
-    """Yield the predictions of each example of a batch."""
-    if not isinstance(values, dict):
-        yield from values
-        return
-    lengths = {key: value.shape[0] for key, value in values.items()}
-    for key, length in lengths.items():
-        if length != next(iter(lengths.values())):
-            raise ValueError(
-                f"Batch length of predictions should be same. {key} has different batch length "
-                "than others. Pass yield_single_examples=False to get whole batches."
-            )
-    for index in range(next(iter(lengths.values()), 0)):
-        yield {key: value[index] for key, value in values.items()}
-
-
-@contextmanager
-def _closed_in_graph(session: Any, graph: Any) -> Iterator[None]:
-    """Close a session at the end of the block, in its graph; the end of the input is no error."""
-    session.__enter__()
-    try:
-        yield
-    except BaseException:
-        with graph.as_default():
-            if not session.__exit__(*sys.exc_info()):
-                raise
-    else:
-        with graph.as_default():
-            session.__exit__(None, None, None)
+    complete: RunConfig = config.replace(model_dir=folder) if folder else config
+    return complete

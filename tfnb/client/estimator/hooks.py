@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.estimator.estimator import checked_hooks, eval_steps_hooks, saved_global_step
+from tfnb.client.estimator.estimator import checked_hooks, eval_steps_hooks
+from tfnb.client.estimator.training_session import saved_global_step
 from tfnb.client.public.api import tf
 from tfnb.client.training.hooks import SecondOrStepTimer, global_step_read
 from tfnb.client.training.session_run_hook import (

@@ -82,6 +82,7 @@ class EstimatorSpec(_SpecFields):
         evaluation_hooks: Sequence[Any] | None = None,
         prediction_hooks: Sequence[Any] | None = None,
     ) -> Self:
+        """See the class."""
         train_op = checked_train_op(train_op, mode)
         loss = checked_loss(loss, mode)
         predictions = checked_predictions(predictions, mode)

@@ -1,4 +1,4 @@
-"""``tf.estimator.RunConfig``: where and how an Estimator runs, with the cluster of ``TF_CONFIG``."""
+"""``tf.estimator.RunConfig``: where and how an Estimator runs."""
 
 from __future__ import annotations
 

@@ -56,6 +56,7 @@ class TrainSpec(_TrainFields):
         max_steps: int | None = None,
         hooks: Sequence[SessionRunHook] | None = None,
     ) -> Self:
+        """See the class."""
         _check_input_fn(input_fn)
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
@@ -99,6 +100,7 @@ class EvalSpec(_EvalFields):
         start_delay_secs: float = 120,
         throttle_secs: float = 600,
     ) -> Self:
+        """See the class."""
         _check_input_fn(input_fn)
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
@@ -345,8 +347,8 @@ def _run_local(
 ) -> tuple[dict[str, Any] | None, Sequence[str | None] | None]:
     config = estimator.config
     _log.info(
-        "Start train and evaluate loop. The evaluate will happen after every checkpoint. Checkpoint "
-        "frequency is determined based on RunConfig arguments: save_checkpoints_steps %s or "
+        "Start train and evaluate loop. The evaluate will happen after every checkpoint. "
+        "Checkpoint frequency is determined based on RunConfig arguments: save_checkpoints_steps %s or "
         "save_checkpoints_secs %s.",
         config.save_checkpoints_steps,
         config.save_checkpoints_secs,

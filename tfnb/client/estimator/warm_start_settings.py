@@ -42,6 +42,7 @@ class WarmStartSettings(_Settings):
         var_name_to_vocab_info: Mapping[str, Any] | None = None,
         var_name_to_prev_var_name: Mapping[str, str] | None = None,
     ) -> Self:
+        """See the class."""
         if not ckpt_to_initialize_from:
             raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
         return super().__new__(

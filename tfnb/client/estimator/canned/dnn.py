@@ -28,7 +28,7 @@ EXPORTS = {
     "estimator.experimental": ["dnn_logit_fn_builder"],
 }
 
-LEARNING_RATE = 0.05
+_LEARNING_RATE = 0.05
 _BATCH_NORM_MOMENTUM = 0.999
 
 
@@ -109,7 +109,7 @@ def _dnn_model_fn(
     batch_norm: bool,
 ) -> EstimatorSpec:
     check_features(features)
-    optimizer = optimizer_instance(optimizer, LEARNING_RATE)
+    optimizer = optimizer_instance(optimizer, _LEARNING_RATE)
     with tf.variable_scope(
         "dnn", values=tuple(features.values()), partitioner=hidden_partitioner(config)
     ):

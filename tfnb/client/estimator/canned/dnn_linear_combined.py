@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.estimator.canned.dnn import LEARNING_RATE as DNN_LEARNING_RATE
 from tfnb.client.estimator.canned.dnn import dnn_logit_fn_builder
-from tfnb.client.estimator.canned.linear import linear_learning_rate, linear_logit_fn_builder
+from tfnb.client.estimator.canned.linear import linear_logit_fn_builder
 from tfnb.client.estimator.canned.model_parts import (
     add_layer_summary,
     check_features,
@@ -30,6 +30,10 @@ EXPORTS = {
         "DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor",
     ]
 }  # fmt: skip
+
+# Smaller than those of the models of one part.
+_DNN_LEARNING_RATE = 0.001
+_LINEAR_LEARNING_RATE = 0.005
 
 
 class _CombinedModel:
@@ -94,7 +98,7 @@ class _CombinedModel:
         # (logits, optimizer, name of the scope of its variables)
         parts: list[tuple[Any, Any, str]] = []
         if self._dnn_columns:
-            optimizer = _checked(optimizer_instance(self._dnn_optimizer, DNN_LEARNING_RATE))
+            optimizer = _checked(optimizer_instance(self._dnn_optimizer, _DNN_LEARNING_RATE))
             with tf.variable_scope(
                 "dnn", values=values, partitioner=hidden_partitioner(config)
             ) as scope:
@@ -109,7 +113,7 @@ class _CombinedModel:
                 )
                 parts.append((logit_fn(features, mode), optimizer, scope.name))
         if self._linear_columns:
-            rate = linear_learning_rate(len(self._linear_columns))
+            rate = min(_LINEAR_LEARNING_RATE, 1.0 / math.sqrt(len(self._linear_columns)))
             optimizer = _checked(optimizer_instance(self._linear_optimizer, rate))
             with tf.variable_scope("linear", values=values, partitioner=partitioner) as scope:
                 linear_fn = linear_logit_fn_builder(

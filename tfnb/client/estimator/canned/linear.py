@@ -11,6 +11,7 @@ from tfnb.client.estimator.estimator import Estimator
 from tfnb.client.estimator.heads.multi_class_head import binary_or_multi_class_head
 from tfnb.client.estimator.heads.regression_head import RegressionHead
 from tfnb.client.public.api import tf
+from tfnb.library.feature_columns.layers import linear_model_layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ EXPORTS = {
     "estimator.experimental": ["linear_logit_fn_builder"],
 }
 
-LEARNING_RATE = 0.2
+_LEARNING_RATE = 0.2
 
 
 def linear_logit_fn_builder(
@@ -40,7 +41,7 @@ def linear_logit_fn_builder(
 
     def linear_logit_fn(features: Any) -> Any:
         variables: dict[Any, Any] = {}
-        logits = tf.feature_column.linear_model(
+        logits = linear_model_layer(
             features=features,
             feature_columns=feature_columns,
             units=units,
@@ -70,11 +71,6 @@ def _zero_fraction(variables: Sequence[Any]) -> Any:
         return tf.identity(tf.add_n(zeros) / tf.add_n(sizes), name="zero_fraction_or_nan")
 
 
-def linear_learning_rate(column_count: int) -> float:
-    """Return the default learning rate of a linear model, which falls with its columns."""
-    return min(LEARNING_RATE, 1.0 / math.sqrt(column_count))
-
-
 def _linear_model_fn(
     features: Any,
     labels: Any,
@@ -94,7 +90,9 @@ def _linear_model_fn(
     ):
         logit_fn = linear_logit_fn_builder(head.logits_dimension, feature_columns, sparse_combiner)
         # Only an optimizer that is not given falls with the number of columns.
-        rate = LEARNING_RATE if optimizer else linear_learning_rate(len(feature_columns))
+        rate = _LEARNING_RATE
+        if not optimizer:
+            rate = min(_LEARNING_RATE, 1.0 / math.sqrt(len(feature_columns)))
         return head.create_estimator_spec(
             features=features,
             mode=mode,

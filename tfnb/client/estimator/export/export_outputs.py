@@ -230,7 +230,7 @@ def signature_defs(
     alternatives: Mapping[str, Any] | None = None,
     serving_only: bool = True,
 ) -> dict[str, Any]:
-    """Return name -> ``SignatureDef``; those that do not fit the inputs are left out with a warning.
+    """Return name -> ``SignatureDef``; those that do not fit the inputs are left out.
 
     Args:
         receiver_tensors: The inputs, by name or one tensor.

@@ -54,6 +54,7 @@ class ServingInputReceiver(_Receiver):
         receiver_tensors: Any,
         receiver_tensors_alternatives: Any = None,
     ) -> Self:
+        """See the class."""
         features = _checked(features, "feature", may_be_int=True)
         receiver_tensors = _checked(receiver_tensors, "receiver_tensor")
         if receiver_tensors_alternatives is not None:
@@ -87,6 +88,7 @@ class TensorServingInputReceiver(_Receiver):
         receiver_tensors: Any,
         receiver_tensors_alternatives: Any = None,
     ) -> Self:
+        """See the class."""
         if features is None:
             raise ValueError("features must be defined.")
         _check_tensor(features, None, "feature")
@@ -118,6 +120,7 @@ class SupervisedInputReceiver(_SupervisedReceiver):
     """
 
     def __new__(cls, features: Any, labels: Any, receiver_tensors: Any) -> Self:
+        """See the class."""
         _checked(features, "feature", may_be_int=True)
         _checked(labels, "label", may_be_int=True)
         return super().__new__(cls, features, labels, _checked(receiver_tensors, "receiver_tensor"))

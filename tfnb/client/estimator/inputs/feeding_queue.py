@@ -81,7 +81,7 @@ class FeedingQueueRunner(QueueRunner):
         feed_fns: Sequence[Callable[[], dict[Any, Any]]],
     ) -> None:
         super().__init__(queue, enqueue_ops)
-        self._feeds = {op: feed for op, feed in zip(enqueue_ops, feed_fns, strict=True)}
+        self._feeds = dict(zip(enqueue_ops, feed_fns, strict=True))
 
     def enqueuing(self, sess: Any, enqueue_op: Any) -> Callable[[], Any]:
         """Return the function that runs an op once, with its feeds."""
@@ -89,7 +89,7 @@ class FeedingQueueRunner(QueueRunner):
         return lambda: sess.run(enqueue_op, feeds())
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Return None: a message cannot hold the arrays, and a graph that is read is fed otherwise."""
+        """Return None: a message cannot hold the arrays."""
         return None
 
 

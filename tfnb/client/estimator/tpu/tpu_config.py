@@ -62,6 +62,7 @@ class TPUConfig(_Fields):
         eval_training_input_configuration: Any = InputPipelineConfig.PER_HOST_V1,
         experimental_host_call_every_n_steps: int = 1,
     ) -> Self:
+        """See the class."""
         _check_iterations(iterations_per_loop)
         for name, value in (
             ("num_shards", num_shards),

@@ -86,6 +86,7 @@ class TPUEstimatorSpec(_SpecFields):
         evaluation_hooks: Sequence[Any] | None = None,
         prediction_hooks: Sequence[Any] | None = None,
     ) -> Self:
+        """See the class."""
         _check_host_call("eval_metrics", eval_metrics)
         _check_host_call("host_call", host_call)
         predictions = checked_predictions(predictions, mode)
