@@ -348,8 +348,8 @@ def _run_local(
     config = estimator.config
     _log.info(
         "Start train and evaluate loop. The evaluate will happen after every checkpoint. "
-        "Checkpoint frequency is determined based on RunConfig arguments: save_checkpoints_steps %s "
-        "or save_checkpoints_secs %s.",
+        "Checkpoint frequency is determined based on RunConfig arguments: "
+        "save_checkpoints_steps %s or save_checkpoints_secs %s.",
         config.save_checkpoints_steps,
         config.save_checkpoints_secs,
     )
