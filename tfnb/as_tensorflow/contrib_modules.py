@@ -20,21 +20,17 @@ CONTRIB: dict[str, str] = {
     "nccl": f"{_OURS}.nccl",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
+    "estimator": f"{_OURS}.estimator",
+    "tpu": f"{_OURS}.tpu",
 }
 
-_TPU = (
-    "TPUs need TensorFlow itself; tf.train.MonitoredTrainingSession trains the same graph on a CPU "
-    "or a GPU"
-)
 # Parts that tfnb does not have -> what to do.
 MISSING_PARTS: dict[str, str] = {
-    "tpu": _TPU,
     "eager": "tfnb runs graphs; there is no eager mode",
     "lite": "converters for other devices need TensorFlow itself",
     "tensorrt": "converters for other devices need TensorFlow itself",
     "seq2seq": "write the decoder with a cell of tf.nn.rnn_cell and tf.nn.raw_rnn",
-    "estimator": "use tf.train.MonitoredTrainingSession",
-    "learn": "use tf.train.MonitoredTrainingSession",
+    "learn": "use tf.estimator",
     "keras": "use tf.layers and tf.nn",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }
