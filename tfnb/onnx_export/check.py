@@ -104,5 +104,5 @@ def difference(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], name: str
     a, b = one.astype(np.float64), other.astype(np.float64)
     with np.errstate(all="ignore"):
         apart = np.abs(a - b)
-    apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
-    return float(np.nan_to_num(apart, nan=np.inf).max())
+    is_same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return float(np.nan_to_num(np.where(is_same, 0.0, apart), nan=np.inf).max())

@@ -9,7 +9,6 @@ from tfnb.common_runtime.lowering.recognise.program import Program, Unrecognised
 from tfnb.common_runtime.lowering.recognise.recognise import recognise
 from tfnb.core import op_registry
 from tfnb.core.process.records import record
-from tfnb.framework.function_library import needed_function_names
 from tfnb.framework.graph import Graph
 from tfnb.framework.graph_def_reader import parse_tensor_id
 from tfnb.framework.importing.importer import import_graph_def
@@ -33,6 +32,7 @@ _READERS = frozenset(
     + ["If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"]
     + ["PartitionedCall", "StatefulPartitionedCall", "VariableShape"]
 )
+_BRANCHING = frozenset(["If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"])
 _LARGEST_FOLDED = 64 << 20
 
 
@@ -79,13 +79,19 @@ def freeze(
             cut = convert_variables_to_constants(sess, cut, nodes)
         except ValueError as error:
             raise ConversionError([Problem("", "variable", str(error).rstrip("."))]) from error
+        _add_placeholders(cut, inputs, fed)
     config = config_pb2.ConfigProto()
     config.device_count["GPU"] = 0
     config.allow_soft_placement = True
     options = config.graph_options
     options.optimizer_options.max_folded_constant_in_bytes = _LARGEST_FOLDED
-    for node in cut.node:
+    for node in _all_nodes(cut):
         node.device = ""
+        node.attr.pop("_noinline", None)
+        if node.op in _BRANCHING:
+            node.attr["_lower_using_switch_merge"].b = True
+    for function in cut.library.function:
+        function.attr.pop("_noinline", None)
     frozen = Graph()
     with frozen.as_default():
         import_graph_def(cut, name="")
@@ -143,10 +149,8 @@ def _cut(
         while name in by_name:
             name += "_"
         fed[tensor.name] = f"{name}:0"
-        node = found.node.add(name=name, op="Placeholder")
-        node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
-        node.attr["shape"].shape.CopyFrom(tensor.get_shape().as_proto())
-    waiting = [one.op.name for one in outputs if one.name not in fed]
+    _add_placeholders(found, inputs, fed)
+    waiting = list(dict.fromkeys(one.op.name for one in outputs if one.name not in fed))
     seen = set(waiting)
     kept = []
     while waiting:
@@ -166,7 +170,7 @@ def _cut(
     order = {node.name: number for number, node in enumerate(graph_def.node)}
     found.node.extend(sorted(kept, key=lambda node: order[node.name]))
     if graph_def.library.function:
-        names = needed_function_names(found.node, graph_def.library)
+        names = _functions_of(found.node, graph_def.library)
         functions = [one for one in graph_def.library.function if one.signature.name in names]
         found.library.function.extend(functions)
         found.library.gradient.extend(
@@ -175,15 +179,50 @@ def _cut(
     return found, fed
 
 
-def _check_ops(graph_def: Any) -> None:
-    """Raise ConversionError if there are unknown ops."""
-    functions = {one.signature.name for one in graph_def.library.function}
+def _functions_of(nodes: Sequence[Any], library: Any) -> set[str]:
+    """Return the functions that nodes call, directly or indirectly, and their gradients."""
+    known = {one.signature.name: one for one in library.function}
+    gradients = {one.function_name: one.gradient_func for one in library.gradient}
+    found: set[str] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        names = [node.op]
+        for attr in node.attr.values():
+            names += [attr.func.name, *(one.name for one in attr.list.func)]
+        names += [gradients[name] for name in names if name in gradients]
+        for name in names:
+            if name in known and name not in found:
+                found.add(name)
+                waiting += known[name].node_def
+    return found
+
+
+def _all_nodes(graph_def: Any) -> list[Any]:
+    """Return the nodes of a graph and of its functions."""
     nodes = [*graph_def.node]
     for function in graph_def.library.function:
         nodes += function.node_def
+    return nodes
+
+
+def _add_placeholders(graph_def: Any, inputs: Sequence[Tensor], fed: Mapping[str, str]) -> None:
+    """Add the placeholders that a graph lacks; freezing drops those that no output needs."""
+    there = {node.name for node in graph_def.node}
+    for tensor in inputs:
+        name = fed[tensor.name].removesuffix(":0")
+        if name not in there:
+            node = graph_def.node.add(name=name, op="Placeholder")
+            node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+            node.attr["shape"].shape.CopyFrom(tensor.get_shape().as_proto())
+
+
+def _check_ops(graph_def: Any) -> None:
+    """Raise ConversionError if there are unknown ops."""
+    functions = {one.signature.name for one in graph_def.library.function}
     found = [
         Problem(node.name, node.op, reason_of(node.op))
-        for node in nodes
+        for node in _all_nodes(graph_def)
         if node.op not in functions and op_registry.find(node.op) is None
     ]
     if found:

@@ -47,6 +47,18 @@ LEFT_OUT = frozenset(["Assert", "NoOp", "PrintV2", "ControlTrigger"])
 _HANDLES = (dtypes.resource, dtypes.variant)
 
 
+_STACK_CHANGES = frozenset(["StackPushV2", "StackPush", "StackPopV2", "StackPop"])
+
+
+def _changed_stacks(block: Block) -> set[str]:
+    """Return the registers of the stacks that a block changes."""
+    return {
+        one.args[0]
+        for one in _all(block)
+        if isinstance(one, Compute) and one.item.op in _STACK_CHANGES
+    }
+
+
 def _reads(block: Block) -> set[str]:
     found: set[str] = set()
     for instruction in block:
@@ -62,7 +74,7 @@ def _reads(block: Block) -> set[str]:
 def _writes(block: Block) -> set[str]:
     """Return the registers that a block sets, and those for the presence of a value."""
     found = all_writes(block)
-    return found | {PRESENCE + register for register in found}
+    return found | {PRESENCE + register for register in found} | _changed_stacks(block)
 
 
 class ProgramWriter:
@@ -217,6 +229,10 @@ class ProgramWriter:
         node.registers = args
         made = CONVERTERS[item.op](node)
         outputs = [made] if isinstance(made, str) else list(made)
+        if item.op in _STACK_CHANGES:
+            # The state behind the handle is a register of its own: that of the handle.
+            writer.graph.kinds.setdefault(outputs[1], node.kinds[1])
+            values[args[0]] = outputs.pop()
         for number, (result, value) in enumerate(zip(results, outputs)):
             kind = node.kinds.get(number)
             if kind is None and value in inputs:
@@ -295,8 +311,9 @@ class ProgramWriter:
             with writer.inside(body):
                 for register, kind in zip(changed, kinds):
                     if kind is not None:
-                        value = inner.get(register)
-                        outputs.append(self._nothing(kind) if value is None else value)
+                        value = inner.get(register) or self._nothing(kind)
+                        writer.graph.kinds.setdefault(value, kind)
+                        outputs.append(value)
             close_body(writer, body, outputs)
         made = [(register, kind) for register, kind in zip(changed, kinds) if kind is not None]
         if not made:
@@ -322,26 +339,22 @@ class ProgramWriter:
         assert isinstance(last, Assign)
         after = later | _reads(leave.exits) | _reads(rest)
         carried = sorted(
-            {*last.targets, *last.index_targets} | (_writes(test) & (after | _reads(test)))
+            {*last.targets, *last.index_targets}
+            | (_writes(test) & (after | _reads(test)))
+            | _changed_stacks(instruction.body)
         )
         self._block(test, values, after | {leave.predicate})
         carried = [one for one in carried if one in values]
         first = [values[register] for register in carried]
         kinds = [self._kind(value, register) for value, register in zip(first, carried)]
-        if any(not has_onnx_type(kind.dtype) for kind in kinds):
-            pairs = zip(carried, first, kinds)
-            kept = [(r, v, k) for r, v, k in pairs if has_onnx_type(k.dtype)]
-            for register, _, kind in [p for p in zip(carried, first, kinds)]:
-                if not has_onnx_type(kind.dtype):
-                    found = self._program.item_of.get(register)
-                    if register in last.targets:
-                        self._refuse(
-                            None if found is None else found[0],
-                            f"a loop variable of type {kind.dtype.name}",
-                        )
-            carried = [r for r, _, _ in kept]
-            first = [v for _, v, _ in kept]
-            kinds = [k for _, _, k in kept]
+        for register, kind in zip(list(carried), list(kinds)):
+            if has_onnx_type(kind.dtype) and not values[register].startswith("refused "):
+                continue
+            place = carried.index(register)
+            del carried[place], first[place], kinds[place]
+            if register in last.targets and not values[register].startswith("refused "):
+                item = self._program.item_of[register][0]
+                self._refuse(item, f"a loop variable of type {kind.dtype.name}")
         body, _, _ = loop_body(writer.graph, writer.names)
         inner = dict(values)
         for register, kind in zip(carried, kinds):
@@ -356,6 +369,9 @@ class ProgramWriter:
             self._block(test, inner, after | {leave.predicate})
             again = self._goes_on(leave, inner)
         self._depth -= 1
+        for register, kind in zip(carried, kinds):
+            writer.graph.kinds.setdefault(inner[register], kind)
+        writer.graph.kinds.setdefault(again, Kind(dtypes.bool))
         close_body(writer, body, [again, *(inner[register] for register in carried)])
         found = writer.add("Loop", ["", goes_on, *first], {"body": body}, len(carried))
         for register, kind, value in zip(carried, kinds, found):
@@ -372,7 +388,7 @@ def why_not(item: NodeItem) -> str:
     """Return why a node cannot be converted, as far as its op and types tell, or ""."""
     if item.op not in CONVERTERS:
         return reason_of(item.op)
-    if item.op.startswith(("TensorArray", "TensorList", "EmptyTensorList")):
+    if item.op.startswith(("TensorArray", "TensorList", "EmptyTensorList", "Stack")):
         return ""
     for dtype in (*item.input_types, *item.output_types):
         if dtype.is_ref_dtype or dtype in _HANDLES:

@@ -7,11 +7,12 @@ from tfnb.onnx_export.families import (
     drawn,
     elementwise,
     images,
+    matrices,
     neural,
     reductions,
     sequences,
     windows,
 )
 
-FAMILIES = (elementwise, reductions, arrays, windows, neural, images, sequences, drawn)
+FAMILIES = (elementwise, reductions, arrays, windows, neural, matrices, images, sequences, drawn)
 """The families, in the order of the table in ``docs/onnx.md``."""

@@ -76,9 +76,21 @@ def _scalar(node: NodeToConvert, index: int) -> str:
     return node.int64(index)
 
 
-def stacked(node: NodeToConvert, sequence: str) -> str:
-    """Return the elements of a sequence as rows of a tensor."""
-    return node.add("ConcatFromSequence", sequence, axis=0, new_axis=1)
+def stacked(node: NodeToConvert, sequence: str, dtype: DType) -> str:
+    """Return the elements of a sequence as rows of a tensor, which may have none."""
+    writer = node.writer
+    dims = node.output_shapes[0].dim_values
+    sizes = (0, *((size or 0) for size in (dims or ())[1:]))
+    some, none = Body(), Body()
+    with writer.inside(some):
+        joined = node.add("ConcatFromSequence", sequence, axis=0, new_axis=1)
+    with writer.inside(none):
+        nothing = node.add("Identity", node.value(np.zeros(sizes, dtype.numpy_dtype)))
+    for body, value in ((some, joined), (none, nothing)):
+        writer.graph.kinds[value] = Kind(dtype)
+        close_body(writer, body, [value])
+    is_some = node.add("Greater", node.add("SequenceLength", sequence), node.value(0, np.int64))
+    return node.add_many("If", 1, is_some, then_branch=some, else_branch=none)[0]
 
 
 def rows(node: NodeToConvert, value: str) -> str:
@@ -134,7 +146,7 @@ def tensor_array_read(node: NodeToConvert) -> str:
 @converts("TensorArrayGatherV3", "TensorArrayGatherV2")
 def tensor_array_gather(node: NodeToConvert) -> str:
     """Convert a gather of elements."""
-    return node.add("Gather", stacked(node, node.inputs[2]), node.int64(1))
+    return node.add("Gather", stacked(node, node.inputs[2], node.output_dtype()), node.int64(1))
 
 
 @converts("TensorArrayScatterV3", "TensorArrayScatterV2")
@@ -237,13 +249,13 @@ def list_get_item(node: NodeToConvert) -> str:
 @converts("TensorListStack")
 def list_stack(node: NodeToConvert) -> str:
     """Convert a stack of all elements."""
-    return stacked(node, node.inputs[0])
+    return stacked(node, node.inputs[0], node.output_dtype())
 
 
 @converts("TensorListGather")
 def list_gather(node: NodeToConvert) -> str:
     """Convert a stack of some elements."""
-    return node.add("Gather", stacked(node, node.inputs[0]), node.int64(1))
+    return node.add("Gather", stacked(node, node.inputs[0], node.output_dtype()), node.int64(1))
 
 
 @converts("TensorListScatterV2", "TensorListScatter")
@@ -295,3 +307,38 @@ def list_split(node: NodeToConvert) -> str:
     """Convert a list made of parts of a tensor."""
     _sequence(node, node.attr("element_dtype"), 0)
     return node.add("SplitToSequence", node.inputs[0], node.int64(2), axis=0)
+
+
+# -- stacks, which hold what a loop's gradient needs; the value of the handle is the sequence
+
+
+@converts("StackV2", "Stack")
+def stack(node: NodeToConvert) -> str:
+    """Convert the making of a stack."""
+    dtype = node.attr("elem_type")
+    _sequence(node, dtype, 0)
+    return node.add("SequenceEmpty", dtype=onnx_type(dtype))
+
+
+@converts("StackPushV2", "StackPush")
+def stack_push(node: NodeToConvert) -> list[str]:
+    """Convert a push: the value, and the stack behind it."""
+    _sequence(node, node.dtype(1), 1)
+    return [node.inputs[1], node.add("SequenceInsert", node.inputs[0], node.inputs[1])]
+
+
+@converts("StackPopV2", "StackPop")
+def stack_pop(node: NodeToConvert) -> list[str]:
+    """Convert a pop: the value, and the stack behind it."""
+    _sequence(node, node.output_dtype(), 1)
+    last = node.value(-1, np.int64)
+    return [
+        node.add("SequenceAt", node.inputs[0], last),
+        node.add("SequenceErase", node.inputs[0], last),
+    ]
+
+
+@converts("StackCloseV2", "StackClose")
+def stack_close(node: NodeToConvert) -> list[str]:
+    """Convert the end of a stack, which needs nothing."""
+    return []
