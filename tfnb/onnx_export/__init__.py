@@ -1,0 +1,1 @@
+"""Models as ONNX files, without TensorFlow; ``onnx`` is imported on first use."""

@@ -1,0 +1,1 @@
+"""The converters of ops, one file per family."""

@@ -1,0 +1,18 @@
+"""Imports every family, which registers its converters."""
+
+from __future__ import annotations
+
+from tfnb.onnx_export.families import (
+    arrays,
+    drawn,
+    elementwise,
+    images,
+    matrices,
+    neural,
+    reductions,
+    sequences,
+    windows,
+)
+
+FAMILIES = (elementwise, reductions, arrays, windows, neural, matrices, images, sequences, drawn)
+"""The families, in the order of the table in ``docs/onnx.md``."""

@@ -1,0 +1,633 @@
+"""The form of tensors: make, join, cut, index, reorder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.onnx_export.converters import NodeToConvert, converts
+from tfnb.onnx_export.problems import Refused
+
+_END = np.iinfo(np.int64).max
+
+
+def _of_type(node: NodeToConvert, value: str) -> str:
+    """Return an int64 in the type of the node's output."""
+    target = node.output_dtype()
+    return value if target == dtypes.int64 else node.cast(value, target)
+
+
+@converts("Shape")
+def shape(node: NodeToConvert) -> str:
+    """Convert Shape."""
+    return _of_type(node, node.shape_of(0))
+
+
+@converts("ShapeN")
+def shape_n(node: NodeToConvert) -> list[str]:
+    """Convert ShapeN."""
+    return [_of_type(node, node.shape_of(number)) for number in range(len(node.inputs))]
+
+
+@converts("Size")
+def size(node: NodeToConvert) -> str:
+    """Convert Size."""
+    return _of_type(node, node.add("Size", node.inputs[0]))
+
+
+@converts("Rank")
+def rank(node: NodeToConvert) -> str:
+    """Convert Rank."""
+    return _of_type(node, node.add("Size", node.add("Shape", node.inputs[0])))
+
+
+@converts("Reshape")
+def reshape(node: NodeToConvert) -> str:
+    """Convert Reshape; a size of 0 is 0, not the size of the input."""
+    return node.add("Reshape", node.inputs[0], node.int64(1), allowzero=_allows_zero(node))
+
+
+def _allows_zero(node: NodeToConvert) -> int:
+    """Return 1 unless the shape has a -1, which ONNX does not allow together with it."""
+    known = node.constant(1)
+    if known is not None:
+        return int(-1 not in known)
+    dims = node.output_shapes[0].dim_values
+    return int(dims is not None and 0 in dims)
+
+
+@converts("ExpandDims")
+def expand_dims(node: NodeToConvert) -> str:
+    """Convert ExpandDims."""
+    return node.add("Unsqueeze", node.inputs[0], node.vector(1))
+
+
+@converts("Squeeze")
+def squeeze(node: NodeToConvert) -> str:
+    """Convert Squeeze."""
+    axes = node.attr("squeeze_dims", None) or node.attr("axis", None)
+    if axes:
+        return node.add("Squeeze", node.inputs[0], node.ints(*axes))
+    return node.add("Squeeze", node.inputs[0])
+
+
+@converts("Transpose", "ConjugateTranspose")
+def transpose(node: NodeToConvert) -> str:
+    """Convert Transpose with a constant order of axes."""
+    order = [int(axis) for axis in node.needed(1, "its order of axes")]
+    return node.transposed(node.inputs[0], [axis % len(order) for axis in order])
+
+
+@converts("Fill")
+def fill(node: NodeToConvert) -> str:
+    """Convert Fill."""
+    known = node.constant(1)
+    if known is not None and node.dtype(1) != dtypes.string:
+        return node.add("ConstantOfShape", node.int64(0), value=np.reshape(known, 1))
+    return node.add("Expand", node.inputs[1], node.int64(0))
+
+
+@converts("BroadcastTo")
+def broadcast_to(node: NodeToConvert) -> str:
+    """Convert BroadcastTo."""
+    return node.add("Expand", node.inputs[0], node.int64(1))
+
+
+@converts("Tile")
+def tile(node: NodeToConvert) -> str:
+    """Convert Tile."""
+    return node.add("Tile", node.inputs[0], node.int64(1))
+
+
+@converts("Range")
+def range_of(node: NodeToConvert) -> str:
+    """Convert Range."""
+    return node.numeric("Range", node.inputs, node.dtype(0))
+
+
+@converts("LinSpace")
+def lin_space(node: NodeToConvert) -> str:
+    """Convert LinSpace."""
+    dtype = node.dtype(0)
+    start, stop, _ = node.inputs
+    number = node.int64(2)
+    steps = node.add("Range", node.value(0, np.int64), number, node.value(1, np.int64))
+    fewer = node.add(
+        "Max", node.add("Sub", number, node.value(1, np.int64)), node.value(1, np.int64)
+    )
+    step = node.numeric(
+        "Div", [node.numeric("Sub", [stop, start], dtype), node.cast(fewer, dtype)], dtype
+    )
+    moved = node.numeric("Mul", [node.cast(steps, dtype), step], dtype)
+    return node.numeric("Add", [start, moved], dtype)
+
+
+@converts("ConcatV2", "Concat")
+def concat(node: NodeToConvert) -> str:
+    """Convert Concat."""
+    number = len(node.inputs) - 1
+    place = 0 if node.op == "Concat" else number
+    parts = [one for index, one in enumerate(node.inputs) if index != place]
+    axis = int(node.needed(place, "its axis"))
+    if axis < 0:
+        axis += node.rank(0 if place else 1)
+    return parts[0] if number == 1 else node.add("Concat", *parts, axis=axis)
+
+
+@converts("ConcatOffset")
+def concat_offset(node: NodeToConvert) -> list[str]:
+    """Convert ConcatOffset: where each part begins."""
+    axis = int(node.needed(0, "its axis"))
+    first = node.int64(1)
+    number = node.size(1, 0)
+    mask = np.zeros(number, np.int64)
+    mask[axis] = 1
+    so_far = node.add("Mul", first, node.value(np.zeros(number), np.int64))
+    found = []
+    for index in range(1, len(node.inputs)):
+        found.append(_of_type(node, so_far))
+        size = node.add("Mul", node.int64(index), node.value(mask))
+        so_far = node.add("Add", so_far, size)
+    return found
+
+
+@converts("Pack")
+def pack(node: NodeToConvert) -> str:
+    """Convert Pack."""
+    axis = int(node.attr("axis", 0))
+    parts = [node.add("Unsqueeze", one, node.ints(axis)) for one in node.inputs]
+    if axis < 0 and len(parts) > 1:
+        axis += node.rank(0) + 1
+    return parts[0] if len(parts) == 1 else node.add("Concat", *parts, axis=axis)
+
+
+@converts("Unpack")
+def unpack(node: NodeToConvert) -> list[str]:
+    """Convert Unpack."""
+    axis, number = int(node.attr("axis", 0)), len(node.item.output_types)
+    if not number:
+        return []
+    parts = node.add_many("Split", number, node.inputs[0], node.ints(*[1] * number), axis=axis)
+    return [node.add("Squeeze", part, node.ints(axis)) for part in parts]
+
+
+@converts("Split")
+def split(node: NodeToConvert) -> list[str]:
+    """Convert Split into equal parts."""
+    axis, number = int(node.needed(0, "its axis")), len(node.item.output_types)
+    value = node.inputs[1]
+    if number == 1:
+        return [value]
+    dims = node.shapes[1].dim_values
+    if dims is not None and dims[axis] is not None:
+        sizes = node.ints(*[node.size(1, axis) // number] * number)
+        return node.add_many("Split", number, value, sizes, axis=axis)
+    if node.opset >= 18:
+        return list(node.writer.add("Split", [value], {"axis": axis, "num_outputs": number}, number))
+    return node.add_many("Split", number, value, axis=axis)
+
+
+@converts("SplitV")
+def split_v(node: NodeToConvert) -> list[str]:
+    """Convert SplitV."""
+    axis, number = int(node.needed(2, "its axis")), len(node.item.output_types)
+    known = node.constant(1)
+    if known is None:
+        return node.add_many("Split", number, node.inputs[0], node.int64(1), axis=axis)
+    sizes = [int(size) for size in known]
+    if -1 in sizes:
+        left = node.size(0, axis) - sum(size for size in sizes if size >= 0)
+        sizes = [left if size < 0 else size for size in sizes]
+    return node.add_many("Split", number, node.inputs[0], node.ints(*sizes), axis=axis)
+
+
+@converts("Slice")
+def slice_of(node: NodeToConvert) -> str:
+    """Convert Slice; a size of -1 reaches to the end."""
+    begins, sizes = node.constant(1), node.constant(2)
+    if begins is not None and sizes is not None:
+        ends = [_END if size < 0 else int(b + size) for b, size in zip(begins, sizes)]
+        return node.add("Slice", node.inputs[0], node.ints(*map(int, begins)), node.ints(*ends))
+    begin, count = node.int64(1), node.int64(2)
+    below = node.add("Less", count, node.value(0, np.int64))
+    end = node.add("Where", below, node.value(_END, np.int64), node.add("Add", begin, count))
+    return node.add("Slice", node.inputs[0], begin, end)
+
+
+@converts("StridedSlice")
+def strided_slice(node: NodeToConvert) -> str:
+    """Convert StridedSlice: a Slice, then axes that are removed and added."""
+    plan = _SlicePlan(node)
+    value = node.inputs[0]
+    if plan.axes:
+        value = node.add("Slice", value, plan.begin, plan.end, node.ints(*plan.axes), plan.stride)
+    if plan.shrunk:
+        value = node.add("Squeeze", value, node.ints(*plan.shrunk))
+    if plan.added:
+        value = node.add("Unsqueeze", value, node.ints(*plan.added))
+    return value if value != node.inputs[0] else node.add("Identity", value)
+
+
+class _SlicePlan:
+    """The parts of a StridedSlice.
+
+    Attributes:
+      begin: where the slices begin, a value.
+      end: where they end.
+      stride: their strides.
+      axes: the axes that are cut.
+      shrunk: the axes that are removed.
+      added: the axes of the result that are new.
+    """
+
+    def __init__(self, node: NodeToConvert) -> None:
+        self._node = node
+        masks = {
+            name: int(node.attr(f"{name}_mask", 0))
+            for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+        }
+        known = [node.constant(number) for number in (1, 2, 3)]
+        number = len(known[0]) if known[0] is not None else node.size(1, 0)
+        self.axes: list[int] = []
+        self.shrunk: list[int] = []
+        self.added: list[int] = []
+        used: list[int] = []  # the entries that cut an axis
+        axis = place = 0
+        for entry in range(number):
+            bit = 1 << entry
+            if masks["ellipsis"] & bit:
+                later = range(entry + 1, number)
+                behind = sum(not masks["new_axis"] & (1 << one) for one in later)
+                skipped = node.rank(0) - axis - behind
+                axis += skipped
+                place += skipped
+                continue
+            if masks["new_axis"] & bit:
+                self.added.append(place)
+                place += 1
+                continue
+            self.axes.append(axis)
+            used.append(entry)
+            if masks["shrink_axis"] & bit:
+                self.shrunk.append(axis)
+            else:
+                place += 1
+            axis += 1
+        strides = known[2]
+        if strides is None:
+            raise Refused("its strides are not constant")
+        steps = [int(strides[entry]) for entry in used]
+        self.stride = node.ints(*steps)
+        begins: list[Any] = []
+        ends: list[Any] = []
+        for entry, step in zip(used, steps):
+            bit = 1 << entry
+            shrinks = bool(masks["shrink_axis"] & bit)
+            begin = None if known[0] is None else int(known[0][entry])
+            end = None if known[1] is None else int(known[1][entry])
+            if masks["begin"] & bit and not shrinks:
+                begin = 0 if step > 0 else _END
+            if shrinks:
+                end = None if begin is None else (begin + 1 or _END)
+            elif masks["end"] & bit:
+                end = _END if step > 0 else -_END
+            begins.append(begin)
+            ends.append(end)
+        one = self._entries(1, used, begins)
+        self.begin = self._joined(one)
+        two = self._entries(2, used, ends)
+        for place, entry in enumerate(used):
+            if masks["shrink_axis"] & (1 << entry) and ends[place] is None:
+                following = node.add("Add", one[place], node.ints(1))
+                last = node.add("Equal", one[place], node.ints(-1))
+                two[place] = node.add("Where", last, node.ints(_END), following)
+        self.end = self._joined(two)
+
+    def _entries(self, index: int, used: list[int], found: list[Any]) -> list[str]:
+        node = self._node
+        return [
+            node.add("Gather", node.int64(index), node.ints(entry))
+            if number is None
+            else node.ints(number)
+            for entry, number in zip(used, found)
+        ]
+
+    def _joined(self, parts: list[str]) -> str:
+        node = self._node
+        arrays = [node.writer.graph.initializers.get(part) for part in parts]
+        if all(array is not None for array in arrays):
+            return node.ints(*(int(array[0]) for array in arrays if array is not None))
+        return parts[0] if len(parts) == 1 else node.add("Concat", *parts, axis=0)
+
+
+@converts("Gather", "GatherV2", "ResourceGather")
+def gather(node: NodeToConvert) -> str:
+    """Convert Gather."""
+    axis = int(node.needed(2, "its axis")) if len(node.inputs) > 2 else 0
+    batch = int(node.attr("batch_dims", 0) or 0)
+    if batch:
+        rank = node.rank(0)
+        axis %= rank
+        if batch < 0:
+            batch += node.rank(1)
+        if axis != batch:
+            raise Refused("batch_dims with another axis")
+        indices = node.add("Unsqueeze", node.int64(1), node.ints(-1))
+        return node.add("GatherND", node.inputs[0], indices, batch_dims=batch)
+    return node.add("Gather", node.inputs[0], node.inputs[1], axis=axis)
+
+
+@converts("GatherNd")
+def gather_nd(node: NodeToConvert) -> str:
+    """Convert GatherNd."""
+    return node.add("GatherND", node.inputs[0], node.int64(1))
+
+
+@converts("ScatterNd")
+def scatter_nd(node: NodeToConvert) -> str:
+    """Convert ScatterNd: a sum into zeros."""
+    dtype = node.dtype(1)
+    zeros = node.add("ConstantOfShape", node.int64(2), value=np.zeros(1, dtype.numpy_dtype))
+    return node.add("ScatterND", zeros, node.int64(0), node.inputs[1], reduction="add")
+
+
+@converts("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
+def tensor_scatter(node: NodeToConvert) -> str:
+    """Convert a scatter into a tensor."""
+    reduction = {"Add": "add", "Max": "max", "Min": "min"}.get(node.op[13:], "none")
+    if reduction in ("max", "min"):
+        node.needs_opset(18)
+    return node.add("ScatterND", node.inputs[0], node.int64(1), node.inputs[2], reduction=reduction)
+
+
+@converts("OneHot")
+def one_hot(node: NodeToConvert) -> str:
+    """Convert OneHot; an index outside of the range gives a row without a mark."""
+    dtype = node.dtype(2)
+    axis = int(node.attr("axis", -1))
+    indices = node.int64(0)
+    depth = node.int64(1)
+    steps = node.add("Range", node.value(0, np.int64),
+                     node.add("Reshape", depth, node.value(np.zeros(0), np.int64)),
+                     node.value(1, np.int64))
+    rank = node.rank(0)
+    place = axis % (rank + 1)
+    behind = rank - place
+    shape = node.ints(-1, *[1] * behind)
+    steps = node.add("Reshape", steps, shape)
+    chosen = node.add("Equal", node.add("Unsqueeze", indices, node.ints(place)), steps)
+    return node.numeric_where(chosen, node.inputs[2], node.inputs[3], dtype)
+
+
+@converts("Pad", "PadV2")
+def pad(node: NodeToConvert) -> str:
+    """Convert Pad."""
+    pads = _pads(node)
+    value = node.inputs[2] if node.op == "PadV2" else node.scalar(0)
+    return node.add("Pad", node.inputs[0], pads, value, mode="constant")
+
+
+@converts("MirrorPad")
+def mirror_pad(node: NodeToConvert) -> str:
+    """Convert MirrorPad; SYMMETRIC repeats the edge, which is joined of slices."""
+    if node.attr("mode") == "REFLECT":
+        return node.add("Pad", node.inputs[0], _pads(node), mode="reflect")
+    found = node.inputs[0]
+    for axis, (before, after) in enumerate(node.needed(1, "its padding").tolist()):
+        parts = [found]
+        if before:
+            parts.insert(0, _turned(node, found, axis, before - 1, -_END))
+        if after:
+            parts.append(_turned(node, found, axis, -1, -1 - after))
+        if len(parts) > 1:
+            found = node.add("Concat", *parts, axis=axis)
+    return found if found != node.inputs[0] else node.add("Identity", found)
+
+
+def _turned(node: NodeToConvert, value: str, axis: int, begin: int, end: int) -> str:
+    return node.add(
+        "Slice", value, node.ints(begin), node.ints(end), node.ints(axis), node.ints(-1)
+    )
+
+
+def _pads(node: NodeToConvert) -> str:
+    known = node.constant(1)
+    if known is not None:
+        return node.value(np.reshape(np.transpose(known), -1), np.int64)
+    turned = node.transposed(node.int64(1), [1, 0])
+    return node.add("Reshape", turned, node.ints(-1))
+
+
+@converts("ReverseV2")
+def reverse(node: NodeToConvert) -> str:
+    """Convert ReverseV2: a slice with steps back."""
+    axes = [int(axis) for axis in node.needed(1, "its axes")]
+    if not axes:
+        return node.add("Identity", node.inputs[0])
+    number = len(axes)
+    return node.add(
+        "Slice",
+        node.inputs[0],
+        node.ints(*[-1] * number),
+        node.ints(*[-_END] * number),
+        node.ints(*axes),
+        node.ints(*[-1] * number),
+    )
+
+
+@converts("ReverseSequence")
+def reverse_sequence(node: NodeToConvert) -> str:
+    """Convert ReverseSequence; ONNX has the axes 0 and 1 only."""
+    time, batch = int(node.attr("seq_dim")), int(node.attr("batch_dim", 0))
+    rank = node.rank(0)
+    order = [time, batch, *(axis for axis in range(rank) if axis not in (time, batch))]
+    if {time, batch} == {0, 1}:
+        return node.add(
+            "ReverseSequence", node.inputs[0], node.int64(1), time_axis=time, batch_axis=batch
+        )
+    turned = node.transposed(node.inputs[0], order)
+    found = node.add("ReverseSequence", turned, node.int64(1), time_axis=0, batch_axis=1)
+    return node.transposed(found, [int(axis) for axis in np.argsort(order)])
+
+
+@converts("Where")
+def where(node: NodeToConvert) -> str:
+    """Convert Where: the indices of what is not zero."""
+    found = node.transposed(node.add("NonZero", node.inputs[0]), [1, 0])
+    return found
+
+
+@converts("InvertPermutation")
+def invert_permutation(node: NodeToConvert) -> str:
+    """Convert InvertPermutation: a scatter of the positions."""
+    order = node.int64(0)
+    number = node.add("Squeeze", node.add("Shape", order))
+    steps = node.add("Range", node.value(0, np.int64), number, node.value(1, np.int64))
+    found = node.add("ScatterElements", steps, order, steps)
+    return _of_type(node, found)
+
+
+@converts("MatrixBandPart")
+def matrix_band_part(node: NodeToConvert) -> str:
+    """Convert MatrixBandPart with the upper and the lower triangle."""
+    low, high = (int(node.needed(number, "its band")) for number in (1, 2))
+    found = node.inputs[0]
+    if low >= 0:
+        found = node.add("Trilu", found, node.value(-low, np.int64), upper=1)
+    if high >= 0:
+        found = node.add("Trilu", found, node.value(high, np.int64), upper=0)
+    return found if found != node.inputs[0] else node.add("Identity", found)
+
+
+@converts("MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "Diag")
+def matrix_diag(node: NodeToConvert) -> str:
+    """Convert the making of a matrix with a main diagonal."""
+    if len(node.inputs) > 1:
+        wanted = [node.needed(number, "its form") for number in range(1, len(node.inputs))]
+        band, rows, columns, *_ = (int(np.reshape(one, -1)[0]) for one in wanted)
+        if (band, rows, columns) != (0, -1, -1) or any(np.any(one) for one in wanted[3:]):
+            raise Refused("another diagonal than the main one")
+    elif node.op == "Diag" and node.rank(0) != 1:
+        raise Refused("the diagonal of a tensor of higher rank")
+    dtype = node.dtype(0)
+    column = node.add("Unsqueeze", node.inputs[0], node.ints(-1))
+    size = node.add("Gather", node.shape_of(0), node.ints(-1))
+    square = node.add("Concat", size, size, axis=0)
+    ones = node.add("ConstantOfShape", square, value=np.ones(1, np.float32))
+    eye = node.cast(node.add("EyeLike", ones), dtypes.bool)
+    return node.numeric_where(eye, column, node.scalar(0), dtype)
+
+
+@converts("MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "DiagPart")
+def matrix_diag_part(node: NodeToConvert) -> str:
+    """Convert the reading of the main diagonal of a matrix."""
+    if len(node.inputs) > 1 and np.any(node.needed(1, "its band")):
+        raise Refused("another diagonal than the main one")
+    rows, columns = node.size(0, -2), node.size(0, -1)
+    number = min(rows, columns)
+    flat_shape = node.ints(*[0] * (node.rank(0) - 2), rows * columns)
+    flat = node.add("Reshape", node.inputs[0], flat_shape)
+    return node.add("Gather", flat, node.value(np.arange(number) * (columns + 1)), axis=-1)
+
+
+@converts("Unique", "UniqueWithCounts", "UniqueV2")
+def unique(node: NodeToConvert) -> list[str]:
+    """Convert Unique: the values in the order of their first place."""
+    if node.op == "UniqueV2" and node.rank(0) != 1:
+        raise Refused("unique rows of a tensor")
+    dtype = node.dtype(0)
+    value = node.inputs[0]
+    if dtype == dtypes.int32:
+        value = node.cast(value, dtypes.int64)
+    outputs = node.add_many("Unique", 4, value, sorted=0)
+    found = outputs[0] if dtype != dtypes.int32 else node.cast(outputs[0], dtype)
+    numbers = [node.cast(one, node.output_dtype(1)) for one in (outputs[2], outputs[3])]
+    return [found, *numbers][: len(node.item.output_types)]
+
+
+@converts("Roll")
+def roll(node: NodeToConvert) -> str:
+    """Convert Roll: two slices in the other order, for each axis."""
+    found = node.inputs[0]
+    shifts = np.reshape(node.needed(1, "its shift"), -1).tolist()
+    axes = np.reshape(node.needed(2, "its axis"), -1).tolist()
+    for shift, axis in zip(shifts, axes):
+        size = node.size(0, axis)
+        moved = shift % size if size else 0
+        if moved:
+            first = node.add("Slice", found, node.ints(-moved), node.ints(_END), node.ints(axis))
+            rest = node.add("Slice", found, node.ints(0), node.ints(-moved), node.ints(axis))
+            found = node.add("Concat", first, rest, axis=axis % node.rank(0))
+    return found if found != node.inputs[0] else node.add("Identity", found)
+
+
+@converts("BroadcastArgs")
+def broadcast_args(node: NodeToConvert) -> str:
+    """Convert BroadcastArgs: the shape of a broadcast of two tensors of these shapes."""
+    one, other = (
+        node.add("ConstantOfShape", node.int64(number), value=np.zeros(1, np.int8))
+        for number in (0, 1)
+    )
+    wide = [node.cast(value, dtypes.int32) for value in (one, other)]
+    return _of_type(node, node.add("Shape", node.add("Add", *wide)))
+
+
+@converts("DepthToSpace", "SpaceToDepth")
+def space_and_depth(node: NodeToConvert) -> str:
+    """Convert DepthToSpace and SpaceToDepth, whose blocks come first in the depth."""
+    size = int(node.attr("block_size"))
+    layout = node.attr("data_format", "NHWC")
+    if layout not in ("NHWC", "NCHW"):
+        raise Refused(f"the layout {layout}")
+    value = node.inputs[0]
+    if layout == "NHWC":
+        value = node.transposed(value, [0, 3, 1, 2])
+    attrs = {"mode": "DCR"} if node.op == "DepthToSpace" else {}
+    found = node.add(node.op, value, blocksize=size, **attrs)
+    return node.transposed(found, [0, 2, 3, 1]) if layout == "NHWC" else found
+
+
+@converts("DynamicStitch", "ParallelDynamicStitch")
+def dynamic_stitch(node: NodeToConvert) -> str:
+    """Convert DynamicStitch: later rows replace earlier ones."""
+    number = len(node.inputs) // 2
+    indices, rows = [], []
+    for place in range(number):
+        flat = node.add("Reshape", node.int64(place), node.ints(-1))
+        indices.append(flat)
+        rank = node.rank(place)
+        rest = node.add("Slice", node.shape_of(number + place), node.ints(rank), node.ints(_END))
+        shape = node.add("Concat", node.add("Shape", flat), rest, axis=0)
+        rows.append(node.add("Reshape", node.inputs[number + place], shape, allowzero=1))
+    last = indices[0] if number == 1 else node.add("Concat", *indices, axis=0)
+    top = node.reduce("ReduceMax", last, [0], dtypes.int64, True)
+    size = node.add("Add", top, node.ints(1))
+    rest = node.add("Slice", node.add("Shape", rows[0]), node.ints(1), node.ints(_END))
+    shape = node.add("Concat", size, rest, axis=0)
+    dtype = node.dtype(number)
+    found = node.add("ConstantOfShape", shape, value=np.zeros(1, dtype.numpy_dtype))
+    for flat, row in zip(indices, rows):
+        places = node.add("Unsqueeze", flat, node.ints(-1))
+        found = node.add("ScatterND", found, places, row)
+    return found
+
+
+@converts("DynamicPartition")
+def dynamic_partition(node: NodeToConvert) -> list[str]:
+    """Convert DynamicPartition into a compress for each part."""
+    if node.rank(1) != 1:
+        raise Refused("partitions that are no vector")
+    found = []
+    for number in range(len(node.item.output_types)):
+        chosen = node.add("Equal", node.inputs[1], node.value(number, np.int32))
+        found.append(node.add("Compress", node.inputs[0], chosen, axis=0))
+    return found
+
+
+@converts("BroadcastGradientArgs")
+def broadcast_gradient_args(node: NodeToConvert) -> list[str]:
+    """Convert BroadcastGradientArgs: the axes over which the gradients are summed."""
+    numbers = [node.size(0, 0), node.size(1, 0)]
+    rank = max(numbers)
+    shapes = []
+    for index, number in enumerate(numbers):
+        value = node.int64(index)
+        if number < rank:
+            value = node.add("Concat", node.ints(*[1] * (rank - number)), value, axis=0)
+        shapes.append(value)
+    found = []
+    same = node.add("Equal", *shapes) if rank else node.value(np.zeros(0), np.bool_)
+    for shape_of_one in shapes:
+        if not rank:
+            found.append(node.value(np.zeros(0), node.output_dtype().numpy_dtype))
+            continue
+        is_one = node.add("Equal", shape_of_one, node.value(1, np.int64))
+        both_one = node.add("And", is_one, same)
+        # TensorFlow leaves out axes on which both are 1, which makes no difference to a sum.
+        chosen = node.add("And", is_one, node.add("Not", both_one))
+        chosen = node.add("Or", chosen, both_one)
+        axes = node.add("Compress", node.value(np.arange(rank), np.int64), chosen)
+        found.append(_of_type(node, axes))
+    return found

@@ -1,0 +1,344 @@
+"""Tensor arrays and tensor lists, as sequences of tensors.
+
+The value of a tensor array is that of its flow: each write makes a new sequence. An element that was
+not written yet is an array of zeros, of the shape of elements if that is known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.onnx_export.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.onnx_nodes import Body, Kind, close_body, loop_body
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+
+_ZERO_TO = 0
+
+
+def _sequence(node: NodeToConvert, dtype: DType, *outputs: int) -> None:
+    """Say that outputs are sequences."""
+    onnx_type(dtype)
+    for number in outputs:
+        node.kinds[number] = Kind(dtype, True)
+
+
+def _unwritten(node: NodeToConvert, dtype: DType) -> str:
+    shape = node.attr("element_shape")
+    dims = getattr(shape, "dim_values", None)
+    sizes = dims if dims is not None and None not in dims else (0,)
+    kind = np.dtype(object) if dtype == dtypes.string else dtype.numpy_dtype
+    return node.value(np.zeros(sizes, kind))
+
+
+def repeated(node: NodeToConvert, number: str, element: str, dtype: DType) -> str:
+    """Return a sequence of one element, a number of times."""
+    writer = node.writer
+    first = node.add("SequenceEmpty", dtype=onnx_type(dtype))
+    body, _, going = loop_body(writer.graph, writer.names)
+    so_far, kind = writer.names.new("so_far"), Kind(dtype, True)
+    writer.graph.kinds[so_far] = kind
+    body.inputs.append((so_far, kind))
+    with writer.inside(body):
+        result = node.add("SequenceInsert", so_far, element)
+    writer.graph.kinds[result] = kind
+    close_body(writer, body, [going, result])
+    return node.add_many("Loop", 1, number, "", first, body=body)[0]
+
+
+def written(node: NodeToConvert, sequence: str, index: str, value: str, dtype: DType) -> str:
+    """Return a sequence with another element at a place; a place at its end makes it longer."""
+    writer = node.writer
+    length = node.add("SequenceLength", sequence)
+    writer.graph.kinds.setdefault(sequence, Kind(dtype, True))
+    there, beyond = Body(), Body()
+    with writer.inside(there):
+        rest = node.add("SequenceErase", sequence, index)
+        writer.graph.kinds[rest] = Kind(dtype, True)
+    close_body(writer, there, [rest])
+    with writer.inside(beyond):
+        same = node.add("Identity", sequence)
+        writer.graph.kinds[same] = Kind(dtype, True)
+    close_body(writer, beyond, [same])
+    inside = node.add("Less", index, length)
+    shorter = node.add_many("If", 1, inside, then_branch=there, else_branch=beyond)[0]
+    return node.add("SequenceInsert", shorter, value, index)
+
+
+def _scalar(node: NodeToConvert, index: int) -> str:
+    known = node.constant(index)
+    if known is not None:
+        return node.value(np.reshape(known, ()), np.int64)
+    return node.int64(index)
+
+
+def stacked(node: NodeToConvert, sequence: str, dtype: DType) -> str:
+    """Return the elements of a sequence as rows of a tensor, which may have none."""
+    writer = node.writer
+    dims = node.output_shapes[0].dim_values
+    sizes = (0, *((size or 0) for size in (dims or ())[1:]))
+    some, none = Body(), Body()
+    with writer.inside(some):
+        joined = node.add("ConcatFromSequence", sequence, axis=0, new_axis=1)
+    with writer.inside(none):
+        nothing = node.add("Identity", node.value(np.zeros(sizes, dtype.numpy_dtype)))
+    for body, value in ((some, joined), (none, nothing)):
+        writer.graph.kinds[value] = Kind(dtype)
+        close_body(writer, body, [value])
+    is_some = node.add("Greater", node.add("SequenceLength", sequence), node.value(0, np.int64))
+    return node.add_many("If", 1, is_some, then_branch=some, else_branch=none)[0]
+
+
+def rows(node: NodeToConvert, value: str) -> str:
+    """Return the rows of a tensor as a sequence."""
+    return node.add("SplitToSequence", value, axis=0, keepdims=0)
+
+
+def scattered(node: NodeToConvert, sequence: str, indices: str, value: str, dtype: DType) -> str:
+    """Return a sequence with rows of a tensor at places."""
+    writer = node.writer
+    body, turn, going = loop_body(writer.graph, writer.names)
+    so_far, kind = writer.names.new("so_far"), Kind(dtype, True)
+    writer.graph.kinds[so_far] = kind
+    body.inputs.append((so_far, kind))
+    with writer.inside(body):
+        place = node.add("Gather", indices, turn)
+        result = written(node, so_far, place, node.add("Gather", value, turn), dtype)
+    writer.graph.kinds[result] = kind
+    close_body(writer, body, [going, result])
+    number = node.add("Squeeze", node.add("Shape", indices))
+    return node.add_many("Loop", 1, number, "", sequence, body=body)[0]
+
+
+# -- tensor arrays
+
+
+@converts("TensorArrayV3", "TensorArrayV2")
+def tensor_array(node: NodeToConvert) -> list[str]:
+    """Convert the making of a tensor array."""
+    dtype = node.attr("dtype")
+    found = repeated(node, _scalar(node, 0), _unwritten(node, dtype), dtype)
+    handle = node.value(np.zeros(0), np.float32)
+    if len(node.item.output_types) == 1:
+        return [handle]
+    _sequence(node, dtype, 1)
+    return [handle, found]
+
+
+@converts("TensorArrayWriteV3", "TensorArrayWriteV2")
+def tensor_array_write(node: NodeToConvert) -> str:
+    """Convert a write."""
+    dtype = node.dtype(2)
+    _sequence(node, dtype, 0)
+    return written(node, node.inputs[3], _scalar(node, 1), node.inputs[2], dtype)
+
+
+@converts("TensorArrayReadV3", "TensorArrayReadV2")
+def tensor_array_read(node: NodeToConvert) -> str:
+    """Convert a read."""
+    return node.add("SequenceAt", node.inputs[2], _scalar(node, 1))
+
+
+@converts("TensorArrayGatherV3", "TensorArrayGatherV2")
+def tensor_array_gather(node: NodeToConvert) -> str:
+    """Convert a gather of elements."""
+    return node.add("Gather", stacked(node, node.inputs[2], node.output_dtype()), node.int64(1))
+
+
+@converts("TensorArrayScatterV3", "TensorArrayScatterV2")
+def tensor_array_scatter(node: NodeToConvert) -> str:
+    """Convert a scatter of rows into elements."""
+    dtype = node.dtype(2)
+    _sequence(node, dtype, 0)
+    return scattered(node, node.inputs[3], node.int64(1), node.inputs[2], dtype)
+
+
+@converts("TensorArraySizeV3", "TensorArraySizeV2")
+def tensor_array_size(node: NodeToConvert) -> str:
+    """Convert the reading of the number of elements."""
+    return node.cast(node.add("SequenceLength", node.inputs[1]), dtypes.int32)
+
+
+@converts("TensorArrayConcatV3", "TensorArrayConcatV2")
+def tensor_array_concat(node: NodeToConvert) -> list[str]:
+    """Convert a concatenation of elements, with their lengths."""
+    return [
+        node.add("ConcatFromSequence", node.inputs[1], axis=0, new_axis=0),
+        lengths_of(node, node.inputs[1]),
+    ]
+
+
+def lengths_of(node: NodeToConvert, sequence: str) -> str:
+    """Return the first size of each element of a sequence."""
+    writer = node.writer
+    body, turn, going = loop_body(writer.graph, writer.names)
+    with writer.inside(body):
+        shape = node.add("Shape", node.add("SequenceAt", sequence, turn))
+        size = node.add("Gather", shape, node.value(0, np.int64))
+    writer.graph.kinds[size] = Kind(dtypes.int64)
+    close_body(writer, body, [going, size])
+    return node.add_many("Loop", 1, node.add("SequenceLength", sequence), "", body=body)[0]
+
+
+@converts("TensorArraySplitV3", "TensorArraySplitV2")
+def tensor_array_split(node: NodeToConvert) -> str:
+    """Convert a split of a tensor into elements."""
+    _sequence(node, node.dtype(1), 0)
+    return node.add("SplitToSequence", node.inputs[1], node.int64(2), axis=0)
+
+
+@converts("TensorArrayCloseV3", "TensorArrayCloseV2")
+def tensor_array_close(node: NodeToConvert) -> list[str]:
+    """Convert the end of a tensor array, which needs nothing."""
+    return []
+
+
+# -- tensor lists
+
+
+@converts("TensorListReserve")
+def list_reserve(node: NodeToConvert) -> str:
+    """Convert a list with a number of elements."""
+    dtype = node.attr("element_dtype")
+    _sequence(node, dtype, 0)
+    return repeated(node, _scalar(node, 1), _of_list(node, 0, dtype), dtype)
+
+
+def _of_list(node: NodeToConvert, index: int, dtype: DType) -> str:
+    """Return an element that was not written."""
+    shape = node.constant(index)
+    sizes = (0,)
+    if shape is not None and shape.ndim == 1 and (shape >= 0).all():
+        sizes = tuple(int(size) for size in shape)
+    return node.value(np.zeros(sizes, dtype.numpy_dtype))
+
+
+@converts("EmptyTensorList")
+def list_empty(node: NodeToConvert) -> str:
+    """Convert an empty list."""
+    dtype = node.attr("element_dtype")
+    _sequence(node, dtype, 0)
+    return node.add("SequenceEmpty", dtype=onnx_type(dtype))
+
+
+@converts("TensorListFromTensor")
+def list_from_tensor(node: NodeToConvert) -> str:
+    """Convert a list of the rows of a tensor."""
+    _sequence(node, node.attr("element_dtype"), 0)
+    return rows(node, node.inputs[0])
+
+
+@converts("TensorListSetItem")
+def list_set_item(node: NodeToConvert) -> str:
+    """Convert a write."""
+    dtype = node.attr("element_dtype")
+    _sequence(node, dtype, 0)
+    return written(node, node.inputs[0], _scalar(node, 1), node.inputs[2], dtype)
+
+
+@converts("TensorListGetItem")
+def list_get_item(node: NodeToConvert) -> str:
+    """Convert a read."""
+    return node.add("SequenceAt", node.inputs[0], _scalar(node, 1))
+
+
+@converts("TensorListStack")
+def list_stack(node: NodeToConvert) -> str:
+    """Convert a stack of all elements."""
+    return stacked(node, node.inputs[0], node.output_dtype())
+
+
+@converts("TensorListGather")
+def list_gather(node: NodeToConvert) -> str:
+    """Convert a stack of some elements."""
+    return node.add("Gather", stacked(node, node.inputs[0], node.output_dtype()), node.int64(1))
+
+
+@converts("TensorListScatterV2", "TensorListScatter")
+def list_scatter(node: NodeToConvert) -> str:
+    """Convert a list made of rows at places; the places must be those of all rows."""
+    dtype = node.attr("element_dtype")
+    _sequence(node, dtype, 0)
+    top = node.reduce("ReduceMax", node.int64(1), [0], dtypes.int64, False)
+    number = node.add("Add", top, node.value(1, np.int64))
+    first = repeated(node, number, node.value(np.zeros((_ZERO_TO,), dtype.numpy_dtype)), dtype)
+    return scattered(node, first, node.int64(1), node.inputs[0], dtype)
+
+
+@converts("TensorListLength")
+def list_length(node: NodeToConvert) -> str:
+    """Convert the reading of the number of elements."""
+    return node.cast(node.add("SequenceLength", node.inputs[0]), dtypes.int32)
+
+
+@converts("TensorListPushBack")
+def list_push_back(node: NodeToConvert) -> str:
+    """Convert an element added at the end."""
+    _sequence(node, node.attr("element_dtype"), 0)
+    return node.add("SequenceInsert", node.inputs[0], node.inputs[1])
+
+
+@converts("TensorListPopBack")
+def list_pop_back(node: NodeToConvert) -> list[str]:
+    """Convert the removal of the last element."""
+    _sequence(node, node.attr("element_dtype"), 0)
+    last = node.value(-1, np.int64)
+    return [
+        node.add("SequenceErase", node.inputs[0], last),
+        node.add("SequenceAt", node.inputs[0], last),
+    ]
+
+
+@converts("TensorListConcatV2", "TensorListConcat")
+def list_concat(node: NodeToConvert) -> list[str]:
+    """Convert a concatenation of elements, with their lengths."""
+    return [
+        node.add("ConcatFromSequence", node.inputs[0], axis=0, new_axis=0),
+        lengths_of(node, node.inputs[0]),
+    ]
+
+
+@converts("TensorListSplit")
+def list_split(node: NodeToConvert) -> str:
+    """Convert a list made of parts of a tensor."""
+    _sequence(node, node.attr("element_dtype"), 0)
+    return node.add("SplitToSequence", node.inputs[0], node.int64(2), axis=0)
+
+
+# -- stacks, which hold what a loop's gradient needs; the value of the handle is the sequence
+
+
+@converts("StackV2", "Stack")
+def stack(node: NodeToConvert) -> str:
+    """Convert the making of a stack."""
+    dtype = node.attr("elem_type")
+    _sequence(node, dtype, 0)
+    return node.add("SequenceEmpty", dtype=onnx_type(dtype))
+
+
+@converts("StackPushV2", "StackPush")
+def stack_push(node: NodeToConvert) -> list[str]:
+    """Convert a push: the value, and the stack behind it."""
+    _sequence(node, node.dtype(1), 1)
+    return [node.inputs[1], node.add("SequenceInsert", node.inputs[0], node.inputs[1])]
+
+
+@converts("StackPopV2", "StackPop")
+def stack_pop(node: NodeToConvert) -> list[str]:
+    """Convert a pop: the value, and the stack behind it."""
+    _sequence(node, node.output_dtype(), 1)
+    last = node.value(-1, np.int64)
+    return [
+        node.add("SequenceAt", node.inputs[0], last),
+        node.add("SequenceErase", node.inputs[0], last),
+    ]
+
+
+@converts("StackCloseV2", "StackClose")
+def stack_close(node: NodeToConvert) -> list[str]:
+    """Convert the end of a stack, which needs nothing."""
+    return []

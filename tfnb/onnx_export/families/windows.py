@@ -1,0 +1,349 @@
+"""Sliding windows: convolution, pooling, patches. ONNX has channels first; transposes stand around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfnb.core import dtypes
+from tfnb.onnx_export.converters import NodeToConvert, converts
+from tfnb.onnx_export.problems import Refused
+
+
+class Layout:
+    """The axes of a node's input.
+
+    Attributes:
+      spatial: the number of axes that windows slide over.
+      is_last: whether the channels come last.
+    """
+
+    def __init__(self, node: NodeToConvert, spatial: int = 2) -> None:
+        text = node.attr("data_format") or ("NHWC" if spatial == 2 else "NDHWC")
+        if len(text) != spatial + 2 or text[0] != "N" or "C" not in (text[1], text[-1]):
+            raise Refused(f"the layout {text}")
+        self.spatial = spatial
+        self.is_last = text[-1] == "C"
+        self.places = list(range(1, spatial + 1) if self.is_last else range(2, spatial + 2))
+
+    def first(self, node: NodeToConvert, value: str) -> str:
+        """Return a value with its channels first."""
+        if not self.is_last:
+            return value
+        return node.transposed(value, [0, self.spatial + 1, *range(1, self.spatial + 1)])
+
+    def back(self, node: NodeToConvert, value: str) -> str:
+        """Return a value with channels first in the layout of the node."""
+        if not self.is_last:
+            return value
+        return node.transposed(value, [0, *range(2, self.spatial + 2), 1])
+
+    def chosen(self, sizes: Any) -> list[int]:
+        """Return the entries of a list of four or five numbers for the axes of the windows."""
+        return [int(sizes[place]) for place in self.places]
+
+
+def _padding(node: NodeToConvert, layout: Layout) -> dict[str, Any]:
+    padding = node.attr("padding")
+    if padding == "EXPLICIT":
+        pairs = np.reshape(node.attr("explicit_paddings"), (-1, 2))[layout.places]
+        return {"pads": [int(size) for size in np.transpose(pairs).reshape(-1)]}
+    return {"auto_pad": "SAME_UPPER" if padding == "SAME" else "VALID"}
+
+
+def _same_pads(
+    node: NodeToConvert, layout: Layout, kernel: list[int], strides: list[int], dilations: list[int]
+) -> dict[str, Any]:
+    """Return the padding of SAME in numbers, which runtimes need where windows are dilated."""
+    pads: list[list[int]] = [[], []]
+    for place, size, stride, dilation in zip(layout.places, kernel, strides, dilations):
+        whole = (size - 1) * dilation + 1
+        if stride == 1:
+            total = whole - 1
+        else:
+            length = node.size(0, place)
+            total = max((-(-length // stride) - 1) * stride + whole - length, 0)
+        pads[0].append(total // 2)
+        pads[1].append(total - total // 2)
+    return {"pads": [*pads[0], *pads[1]]}
+
+
+def _kernel(node: NodeToConvert, value: str, index: int, order: list[int]) -> str:
+    """Return a filter in ONNX's order; a constant is transposed here."""
+    known = node.constant(index)
+    if known is not None:
+        return node.value(np.ascontiguousarray(np.transpose(known, order)))
+    return node.transposed(value, order)
+
+
+@converts("Conv1D", "Conv2D", "Conv3D")
+def convolution(node: NodeToConvert) -> str:
+    """Convert a convolution."""
+    layout = Layout(node, int(node.op[4]))
+    spatial = layout.spatial
+    strides = layout.chosen(node.attr("strides"))
+    dilations = layout.chosen(node.attr("dilations") or [1] * (spatial + 2))
+    attrs = _padding(node, layout)
+    kernel = node.dims(1)[:spatial]
+    if "auto_pad" in attrs and attrs["auto_pad"] != "VALID" and max(dilations) > 1:
+        if None in kernel:
+            raise Refused("the size of a dilated filter is not known")
+        sizes = [int(size) for size in kernel if size is not None]
+        attrs = _same_pads(node, layout, sizes, strides, dilations)
+    groups = 1
+    channels = node.shapes[0].dim_values
+    depth = node.dims(1)[spatial]
+    if channels is not None and depth:
+        total = channels[-1 if layout.is_last else 1]
+        groups = 1 if total is None else total // depth
+    weights = _kernel(node, node.inputs[1], 1, [spatial + 1, spatial, *range(spatial)])
+    dtype = node.dtype(0)
+    found = node.numeric(
+        "Conv",
+        [layout.first(node, node.inputs[0]), weights],
+        dtype,
+        strides=strides,
+        dilations=dilations,
+        group=groups,
+        **attrs,
+    )
+    return layout.back(node, found)
+
+
+@converts("DepthwiseConv2dNative")
+def depthwise(node: NodeToConvert) -> str:
+    """Convert a depthwise convolution: one group for each channel."""
+    layout = Layout(node)
+    height, width, channels, multiplier = (node.size(1, axis) for axis in range(4))
+    known = node.constant(1)
+    shape = (channels * multiplier, 1, height, width)
+    if known is not None:
+        turned = np.transpose(known, (2, 3, 0, 1)).reshape(shape)
+        weights = node.value(np.ascontiguousarray(turned))
+    else:
+        turned_value = node.transposed(node.inputs[1], [2, 3, 0, 1])
+        weights = node.add("Reshape", turned_value, node.ints(*shape))
+    strides = layout.chosen(node.attr("strides"))
+    dilations = layout.chosen(node.attr("dilations") or [1] * 4)
+    attrs = _padding(node, layout)
+    if attrs.get("auto_pad") == "SAME_UPPER" and max(dilations) > 1:
+        attrs = _same_pads(node, layout, [height, width], strides, dilations)
+    found = node.numeric(
+        "Conv",
+        [layout.first(node, node.inputs[0]), weights],
+        node.dtype(0),
+        strides=strides,
+        dilations=dilations,
+        group=channels,
+        **attrs,
+    )
+    return layout.back(node, found)
+
+
+@converts("Conv2DBackpropInput", "Conv3DBackpropInputV2")
+def convolution_transposed(node: NodeToConvert) -> str:
+    """Convert a transposed convolution, whose output size is an input in TensorFlow."""
+    spatial = 2 if node.op.startswith("Conv2D") else 3
+    layout = Layout(node, spatial)
+    strides = layout.chosen(node.attr("strides"))
+    dilations = layout.chosen(node.attr("dilations") or [1] * (spatial + 2))
+    kernel = [node.size(1, axis) for axis in range(spatial)]
+    gradient = layout.first(node, node.inputs[2])
+    weights = _kernel(node, node.inputs[1], 1, [spatial + 1, spatial, *range(spatial)])
+    padding = node.attr("padding")
+    whole = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations)]
+    sizes = node.output_shapes[0].dim_values
+    wanted = [None if sizes is None else sizes[place] for place in layout.places]
+    given = node.shapes[2].dim_values
+    before: list[int] = []
+    after: list[int] = []
+    extra: list[int] = []
+    if None not in wanted:
+        for number, place in enumerate(layout.places):
+            length = wanted[number]
+            assert length is not None
+            if padding == "SAME":
+                total = max(-(-length // strides[number]) * strides[number] - strides[number]
+                            + whole[number] - length, 0)
+                before.append(total // 2)
+            elif padding == "VALID":
+                total = 0
+                before.append(0)
+            else:
+                pairs = np.reshape(node.attr("explicit_paddings"), (-1, 2))
+                total = int(pairs[place].sum())
+                before.append(int(pairs[place][0]))
+            count = None if given is None else given[place]
+            if count is None:
+                count = -(-(length + total - whole[number] + 1) // strides[number])
+            full = (count - 1) * strides[number] + whole[number]
+            rest = full - before[-1] - length
+            after.append(max(rest, 0))
+            extra.append(max(-rest, 0))
+        attrs: dict[str, Any] = {"pads": [*before, *after]}
+        if any(extra):
+            attrs["output_padding"] = extra
+        found = node.numeric(
+            "ConvTranspose",
+            [gradient, weights],
+            node.dtype(2),
+            strides=strides,
+            dilations=dilations,
+            **attrs,
+        )
+        return layout.back(node, found)
+    # Unknown sizes: everything is computed, and the wanted part is cut out.
+    found = node.numeric(
+        "ConvTranspose",
+        [gradient, weights],
+        node.dtype(2),
+        strides=strides,
+        dilations=dilations,
+        output_padding=[stride - 1 for stride in strides],
+    )
+    if padding == "EXPLICIT":
+        raise Refused("explicit padding of an output whose size is not known")
+    places = node.ints(*layout.places)
+    lengths = node.add("Gather", node.int64(0), places)
+    if padding == "SAME":
+        counts = node.add("Slice", node.add("Shape", gradient), node.ints(2), node.ints(9))
+        steps = node.add("Sub", counts, node.ints(1))
+        full = node.add("Add", node.add("Mul", steps, node.ints(*strides)), node.ints(*whole))
+        total = node.add("Max", node.add("Sub", full, lengths), node.ints(0))
+        begin = node.add("Div", total, node.ints(2))
+    else:
+        begin = node.ints(*[0] * spatial)
+    end = node.add("Add", begin, lengths)
+    axes = node.ints(*range(2, spatial + 2))
+    return layout.back(node, node.add("Slice", found, begin, end, axes))
+
+
+@converts("MaxPool", "MaxPoolV2", "AvgPool", "MaxPool3D", "AvgPool3D")
+def pooling(node: NodeToConvert) -> str:
+    """Convert a pooling."""
+    layout = Layout(node, 3 if node.op.endswith("3D") else 2)
+    if node.op == "MaxPoolV2":
+        sizes, steps = node.needed(1, "its window"), node.needed(2, "its strides")
+    else:
+        sizes, steps = node.attr("ksize"), node.attr("strides")
+    channel = -1 if layout.is_last else 1
+    if sizes[0] != 1 or sizes[channel] != 1:
+        raise Refused("windows over the batch or the channels")
+    op = "MaxPool" if node.op.startswith("Max") else "AveragePool"
+    value = layout.first(node, node.inputs[0])
+    found = node.numeric(
+        op,
+        [value],
+        node.dtype(0),
+        kernel_shape=layout.chosen(sizes),
+        strides=layout.chosen(steps),
+        **_padding(node, layout),
+    )
+    return layout.back(node, found)
+
+
+@converts("SpaceToBatchND", "BatchToSpaceND", "SpaceToBatch", "BatchToSpace")
+def space_and_batch(node: NodeToConvert) -> str:
+    """Convert the moves between space and batch, which dilated convolutions are made of."""
+    value = node.inputs[0]
+    if node.op in ("SpaceToBatchND", "BatchToSpaceND"):
+        block = [int(size) for size in node.needed(1, "its block")]
+        edges = node.constant(2)
+        edges_value = node.int64(2)
+    else:
+        block = [int(node.attr("block_size"))] * 2
+        edges = node.constant(1)
+        edges_value = node.int64(1)
+    number = len(block)
+    rank = node.rank(0)
+    rest = rank - 1 - number
+    all_of_block = int(np.prod(block))
+    if node.op.startswith("Space"):
+        zeros = np.zeros((1, 2), np.int64)
+        if edges is not None:
+            pairs = np.concatenate([zeros, edges, np.zeros((rest, 2), np.int64)])
+            pads = node.value(np.transpose(pairs).reshape(-1), np.int64)
+        else:
+            whole = node.add(
+                "Concat",
+                node.value(zeros),
+                edges_value,
+                *([node.value(np.zeros((rest, 2), np.int64))] if rest else []),
+                axis=0,
+            )
+            pads = node.add("Reshape", node.transposed(whole, [1, 0]), node.ints(-1))
+        padded = node.add("Pad", value, pads, node.scalar(0), mode="constant")
+        shape = node.add("Shape", padded)
+        parts = [_size(node, shape, 0)]
+        for axis, size in enumerate(block):
+            parts += [
+                node.add("Div", _size(node, shape, axis + 1), node.ints(size)),
+                node.ints(size),
+            ]
+        tail = [_size(node, shape, axis) for axis in range(number + 1, rank)]
+        split = node.add("Reshape", padded, node.add("Concat", *parts, *tail, axis=0))
+        order = [2 * axis + 2 for axis in range(number)]
+        order += [0] + [2 * axis + 1 for axis in range(number)]
+        order += list(range(2 * number + 1, 2 * number + 1 + rest))
+        turned = node.transposed(split, order)
+        batch = node.add("Mul", parts[0], node.ints(all_of_block))
+        joined = node.add("Concat", batch, *parts[1::2], *tail, axis=0)
+        return node.add("Reshape", turned, joined)
+    shape = node.add("Shape", value)
+    batch = node.add("Div", _size(node, shape, 0), node.ints(all_of_block))
+    tail = [_size(node, shape, axis) for axis in range(number + 1, rank)]
+    inner = [_size(node, shape, axis + 1) for axis in range(number)]
+    sizes = [node.ints(size) for size in block]
+    split = node.add("Reshape", value, node.add("Concat", *sizes, batch, *inner, *tail, axis=0))
+    order = [number]
+    for axis in range(number):
+        order += [number + 1 + axis, axis]
+    order += list(range(2 * number + 1, 2 * number + 1 + rest))
+    turned = node.transposed(split, order)
+    spread = [node.add("Mul", one, size) for one, size in zip(inner, sizes)]
+    whole = node.add("Reshape", turned, node.add("Concat", batch, *spread, *tail, axis=0))
+    axes = node.ints(*range(1, number + 1))
+    if edges is not None:
+        begin = node.ints(*(int(pair[0]) for pair in edges))
+        crops = node.ints(*(int(pair[1]) for pair in edges))
+    else:
+        begin = node.add("Squeeze", node.add("Gather", edges_value, node.ints(0), axis=1),
+                         node.ints(1))
+        crops = node.add("Squeeze", node.add("Gather", edges_value, node.ints(1), axis=1),
+                         node.ints(1))
+    lengths = node.add("Concat", *spread, axis=0)
+    return node.add("Slice", whole, begin, node.add("Sub", lengths, crops), axes)
+
+
+def _size(node: NodeToConvert, shape: str, axis: int) -> str:
+    return node.add("Slice", shape, node.ints(axis), node.ints(axis + 1))
+
+
+@converts("ExtractImagePatches")
+def patches(node: NodeToConvert) -> str:
+    """Convert ExtractImagePatches: a convolution with a filter that picks each place."""
+    height, width = (int(size) for size in node.attr("ksizes")[1:3])
+    channels = node.size(0, 3)
+    number = height * width
+    eye = np.eye(number * channels, dtype=np.float32)
+    weights = eye.reshape(number * channels, height, width, channels).transpose(0, 3, 1, 2)
+    strides = [int(size) for size in node.attr("strides")[1:3]]
+    dilations = [int(size) for size in node.attr("rates")[1:3]]
+    layout = Layout(node)
+    attrs = _padding(node, layout)
+    if attrs.get("auto_pad") == "SAME_UPPER" and max(dilations) > 1:
+        attrs = _same_pads(node, layout, [height, width], strides, dilations)
+    dtype = node.dtype(0)
+    kernel = node.value(np.ascontiguousarray(weights))
+    if dtype != dtypes.float32:
+        kernel = node.cast(kernel, dtype)
+    found = node.numeric(
+        "Conv",
+        [layout.first(node, node.inputs[0]), kernel],
+        dtype,
+        strides=strides,
+        dilations=dilations,
+        **attrs,
+    )
+    return layout.back(node, found)
