@@ -284,6 +284,13 @@ class Model(ModelFunction):
             found[name] = file_system.read_file(path)
         return found
 
+    @property
+    def num_bytes(self) -> int:
+        """The size of the model's files."""
+        return sum(
+            os.path.getsize(path) for path, _ in self._versions.values() if os.path.isfile(path)
+        )
+
     def summary(self) -> ModelSummary:
         """Return inputs, outputs, signatures and contents, shown as text with a call that runs."""
         return ModelSummary(describe(self._loaded.model), self.example_source())
