@@ -26,7 +26,7 @@ def import_message_modules() -> None:
 
 
 def _import_messages_of_serving() -> None:
-    """Import the messages of TensorFlow Serving, if its client (tensorflow-serving-api) is there."""
+    """Import the messages of TensorFlow Serving, if its package of messages is installed."""
     try:
         apis = importlib.import_module("tensorflow_serving.apis")
     except ImportError:
