@@ -23,6 +23,8 @@ _B64 = "b64"
 _MAX_TOLD = 60
 # Decimal digits with which each float32 can be told from the others.
 _DIGITS_OF_FLOAT32 = (7, 8, 9)
+# Up to this number of values a loop is faster than operations on arrays.
+_FEW = 32
 # Powers of ten up to this one are exact as float64.
 _MAX_EXACT_POWER = 22
 
@@ -180,9 +182,9 @@ def _converted(array: Any, wanted: np.dtype[Any], value: Any, one: ModelTensor) 
     else:
         with np.errstate(over="ignore"):
             found = array.astype(wanted)
-        is_lost = wanted.kind != "b" and bool(
-            np.any(np.isinf(np.asarray(found, np.float64)) & ~np.isinf(array.astype(np.float64)))
-        )
+        if wanted.kind == "b" or np.isfinite(found).all():
+            return found
+        is_lost = bool(np.any(np.isinf(found) & ~np.isinf(array.astype(np.float64))))
         if not is_lost:
             return found
     if is_lost:
@@ -294,6 +296,9 @@ def shortest(values: Any) -> Any:
     [0.2, 1e-30]
     """
     array = np.asarray(values, np.float32)
+    if array.size <= _FEW:
+        found = np.array([float(str(item)) for item in array.flat])
+        return found.reshape(array.shape).tolist()
     wide = array.astype(np.float64)
     with np.errstate(all="ignore"):
         exponent = np.floor(np.log10(np.abs(wide)))

@@ -71,7 +71,7 @@ class ModelServer:
         self.served = served
         self._options = options or ServingOptions()
         self._rest, self._grpc, self._tls = rest, grpc, tls
-        self._runner = ModelRunner(self._options)
+        self._runner = ModelRunner(self._options, served.model.graph)
         self.log = RequestLog(served, self._runner)
         self._inference = Inference(served, self._runner)
         self._rest_runner: Any = None

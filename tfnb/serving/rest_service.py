@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from tfnb.core import errors
 from tfnb.proto.model_pb2 import ModelSpec
@@ -143,8 +144,14 @@ class RestService:
         if request.headers.get("Expect", "").lower() == "100-continue":
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
+            if request.content.is_eof():  # it has arrived
+                return await request.read()
             async with asyncio.timeout(self._options.client_timeout_s):
                 return await request.read()
+        except ConnectionError:
+            raise errors.cancelled("The client went away before its request had arrived.") from None
+        except HttpProcessingError as error:
+            raise errors.invalid_argument(f"The body is not valid: {error.message}") from None
         except TimeoutError:
             raise errors.deadline_exceeded(
                 f"The request did not arrive within {self._options.client_timeout_s:g} s."

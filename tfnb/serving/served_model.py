@@ -12,6 +12,7 @@ from tfnb.client.model import Model
 from tfnb.core import dtypes, errors
 from tfnb.proto.get_model_metadata_pb2 import SignatureDefMap
 from tfnb.proto.model_pb2 import ModelSpec
+from tfnb.serving.short_steps import is_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,12 +65,13 @@ class ServedModel:
         return cls(model, name or _name_of(path), version)
 
     def open(self, timeout_s: float) -> None:
-        """Open the session, and limit the time of its steps.
+        """Open the session, and limit the time of its steps if they have loops or may wait.
 
         Raises:
             OpError: The checkpoint does not fit.
         """
-        safety.limits(self.model.graph, max_seconds=timeout_s)
+        if not all(is_bounded(one, self.model.graph) for one in self.functions.values()):
+            safety.limits(self.model.graph, max_seconds=timeout_s)
         assert self.model.session is not None
 
     def check_asked_for(self, spec: ModelSpec) -> None:
