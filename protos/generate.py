@@ -25,11 +25,12 @@ TARGET = PROTOS.parent / "tfnb" / "proto"
 TOOLS = ("grpcio-tools==1.60.2", "protobuf==4.25.9", "mypy-protobuf==3.6.0", "setuptools<81")
 HAND_WRITTEN = {"__init__.py", "_pool.py", "_well_known.py"}
 
-_OWN_IMPORT = re.compile(r"^from tensorflow\.core\.\w+ import (\w+_pb2) as (\w+)$", re.M)
+_FOLDER = r"tensorflow(?:\.core\.\w+|_serving\.apis)"
+_OWN_IMPORT = re.compile(rf"^from {_FOLDER} import (\w+_pb2) as (\w+)$", re.M)
 _WELL_KNOWN_IMPORT = re.compile(r"^from google\.protobuf import \w+_pb2 as (\w+)$", re.M)
-_MODULE_NAME = re.compile(r"'tensorflow\.core\.\w+\.(\w+_pb2)'")
-_STUB_IMPORT = re.compile(r"^import tensorflow\.core\.\w+\.(\w+_pb2)$", re.M)
-_STUB_NAME = re.compile(r"\btensorflow\.core\.\w+\.(\w+_pb2)\b")
+_MODULE_NAME = re.compile(rf"'{_FOLDER}\.(\w+_pb2)'")
+_STUB_IMPORT = re.compile(rf"^import {_FOLDER}\.(\w+_pb2)$", re.M)
+_STUB_NAME = re.compile(rf"\b{_FOLDER}\.(\w+_pb2)\b")
 
 
 def install_tools(directory: Path) -> None:

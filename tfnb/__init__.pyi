@@ -19,6 +19,7 @@ from tfnb.client.behavior import enable_v2_tensorshape as enable_v2_tensorshape
 from tfnb.client.behavior import executing_eagerly as executing_eagerly
 from tfnb.client.eager_function import py_function as py_function
 from tfnb.client.model import Model as Model
+from tfnb.client.model import load as load
 from tfnb.client.module import Module as Module
 from tfnb.client.public import app as app
 from tfnb.client.public import audio as audio
@@ -1060,6 +1061,7 @@ __all__ = [
     "lin_space",
     "linalg",
     "linspace",
+    "load",
     "load_ipython_extension",
     "local_variables",
     "local_variables_initializer",

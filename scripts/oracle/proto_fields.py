@@ -1,6 +1,7 @@
 """Write tests/golden/proto_fields.json: TensorFlow's fields of every message that tfnb has.
 
-Run with a Python that has TensorFlow: python scripts/oracle/proto_fields.py
+Run with a Python that has TensorFlow and tensorflow-serving-api:
+python scripts/oracle/proto_fields.py
 """
 
 from __future__ import annotations

@@ -22,6 +22,17 @@ def import_message_modules() -> None:
         importlib.import_module(".".join(path.relative_to(site).with_suffix("").parts))
     importlib.import_module("tensorflow.python.training.checkpoint_state_pb2")
     _add_files_of_the_library(site / "tensorflow")
+    _import_messages_of_serving()
+
+
+def _import_messages_of_serving() -> None:
+    """Import the messages of TensorFlow Serving, if its package of messages is installed."""
+    try:
+        apis = importlib.import_module("tensorflow_serving.apis")
+    except ImportError:
+        return
+    for path in sorted(Path(apis.__path__[0]).glob("*_pb2.py")):
+        importlib.import_module(f"tensorflow_serving.apis.{path.stem}")
 
 
 def _add_files_of_the_library(folder: Path) -> None:

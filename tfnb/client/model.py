@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.model_file import ModelFile, ModelFileError, checkpoint_of, read_model
+from tfnb.client.model_function import ModelFunction
 from tfnb.client.model_session import (
     ModelGraph,
     files_of,
     load_graph,
+    signature_key,
     signature_named,
     tensor_name,
 )
-from tfnb.client.model_summary import describe
+from tfnb.client.model_summary import ModelSummary, describe
+from tfnb.client.model_tensor import ModelTensor
 from tfnb.client.public import resolve
 from tfnb.core import errors
 from tfnb.core.files import file_system
@@ -30,38 +34,20 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tfnb.client.session.session import Session
-    from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
 
-EXPORTS = {"tf": ["Model"]}
+EXPORTS = {"tf": ["Model", "load"]}
 
 type_of_names = str | Sequence[str] | Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTensor:
-    """An input or an output of a model.
-
-    Attributes:
-        key: The name by which it is fed or returned.
-        name: The name of the tensor in the graph.
-        dtype: Its type.
-        shape: Its shape.
-    """
-
-    key: str
-    name: str
-    dtype: DType
-    shape: TensorShape
-
-
-class Model:
+class Model(ModelFunction):
     """A model from a file: a frozen graph, a MetaGraphDef, a SavedModel or a checkpoint.
 
     It is called with arrays, positional in the order of its inputs or by their names. The result is
     an array if the model has one output, else a dict. The graph is read at once; its variables get
     their values with the first call. Its nodes are from a file: effects need
-    ``tfnb.safety.allow(..., graph=model.graph)``.
+    ``tfnb.safety.allow(..., graph=model.graph)``. A pickled model holds its path and is read again.
 
     >>> import tempfile
     >>> import numpy as np
@@ -82,6 +68,7 @@ class Model:
         graph: The graph.
         inputs: Key -> input.
         outputs: Key -> output.
+        signatures: Name -> function of a signature, which runs in the same session.
     """
 
     def __init__(
@@ -114,6 +101,7 @@ class Model:
             OpError: The graph is not valid.
         """
         self.path = os.fspath(path)
+        self._given = (checkpoint, tags, signature, inputs, outputs)
         own = checkpoint_of(self.path)
         if own is not None and checkpoint is None:
             meta = f"{own}.meta"
@@ -133,11 +121,18 @@ class Model:
         }
         self.graph: Graph = self._loaded.graph
         named = signature_named(model, signature)
-        self.outputs = self._tensors(_output_names(model, named, outputs), named, "outputs")
-        self.inputs = self._tensors(self._input_names(named, inputs), named, "inputs")
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._session: Session | None = None  # guarded by self._lock
-        self._run: Callable[..., Any] | None = None  # guarded by self._lock
+        self._functions: list[ModelFunction] = [self]  # guarded by self._lock
+        # Inputs depend on outputs, where the graph has no signature.
+        self.outputs = self._tensors(_output_names(model, named, outputs), named, "outputs")
+        super().__init__(
+            signature_key(model, named),
+            "" if named is None else named.method_name,
+            self._tensors(self._input_names(named, inputs), named, "inputs"),
+            self.outputs,
+            self._prepared_call,
+        )
 
     # -- inputs and outputs
 
@@ -192,64 +187,55 @@ class Model:
             tensors = [one for one in found if isinstance(one, Tensor)]
             return {key: one.get_shape() for key, one in zip(self.outputs, tensors)}
 
+    @cached_property
+    def signatures(self) -> Mapping[str, ModelFunction]:
+        """The signatures of a SavedModel or MetaGraphDef by name; empty for a graph alone.
+
+        Signatures that lack an output, or have tensors that are not dense, are left out.
+        """
+        found = {}
+        for key, signature in sorted(self._loaded.model.signatures.items()):
+            infos = (*signature.inputs.values(), *signature.outputs.values())
+            if not signature.outputs or not all(info.name for info in infos):
+                continue
+            inputs = {one: one for one in sorted(signature.inputs)}
+            outputs = {one: one for one in sorted(signature.outputs)}
+            found[key] = ModelFunction(
+                key,
+                signature.method_name,
+                self._tensors(inputs, signature, "inputs") if inputs else {},
+                self._tensors(outputs, signature, "outputs"),
+                self._prepared_call,
+            )
+        with self._lock:
+            self._functions += found.values()
+        return MappingProxyType(found)
+
     # -- running
 
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """Run the model once.
-
-        Args:
-            *arrays: Values of inputs, in the order of ``inputs``.
-            **named: Values of inputs by key.
-
-        Raises:
-            TypeError: An input has no value, or two.
-            OpError: The run failed.
-        """
-        values = self.run(self.bound(arrays, named))
-        return values[0] if len(values) == 1 else dict(zip(self.outputs, values))
-
-    def bound(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return the values of the inputs, in their order.
-
-        Raises:
-            TypeError: An input has no value, or two.
-        """
-        keys = list(self.inputs)
-        if len(arrays) > len(keys):
-            raise TypeError(f"{len(arrays)} arrays for the inputs {', '.join(keys)}.")
-        found = dict(zip(keys, arrays))
-        for key, value in named.items():
-            if key in found or key not in self.inputs:
-                problem = "is given twice" if key in found else "is not an input"
-                raise TypeError(f"{key!r} {problem}; the inputs are {', '.join(keys)}.")
-            found[key] = value
-        missing = [key for key in keys if key not in found]
-        if missing:
-            raise TypeError(f"The model needs a value for {', '.join(missing)}.")
-        return [found[key] for key in keys]
-
-    def run(self, values: Sequence[Any]) -> list[Any]:
-        """Run the model with values in the order of ``inputs``; return those of ``outputs``."""
-        run = self._run
-        if run is None:
-            run = self._opened()
-        results: list[Any] = run(*values)
-        return results
-
-    def _opened(self) -> Callable[..., Any]:
+    @property
+    def session(self) -> Session:
+        """The session of the model, with the values of its variables; opened on first use."""
         with self._lock:
-            if self._run is None:
+            if self._session is None:
                 self._session = self._loaded.open()
-                self._run = self._session.make_callable(
-                    [one.name for one in self.outputs.values()],
-                    [one.name for one in self.inputs.values()],
+            return self._session
+
+    def _prepared_call(self, function: ModelFunction) -> Callable[..., Any]:
+        with self._lock:
+            if function.prepared is None:
+                function.prepared = self.session.make_callable(
+                    [one.name for one in function.outputs.values()],
+                    [one.name for one in function.inputs.values()],
                 )
-            return self._run
+            return function.prepared
 
     def close(self) -> None:
         """Close its session, which frees variables and tables; a later call opens a new one."""
         with self._lock:
-            session, self._session, self._run = self._session, None, None
+            session, self._session = self._session, None
+            for function in self._functions:
+                function.prepared = None
         if session is not None:
             session.close()
 
@@ -298,12 +284,78 @@ class Model:
             found[name] = file_system.read_file(path)
         return found
 
+    @property
+    def num_bytes(self) -> int:
+        """The size of the model's files."""
+        return sum(
+            os.path.getsize(path) for path, _ in self._versions.values() if os.path.isfile(path)
+        )
+
+    def summary(self) -> ModelSummary:
+        """Return inputs, outputs, signatures and contents, shown as text with a call that runs."""
+        return ModelSummary(describe(self._loaded.model), self.example_source())
+
+    def __reduce__(self) -> tuple[Callable[..., Model], tuple[Any, ...]]:
+        return _reopened, (os.path.abspath(self.path), *self._given)
+
     def __repr__(self) -> str:
-        sides = [
-            ", ".join(f"{one.key} {one.dtype.name} {one.shape}" for one in side.values())
-            for side in (self.inputs, self.outputs)
-        ]
-        return f"<Model {os.path.basename(self.path.rstrip('/'))}: {' -> '.join(sides)}>"
+        return f"<Model {os.path.basename(self.path.rstrip('/'))}: {self.described()}>"
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    tags: Sequence[str] | None = None,
+    signature: str | None = None,
+    inputs: type_of_names | None = None,
+    outputs: type_of_names | None = None,
+) -> Model:
+    """Return the model in a file as a function of arrays.
+
+    The kind of file is found by its contents: a frozen graph (binary or text), a MetaGraphDef, a
+    SavedModel, or a checkpoint with its graph beside it.
+
+    Args:
+        path: The file, the folder of a SavedModel, or the prefix of a checkpoint.
+        checkpoint: The prefix or the folder of a checkpoint with the values of variables.
+        tags: Tags of the graph to take from a SavedModel; required if it has several.
+        signature: The signature that names inputs and outputs.
+        inputs: Keys of the signature or names of tensors; see :class:`Model`.
+        outputs: Likewise.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        ModelFileError: It holds no model, or the model lacks a named part.
+        OpError: The graph is not valid.
+    """
+    return Model(
+        path,
+        checkpoint=checkpoint,
+        tags=tags,
+        signature=signature,
+        inputs=inputs,
+        outputs=outputs,
+    )
+
+
+def _reopened(
+    path: str,
+    checkpoint: str | os.PathLike[str] | None,
+    tags: Sequence[str] | None,
+    signature: str | None,
+    inputs: type_of_names | None,
+    outputs: type_of_names | None,
+) -> Model:
+    """Return a model that was pickled; permissions for effects do not travel with it."""
+    return load(
+        path,
+        checkpoint=checkpoint,
+        tags=tags,
+        signature=signature,
+        inputs=inputs,
+        outputs=outputs,
+    )
 
 
 def _as_mapping(given: type_of_names) -> Mapping[str, str]:

@@ -31,6 +31,20 @@ _FILE_OF_CHECKPOINT = re.compile(r"\.(index|data-\d{5}-of-\d{5})$")
 _POINTER = b"version https://git-lfs"
 
 
+# How files of other kinds begin; the mark of a FlatBuffer comes after four bytes.
+_OTHER_KINDS = (
+    (0, b"\x89HDF\r\n", "an HDF5 file, as Keras writes it"),
+    (4, b"TFL3", "a model of TensorFlow Lite"),
+    (0, b"PK\x03\x04", "a zip archive"),
+    (0, b"\x93NUMPY", "an array of NumPy"),
+    (0, b"\x80\x02", "a pickled object"),
+    (0, b"\x80\x03", "a pickled object"),
+    (0, b"\x80\x04", "a pickled object"),
+    (0, b"\x80\x05", "a pickled object"),
+)
+READABLE = "a GraphDef or MetaGraphDef (.pb, .pbtxt, .meta), a SavedModel folder, or a checkpoint"
+
+
 class ModelFileError(Exception):
     """A file cannot be read as a model, or the model does not have the requested part."""
 
@@ -89,6 +103,9 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
             f"{path} is a Git LFS pointer, not the file itself; run 'git lfs pull' where it came "
             "from"
         )
+    for at, mark, kind in _OTHER_KINDS:
+        if data.startswith(mark, at):
+            raise ModelFileError(f"{path} is {kind}; a model is {READABLE}")
     if not data.strip():
         raise ModelFileError(f"{path} is empty ({len(data)} bytes); it holds no model")
     if path.endswith((".meta", ".meta.txt", ".metatxt")):

@@ -117,6 +117,13 @@ def signature_named(model: ModelFile, key: str | None) -> Any:
     return found[key]
 
 
+def signature_key(model: ModelFile, signature: Any) -> str:
+    """Return the name of a signature of a model; empty for None."""
+    if signature is None:
+        return ""
+    return next((key for key, one in model.signatures.items() if one == signature), "")
+
+
 def tensor_name(name: str, signature: Any, side: str) -> str:
     """Return the tensor for a name that the user gave: a signature's key, or ``node[:output]``.
 

@@ -194,14 +194,16 @@ class ModelSummary:
 
     Attributes:
       found: the description as a JSON object.
+      example: Python source that runs it; None: a line made from the description.
     """
 
-    def __init__(self, found: dict[str, Any]) -> None:
+    def __init__(self, found: dict[str, Any], example: str | None = None) -> None:
         self.found = found
+        self.example = example
 
     def __repr__(self) -> str:
         text = text_of(self.found)
-        example = example_call(self.found)
+        example = example_call(self.found) if self.example is None else self.example
         return f"{text}\n{example}" if example else text
 
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.client.model_batches import fixed_batch
 from tfnb.core import dtypes
-from tfnb.dask_runtime.blocks import fixed_batch, output_of_block, run_block
+from tfnb.dask_runtime.blocks import output_of_block, run_block
 from tfnb.dask_runtime.dask_import import import_dask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.client.model import Model, ModelTensor
+    from tfnb.client.model import Model
+    from tfnb.client.model_tensor import ModelTensor
     from tfnb.core.dtypes import DType
     from tfnb.dask_runtime.model_of_tasks import SentModel
 

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
-from tfnb.dask_runtime.blocks import fixed_batch, run_rows
+from tfnb.client.model_batches import fixed_batch, run_rows
+from tfnb.client.model_frames import check_types, columns_of, values_of
+from tfnb.dask_runtime.cancelled_tasks import raise_if_cancelled
 from tfnb.dask_runtime.dask_import import import_dask
 from tfnb.dask_runtime.map_arrays import numpy_dtype, row_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfnb.client.model import Model, ModelTensor
+    from tfnb.client.model import Model
     from tfnb.dask_runtime.model_of_tasks import SentModel
 
 
@@ -33,8 +34,8 @@ def map_frame(
       ValueError: an output has no columns.
     """
     pandas = import_dask("pandas")
-    chosen = _columns_of(model, list(frame.columns), columns)
-    _check_types(model, frame.dtypes, chosen)
+    chosen = columns_of(model, list(frame.columns), columns)
+    check_types(model, frame.dtypes, chosen)
     widths = {key: [] if isinstance(names, str) else [len(names)] for key, names in chosen.items()}
     shapes = row_shapes(model, widths, fixed_batch(model), output_shapes)
     names = {key: _names_of(key, shape) for key, shape in shapes.items()}
@@ -46,61 +47,6 @@ def map_frame(
     index = frame._meta.index[:0]
     meta = pandas.DataFrame({name: one.set_axis(index) for name, one in empty.items()}, index=index)
     return frame.map_partitions(_run_frame, sent, batch_size, chosen, names, meta=meta)
-
-
-def _columns_of(
-    model: Model, existing: Sequence[Any], given: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Return the column, or the list of columns, of each input.
-
-    Raises:
-      TypeError: a column is missing.
-    """
-    if given is not None:
-        chosen = dict(zip(model.inputs, model.bound((), given)))
-    elif all(key in existing for key in model.inputs):
-        chosen = {key: key for key in model.inputs}
-    elif len(model.inputs) == 1:
-        [(key, one)] = model.inputs.items()
-        is_one = one.shape.rank == 1 and len(existing) == 1
-        chosen = {key: existing[0] if is_one else list(existing)}
-    else:
-        raise TypeError(
-            f"The inputs are {', '.join(model.inputs)}, the columns {', '.join(map(str, existing))}"
-            ". Say which belong together: columns={'input': 'column' or ['column', ...]}"
-        )
-    for names in chosen.values():
-        missing = [
-            name for name in ([names] if isinstance(names, str) else names) if name not in existing
-        ]
-        if missing:
-            raise TypeError(f"There is no column {', '.join(map(repr, missing))}.")
-    return {key: names if isinstance(names, str) else list(names) for key, names in chosen.items()}
-
-
-def _check_types(model: Model, types: Any, chosen: Mapping[str, Any]) -> None:
-    for key, names in chosen.items():
-        wanted = model.inputs[key].dtype
-        for name in [names] if isinstance(names, str) else names:
-            found = types[name]
-            if wanted == dtypes.string:
-                fits = _may_be_text(found)
-            else:
-                fits = isinstance(found, np.dtype) and np.can_cast(
-                    found, numpy_dtype(wanted), "same_kind"
-                )
-            if not fits:
-                raise TypeError(
-                    f"Column {name!r} has type {found}; the input {key} is {wanted.name}. Convert "
-                    f"it: frame.astype({{{name!r}: {wanted.name!r}}})"
-                )
-
-
-def _may_be_text(dtype: Any) -> bool:
-    """Return whether a column of this type may hold strings: texts, categories, any objects."""
-    if isinstance(dtype, np.dtype):
-        return dtype.kind in "OSU"
-    return dtype.name == "category" or issubclass(dtype.type, (str, bytes))
 
 
 def _names_of(key: str, shape: Sequence[int | None]) -> list[str]:
@@ -124,8 +70,8 @@ def _run_frame(
     """Return the outputs for one partition; runs in a worker."""
     pandas = import_dask("pandas")
     model = sent.opened()
-    inputs = [_values_of(frame, chosen[key], one) for key, one in model.inputs.items()]
-    results = run_rows(model, inputs, batch_size)
+    inputs = [values_of(frame, chosen[key], one) for key, one in model.inputs.items()]
+    results = run_rows(model, inputs, batch_size, raise_if_cancelled)
     found: dict[str, Any] = {}
     for values, columns in zip(results, names.values()):
         parts = [values] if values.ndim == 1 else list(np.moveaxis(values, 1, 0))
@@ -133,20 +79,3 @@ def _run_frame(
             parts = [np.empty(0, values.dtype) for _ in columns]
         found |= dict(zip(columns, parts))
     return pandas.DataFrame(found, index=frame.index)
-
-
-def _values_of(frame: Any, columns: str | list[str], wanted: ModelTensor) -> Any:
-    """Return the values of an input.
-
-    Raises:
-      InvalidArgumentError: a string is missing.
-    """
-    part = frame[columns]
-    if wanted.dtype == dtypes.string and (missing := part.isna().to_numpy()).any():
-        names = [columns] if isinstance(columns, str) else columns
-        lacking = [name for name, one in zip(names, np.atleast_2d(missing.T)) if one.any()]
-        raise errors.invalid_argument(
-            f"Strings are missing in {', '.join(map(repr, lacking))}; the input {wanted.key} needs "
-            f"all. Fill them: frame.fillna({dict.fromkeys(lacking, '')})"
-        )
-    return np.asarray(part.to_numpy(), numpy_dtype(wanted.dtype))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import tfnb as tf
 from tfnb.framework.importing.importer import import_graph_def
 from tfnb.proto import graph_pb2, types_pb2
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -126,3 +130,46 @@ def test_inside_a_list_the_short_form_is_kept(loaded: Any) -> None:
     x = tf.constant(1.0, name="x")
 
     assert bundle(loaded, [x.op])["text/plain"] == f"[{x.op!r}]"
+
+
+# -- models
+
+
+def test_a_model_shows_inputs_outputs_size_ops_and_a_call_that_runs(
+    loaded: Any, tmp_path: Path
+) -> None:
+    """The display has a table, a picture of the graph, and a line of Python."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        tf.reduce_sum(tf.square(x), 1, name="y")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    model = tf.load(path)
+    found = bundle(loaded, model)
+
+    text = found["text/plain"]
+    assert text.splitlines()[0] == "<Model g.pb: x float32 (?, 2) -> y float32 (?,)>"
+    assert "1 Square" in text
+    assert f"{model.num_bytes} B" in text or "kB" in text or "KB" in text
+    assert eval(text.splitlines()[-1], {"np": np, "model": model}).tolist() == [0.0]
+    shown = found["text/html"]
+    assert {"table", "pre", "svg"} <= Tags(shown).tags
+    assert "model(x=np.zeros((1, 2), &#x27;float32&#x27;))" in shown
+    assert repr([model]).startswith("[<Model g.pb")
+
+
+def test_a_strangers_model_is_escaped(loaded: Any, tmp_path: Path) -> None:
+    """Names, keys of signatures and the name of the file are text."""
+    meta_graph = tf.MetaGraphDef()
+    node = meta_graph.graph_def.node.add(name="x", op="Placeholder")
+    node.attr["dtype"].type = types_pb2.DT_FLOAT
+    meta_graph.graph_def.node.add(name="y", op="Identity", input=["x"]).attr["T"].type = 1
+    signature = meta_graph.signature_def[HOSTILE]
+    signature.inputs[HOSTILE].name = "x:0"
+    signature.outputs[HOSTILE].name = "y:0"
+    path = tmp_path / "<b>.meta"
+    path.write_bytes(meta_graph.SerializeToString())
+    found = bundle(loaded, tf.load(path))
+
+    assert not {"img", "b", "script"} & Tags(found["text/html"]).tags
+    assert "onerror" not in Tags(found["text/html"]).attributes
+    assert len(found["text/plain"].splitlines()) <= 6

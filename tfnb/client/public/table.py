@@ -186,7 +186,7 @@ TABLE: dict[str, dict[str, str]] = {
         ),
     },
     "tfnb.client.model": {
-        "tf": "Model",
+        "tf": "Model load",
     },
     "tfnb.client.module": {
         "tf": "Module",

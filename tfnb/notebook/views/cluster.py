@@ -17,7 +17,7 @@ from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 from tfnb.distributed_runtime.task_health import DEADLINE_S, ClusterHealth
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
-from tfnb.notebook.views.formatters import Table
+from tfnb.notebook.views.display_table import Table
 from tfnb.notebook.views.targets import TargetError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.debugger.run_difference import RunDifference
+from tfnb.client.model import Model
 from tfnb.client.session.session import BaseSession
 from tfnb.common_runtime.session.partial_run import PartialRunState
 from tfnb.framework.graph import Graph
@@ -23,20 +24,15 @@ from tfnb.notebook.scenes.graph_scene import describe_graph, operation_attrs, te
 from tfnb.notebook.scenes.scene import Scene, build_scene
 from tfnb.notebook.scenes.scene_svg import scene_svg
 from tfnb.notebook.scenes.scene_text import scene_text
+from tfnb.notebook.views.display_table import HEAD, TABLE
+from tfnb.notebook.views.model import model_html, model_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 _MAX_ATTRS = 16
 _MAX_TEXT_LINES = 40
 
-_TABLE = (
-    "border-collapse:collapse;margin:2px 0;font-family:var(--jp-ui-font-family,sans-serif);"
-    "font-size:12px;font-variant-numeric:tabular-nums"
-)
-_COLUMN = "text-align:left;padding:1px 14px 1px 0;vertical-align:top;white-space:nowrap"
-_NOTE = "font-family:var(--jp-ui-font-family,sans-serif);font-size:12px;padding:1px 0"
-_HEAD = "text-align:left;font-weight:600;padding:3px 14px 3px 0;vertical-align:top"
 _KEY = (
     "text-align:left;font-weight:400;padding:1px 14px 1px 0;vertical-align:top;"
     "color:var(--jp-ui-font-color2,#667085)"
@@ -59,6 +55,8 @@ class Formatters:
         self._register("text/plain", PartialRunState, _pretty(str))
         self._register("image/svg+xml", RunDifference, run_difference_svg)
         self._register("text/plain", RunDifference, _pretty(run_difference_text))
+        self._register("text/html", Model, model_html)
+        self._register("text/plain", Model, _pretty(model_text))
         self._register("text/html", Tensor, _html(tensor_rows))
         self._register("text/plain", Tensor, _pretty(tensor_text))
         self._register("text/html", Operation, _html(operation_rows))
@@ -106,48 +104,8 @@ def _table(title: str, pairs: Iterable[tuple[str, str]]) -> str:
         f'<td style="{_CELL}">{escape(cut(value))}</td></tr>'
         for key, value in pairs
     )
-    head = f'<tr style="background:none"><th colspan="2" style="{_HEAD}">{escape(title)}</th></tr>'
-    return f'<table style="{_TABLE}">{head}{body}</table>'
-
-
-class Table:
-    """A table for a notebook, escaped, with its text for a terminal.
-
-    Args:
-      title: its heading.
-      columns: the headings of its columns.
-      rows: the cells.
-      notes: lines below it.
-      text: its text form.
-    """
-
-    def __init__(
-        self,
-        title: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        notes: Sequence[str],
-        text: str,
-    ) -> None:
-        self._title, self._columns, self._rows = title, columns, rows
-        self._notes, self.text = notes, text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        head = "".join(f'<th style="{_HEAD}">{escape(column)}</th>' for column in self._columns)
-        rows = "".join(
-            '<tr style="background:none">'
-            + "".join(f'<td style="{_COLUMN}">{escape(cut(value))}</td>' for value in row)
-            + "</tr>"
-            for row in self._rows
-        )
-        notes = "".join(f'<div style="{_NOTE}">{escape(note)}</div>' for note in self._notes)
-        title = f'<div style="{_NOTE};font-weight:600">{escape(self._title)}</div>'
-        body = f'<tr style="background:none">{head}</tr>{rows}' if self._rows else ""
-        table = f'<div style="overflow-x:auto"><table style="{_TABLE}">{body}</table></div>'
-        return f"{title}{table}{notes}"
+    head = f'<tr style="background:none"><th colspan="2" style="{HEAD}">{escape(title)}</th></tr>'
+    return f'<table style="{TABLE}">{head}{body}</table>'
 
 
 def _plain(title: str, pairs: list[tuple[str, str]]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfnb.client.model import Model
 from tfnb.client.session.session import BaseSession, live_sessions
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.framework.default_graph import get_default_graph
@@ -141,6 +142,8 @@ def _find_by_text(text: str, namespace: Mapping[str, Any]) -> Target:
 def _graph_of(value: Any) -> Target | None:
     if isinstance(value, Graph):
         return Target(value)
+    if isinstance(value, Model):
+        return Target(value.graph)
     if isinstance(value, BaseSession):
         return Target(value.graph, session=value)
     if isinstance(value, Tensor):

@@ -1,0 +1,310 @@
+"""The speed of a model's service, and its memory under load.
+
+    python -m benchmarks.serving                 # small requests, and a model of some milliseconds
+    python -m benchmarks.serving --minutes 10    # good and bad requests for ten minutes
+
+The server is a process of its own. Small requests are counted per second of its processor time, so
+that clients on the same machine do not count; the model of some milliseconds is compared with
+``session.run`` in the same number of threads, by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tfnb as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_NUM_SMALL = 20_000
+_NUM_LARGE = 200
+_CLIENTS = 8
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Server:
+    """``tfnb serve-model`` in a process."""
+
+    def __init__(self, path: str, *options: str) -> None:
+        command = [sys.executable, "-m", "tfnb", "serve-model", path, "--name", "m"]
+        self._process = subprocess.Popen(
+            [*command, "--port", "0", "--rest-port", "0", *options],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.grpc, self.port = "", 0
+        for line in self._process.stdout:
+            if line.startswith("REST "):
+                self.port = int(line.rsplit(":", 2)[1].partition("/")[0])
+            if line.startswith("gRPC "):
+                self.grpc = line.split()[1]
+            if line == "ready\n":
+                break
+
+    def processor_s(self) -> float:
+        """Return the processor time that it has used."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def state(self) -> str:
+        """Return its memory, threads and open files."""
+        folder = Path(f"/proc/{self._process.pid}")
+        pages = int((folder / "statm").read_text().split()[1])
+        threads, files = (len(list((folder / name).iterdir())) for name in ("task", "fd"))
+        return f"{pages * _PAGE / 2**20:.1f} MiB, {threads} threads, {files} files"
+
+    def stop(self) -> int:
+        """Stop it; return its exit code."""
+        self._process.terminate()
+        return self._process.wait()
+
+
+class Client:
+    """A connection that stays open."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._file = self._socket.makefile("rb")
+
+    def send(self, data: bytes) -> int:
+        """Send a request; return the status of the answer."""
+        self._socket.sendall(data)
+        status = int(self._file.readline().split()[1])
+        length = 0
+        while (line := self._file.readline()) not in (b"\r\n", b""):
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        self._file.read(length)
+        return status
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._file.close()
+        self._socket.close()
+
+
+def request(body: bytes, verb: str = "predict") -> bytes:
+    """Return a request as bytes."""
+    head = f"POST /v1/models/m:{verb} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}"
+    return head.encode() + b"\r\n\r\n" + body
+
+
+@contextlib.contextmanager
+def written(build: Callable[[], Any]) -> Iterator[str]:
+    """Yield the file of a graph."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tf.Graph().as_default() as graph:
+            build()
+            yield str(tf.train.write_graph(graph, folder, "m.pb", as_text=False))
+
+
+def small_model() -> None:
+    """Build y = x / 2 + 2."""
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    tf.add(x * 0.5, 2.0, name="y")
+
+
+def large_model() -> None:
+    """Build some products, which take some milliseconds."""
+    y = tf.placeholder(tf.float32, [None, 512], name="x")
+    for _ in range(16):
+        y = tf.nn.relu(tf.matmul(y, tf.constant(np.eye(512, dtype=np.float32))))
+    tf.identity(y, name="y")
+
+
+def in_clients(number: int, work: Callable[[int], Any]) -> float:
+    """Run work in threads; return the seconds that it took."""
+    began = time.perf_counter()
+    with ThreadPoolExecutor(number) as threads:
+        list(threads.map(work, range(number)))
+    return time.perf_counter() - began
+
+
+def measure_small() -> None:
+    """Print how many small requests a second of the server's processor answers."""
+    body = request(json.dumps({"instances": [[1.0, 2.0, 3.0, 4.0]]}).encode())
+    for options in ((), ("--batch", "32")):
+        with written(small_model) as path:
+            server = Server(path, *options)
+            client = Client(server.port)
+            for _ in range(500):
+                assert client.send(body) == 200
+            before = server.processor_s()
+
+            def ask(_: int, server: Server = server) -> None:
+                own = Client(server.port)
+                for _ in range(_NUM_SMALL // _CLIENTS):
+                    own.send(body)
+                own.close()
+
+            seconds = in_clients(_CLIENTS, ask)
+            used = server.processor_s() - before
+            rate_by_clock = _NUM_SMALL / seconds
+            print(
+                f"REST {' '.join(options) or 'alone':<12} {_NUM_SMALL / used:8,.0f} requests per "
+                f"processor second, {rate_by_clock:8,.0f} by the clock",
+                flush=True,
+            )
+            measure_small_grpc(server, " ".join(options) or "alone")
+            client.close()
+            server.stop()
+
+
+def measure_small_grpc(server: Server, title: str) -> None:
+    """Print the same for gRPC."""
+    import grpc
+
+    from tfnb.proto.predict_pb2 import PredictRequest
+
+    message = PredictRequest()
+    message.model_spec.name = "m"
+    message.inputs["x"].CopyFrom(tf.make_tensor_proto([[1.0, 2.0, 3.0, 4.0]], tf.float32))
+    data = message.SerializeToString()
+
+    def ask(_: int) -> None:
+        with grpc.insecure_channel(server.grpc) as channel:
+            call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+            for _ in range(_NUM_SMALL // 4 // _CLIENTS):
+                call(data)
+
+    before = server.processor_s()
+    in_clients(_CLIENTS, ask)
+    used = server.processor_s() - before
+    rate = _NUM_SMALL // 4 / used
+    print(f"gRPC {title:<12} {rate:8,.0f} requests per processor second", flush=True)
+
+
+def measure_large() -> None:
+    """Print the throughput of a model of some milliseconds, by the service and by session.run."""
+    rows = np.ones((64, 512), np.float32)
+    threads = os.cpu_count() or 1
+    with written(large_model) as path:
+        import grpc
+
+        from tfnb.proto.predict_pb2 import PredictRequest
+
+        message = PredictRequest()
+        message.model_spec.name = "m"
+        message.inputs["x"].CopyFrom(tf.make_tensor_proto(rows))
+        data = message.SerializeToString()
+        server = Server(path, "--workers", str(threads))
+        with tf.load(path) as model:
+            session = model.session
+
+            def direct(_: int) -> None:
+                for _ in range(_NUM_LARGE // threads):
+                    session.run("y:0", {"x:0": rows})
+
+            def served(_: int) -> None:
+                with grpc.insecure_channel(server.grpc) as channel:
+                    call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+                    for _ in range(_NUM_LARGE // (2 * threads)):
+                        call(data)
+
+            direct(0)
+            served(0)
+            for _ in range(5):
+                own = in_clients(threads, direct)
+                theirs = in_clients(2 * threads, served)
+                print(
+                    f"a step of {own / _NUM_LARGE * threads * 1e3:.1f} ms: direct "
+                    f"{_NUM_LARGE / own:,.0f}/s, service {_NUM_LARGE / theirs:,.0f}/s, ratio "
+                    f"{own / theirs:.2f}",
+                    flush=True,
+                )
+        server.stop()
+
+
+def load(minutes: float) -> None:
+    """Send good and bad requests, and print the state of the server each minute."""
+    good = request(json.dumps({"instances": [[1.0, 2.0, 3.0, 4.0]]}).encode())
+    large = request(json.dumps({"instances": [[1.0, 2.0, 3.0, 4.0]] * 2000}).encode())
+    bad = [
+        request(b"{"),
+        request(b'{"instances": [[1]]}'),
+        request(b'{"instances": [["a"]]}'),
+        request(b"\xff\xfe"),
+        request(b"[" * 5000),
+        request(b"{}", "classify"),
+        b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ]
+    with written(small_model) as path:
+        server = Server(path, "--batch", "16", "--max-request-mb", "1")
+        stop = threading.Event()
+        counts = dict.fromkeys(("good", "bad", "broken"), 0)
+
+        def send_good() -> None:
+            client = Client(server.port)
+            while not stop.is_set():
+                assert client.send(good) == 200
+                counts["good"] += 1
+                if counts["good"] % 50 == 0:
+                    assert client.send(large) == 200
+            client.close()
+
+        def send_bad() -> None:
+            client = Client(server.port)
+            while not stop.is_set():
+                for data in bad:
+                    assert 400 <= client.send(data) < 500
+                    counts["bad"] += 1
+            client.close()
+
+        def send_broken() -> None:
+            while not stop.is_set():
+                for data in (b"\0\1\2\r\n\r\n", good[:-9], request(b"x" * 2**21), b"GET / HT"):
+                    with (
+                        contextlib.suppress(OSError),
+                        socket.create_connection(("127.0.0.1", server.port)) as one,
+                    ):
+                        one.sendall(data)
+                        one.settimeout(0.05)
+                        one.recv(100)
+                    counts["broken"] += 1
+
+        workers = [threading.Thread(target=one) for one in (send_good, send_bad, send_broken)]
+        for one in workers:
+            one.start()
+        print(f"begin: {server.state()}", flush=True)
+        for minute in range(round(minutes)):
+            time.sleep(60)
+            print(f"minute {minute + 1}: {server.state()}; {counts}", flush=True)
+        stop.set()
+        for one in workers:
+            one.join()
+        time.sleep(1)
+        print(f"end: {server.state()}; exit code {server.stop()}", flush=True)
+
+
+def main() -> None:
+    """Run the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=0.0, help="load for that long instead")
+    options = parser.parse_args()
+    if options.minutes:
+        load(options.minutes)
+        return
+    measure_small()
+    measure_large()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Predict, Classify, Regress and MultiInference, for both interfaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import errors
+from tfnb.proto.inference_pb2 import InferenceResult, MultiInferenceResponse
+from tfnb.serving.examples import classification, regression, value_of_examples
+from tfnb.serving.served_model import CLASSIFY, REGRESS, filtered, values_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tfnb.client.model_function import ModelFunction
+    from tfnb.proto.classification_pb2 import ClassificationResult
+    from tfnb.proto.inference_pb2 import MultiInferenceRequest
+    from tfnb.proto.input_pb2 import Input
+    from tfnb.proto.regression_pb2 import RegressionResult
+    from tfnb.serving.model_runner import ModelRunner
+    from tfnb.serving.served_model import ServedModel
+
+
+class Inference:
+    """Runs the signatures of a served model.
+
+    Attributes:
+        served: The model.
+        runner: What runs it.
+    """
+
+    def __init__(self, served: ServedModel, runner: ModelRunner) -> None:
+        self.served, self.runner = served, runner
+
+    async def predict(
+        self, function: ModelFunction, values: Mapping[str, Any], wanted: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Return the outputs for arrays.
+
+        Args:
+            function: The function of a signature.
+            values: Key of an input -> its array.
+            wanted: Keys of outputs; all if empty.
+
+        Raises:
+            OpError: The values do not fit, or the model failed.
+        """
+        wanted = list(wanted)
+        filtered(function, function.outputs, wanted)  # before the model runs
+        results = await self.runner.run(function, values_for(function, values))
+        return filtered(function, results, wanted)
+
+    async def classify(self, function: ModelFunction, given: Input) -> ClassificationResult:
+        """Return the classes of examples.
+
+        Raises:
+            OpError: The signature takes no examples, or the model failed.
+        """
+        values = value_of_examples(function, given)
+        outputs = await self.predict(function, values)
+        return classification(outputs, len(next(iter(values.values()))))
+
+    async def regress(self, function: ModelFunction, given: Input) -> RegressionResult:
+        """Return the values of examples.
+
+        Raises:
+            OpError: The signature takes no examples, or the model failed.
+        """
+        values = value_of_examples(function, given)
+        outputs = await self.predict(function, values)
+        return regression(outputs, len(next(iter(values.values()))))
+
+    async def multi_inference(self, request: MultiInferenceRequest) -> MultiInferenceResponse:
+        """Return the results of several classifiers and regressors on the same examples.
+
+        Raises:
+            OpError: A task is not valid, or the model failed.
+        """
+        if not request.tasks:
+            raise errors.invalid_argument("Inference request must have at least one task.")
+        functions = []
+        for task in request.tasks:
+            self.served.check_asked_for(task.model_spec)
+            if task.method_name not in (CLASSIFY, REGRESS):
+                raise errors.unimplemented(
+                    f"Unsupported signature method_name: {task.method_name}. There are {CLASSIFY} "
+                    f"and {REGRESS}."
+                )
+            key = task.model_spec.signature_name
+            functions.append(self.served.function(key, task.method_name))
+        found = MultiInferenceResponse()
+        for task, function in zip(request.tasks, functions):
+            spec = self.served.spec(task.model_spec.signature_name)
+            result = InferenceResult(model_spec=spec)
+            if task.method_name == CLASSIFY:
+                result.classification_result.CopyFrom(await self.classify(function, request.input))
+            else:
+                result.regression_result.CopyFrom(await self.regress(function, request.input))
+            found.results.append(result)
+        return found

@@ -1,0 +1,72 @@
+"""Steps that take less time than their way to a thread and back.
+
+A step runs in the event loop where it delays no other request: its graph has no loops, calls, waits
+or effects, so that the size of its inputs bounds its time; the inputs are small; and its latest
+steps were short. A step that was not sends the function's next steps to threads again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfnb.core import op_registry
+from tfnb.core.op_traits import Trait
+from tfnb.graph.node_kind import node_kind
+
+if TYPE_CHECKING:
+    from tfnb.client.model_function import ModelFunction
+    from tfnb.framework.graph import Graph
+    from tfnb.framework.operation import Operation
+
+_MAX_INPUT_BYTES = 4096
+_SHORT_S = 3e-4
+# How many short steps in succession a function needs before it runs in the loop.
+_NUM_WANTED = 10
+_OPS_WITH_VARIABLES = frozenset((Trait.VARIABLE, Trait.READS_VARIABLE))
+
+
+class ShortSteps:
+    """Whether the next step of a function is likely to be short."""
+
+    def __init__(self, function: ModelFunction, graph: Graph) -> None:
+        self._is_bounded = is_bounded(function, graph)
+        self._num_wanted = _NUM_WANTED
+
+    def expects(self, values: list[Any]) -> bool:
+        """Return whether a step with these inputs is short."""
+        if self._num_wanted or not self._is_bounded:
+            return False
+        return sum(value.nbytes for value in values) <= _MAX_INPUT_BYTES and all(
+            value.dtype != object for value in values
+        )
+
+    def note(self, seconds: float) -> None:
+        """Note how long a step took."""
+        if seconds > _SHORT_S:
+            self._num_wanted = _NUM_WANTED
+        elif self._num_wanted:
+            self._num_wanted -= 1
+
+
+def is_bounded(function: ModelFunction, graph: Graph) -> bool:
+    """Return whether each node before the outputs runs once, and waits for nothing."""
+    waiting = [graph.get_tensor_by_name(one.name).op for one in function.outputs.values()]
+    seen = set(waiting)
+    while waiting:
+        op = waiting.pop()
+        if not _runs_once(op):
+            return False
+        for before in (*(one.op for one in op.inputs), *op.control_inputs):
+            if before not in seen:
+                seen.add(before)
+                waiting.append(before)
+    return True
+
+
+def _runs_once(op: Operation) -> bool:
+    definition = op_registry.find(op.type)
+    if definition is None or definition.effects or node_kind(op.type).is_enter:
+        return False
+    if definition.is_stateful and not definition.traits & _OPS_WITH_VARIABLES:
+        return False
+    return not any(value.HasField("func") for value in op.node_def.attr.values())

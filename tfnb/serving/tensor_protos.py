@@ -1,0 +1,116 @@
+"""Arrays as TensorProtos, with the values in the field of their type.
+
+Clients of TensorFlow Serving read fields like ``float_val``, which the server of TensorFlow fills,
+too. A field of floats has the bytes of the array on the wire, so that no value is converted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tfnb.core import dtypes, errors
+from tfnb.core.tensor_util import make_ndarray
+from tfnb.proto.tensor_pb2 import TensorProto
+
+if TYPE_CHECKING:
+    from tfnb.core.dtypes import DType
+
+# Type -> number of the packed field that has the bytes of the array.
+_RAW = {
+    dtypes.float32: TensorProto.FLOAT_VAL_FIELD_NUMBER,
+    dtypes.float64: TensorProto.DOUBLE_VAL_FIELD_NUMBER,
+    dtypes.complex64: TensorProto.SCOMPLEX_VAL_FIELD_NUMBER,
+    dtypes.complex128: TensorProto.DCOMPLEX_VAL_FIELD_NUMBER,
+    dtypes.bool: TensorProto.BOOL_VAL_FIELD_NUMBER,
+}
+_INTEGERS = {
+    dtypes.int64: "int64_val",
+    dtypes.uint32: "uint32_val",
+    dtypes.uint64: "uint64_val",
+}
+_LENGTH_DELIMITED = 2
+
+
+def tensor_proto(value: Any, dtype: DType) -> TensorProto:
+    """Return an array of the runtime as a message."""
+    array = np.asarray(value)
+    found = TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
+    for size in array.shape:
+        found.tensor_shape.dim.add(size=size)
+    if array.size == 0:
+        found.tensor_shape.SetInParent()
+    elif dtype in _RAW:
+        # Little endian is the order of the wire, and of every machine that NumPy's wheels are for.
+        data = np.ascontiguousarray(array).tobytes()
+        found.MergeFromString(
+            _varint(_RAW[dtype] << 3 | _LENGTH_DELIMITED) + _varint(len(data)) + data
+        )
+    elif dtype == dtypes.string:
+        found.string_val.extend(bytes(item) for item in array.flat)
+    elif dtype in (dtypes.float16, dtypes.bfloat16):
+        found.half_val.extend(np.ascontiguousarray(array).view(np.uint16).ravel().tolist())
+    elif array.dtype.kind in "iu":
+        getattr(found, _INTEGERS.get(dtype, "int_val")).extend(array.ravel().tolist())
+    else:
+        raise errors.unimplemented(f"An output has the type {dtype.name}, which is not sent.")
+    return found
+
+
+def array_of(key: str, proto: TensorProto, max_bytes: int) -> Any:
+    """Return the array of a message.
+
+    Args:
+        key: The input, for errors.
+        proto: The message.
+        max_bytes: The maximum size of the array: a message of few bytes may repeat its last value.
+
+    Raises:
+        InvalidArgumentError: The message contradicts itself.
+        ResourceExhaustedError: The array is too large.
+    """
+    sizes = [dim.size for dim in proto.tensor_shape.dim]
+    if proto.tensor_shape.unknown_rank or any(size < 0 for size in sizes):
+        raise errors.invalid_argument(f"The shape of the input {key!r} is not known.")
+    if math.prod(sizes) * _item_size(proto.dtype) > max_bytes:
+        raise errors.resource_exhausted(
+            f"The input {key!r} has shape {tuple(sizes)}; the server takes {max_bytes:,} bytes."
+        )
+    try:
+        return np.asarray(make_ndarray(proto))
+    except (TypeError, ValueError, KeyError, OverflowError, MemoryError) as error:
+        raise errors.invalid_argument(f"The tensor of the input {key!r}: {error}") from None
+
+
+def _item_size(enum: int) -> int:
+    try:
+        dtype = dtypes.as_dtype(enum)
+        return np.dtype(dtype.as_numpy_dtype).itemsize
+    except TypeError:
+        return 1  # a type without arrays, which is refused later
+
+
+def parsed(kind: type[Any], data: bytes) -> Any:
+    """Return a message from its bytes.
+
+    Raises:
+        InvalidArgumentError: They are no such message.
+    """
+    try:
+        return kind.FromString(data)
+    except (DecodeError, RecursionError, UnicodeDecodeError):
+        raise errors.invalid_argument(
+            f"The request of {len(data):,} bytes is no {kind.DESCRIPTOR.name}."
+        ) from None
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
