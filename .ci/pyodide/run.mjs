@@ -55,5 +55,6 @@ try {
   await pyodide.runPythonAsync(readFileSync(program, "utf8"), { filename: program });
 } catch (error) {
   console.error(String(error));
-  process.exitCode = 1;
+  process.exit(1);
 }
+process.exit(0);
