@@ -97,6 +97,8 @@ class Deadlines:
         if entry.run_state is not None:
             entry.run_state = None
             self._num_empty += 1
+            if not threads.can_start():
+                self._look_at_clock()
 
     def num_set(self) -> int:
         """Return the number of steps in flight that have a deadline."""
@@ -111,7 +113,8 @@ class Deadlines:
         self._is_serving = True
 
     def _look_at_clock(self) -> None:
-        if self._end_the_late() is None:
+        """Do what the thread does; in a finalizer, this thread may hold the lock already."""
+        if not self._lock.locked() and self._end_the_late() is None:
             with self._lock:
                 ERRANDS.remove(self._look_at_clock)
                 self._is_serving = False
