@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from tfnb.client.session.session import live_sessions
 from tfnb.client.session.session_errors import place_of_node
+from tfnb.core.process import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +91,14 @@ class StepSampler:
         self.stop()
 
     def start(self) -> None:
-        """Start sampling, until :meth:`stop`; no effect on a running sampler."""
+        """Start sampling, until :meth:`stop`; no effect on a running sampler.
+
+        Raises:
+          UnimplementedError: no thread can be started.
+        """
+        threads.require(
+            "Sampling of running steps", "Record them: `%%tfnb record`, `%%tfnb progress`."
+        )
         if self._thread is None:
             self._stopping.clear()
             self._thread = threading.Thread(target=self._run, name="tfnb-sampler", daemon=True)

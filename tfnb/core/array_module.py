@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tfnb.core.kernel_types import Array, Xp
+
+
+HAS_NARROW_INDICES: Final = np.dtype(np.intp).itemsize < 8
+"""Whether NumPy's functions refuse indices of 64 bits, as they do in a browser."""
+
+
+def as_places(indices: Array) -> Array:
+    """Return indices in the type that ``take``, ``repeat`` and ``bincount`` accept.
+
+    An index beyond the type becomes its largest or smallest value, which no array has.
+    """
+    if not HAS_NARROW_INDICES or indices.dtype.itemsize < 8:
+        return indices
+    bounds = np.iinfo(np.intp)
+    return np.clip(indices, bounds.min, bounds.max).astype(np.intp)
 
 
 class IndexedDevice(Protocol):

@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tfnb.core.process import threads
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -47,7 +49,7 @@ class Progress:
 
         timer = threading.Timer(self._after, name)
         timer.daemon = True
-        if self._after <= 0:
+        if self._after <= 0 or not threads.can_start():
             name()
         else:
             timer.start()

@@ -24,6 +24,7 @@ from tfnb.client.debugger.watched_tensor import WatchedTensor
 from tfnb.client.session.session import live_sessions
 from tfnb.common_runtime.executor.immutable_executor_state import INTO_PARENT
 from tfnb.core import errors
+from tfnb.core.process import threads
 from tfnb.core.process.weak_registry import WeakTable
 from tfnb.core.step_events import NOT_NEAR, Near, RunsThrough
 from tfnb.framework.default_session import get_default_session
@@ -573,8 +574,8 @@ class Debugger:
         thread, run_state = threading.get_ident(), executor.run_state
         self._goals.pop(thread, None)
         while not self._turn.acquire(timeout=_NAP_S):
-            if run_state.stop is not None:
-                raise run_state.stop
+            if (error := run_state.error) is not None:
+                raise error
         stop: Stop | None = None
         try:
             stop = Stop(executor, tagged, phase, outputs)
@@ -626,8 +627,12 @@ class Debugger:
     def _await_command(self, run_state: RunState) -> Any:
         with self._changed:
             while self._command is None:
-                if run_state.stop is not None:
-                    raise run_state.stop
+                if (error := run_state.error) is not None:
+                    raise error
+                threads.require(
+                    "A debugger whose stop is answered later",
+                    "Give `on_stop` a function that says how to go on.",
+                )
                 self._changed.wait(_NAP_S)
             return self._command
 

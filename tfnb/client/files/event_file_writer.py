@@ -4,7 +4,7 @@
 them, and flushes the file every ``flush_secs``. ``add_event`` blocks while the queue is full. The
 thread references only the ``_EventLog``, never the writer, so that a writer without references is
 finalized: its events are written, and the thread ends. The same happens when the interpreter
-exits.
+exits. Where no thread can be started, ``add_event`` writes and flushes at once.
 
 The file is made when its first event is written, and begins with an event that holds its version.
 Corresponds to ``event_file_writer.py`` and ``events_writer.cc``.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.client.files import gfile
 from tfnb.core.files.events_writer import EventsWriter
-from tfnb.core.process import forking
+from tfnb.core.process import forking, threads
 
 if TYPE_CHECKING:
     from tfnb.proto import event_pb2
@@ -46,6 +46,7 @@ class _EventLog:
     Attributes:
         pending: Events and flushes, in order; thread safe.
         error: The exception that ended the thread; set once, before the thread ends.
+        is_threaded: Whether a thread writes; else ``put`` does.
     """
 
     file: EventsWriter
@@ -53,13 +54,19 @@ class _EventLog:
     pending: queue.Queue[event_pb2.Event | _Flush]
     error: BaseException | None = None
     thread: threading.Thread | None = field(default=None)
+    is_threaded: bool = field(default_factory=threads.can_start)
 
     def put(self, item: event_pb2.Event | _Flush) -> None:
-        """Add to the queue, waiting for room.
+        """Add to the queue, waiting for room; without a thread, write.
 
         Raises:
             Exception: The exception that ended the thread.
         """
+        if not self.is_threaded:
+            if not isinstance(item, _Flush):
+                self.file.write_event(item)
+                self.file.flush()
+            return
         while True:
             if self.error is not None:
                 raise self.error
@@ -70,7 +77,7 @@ class _EventLog:
             return
 
     def flush(self, *, is_last: bool = False) -> None:
-        """Wait until everything added so far is in the file."""
+        """Wait until everything added so far is in the file; without a thread, it is."""
         if self.thread is None:
             return
         place = _Flush(is_last)
@@ -80,14 +87,18 @@ class _EventLog:
                 raise self.error
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread, where there can be one."""
+        if not self.is_threaded:
+            return
         self.thread = threading.Thread(target=self._write, name="EventFileWriter", daemon=True)
         self.thread.start()
 
     def finish(self) -> None:
         """Write everything, end the thread, close the file; a second call does nothing."""
-        thread = self.thread
-        if thread is None:
+        if not self.is_threaded:
+            self.file.close()
+            return
+        if self.thread is None:
             return
         try:
             self.flush(is_last=True)

@@ -22,6 +22,7 @@ from tfnb.client.session.session import InteractiveSession, Session
 from tfnb.client.testing.test_assertions import MoreAssertions
 from tfnb.core import errors
 from tfnb.core.device_spec import canonical_name
+from tfnb.core.process import threads
 from tfnb.core.tensor_shape import as_shape
 from tfnb.framework.default_graph import (
     _default_graph_stack,
@@ -400,7 +401,12 @@ class _CheckedThread:
         self._thread = threading.Thread(target=run)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread.
+
+        Raises:
+          UnimplementedError: no thread can be started.
+        """
+        threads.require("checkedThread", "Call the function yourself.")
         self._thread.start()
 
     def join(self) -> None:

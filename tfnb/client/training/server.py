@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
+from tfnb.core.process import threads
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ class Server:
             InternalError: The cluster has no such task.
             InvalidArgumentError: An address has no port, or a job is listed twice.
             UnknownError: The port is taken.
-            UnimplementedError: gRPC is not installed.
+            UnimplementedError: gRPC is not installed, or no thread can be started.
         """
+        threads.require("A server", "Use a session of this process: tf.Session().")
         self._server_def = _make_server_def(
             server_or_cluster_def, job_name, task_index, protocol, config
         )

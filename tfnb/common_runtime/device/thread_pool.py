@@ -11,6 +11,8 @@ the first of these that is set applies:
 * ``inter_op_parallelism_threads`` above 1: the one pool of the process; the first session that
   requests it determines its size.
 
+Where no thread can be started there are no pools, whatever is declared.
+
 A pool starts its threads with its first work.  The threads refer only to the queue from which they
 take work, so that the pools of a session that becomes unreferenced without ``close`` are freed with
 it.
@@ -27,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.process import forking
+from tfnb.core.process import forking, threads
 from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.process.work_sharder import available_processors
 from tfnb.proto import config_pb2
@@ -148,13 +150,17 @@ class InterOpThreadPools:
                     f"{declared.num_threads}; it must be positive, or 0 for the default."
                 )
             num_threads = declared.num_threads or default_num_threads(config)
-            if declared.global_name:
+            if not threads.can_start():
+                pool = None
+            elif declared.global_name:
                 pool = self._global(declared.global_name, declared.num_threads, num_threads)
             else:
                 pool = self._own(f"Compute{position}", num_threads)
             self._pools.append(pool)
         if not self._pools:
-            if config.use_per_session_threads:
+            if not threads.can_start():
+                self._pools.append(None)
+            elif config.use_per_session_threads:
                 self._pools.append(self._own("Compute", default_num_threads(config)))
             elif config.inter_op_parallelism_threads > 1:
                 self._pools.append(_pool_of_the_process(config.inter_op_parallelism_threads))

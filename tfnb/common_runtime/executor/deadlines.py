@@ -2,6 +2,7 @@
 
 A thread for each step with a deadline would cost more than most steps.  All sessions of the process
 share one, which is started when a deadline is set, and ends when none has been set for a while.
+Where no thread can be started, the driving threads look at the clock between nodes.
 
 State: ``_entries`` is a heap of deadlines, the next one first.  A deadline that was called off
 stays in the heap as an empty entry until it is reached, or until half of the entries are empty.
@@ -18,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.executor.waiting import say_what_runs
 from tfnb.core import errors
-from tfnb.core.process import forking
+from tfnb.core.process import forking, threads
 from tfnb.core.process.shelter import call_sheltered
+from tfnb.core.process.threads import ERRANDS
 from tfnb.core.process.wake_up import WakeUp
 
 if TYPE_CHECKING:
@@ -82,7 +84,9 @@ class Deadlines:
             is_next = self._entries[0] is entry
             if not self._is_serving:
                 call_sheltered(self._start)
-        if is_next:
+        if not threads.can_start():
+            run_state.do_errands()
+        elif is_next:
             self._wake.set()
         return entry
 
@@ -93,6 +97,8 @@ class Deadlines:
         if entry.run_state is not None:
             entry.run_state = None
             self._num_empty += 1
+            if not threads.can_start():
+                self._look_at_clock()
 
     def num_set(self) -> int:
         """Return the number of steps in flight that have a deadline."""
@@ -100,8 +106,18 @@ class Deadlines:
             return sum(entry.run_state is not None for entry in self._entries)
 
     def _start(self) -> None:
-        start_new_thread(self._serve, ())
+        if threads.can_start():
+            start_new_thread(self._serve, ())
+        else:
+            ERRANDS.add(self._look_at_clock, 0)
         self._is_serving = True
+
+    def _look_at_clock(self) -> None:
+        """Do what the thread does; in a finalizer, this thread may hold the lock already."""
+        if not self._lock.locked() and self._end_the_late() is None:
+            with self._lock:
+                ERRANDS.remove(self._look_at_clock)
+                self._is_serving = False
 
     def _serve(self) -> None:
         while True:

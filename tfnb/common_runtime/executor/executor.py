@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.common_runtime.executor.deadlines import DEADLINES
 from tfnb.common_runtime.executor.immutable_executor_state import (
     ARG,
     ASYNC,
@@ -46,9 +47,10 @@ from tfnb.common_runtime.executor.kernel_errors import annotate, check_outputs, 
 from tfnb.common_runtime.executor.kernel_stats import PooledKernel, measured_call
 from tfnb.common_runtime.executor.propagator_state import PropagatorState
 from tfnb.common_runtime.executor.running_nodes import runs_nodes, waits_for_others
-from tfnb.common_runtime.executor.waiting import explained, warn_if_final
+from tfnb.common_runtime.executor.waiting import explained, nothing_answers, warn_if_final
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
+from tfnb.core.process import threads
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
@@ -466,11 +468,14 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
 
     Raises:
       DeadlineExceededError: ``time.monotonic()`` has passed ``deadline``.
+      UnimplementedError: only another thread could make the kernel answer, and there can be none.
       OpError: the step was cancelled meanwhile.
     """
     num_naps = 0
     while not run_state.inbox:
         run_state.is_still = True
+        if deadline is None and not threads.can_start() and not DEADLINES.num_set():
+            raise nothing_answers(run_state)
         if deadline is not None and monotonic() > deadline:
             run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
         if run_state.stop is not None:

@@ -21,9 +21,10 @@ at once.  Corresponds to ``KernelStats`` in TensorFlow's ``executor.cc``.
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from threading import current_thread
-from time import perf_counter_ns, thread_time_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.immutable_executor_state import (
@@ -268,7 +269,7 @@ class PooledKernel:
 
 def measured_call(stats: KernelCosts, item: NodeItem, *args: Any) -> Any:
     """Call a node's kernel and record its time."""
-    begin = thread_time_ns()
+    begin = time.thread_time_ns()
     outputs = item.compute(*args)  # type: ignore[misc]
-    stats.update(item, thread_time_ns() - begin)
+    stats.update(item, time.thread_time_ns() - begin)
     return outputs

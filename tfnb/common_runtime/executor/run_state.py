@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.running_nodes import holds_step
 from tfnb.core.cancellation import CancellationManager
+from tfnb.core.process.threads import ERRANDS
 from tfnb.core.process.wake_up import WakeUp
 from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
@@ -59,7 +60,12 @@ class Held(BaseException):
     """Stored in place of an error: the step is held between two nodes until it is released."""
 
 
+class HasErrands(BaseException):
+    """Stored in place of an error: the driving thread of the step does errands."""
+
+
 _HELD = Held()
+_HAS_ERRANDS = HasErrands()
 
 
 def new_step_id() -> int:
@@ -193,7 +199,7 @@ class RunState:
 
     Attributes:
       stop: the error that the step is to end with, set by any thread that ends it, or the mark that
-        it is held; read between nodes.
+        it is held or has errands to do; read between nodes.
       inbox: (executor, tagged node, outputs or exception) from asynchronous kernels and from the
         threads of the pool, and (executor, None, None) for an executor whose nodes are to run on; a
         joined call shares its caller's.
@@ -240,6 +246,7 @@ class RunState:
     timeout_ms = 0
     deadline: Any = None
     collector: Any = None
+    _at_rest: BaseException | None = None  # what ``stop`` is while nothing is asked of the step
     _leaves_when_let_go = False
 
     def __init__(
@@ -302,13 +309,13 @@ class RunState:
 
     def _set_stop(self, error: BaseException) -> None:
         with _stop_lock:
-            if self.stop is None or self.stop is _HELD or isinstance(self.stop, Leave):
+            if self._is_at_rest or self.stop is _HELD or isinstance(self.stop, Leave):
                 self.stop = error
 
     def leave_function(self) -> None:
         """Ask an emitted function that can be left to leave, so that a debugger can stop it."""
         with _stop_lock:
-            if self.may_be_left and self.stop is None:
+            if self.may_be_left and self._is_at_rest:
                 self.stop = Leave()
             elif self.may_be_left and self.stop is _HELD:
                 self._leaves_when_let_go = True
@@ -318,12 +325,23 @@ class RunState:
         with _stop_lock:
             self.may_be_left = self._leaves_when_let_go = False
             if isinstance(self.stop, Leave):
-                self.stop = None
+                self.stop = self._at_rest
+
+    def do_errands(self) -> None:
+        """Make the driving thread do the errands of the process between nodes."""
+        with _stop_lock:
+            if self._is_at_rest:
+                self.stop = _HAS_ERRANDS
+            self._at_rest = _HAS_ERRANDS
+
+    @property
+    def _is_at_rest(self) -> bool:
+        return self.stop is self._at_rest
 
     def hold(self) -> None:
         """Ask the step to stand still between two nodes until :meth:`let_go`, or until it ends."""
         with _stop_lock:
-            if self.stop is None:
+            if self._is_at_rest:
                 self.stop = _HELD
         for child in list(self.children):
             child.hold()
@@ -332,7 +350,7 @@ class RunState:
         """Release the step if it is held; otherwise do nothing."""
         with _stop_lock:
             if self.stop is _HELD:
-                self.stop = Leave() if self._leaves_when_let_go else None
+                self.stop = Leave() if self._leaves_when_let_go else self._at_rest
         for child in list(self.children):
             child.let_go()
 
@@ -344,16 +362,25 @@ class RunState:
     @property
     def error(self) -> BaseException | None:
         """The error that the step was asked to end with."""
-        return None if self.stop is _HELD else self.stop
+        stop = self.stop
+        return None if stop is _HELD or stop is _HAS_ERRANDS else stop
+
+    def must_end(self) -> bool:
+        """Return whether the step is to end; for callbacks of libraries, which cannot raise."""
+        if self.stop is _HAS_ERRANDS:
+            ERRANDS.do()
+        return self.error is not None
 
     @holds_step(run_state="self")
     def heed_stop(self) -> None:
-        """Wait while the step is held; called by its driving thread between two nodes.
+        """Do errands, and wait while the step is held; called by its driving thread between nodes.
 
         Raises:
           BaseException: the error that the step is to end with.
         """
-        while (stop := self.stop) is not None:
+        if self.stop is _HAS_ERRANDS:
+            ERRANDS.do()
+        while (stop := self.stop) is not self._at_rest and stop is not None:
             if stop is not _HELD:
                 raise stop
             time.sleep(_NAP_S)
@@ -411,10 +438,12 @@ class RunState:
         if self.children is _NO_CHILDREN:
             self.children = set()
         self.children.add(child)
+        if self._at_rest is not None:
+            child.do_errands()
         if self.is_held:
             child.hold()
-        elif self.stop is not None:
-            child.end(self.stop)
+        elif (error := self.error) is not None:
+            child.end(error)
         return child
 
     def leave(self, child: RunState) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.running_nodes import interrupted_node, running_nodes
@@ -146,6 +147,24 @@ def explained(run_state: RunState, error: BaseException) -> BaseException:
         and error.lead is None
     )
     return with_account(error, _explain_end(run_state, error)) if is_end or is_late else error
+
+
+def nothing_answers(run_state: RunState) -> errors.OpError:
+    """Return the error of a step that waits for another thread where none can be started."""
+    text = (
+        f"The step waits, and this Python ({sys.platform}) cannot start a thread that could make "
+        "it go on. Run the step that it waits for before it."
+    )
+    found = None
+    try:
+        found = explain_standstill(run_state)
+    except Exception:
+        _log.debug("No account of a step that waits.", exc_info=True)
+    if found is None:
+        return errors.unimplemented(text)
+    error = errors.unimplemented(f"{text}\n{found.render()}")
+    error.standstill, error.lead = found, text
+    return error
 
 
 def say_what_runs(run_state: RunState, error: errors.OpError) -> None:

@@ -58,7 +58,7 @@ from tfnb.common_runtime.session.step_limits import LimitObserver
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
 from tfnb.core import errors, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
-from tfnb.core.process import forking
+from tfnb.core.process import forking, threads
 from tfnb.core.process.made_once import made_once
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.weak_registry import WeakRegistry
@@ -688,7 +688,12 @@ class DirectSession(RuntimeSession):
         return counts_of(self.steps_in_flight)
 
     def hold_steps(self) -> None:
-        """Pause all steps between two nodes, including those that begin later."""
+        """Pause all steps between two nodes, including those that begin later.
+
+        Raises:
+          UnimplementedError: no other thread can be started, which would resume them.
+        """
+        threads.require("A pause of steps", "Set a breakpoint, or run fewer steps at a time.")
         with self._lock:
             if self._hold is None and not self.is_closed:
                 self._hold = StepHold(self.step_events, self.active_steps)

@@ -3,7 +3,8 @@
 A step runs in the thread that called ``run``.  In that thread, a Python function that waits for
 another one of its step would wait for ever.  TensorFlow's pool runs both at the same time.  A
 signature with several Python functions whose order its edges do not determine gets a pool of its
-own, with a thread for each of them, unless the session's configuration declares one.
+own, with a thread for each of them, unless the session's configuration declares one, or no thread
+can be started.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.device.thread_pool import ThreadPool
+from tfnb.core.process import threads
 from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 def pool_for_python_functions(graph: Graph) -> ThreadPool | None:
     """Return a pool for a signature's Python functions, or None if no two can run together."""
+    if not threads.can_start():
+        return None
     kinds = {definition for node in graph.op_nodes() if (definition := node.op_definition)}
     calling = {definition for definition in kinds if _calls_python(definition)}
     callers = (

@@ -27,6 +27,7 @@ from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.process.shelter import ensure_imported
+from tfnb.core.process.threads import ERRANDS
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.step_events import IDLE_HOOKS
 
@@ -256,6 +257,9 @@ def _run_observed(
 ) -> type_of_absence | None:
     """Run the nodes of a step, and notify its observers when it begins and ends."""
     hooks = run_state.hooks
+    if ERRANDS:
+        ERRANDS.do()
+        run_state.do_errands()
     if hooks.inside is not None:
         run_state.items = executors.items
     way: StepWay | None = None

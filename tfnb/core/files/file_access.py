@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
     from tfnb.core.effects import Guard
 
-_HAS_FOLDER_DESCRIPTORS: Final = {os.open, os.stat, os.mkdir, os.link, os.unlink, os.rename} <= (
-    os.supports_dir_fd
+_HAS_LINKS: Final = hasattr(os, "link")  # not in a browser
+_HAS_FOLDER_DESCRIPTORS: Final = _HAS_LINKS and (
+    {os.open, os.stat, os.mkdir, os.link, os.unlink, os.rename} <= os.supports_dir_fd
 )
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_WAITING: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -254,7 +255,9 @@ def write_whole(path: str, contents: bytes, part_of: str | None = None) -> None:
 def _give_name(guard: Guard, temporary: str, place: _Place, may_replace: bool) -> None:
     """Move a new file to the name of a place in the same folder."""
     folder = place.folder
-    if may_replace:
+    if not (may_replace or _HAS_LINKS) and os.path.lexists(place.at):
+        raise guard.refuse_replacing(place.path)
+    if may_replace or not _HAS_LINKS:
         os.replace(temporary, place.at, src_dir_fd=folder, dst_dir_fd=folder)
         return
     try:
@@ -288,6 +291,8 @@ def rename(source: str, target: str, part_of: tuple[str, str] | None = None) -> 
 
 def link(source: str, target: str, part_of: tuple[str, str] | None = None) -> bool:
     """Give a file a second name; False where the file system does not support it."""
+    if not _HAS_LINKS:
+        return False
     guard = current_guard()
     if guard is None:
         try:

@@ -13,6 +13,8 @@ from _thread import get_ident, interrupt_main, start_new_thread
 from threading import main_thread
 from typing import TYPE_CHECKING
 
+from tfnb.core.process import threads
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,7 +29,8 @@ def keep_interrupts() -> None:
 
 
 def _strike_again(unraisable: sys.UnraisableHookArgs) -> None:
-    if unraisable.exc_type is not KeyboardInterrupt or get_ident() != main_thread().ident:
+    is_lost = unraisable.exc_type is KeyboardInterrupt and get_ident() == main_thread().ident
+    if not is_lost or not threads.can_start():
         assert _before is not None
         _before(unraisable)
         return

@@ -2,7 +2,8 @@
 
 An interrupt sent to a thread id may hit a thread that this one has just started: until it begins,
 a new thread has the id of its parent, and the interrupt ends it silently. Helper threads of the
-process are started here, and functions that take locks of the interpreter are called here.
+process are started here, and functions that take locks of the interpreter are called here. Where
+no thread can be started, there is no second thread either, and functions are called directly.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from _thread import allocate_lock, start_new_thread
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tfnb.core.process import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +65,10 @@ def call_sheltered(function: Callable[[], object]) -> None:
       BaseException: the exception of the function.
       RuntimeError: Python cannot start a thread.
     """
-    _Call(function).make()
+    if threads.can_start():
+        _Call(function).make()
+    else:
+        function()
 
 
 def ensure_imported(name: str) -> None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core.process import forking
+from tfnb.core.process import forking, threads
 from tfnb.core.process.shelter import call_sheltered
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ _queue: SimpleQueue[_Job] = SimpleQueue()
 
 def available_processors() -> int:
     """Return the number of processors this process may use."""
+    if not threads.can_start():
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -53,10 +55,10 @@ def set_num_threads(number: int) -> None:
     """Set the number of threads that work on one kernel, the calling one included.
 
     Args:
-      number: at least 1.
+      number: at least 1; it is 1 where no thread can be started.
     """
     global _num_threads
-    _num_threads = number
+    _num_threads = number if threads.can_start() else 1
 
 
 def num_threads() -> int:

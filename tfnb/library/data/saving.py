@@ -5,7 +5,6 @@ The methods document results and errors.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,7 @@ LoadDataset.__name__, SnapshotDataset.__name__ = "_LoadDataset", "_SnapshotDatas
 
 def _in_turn(datasets: Dataset) -> Dataset:
     """Return an element of each dataset in turn."""
-    cycle = multiprocessing.cpu_count()
+    cycle = os.cpu_count() or 1
     return datasets.interleave(lambda one: one, cycle_length=cycle, num_parallel_calls=AUTOTUNE)
 
 
@@ -127,7 +126,7 @@ def snapshotted(
 ) -> Dataset:
     """Implement ``Dataset.snapshot``."""
     if shard_func is None:
-        shards = multiprocessing.cpu_count()
+        shards = os.cpu_count() or 1
         numbered = source.enumerate()
         kept = _snapshot(numbered, path, compression, reader_func, lambda index, _: index % shards)
         return kept.map(lambda _, element: element)

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.process import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -201,6 +202,9 @@ class LooperThread(threading.Thread):
       target: the function; a subclass may define :meth:`run_loop` instead.
       args: positional arguments of ``target``.
       kwargs: keyword arguments of ``target``.
+
+    Raises:
+      UnimplementedError: no thread can be started.
     """
 
     def __init__(
@@ -213,6 +217,7 @@ class LooperThread(threading.Thread):
     ) -> None:
         if not isinstance(coord, Coordinator):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
+        threads.require("LooperThread", "Call the function yourself between steps.")
         super().__init__(daemon=True)
         self._coord = coord
         self._timer_interval_secs = timer_interval_secs

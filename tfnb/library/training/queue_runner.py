@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.process import threads
 from tfnb.core.process.weak_registry import WeakTable
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
@@ -149,13 +150,20 @@ class QueueRunner:
 
         Returns:
           The threads; none if those made before are still running in ``sess``.
+
+        Raises:
+          UnimplementedError: no thread can be started.
         """
+        threads.require(
+            f"QueueRunner of queue '{self.name}'",
+            "Run its enqueue ops yourself between steps, or read from a tf.data.Dataset.",
+        )
         with self._lock:
             if self._running.get(sess, 0) > 0:
                 return []
             self._running[sess] = len(self._enqueue_ops)
             self._exceptions_raised = []
-        threads: list[threading.Thread] = [
+        made: list[threading.Thread] = [
             SessionThread(
                 target=self._run,
                 args=(sess, op, coord),
@@ -165,7 +173,7 @@ class QueueRunner:
             for op in self._enqueue_ops
         ]
         if coord is not None:
-            threads.append(
+            made.append(
                 threading.Thread(
                     target=self._close_on_stop,
                     args=(sess, coord),
@@ -173,12 +181,12 @@ class QueueRunner:
                     daemon=daemon,
                 )
             )
-        for thread in threads:
+        for thread in made:
             if coord is not None:
                 coord.register_thread(thread)
             if start:
                 thread.start()
-        return threads
+        return made
 
     def enqueuing(self, sess: Any, enqueue_op: Any) -> Callable[[], Any]:
         """Return the function by which a thread runs its op once."""

@@ -9,7 +9,8 @@ few times a second, and only if they differ from the last one.  Views use the wi
 whose messages travel over this comm (``lab_views.py``).
 
 Messages from a front end are checked for type, size and rate.  Requests that set a flag are carried
-out at once; slower ones go to the worker, a thread that starts with the first request.
+out at once; slower ones go to the worker, a thread that starts with the first request. Where no
+thread can be started, all requests are carried out at once, and a running step sends snapshots.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.process import threads
 from tfnb.core.process.package_version import __version__
+from tfnb.core.process.threads import ERRANDS
 from tfnb.notebook.kernel.control_shell import route_to_control_shell
 from tfnb.notebook.lab.lab_snapshot import LabSnapshots, find_session
 from tfnb.notebook.lab.lab_sweeps import cancel_run, sweeps
@@ -98,9 +101,11 @@ class LabLink:
                 self.views.hear(content.get("view"), content.get("content"))
             elif request in ("cancel", "pause", "resume"):
                 self._steer(request, content)
-            else:
+            elif threads.can_start():
                 self._queue.put_nowait(content)
                 self._start_worker()
+            else:
+                self.carry_out(content)
         except queue.Full:
             self._problem(content, "Too much was asked at once.")
         except errors.OpError as error:
@@ -178,6 +183,9 @@ class LabLink:
             self._tell(self.greeting())
         elif request == "watch":
             self._watched_until = self._clock() + LEASE_S
+            if not threads.can_start():
+                ERRANDS.remove(self._look)
+                ERRANDS.add(self._look, 1.0 / SNAPSHOTS_PER_SECOND)
             self._last_sent = ""
             self.publish()
         elif request == "renderer":
@@ -202,6 +210,9 @@ class LabLink:
             self.views.close(_word(content, "view"))
         else:
             raise ValueError(f"There is no request '{request[:40]}'.")
+
+    def _look(self) -> None:
+        self.carry_out({"request": "look"})
 
     @property
     def _is_watched(self) -> bool:
@@ -252,6 +263,7 @@ class LabLink:
         with self._lock:
             self._is_over = True
             worker, self._worker = self._worker, None
+        ERRANDS.remove(self._look)
         if worker is not None:
             self._queue.put(None)
             worker.join(_JOIN_TIMEOUT_S)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.array_module import as_places
 from tfnb.notebook.pictures.summary_svg import duration_text
 from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
 from tfnb.notebook.scenes.op_kinds import op_kind
@@ -57,11 +58,12 @@ def _loops(record: RunRecord) -> dict[tuple[int, str], tuple[int, int]]:
     as in the last iteration of a loop around it, does not count.
     """
     begun = np.bincount(
-        record.frame[record.kind == ITERATION_STARTED], minlength=len(record.frames)
+        as_places(record.frame[record.kind == ITERATION_STARTED]), minlength=len(record.frames)
     )
     is_merge = np.array([node.op in _MERGES for node in record.scene.nodes] or [False])
     alive = np.bincount(
-        record.frame[(record.kind == DONE) & is_merge[record.node]], minlength=len(record.frames)
+        as_places(record.frame[(record.kind == DONE) & is_merge[record.node]]),
+        minlength=len(record.frames),
     )
     found: dict[tuple[int, str], tuple[int, int]] = {}
     for frame, iterations, lived in zip(record.frames, begun.tolist(), alive.tolist()):

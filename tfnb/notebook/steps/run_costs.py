@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.array_module import as_places
 from tfnb.notebook.scenes.scene import RecordedCost
 from tfnb.notebook.steps.step_tape import DONE, RECEIVED, SENT
 
@@ -37,10 +38,10 @@ def node_costs(record: RunRecord) -> list[RecordedCost]:
     held = np.zeros(count)
     live = tensors.live_at(peak_ns)
     np.add.at(held, tensors.node[live], tensors.num_bytes[live])
-    made = np.bincount(tensors.node, tensors.num_bytes, minlength=count)
+    made = np.bincount(as_places(tensors.node), tensors.num_bytes, minlength=count)
     is_later = np.zeros(count, bool)
     is_later[tensors.node[tensors.made_ns > peak_ns]] = True
-    has_made = np.bincount(tensors.node, minlength=count) > 0
+    has_made = np.bincount(as_places(tensors.node), minlength=count) > 0
     moved, waited = np.zeros(count), np.zeros(count)
     transfers = (record.kind == SENT) | (record.kind == RECEIVED)
     np.add.at(moved, record.node[transfers], record.iteration[transfers])
@@ -48,7 +49,7 @@ def node_costs(record: RunRecord) -> list[RecordedCost]:
     for _, node, frame, iteration, begin, end in record.executions(waits=True):
         if (node, frame, iteration) not in pooled:
             waited[node] += end - begin
-    runs = np.bincount(record.node[record.kind == DONE], minlength=count)
+    runs = np.bincount(as_places(record.node[record.kind == DONE]), minlength=count)
     times = record.node_times_ns()
     return [
         RecordedCost(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from tfnb.core.array_module import as_places
 from tfnb.core.step_events import PartitionedGraph, PlacedGraph
 from tfnb.notebook.scenes.attr_text import cut_middle
 from tfnb.notebook.scenes.graph_scene import describe_partitions
@@ -255,7 +256,7 @@ class RunningStep:
         counts = []
         for among in ((DONE, DEAD), (DEAD,)):
             found = partition_of[np.isin(states, among) & (partition_of >= 0)]
-            counts.append(np.bincount(found, minlength=len(self.partitions)).tolist())
+            counts.append(np.bincount(as_places(found), minlength=len(self.partitions)).tolist())
         return list(zip(*counts))
 
     def node_runs(self) -> int:

@@ -1,5 +1,7 @@
 """A thread that publishes a watch's steps a few times a second, however fast they run.
 
+Where no thread can be started, the thread that drives a step publishes between nodes.
+
 It drains the recorders' log, lets the model update its state and hands the picture to a sink as one
 message: a new scene only with a new signature, the states as bytes, the counters as small numbers.
 ``publish`` may also be called directly, as tests do.  The caller of ``start`` owns the thread;
@@ -12,6 +14,9 @@ import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
+
+from tfnb.core.process import threads
+from tfnb.core.process.threads import ERRANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,12 +74,16 @@ class StepPublisher:
 
     def start(self) -> None:
         """Start publishing, until :meth:`stop`."""
+        if not threads.can_start():
+            ERRANDS.add(self._publish_or_log, self._interval_s)
+            return
         self._thread = threading.Thread(target=self._run, name="tfnb-publisher", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """End the thread and publish the final state, unless the sink is stuck."""
         self._stopping.set()
+        ERRANDS.remove(self._publish_or_log)
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)

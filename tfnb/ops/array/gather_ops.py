@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.array_module import HAS_NARROW_INDICES, as_places
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -75,6 +76,8 @@ def take(xp: Xp, params: Array, indices: Array, axis: int = 0) -> Array:
         if not params.size and 0 in params.shape[:axis] + params.shape[axis + 1 :]:
             return _take_none(xp, params, indices, axis)
         check_indices(indices, params.shape[axis])
+        if HAS_NARROW_INDICES:
+            indices = as_places(indices)
         found = (
             params.take(indices, axis, mode="clip")
             if params.shape[axis]

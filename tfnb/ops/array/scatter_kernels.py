@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tfnb.core.array_module import as_places
+
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
 
@@ -101,7 +103,7 @@ def _scatter_runs(target: Array, places: Array, rows: Array, combine: np.ufunc) 
     bits = count.bit_length()
     keys = (places.astype(np.int64) << bits) | np.arange(count)
     keys.sort()
-    order, ordered = keys & ((1 << bits) - 1), keys >> bits
+    order, ordered = as_places(keys & ((1 << bits) - 1)), as_places(keys >> bits)
     begins = np.concatenate([[0], np.nonzero(ordered[1:] != ordered[:-1])[0] + 1])
     chosen = ordered[begins]
     found = target.take(chosen, axis=0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.array_module import HAS_NARROW_INDICES, as_places
 from tfnb.ops.base.large_arrays import is_large
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def add_product(starts: Array, columns: Array, values: Array, dense: Array, out:
       dense: the right matrix.
       out: the result, of shape (rows, columns of ``dense``).
     """
+    if HAS_NARROW_INDICES:
+        starts, columns = as_places(starts), as_places(columns)
     width, inner = dense.shape[1], dense.shape[0]
     size = len(out) * inner
     # A product with zeros is NaN where the dense matrix is infinite.

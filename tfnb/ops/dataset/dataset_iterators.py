@@ -192,9 +192,9 @@ def go_on_or_end(ctx: OpKernelContext) -> None:
       OpError: the error that ends the step.
     """
     count_round()
-    stop = getattr(ctx.step.run_state, "stop", None)
-    if stop is not None:
-        raise stop
+    run_state: Any = ctx.step.run_state
+    if getattr(run_state, "stop", None) is not None:
+        run_state.heed_stop()
 
 
 # ---------------------------------------------------------------------------------------- functions

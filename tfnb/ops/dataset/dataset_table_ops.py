@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -230,6 +229,8 @@ class _SqlIterator(ImmediateIterator):
         self._step: Array = None  # the step that reads a row now
 
     def take(self, ctx: OpKernelContext) -> Element | None:
+        import sqlite3  # Python in a browser may lack it
+
         from tfnb.core.files.database_file import end_queries_when
 
         self._step = ctx.step.run_state
@@ -262,7 +263,7 @@ class _SqlIterator(ImmediateIterator):
 def _must_end(iterator: _SqlIterator | None) -> bool:
     """Return whether the step that waits for a row is to end."""
     step = None if iterator is None else iterator._step
-    return getattr(step, "stop", None) is not None
+    return step is not None and step.must_end()
 
 
 def _sql_value(value: Array, dtype: DType) -> Array:

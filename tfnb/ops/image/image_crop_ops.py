@@ -83,8 +83,8 @@ def _places(first: Array, last: Array, crop: int, length: int) -> _Places:
     safe = np.where(is_inside, place, np.float32(0))
     lower = np.floor(safe)
     nearest = rounded(safe)
-    upper = np.ceil(safe).astype(np.int64)
-    return _Places(lower.astype(np.int64), upper, safe - lower, nearest, is_inside)
+    upper = np.ceil(safe).astype(np.intp)
+    return _Places(lower.astype(np.intp), upper, safe - lower, nearest, is_inside)
 
 
 def _check(boxes: Array, box_ind: Array) -> None:

@@ -135,8 +135,8 @@ def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Array
     """Return the two pixels around each position, and its distance from the first."""
     place = _places(source, target, align, half)
     floor = np.floor(place)
-    lower = np.maximum(floor, 0).astype(np.int64)
-    upper = np.minimum(np.ceil(place), source - 1).astype(np.int64)
+    lower = np.maximum(floor, 0).astype(np.intp)
+    upper = np.minimum(np.ceil(place), source - 1).astype(np.intp)
     return np.minimum(lower, source - 1), np.maximum(upper, 0), place - floor
 
 
@@ -311,11 +311,11 @@ def _cubic_table(a: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 def _cubic_weights(source: int, target: int, align: bool, half: bool) -> Weights:
     place = _places(source, target, align, half)
     floor = np.floor(place)
-    offset = np.rint((place - floor) * np.float32(_TABLE_SIZE)).astype(np.int64)
+    offset = np.rint((place - floor) * np.float32(_TABLE_SIZE)).astype(np.intp)
     near, far = _cubic_table(-0.5 if half else -0.75)
     back = _TABLE_SIZE - offset
     weights = [far[offset], near[offset], near[back], far[back]]
-    indices = [floor.astype(np.int64) + step for step in (-1, 0, 1, 2)]
+    indices = [floor.astype(np.intp) + step for step in (-1, 0, 1, 2)]
     bounded = [np.clip(index, 0, source - 1) for index in indices]
     if half:
         # Pixels outside the image get weight 0; the other weights are scaled to a sum of one.
@@ -380,18 +380,18 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 # -------------------------------------------------------------------------------- nearest neighbour
 
 
-def _nearest(source: int, target: int, align: bool, half: bool) -> NDArray[np.int64]:
+def _nearest(source: int, target: int, align: bool, half: bool) -> NDArray[np.intp]:
     scale = _scale(source, target, align)
     step = np.arange(target, dtype=np.float32)
     place = (step + np.float32(0.5)) * scale if half else step * scale
-    index = rounded(place) if align else np.floor(place).astype(np.int64)
+    index = rounded(place) if align else np.floor(place).astype(np.intp)
     return np.clip(index, 0, source - 1)
 
 
-def rounded(place: Array) -> NDArray[np.int64]:
+def rounded(place: Array) -> NDArray[np.intp]:
     """Return the nearest integers; halves are rounded up."""
     floor = np.floor(place)
-    result: NDArray[np.int64] = (floor + (place - floor >= 0.5)).astype(np.int64)
+    result: NDArray[np.intp] = (floor + (place - floor >= 0.5)).astype(np.intp)
     return result
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.array_module import as_places
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -85,7 +86,7 @@ def histogram_fixed_width_op(
         return xp.full(1, values.size, dtype.as_numpy_dtype)  # NaN counts as well
     step = (high - low) / bins
     places = (values.reshape(-1).astype(np.float64) - low) / step
-    places = xp.clip(places, 0, bins - 1).astype(np.int64)
+    places = xp.clip(places, 0, bins - 1).astype(np.intp)
     return xp.bincount(places, minlength=bins).astype(dtype.as_numpy_dtype)
 
 
@@ -109,7 +110,7 @@ def _counted(xp: Xp, places: Array, size: int, weights: Array, dtype: Attr, bina
         out[kept] = 1
         return out
     if weights is None:
-        return xp.bincount(kept, minlength=size)[:size].astype(dtype)
+        return xp.bincount(as_places(kept), minlength=size)[:size].astype(dtype)
     total = xp.zeros(size, dtype)
     xp.add.at(total, kept, weights[inside])
     return total

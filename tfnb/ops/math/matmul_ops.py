@@ -31,6 +31,7 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
+from tfnb.ops.base.products import HAS_BLAS, scipy_matmul
 from tfnb.ops.math import reduction_ops
 from tfnb.ops.math.cwise_unary_ops import conj
 
@@ -83,6 +84,8 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
     """Compute `a @ b`; large products are divided among threads."""
     if xp is not np:
         return xp.matmul(a, b)
+    if not HAS_BLAS:
+        return scipy_matmul(a, b)
     if a.ndim == b.ndim == 2:
         rows, inner = a.shape
         columns = b.shape[1]

@@ -83,7 +83,7 @@ def _runs(xp: Xp, segment_ids: Array) -> tuple[Array, Array]:
                     f"Segment id {one} out of range [0, {rows}), possibly because 'segment_ids' "
                     "input is not sorted."
                 )
-    starts = xp.concatenate([xp.zeros(1, np.int64), xp.nonzero(steps)[0] + 1])
+    starts = xp.concatenate([xp.zeros(1, np.intp), xp.nonzero(steps)[0] + 1])
     return starts, segment_ids[starts]
 
 

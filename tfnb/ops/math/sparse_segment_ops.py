@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.array_module import as_places
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
@@ -304,7 +305,7 @@ def _spread_gradient(
     wide = widened(grad)
     spread = wide[segment_ids]
     if kind != "sum" and segment_ids.size:
-        sizes = xp.bincount(segment_ids, minlength=grad.shape[0]).astype(wide.dtype)
+        sizes = xp.bincount(as_places(segment_ids), minlength=grad.shape[0]).astype(wide.dtype)
         scale = sizes if kind == "mean" else xp.sqrt(sizes)
         spread = spread / scale[segment_ids].reshape((-1,) + (1,) * (grad.ndim - 1))
     return spread, count

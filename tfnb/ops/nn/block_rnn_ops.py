@@ -14,6 +14,7 @@ from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.products import matmul_of
 from tfnb.ops.math.cwise_unary_ops import logistic
 from tfnb.ops.math.matmul_ops import matmul
 from tfnb.ops.nn.bias_ops import bias_add_grad
@@ -121,7 +122,7 @@ def _lstm_step(
 ) -> tuple[Array, ...]:
     """Return the results of one step: i, cs, f, o, ci, co, h."""
     w, wci, wcf, wco, b = weights
-    gates = xp.matmul(xp.concatenate([x, h_prev], axis=1), w) + b
+    gates = matmul_of(xp)(xp.concatenate([x, h_prev], axis=1), w) + b
     cells = cs_prev.shape[1]
     i, ci, f, o = (gates[:, place * cells : (place + 1) * cells] for place in layout)
     f = f + x.dtype.type(forget_bias)
@@ -474,9 +475,9 @@ def _block_lstm_grad(
             use_peephole,
             layout,
         )
-        both = xp.matmul(dgates, w.T)
+        both = matmul_of(xp)(dgates, w.T)
         x_grad[t], into_output = both[:, :inputs], both[:, inputs:]
-        w_grad += xp.matmul(xp.concatenate([x[t], output], axis=1).T, dgates)
+        w_grad += matmul_of(xp)(xp.concatenate([x[t], output], axis=1).T, dgates)
         b_grad += dgates.sum(axis=0)
         for total, value in zip(peephole_grads, of_peepholes, strict=True):
             total += value
@@ -566,9 +567,9 @@ def gru_block_cell(
     """Return one step of a GRU: reset, update, candidate, and the output u h_prev + (1 - u) c."""
     _check_gru(x, h_prev, w_ru, w_c, b_ru, b_c)
     cells = h_prev.shape[1]
-    gates = logistic(xp, xp.matmul(xp.concatenate([x, h_prev], axis=1), w_ru) + b_ru)
+    gates = logistic(xp, matmul_of(xp)(xp.concatenate([x, h_prev], axis=1), w_ru) + b_ru)
     r, u = gates[:, :cells], gates[:, cells:]
-    c = xp.tanh(xp.matmul(xp.concatenate([x, h_prev * r], axis=1), w_c) + b_c)
+    c = xp.tanh(matmul_of(xp)(xp.concatenate([x, h_prev * r], axis=1), w_c) + b_c)
     return r, u, c, u * (h_prev - c) + c
 
 
@@ -622,11 +623,11 @@ def gru_block_cell_grad(
     inputs = x.shape[1]
     d_c_bar = d_h * (1 - u) * (1 - c * c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-    of_candidate = xp.matmul(d_c_bar, w_c.T)
+    of_candidate = matmul_of(xp)(d_c_bar, w_c.T)
     d_hr = of_candidate[:, inputs:]
     d_r_bar = d_hr * h_prev * r * (1 - r)
     d_gates = xp.concatenate([d_r_bar, d_u_bar], axis=1)
-    of_gates = xp.matmul(d_gates, w_ru.T)
+    of_gates = matmul_of(xp)(d_gates, w_ru.T)
     d_x = of_candidate[:, :inputs] + of_gates[:, :inputs]
     d_h_prev = of_gates[:, inputs:] + d_hr * r + d_h * u
     return d_x, d_h_prev, d_c_bar, d_gates

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.array_module import as_places
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_dims
@@ -74,7 +75,11 @@ def positions(starts: Array, lengths: Array) -> Array:
     """Return lengths[i] numbers starts[i], starts[i] + 1, ..., for every i in order."""
     total = int(lengths.sum())
     first = np.cumsum(lengths) - lengths
-    return np.arange(total) - np.repeat(first, lengths) + np.repeat(starts, lengths)
+    return (
+        np.arange(total)
+        - np.repeat(first, as_places(lengths))
+        + np.repeat(starts, as_places(lengths))
+    )
 
 
 # ----------------------------------------------------------------------------------------- ranges
@@ -147,6 +152,7 @@ def ragged_range(
                 np.cumsum(row, dtype=dtype, out=row)
             return splits, values
         places = positions(np.zeros(count, np.int64), lengths)
+        lengths = as_places(lengths)
         begin = np.repeat(first, lengths).astype(np.int64)
         return splits, (begin + places * np.repeat(step, lengths)).astype(dtype)
     # As in TensorFlow, floats are added step by step.
@@ -282,7 +288,7 @@ def ragged_tensor_to_sparse(xp: Xp, nested: Sequence[Array], values: Array) -> O
     for splits in nested:
         lengths = np.diff(splits).astype(np.int64)
         place = positions(np.zeros(lengths.size, np.int64), lengths)
-        rows = np.concatenate([np.repeat(rows, lengths, axis=0), place[:, None]], axis=1)
+        rows = np.concatenate([np.repeat(rows, as_places(lengths), axis=0), place[:, None]], axis=1)
         sizes.append(int(lengths.max(initial=0)))
     inner = values.shape[1:]
     grid = np.argwhere(np.ones(inner, bool))
@@ -428,7 +434,7 @@ class _Rows:
                 raise errors.invalid_argument(
                     f"Invalid row split size: {numbers.size} for {parents} rows"
                 )
-            row = np.repeat(np.arange(lengths.size), lengths)
+            row = np.repeat(np.arange(lengths.size), as_places(lengths))
         return row, positions(np.zeros(lengths.size, np.int64), lengths)
 
 
@@ -612,7 +618,7 @@ def ragged_fill_empty_rows(
         )
     order = np.argsort(value_rowids, kind="stable")
     value_rowids, values = value_rowids[order], values[order]
-    empty = np.bincount(value_rowids, minlength=count)[:count] == 0
+    empty = np.bincount(as_places(value_rowids), minlength=count)[:count] == 0
     added = np.flatnonzero(empty)
     places = np.searchsorted(value_rowids, added)
     moved = np.empty(values.size, np.int64)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.array_module import as_places
 from tfnb.core.host_memory import check_countable, check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -665,7 +666,7 @@ def sparse_fill_empty_rows_op(
         raise errors.invalid_argument(
             f"indices({first}, 0) is invalid: {places[first, 0]} >= {rows}"
         )
-    empty = np.bincount(places[:, 0], minlength=rows) == 0
+    empty = np.bincount(as_places(places[:, 0]), minlength=rows) == 0
     added = np.zeros((int(empty.sum()), places.shape[1]), np.int64)
     added[:, 0] = np.flatnonzero(empty)
     filler = np.empty(len(added), kept.dtype)

