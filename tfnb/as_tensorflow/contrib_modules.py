@@ -20,6 +20,7 @@ CONTRIB: dict[str, str] = {
     "nccl": f"{_OURS}.nccl",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
+    "tensorboard": f"{_OURS}.tensorboard",
 }
 
 _TPU = (
@@ -35,6 +36,5 @@ MISSING_PARTS: dict[str, str] = {
     "seq2seq": "write the decoder with a cell of tf.nn.rnn_cell and tf.nn.raw_rnn",
     "estimator": "use tf.train.MonitoredTrainingSession",
     "learn": "use tf.train.MonitoredTrainingSession",
-    "keras": "use tf.layers and tf.nn",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

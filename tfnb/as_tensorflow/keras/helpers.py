@@ -6,6 +6,8 @@ import importlib
 from functools import total_ordering
 from typing import Any, NamedTuple
 
+from tfnb.client.public.api import tf
+
 
 class ArgSpec(NamedTuple):
     """Arguments of a function, as ``inspect`` had them before Python 3.11."""
@@ -36,6 +38,12 @@ class Version:
 def text(value: bytes | str) -> str:
     """Return text that h5py gives as bytes or, since version 3, as text."""
     return value.decode("utf-8") if isinstance(value, bytes) else value
+
+
+def device_of_scope(graph: Any) -> Any:
+    """Return the device of the entered scopes as a DeviceSpec; None without a device."""
+    device = graph.scopes().device
+    return tf.DeviceSpec.from_string(device) if device else None
 
 
 def name_of_backend(name: str) -> Any:

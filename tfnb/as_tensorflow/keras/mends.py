@@ -71,10 +71,23 @@ MENDS = (
         ((r"\bnp\.string_", "np.bytes_"),),
     ),
     Mend(
+        "lists of slices",
+        "NumPy takes a tuple of slices as an index, and no list",
+        ("keras.utils.conv_utils",),
+        ((r"\[slices\]", "[tuple(slices)]"),),
+    ),
+    Mend(
         "sizes of shapes",
         "tensors of tfnb have shapes without the private list of TensorFlow 1",
         ("keras.backend.tensorflow_backend",),
         ((r"\.get_shape\(\)\._dims\b", ".get_shape().dims"),),
+    ),
+    Mend(
+        "device scopes",
+        "graphs of tfnb do not tell an object that is no operation its device",
+        ("keras.backend.tensorflow_backend",),
+        ((r"^    g\._apply_device_functions\(op\)$", "    return _device_of_scope(g)"),),
+        f"from {_HELPERS} import device_of_scope as _device_of_scope",
     ),
     Mend(
         "versions",
@@ -95,9 +108,12 @@ MENDS = (
     ),
     Mend(
         "texts in files",
-        "h5py 3 gives attributes as str, which has no decode",
+        "h5py 3 gives attributes as str, which has no decode, and lists of them as arrays",
         ("keras.engine.saving", "keras.utils.io_utils"),
-        ((r"""(\b[\w.]+(?:\[[\w'"]+\])?)\.decode\(['"]utf-?8['"]\)""", r"_text(\1)"),),
+        (
+            (r"""(\b[\w.]+(?:\[[\w'"]+\])?)\.decode\(['"]utf-?8['"]\)""", r"_text(\1)"),
+            (r"^(\s*if) (weight_names):$", r"\1 len(\2):"),
+        ),
         f"from {_HELPERS} import text as _text",
     ),
     Mend(
