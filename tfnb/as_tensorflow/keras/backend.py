@@ -284,7 +284,7 @@ class GraphExecutionFunction:
         options.feed.extend(tensor.name for tensor in fed)
         for tensor, value in connections:
             connection = options.tensor_connection.add()
-            connection.from_tensor = tf.cast(value, tensor.dtype).name
+            connection.from_tensor = tf.cast(tf.convert_to_tensor(value), tensor.dtype).name
             connection.to_tensor = tensor.name
         options.fetch.extend(tensor.name for tensor in self.outputs + self.fetches)
         options.target.append(self.updates_op.name)

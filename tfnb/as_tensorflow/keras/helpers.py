@@ -6,6 +6,8 @@ import importlib
 from functools import total_ordering
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tfnb.client.public.api import tf
 
 
@@ -38,6 +40,13 @@ class Version:
 def text(value: bytes | str) -> str:
     """Return text that h5py gives as bytes or, since version 3, as text."""
     return value.decode("utf-8") if isinstance(value, bytes) else value
+
+
+def attribute(value: Any) -> Any:
+    """Return an attribute as h5py 2 writes it: a list of bytes has a fixed length."""
+    if isinstance(value, list) and value and all(isinstance(one, bytes) for one in value):
+        return np.asarray(value)
+    return value
 
 
 def device_of_scope(graph: Any) -> Any:

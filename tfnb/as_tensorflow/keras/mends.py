@@ -48,13 +48,14 @@ MENDS = (
         (
             "keras.callbacks",
             "keras.callbacks.callbacks",
+            "keras.engine.training",
             "keras.engine.training_utils",
             "keras.utils.generic_utils",
         ),
         (
             (r"^(\s*)from collections import (Iterable|Mapping|Sequence)$",
              r"\1from collections.abc import \2"),
-            (r"\bcollections\.(Iterable|Mapping|Sequence)\b", r"collections.abc.\1"),
+            (r"\bcollections\.(Container|Iterable|Mapping|Sequence)\b", r"collections.abc.\1"),
             (r"^import collections$", "import collections.abc"),
         ),
     ),
@@ -115,6 +116,13 @@ MENDS = (
             (r"^(\s*if) (weight_names):$", r"\1 len(\2):"),
         ),
         f"from {_HELPERS} import text as _text",
+    ),
+    Mend(
+        "texts of attributes",
+        "h5py 3 writes lists of bytes as texts that h5py 2 reads as no bytes",
+        ("keras.engine.saving", "keras.utils.io_utils"),
+        ((r"(\.attrs\[\w+\]) = (val|data)$", r"\1 = _attribute(\2)"),),
+        f"from {_HELPERS} import attribute as _attribute",
     ),
     Mend(
         "YAML",
