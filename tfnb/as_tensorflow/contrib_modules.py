@@ -22,6 +22,7 @@ CONTRIB: dict[str, str] = {
     "summary": f"{_OURS}.summary",
     "estimator": f"{_OURS}.estimator",
     "tpu": f"{_OURS}.tpu",
+    "tensorboard": f"{_OURS}.tensorboard",
 }
 
 # Parts that tfnb does not have -> what to do.
