@@ -221,7 +221,7 @@ def test_a_penalty_of_length_divides_the_scores(tf: Any) -> None:
         [outputs.predicted_ids, outputs.beam_search_decoder_output.scores, state.lengths],
     )
 
-    found = dict((ids, score) for score, ids in _beams(logits, 1, 0, steps))
+    found = {ids: score for score, ids in _beams(logits, 1, 0, steps)}
     for beam in range(5):
         path = tuple(ids[0, :, beam].tolist())
         path = path[: path.index(0) + 1] if 0 in path else path

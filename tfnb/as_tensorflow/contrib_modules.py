@@ -14,6 +14,8 @@ CONTRIB: dict[str, str] = {
     "losses": "tf_slim.losses",
     "rnn": f"{_OURS}.rnn",
     "seq2seq": f"{_OURS}.seq2seq",
+    "crf": f"{_OURS}.crf",
+    "opt": f"{_OURS}.opt",
     "data": f"{_OURS}.data",
     "distributions": f"{_OURS}.distributions",
     "lookup": f"{_OURS}.lookup",
