@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.op_registry import register_op
-from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims, merge_shapes
-from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.convert import convert_to_tensor
-from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.channel_order import (
+from tfnb.core.channel_order import (
     channel_vectors_refused,
     channels_to_last,
     channels_to_second,
     lies_channels_last,
 )
+from tfnb.core.op_registry import register_op
+from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims, merge_shapes
+from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.convert import convert_to_tensor
+from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp

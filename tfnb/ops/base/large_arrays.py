@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.channel_order import channels_to_last, channels_to_second, lies_channels_last
 from tfnb.core.process.work_sharder import num_threads, shard
-from tfnb.ops.base.channel_order import channels_to_last, channels_to_second, lies_channels_last
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

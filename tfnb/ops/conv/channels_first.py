@@ -12,7 +12,7 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
-from tfnb.ops.base.channel_order import (
+from tfnb.core.channel_order import (
     channel_vectors_refused,
     channels_to_second,
     contiguous_channels_last,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors, float_ops
+from tfnb.core.channel_order import lies_channels_last
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -14,7 +15,6 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.channel_order import lies_channels_last
 from tfnb.ops.base.large_arrays import LARGE, is_large, sum_over
 from tfnb.ops.math.reduction_ops import reduce_sum
 from tfnb.ops.math.sequence_ops import range_

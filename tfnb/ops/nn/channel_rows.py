@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.ops.base.channel_order import (
+from tfnb.core.channel_order import (
     channels_to_second,
     contiguous_channels_last,
     lies_channels_last,
