@@ -103,7 +103,7 @@ def test_images_of_nchw_whose_channels_come_last_in_memory(
     want = function(np, *inputs, **attrs)
     got = function(np, *map(_turned, inputs), **attrs)
     np.testing.assert_array_equal(got, _turned(want))
-    assert got.strides == _turned(want).strides
+    assert np.moveaxis(got, 1, -1).flags.c_contiguous
     for x, before in zip(inputs, kept, strict=True):
         np.testing.assert_array_equal(x, before)
 
@@ -112,11 +112,12 @@ def test_images_of_nchw_whose_channels_come_last_in_memory(
 def test_images_of_nchw_in_two_orders_of_memory(op: str) -> None:
     """One input has its channels last in memory, the other has not."""
     x, y = (_values(420, "f4", seed).reshape(3, 5, 7, 4) for seed in range(2))
+    attrs = {"alpha": 0.25} if op.startswith("Leaky") else {}
     function: Any = op_registry.get(op).function
     for inputs in ((_turned(x), _turned(y).copy()), (_turned(x).copy(), _turned(y))):
-        got = function(np, *inputs)
+        got = function(np, *inputs, **attrs)
         with plain_ways():
-            np.testing.assert_array_equal(got, function(np, *inputs))
+            np.testing.assert_array_equal(got, function(np, *inputs, **attrs))
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1.0, np.inf, -np.inf, np.nan])
