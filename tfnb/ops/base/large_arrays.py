@@ -22,7 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core.channel_order import channels_to_last, channels_to_second, lies_channels_last
+from tfnb.core.channel_order import (
+    channels_to_last,
+    channels_to_second,
+    contiguous_channels_last,
+    lies_channels_last,
+)
 from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
@@ -94,11 +99,13 @@ def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
     first = arrays[0]
     # A single thread gains only if the arrays exceed the last-level cache.
     least = TILE * (2 if num_threads() > 1 else 8)
-    if not is_large(xp, first, least) or any(x.shape != first.shape for x in arrays):
+    if not is_large(xp, first) or any(x.shape != first.shape for x in arrays):
         return formula(xp, *arrays)
-    if (turned := _channels_last_of(*arrays)) is not None:
+    if any(lies_channels_last(x) for x in arrays):
+        # Arrays in two orders of memory are slow; those of NCHW stay as convolutions need them.
+        turned = [contiguous_channels_last(xp, x) for x in arrays]
         return channels_to_second(tiled(xp, formula, *turned))
-    if not all(x.flags.c_contiguous for x in arrays):
+    if first.size < least or not all(x.flags.c_contiguous for x in arrays):
         return formula(xp, *arrays)
     result = np.empty_like(first)
     flat, target = [x.reshape(-1) for x in arrays], result.reshape(-1)
