@@ -183,6 +183,17 @@ def _space(op: str) -> Any:
     return build
 
 
+def _padded(f: Form, x: Any, kernel: Any) -> Any:
+    pads = f.around((1, 2), (0, 3), batch=(0, 0), channels=(0, 0))
+    y = tf.pad(x, pads, constant_values=2.0)
+    return tf.nn.conv2d(y, kernel, f.around(2, 2), "VALID", data_format=f.name())
+
+
+def _joined(f: Form, x: Any, kernel: Any) -> Any:
+    y = tf.nn.conv2d(x, kernel, f.around(1, 1), "SAME", data_format=f.name())
+    return tf.concat([x, y, tf.nn.relu(y)], 3 if f.is_last else 1)
+
+
 def _conv3d(stride: int, padding: str) -> Any:
     def build(f: Form, x: Any, kernel: Any) -> Any:
         return tf.nn.conv3d(
@@ -211,7 +222,8 @@ def _dilated_pool(f: Form, x: Any, kernel: Any) -> Any:
 
 def _layers(f: Form, x: Any, kernel: Any) -> Any:
     del kernel
-    form, fill = {"data_format": f.of_layers}, tf.constant_initializer(0.25)
+    form: dict[str, Any] = {"data_format": f.of_layers}
+    fill = tf.constant_initializer(0.25)
     y = tf.layers.conv2d(x, 5, 3, strides=2, padding="same", kernel_initializer=fill, **form)
     y = tf.layers.batch_normalization(y, axis=-1 if f.is_last else 1, training=True)
     y = tf.layers.max_pooling2d(y, 2, 1, "same", **form)
@@ -236,6 +248,8 @@ ROWS = [
     Row("conv of one column", _conv((1, 1), "SAME"), (3, 7, 1, 3), _K),
     Row("conv of no image", _conv((1, 1), "SAME"), (0, 7, 5, 3), _K),
     Row("conv of many channels", _conv((1, 1), "SAME"), (2, 24, 24, 32), (3, 3, 32, 32), "float32"),
+    Row("conv of padded images", _padded, _ODD, _K),
+    Row("conv joined with its input", _joined, _ODD, _K),
     Row("conv transposed", _transposed, (2, 5, 6, 4), (3, 3, 3, 4)),
     Row("conv dilated by blocks", _dilated, _ODD, _K, "float32"),
     Row("conv 1-D", _conv1d, (2, 9, 3), (3, 3, 4)),
@@ -309,7 +323,7 @@ def _answers(row: Row, form: Form, word: str, in_order: bool) -> list[Any]:
     return [*turned, *found[len(images) :]]
 
 
-@in_batches("row", ROWS, size=3, told=lambda row: row.name)
+@in_batches("row", ROWS, size=2, told=lambda row: row.name)
 @pytest.mark.parametrize("way", [Lowering.NEVER, Lowering.ALWAYS])
 def test_values_and_gradients_are_those_of_channels_last(row: Row, way: Lowering) -> None:
     """Values, gradients and second gradients agree, for both orders of memory."""
@@ -317,7 +331,7 @@ def test_values_and_gradients_are_those_of_channels_last(row: Row, way: Lowering
     with lowering(way), np.errstate(all="ignore"):
         for word in words:
             want = _answers(row, LAST, word, True)
-            for in_order in (True, False):
+            for in_order in (True, False) if word == "float32" else (False,):
                 got = _answers(row, FIRST, word, in_order)
                 assert len(got) == len(want)
                 for one, other in zip(got, want, strict=True):

@@ -172,10 +172,12 @@ def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = Non
         and dtype.itemsize <= 8
         and dtype.kind in "fiu"
     )
-    if may_use_bits and (turned := _channels_last_of(condition, x, y)) is not None:
+    turned = _channels_last_of(condition, x, y) if may_use_bits else None
+    if turned is not None:
         into = None if out is None else channels_to_last(out)
-        into = turned[1] if out is x else turned[2] if out is y else into
-        return channels_to_second(choose(xp, *turned, out=into))
+        where, first, second = turned
+        into = first if out is x else second if out is y else into
+        return channels_to_second(choose(xp, where, first, second, into))
     if not may_use_bits or not (
         condition.flags.c_contiguous and x.flags.c_contiguous and y.flags.c_contiguous
     ):
@@ -209,7 +211,8 @@ def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> 
     """
     turned = _channels_last_of(condition, x) if is_large(xp, x) else None
     if turned is not None:
-        return channels_to_second(zero_where(xp, *turned, out=None if out is None else turned[1]))
+        where, values = turned
+        return channels_to_second(zero_where(xp, where, values, None if out is None else values))
     if not is_large(xp, x) or not (condition.flags.c_contiguous and x.flags.c_contiguous):
         if out is None:
             return xp.where(condition, x.dtype.type(0), x)
