@@ -79,10 +79,7 @@ class Expression:
 
     def is_for(self, attrs: Mapping[str, Attr]) -> bool:
         """Return whether it is valid for a node with these attributes."""
-        return all(
-            attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))
-            for name, value in self.attrs.items()
-        )
+        return have_values(attrs, self.attrs)
 
     def write(self, args: Mapping[str, str], call: str, names: Mapping[str, str]) -> str:
         """Return the expression over variables.
@@ -135,6 +132,18 @@ class ConstantKernel:
 
     inputs: tuple[str, ...]
     make: Callable[..., Any]
+
+
+def have_values(attrs: Mapping[str, Attr], wanted: Mapping[str, Attr]) -> bool:
+    """Return whether a node's attributes have these values; text may be stored as bytes.
+
+    >>> have_values({"data_format": b"NCHW", "T": 1}, {"data_format": "NCHW"})
+    True
+    """
+    return all(
+        attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))
+        for name, value in wanted.items()
+    )
 
 
 @functools.cache

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
-from tfnb.core.op_expression import ConstantKernel, Expression, HeldUse
+from tfnb.core.op_expression import ConstantKernel, Expression, HeldUse, have_values
 from tfnb.core.op_traits import Trait, parse_traits
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ class OpDefinition:
         if label:
             return self._labelled.get((device_type, label))
         for device_types, wanted, function in self._special_kernels:
-            if device_type in device_types and all(attrs.get(k) == v for k, v in wanted.items()):
+            if device_type in device_types and have_values(attrs, wanted):
                 return function
         return self.kernels.get(device_type)
 
