@@ -120,6 +120,18 @@ class HeldUse:
         return fields_of(self.text)
 
 
+def have_values(attrs: Mapping[str, Attr], wanted: Mapping[str, Attr]) -> bool:
+    """Return whether a node's attributes have these values; text may be stored as bytes.
+
+    >>> have_values({"data_format": b"NCHW", "T": 1}, {"data_format": "NCHW"})
+    True
+    """
+    return all(
+        attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))
+        for name, value in wanted.items()
+    )
+
+
 @record(slots=True, frozen=True)
 class ConstantKernel:
     """How an op's kernel is made for constants.
@@ -132,18 +144,6 @@ class ConstantKernel:
 
     inputs: tuple[str, ...]
     make: Callable[..., Any]
-
-
-def have_values(attrs: Mapping[str, Attr], wanted: Mapping[str, Attr]) -> bool:
-    """Return whether a node's attributes have these values; text may be stored as bytes.
-
-    >>> have_values({"data_format": b"NCHW", "T": 1}, {"data_format": "NCHW"})
-    True
-    """
-    return all(
-        attrs.get(name) in ((value, value.encode()) if isinstance(value, str) else (value,))
-        for name, value in wanted.items()
-    )
 
 
 @functools.cache

@@ -219,6 +219,10 @@ def _masked(x: Array, marks: Array, *, is_kept: bool) -> Array | None:
 
     None if the marks, an array of int8, or `x` are of other forms.
     """
+    turned = _channels_last_of(marks, x)
+    if turned is not None:
+        zeroed = _masked(*turned, is_kept=is_kept)
+        return None if zeroed is None else channels_to_second(zeroed)
     if (
         marks.shape != x.shape
         or x.dtype.kind not in "fiu"
@@ -228,8 +232,8 @@ def _masked(x: Array, marks: Array, *, is_kept: bool) -> Array | None:
         return None
     bits = f"i{x.itemsize}"
     mask = (np.negative(marks) if is_kept else marks - np.int8(1)).astype(bits, copy=False)
-    zeroed: Array = np.bitwise_and(x.view(bits), mask, out=mask)
-    return zeroed.view(x.dtype)
+    np.bitwise_and(x.view(bits), mask, out=mask)
+    return mask.view(x.dtype)
 
 
 def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> Array:
