@@ -56,6 +56,9 @@ def test_a_network_of_slim_trains(tf: Any) -> None:
         ("distributions", "Normal"),
         ("staging", "StagingArea"),
         ("memory_stats", "BytesLimit"),
+        ("tpu", "TPUEstimator"),
+        ("tpu.python.tpu.tpu_estimator", "TPUEstimator"),
+        ("estimator", "binary_classification_head"),
     ],
 )
 def test_names_are_where_programs_look(module: str, name: str) -> None:
