@@ -184,7 +184,7 @@ def _outputs_of(spec: Any, mode: str) -> Mapping[str, Any]:
 
 
 def remove_old_exports(export_dir_base: str, keep: int | None) -> None:
-    """Remove the oldest exported models, of which the newest ``keep`` remain.
+    """Remove the oldest exported models; the newest ``keep`` remain.
 
     Args:
         export_dir_base: The folder of the models' folders.

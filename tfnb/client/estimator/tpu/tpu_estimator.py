@@ -339,7 +339,7 @@ class TPUEstimator(Estimator):
         return spec._replace(training_hooks=(*spec.training_hooks, hook))
 
     def _warn_of_endless_input(self, features: Any) -> None:
-        """Say nothing: inputs of these programs end by themselves or are cut."""
+        """Say nothing, as TensorFlow: programs for TPUs also read without end."""
 
 
 def _set_param(params: Any, key: str, value: Any) -> None:
