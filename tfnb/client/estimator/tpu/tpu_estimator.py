@@ -226,6 +226,8 @@ class TPUEstimator(Estimator):
         ValueError: ``config`` is of another class, or ``params`` has a key that is set here.
     """
 
+    _overrides_methods = True
+
     def __init__(
         self,
         model_fn: Callable[..., Any] | None = None,
