@@ -85,7 +85,7 @@ def test_a_wide_and_deep_model_learns_incomes_from_lines_of_text(tmp_path: Path)
     numbers = np.random.RandomState(2)
     jobs = ["Sales", "Tech", "Farming"]
     rows = [
-        (age, job, hours, ">50K" if age > 40 and job == "Tech" or hours > 55 else "<=50K")
+        (age, job, hours, ">50K" if (age > 40 and job == "Tech") or hours > 55 else "<=50K")
         for age, job, hours in zip(
             numbers.randint(18, 70, 120).tolist(),
             numbers.choice(jobs, 120).tolist(),

@@ -27,11 +27,13 @@ class Steps(tf.estimator.SessionRunHook):
         self.reached = threading.Event()
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Count a step."""
         self.count += 1
         if self.count == 3:
             self.reached.set()
 
     def end(self, session: Any) -> None:
+        """Count an end."""
         self.ends += 1
 
 
@@ -208,7 +210,11 @@ with OTHER.as_default():
 @pytest.mark.parametrize(
     ("spec", "kind", "message"),
     [
-        (lambda mode: None, ValueError, "model_fn should return an EstimatorSpec. It returned None"),
+        (
+            lambda mode: None,
+            ValueError,
+            "model_fn should return an EstimatorSpec. It returned None",
+        ),
         (lambda mode: Spec(mode, train_op=_train()), ValueError, "Missing loss"),
         (lambda mode: Spec(mode, loss=_one()), ValueError, "Missing train_op"),
         (lambda mode: Spec(mode, loss=1.0, train_op=_train()), TypeError, "loss must be Tensor"),
@@ -282,7 +288,7 @@ def test_without_a_checkpoint_only_some_methods_work(tmp_path: Path) -> None:
     for call in (lambda: model.get_variable_value("weight"), model.get_variable_names):
         with pytest.raises(ValueError, match="Could not find trained model in model_dir"):
             call()
-    with pytest.raises(ValueError, match="Couldn't find trained model at .*Call train first"):
+    with pytest.raises(ValueError, match=r"Couldn't find trained model at .*Call train first"):
         model.export_saved_model(str(tmp_path / "export"), serving)
 
 
@@ -295,8 +301,29 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
         return Spec(mode, features["x"] * tf.get_variable("factor", []))
 
     model = tf.estimator.Estimator(other, str(tmp_path / "model"))
-    with pytest.raises(ValueError, match="(?s)Could not load all requested variables.*factor"):
+    with pytest.raises(ValueError, match=r"(?s)Could not load all requested variables.*factor"):
         model.export_saved_model(str(tmp_path / "export"), serving)
+    assert not (tmp_path / "export").exists() or list((tmp_path / "export").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_exports_that_fail_leave_nothing_behind(tmp_path: Path) -> None:
+    """Inputs that are none, features that do not fit, files and checkpoints that are not there."""
+    model = line(tmp_path / "model").train(points(), steps=1)
+
+    def other() -> Any:
+        x = tf.placeholder(tf.float32, [None])
+        return tf.estimator.export.ServingInputReceiver({"z": x}, {"z": x})
+
+    for receiver, options, kind, message in (
+        (lambda: 3, {}, TypeError, "should return a tf.estimator.export.ServingInputReceiver"),
+        (other, {}, KeyError, "x"),
+        (serving, {"assets_extra": {"a": str(tmp_path / "b")}}, tf.errors.NotFoundError, "b"),
+        (serving, {"checkpoint_path": "/not/there"}, ValueError, "not a valid checkpoint"),
+        (None, {}, ValueError, "An input_receiver_fn must be defined"),
+    ):
+        with pytest.raises(kind, match=message):
+            model.export_saved_model(str(tmp_path / "export"), receiver, **options)
     assert not (tmp_path / "export").exists() or list((tmp_path / "export").iterdir()) == []
 
 
