@@ -16,6 +16,8 @@ CONTRIB: dict[str, str] = {
     "seq2seq": f"{_OURS}.seq2seq",
     "crf": f"{_OURS}.crf",
     "opt": f"{_OURS}.opt",
+    "legacy_seq2seq": f"{_OURS}.legacy_seq2seq",
+    "image": f"{_OURS}.image",
     "data": f"{_OURS}.data",
     "distributions": f"{_OURS}.distributions",
     "lookup": f"{_OURS}.lookup",

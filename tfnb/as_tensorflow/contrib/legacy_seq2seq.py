@@ -350,9 +350,7 @@ def attention_decoder(
     if num_heads < 1:
         raise ValueError("With less than 1 heads, use a non-attention decoder.")
     if attention_states.shape[2].value is None:
-        raise ValueError(
-            f"Shape[2] of attention_states must be known: {attention_states.shape}"
-        )
+        raise ValueError(f"Shape[2] of attention_states must be known: {attention_states.shape}")
     size = cell.output_size if output_size is None else output_size
     with tf.variable_scope(scope or "attention_decoder", dtype=dtype):
         heads = _Heads(attention_states, num_heads)
