@@ -18,6 +18,8 @@ CONTRIB: dict[str, str] = {
     "opt": f"{_OURS}.opt",
     "legacy_seq2seq": f"{_OURS}.legacy_seq2seq",
     "image": f"{_OURS}.image",
+    "cudnn_rnn": f"{_OURS}.cudnn_rnn",
+    "cluster_resolver": f"{_OURS}.cluster_resolver",
     "data": f"{_OURS}.data",
     "distributions": f"{_OURS}.distributions",
     "lookup": f"{_OURS}.lookup",
