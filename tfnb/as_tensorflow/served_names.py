@@ -85,6 +85,9 @@ def _contrib(parts: list[str]) -> str | None:
             module = importlib.import_module(f"tensorflow.contrib.{part}")
         except ImportError as error:
             return str(error)
+        found = getattr(module, parts[1], None)
+        if is_missing(found):
+            return reason_of(found)
         return None if hasattr(module, parts[1]) else f"tf.contrib.{part} of tfnb lacks it"
 
 
