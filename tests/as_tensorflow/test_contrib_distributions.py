@@ -260,7 +260,7 @@ def test_one_number_is_certain(tf: Any) -> None:
 )
 def test_arguments_that_do_not_fit_are_refused(tf: Any, make: Callable[[Any], Any]) -> None:
     """When the distribution is made."""
-    with pytest.raises(ValueError, match="Must|must"):
+    with pytest.raises(ValueError, match=r"[Mm]ust"):
         make(tf.contrib.distributions)
 
 

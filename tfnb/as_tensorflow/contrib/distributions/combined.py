@@ -138,7 +138,9 @@ class _Mixed(Distribution):
         raise NotImplementedError
 
     def _event_rank(self) -> int:
-        return int(self.event_shape.ndims)
+        rank = self.event_shape.ndims
+        assert rank is not None
+        return rank
 
     def _shares(self) -> Any:
         """Return the probabilities of the components, for values with an event."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,7 +183,7 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
         optimizer_kwargs: dict[str, Any],
     ) -> Any:
         try:
-            from scipy.optimize import minimize
+            minimize = importlib.import_module("scipy.optimize").minimize
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
                 "tf.contrib.opt.ScipyOptimizerInterface needs SciPy: type pip install scipy",
