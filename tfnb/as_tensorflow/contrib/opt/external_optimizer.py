@@ -114,7 +114,7 @@ class ExternalOptimizerInterface:
             return fed
 
         def evaluate(tensors: list[Any]) -> Callable[[Any], list[Any]]:
-            return lambda x: session.run(tensors, feed_dict=values_at(x), **run_kwargs)  # type: ignore[no-any-return]
+            return lambda x: session.run(tensors, feed_dict=values_at(x), **run_kwargs)
 
         def loss_and_gradient(x: Any) -> tuple[Any, Any]:
             loss, gradient, *more = evaluate([self._loss, self._gradient, *wanted])(x)
