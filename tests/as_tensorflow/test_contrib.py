@@ -226,6 +226,33 @@ class TestLeftovers:
         np.testing.assert_allclose(got, want, atol=1e-6)
         np.testing.assert_allclose(slope, want - labels, atol=1e-6)
 
+    def test_a_program_runs_in_the_default_strategy(self, tf: Any) -> None:
+        """It has one replica; strategies for several say what to use."""
+        from tfnb.as_tensorflow.served_names import what_stops
+
+        context = tf.distribute.get_replica_context()
+        assert context.merge_call(lambda strategy, one: one + 1, args=(2,)) == 3
+        assert not tf.compat.v1.distribute.has_strategy()
+        with pytest.raises(AttributeError, match=r"tf\.device"):
+            tf.distribute.MirroredStrategy  # noqa: B018
+        assert what_stops("tensorflow.distribute.get_strategy") is None
+        assert what_stops("tensorflow.distribute.MirroredStrategy") is not None
+
+    def test_counts_at_thresholds_are_those_of_outcomes(self, tf: Any) -> None:
+        """As tf-slim's F1 score uses them; another outcome is refused."""
+        module = importlib.import_module("tensorflow.python.ops.metrics_impl")
+        count = module._confusion_matrix_at_thresholds
+        labels, predictions = tf.constant([1, 0, 1, 1]), tf.constant([0.9, 0.8, 0.3, 0.6])
+        _, updates = count(labels, predictions, [0.5, 0.7], includes=("tp", "fp", "fn"))
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            got = session.run(updates)
+        assert {name: one.tolist() for name, one in got.items()} == {
+            "tp": [2, 1], "fp": [1, 1], "fn": [1, 2],
+        }  # fmt: skip
+        with pytest.raises(ValueError, match="Invalid key: all"):
+            count(labels, predictions, [0.5], includes=("all",))
+
     def test_shapes_are_checked(self, tf: Any) -> None:
         """Before a run where they are known, or else in it."""
         framework = tf.contrib.framework

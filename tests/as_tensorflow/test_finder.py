@@ -119,6 +119,8 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
         ("framework.dtypes.float32_ref", lambda f: f.is_ref_dtype),
         ("ops.control_flow_ops.with_dependencies", lambda f: f([], tfnb.constant(1)).shape == []),
         ("ops.metrics_impl.metric_variable", callable),
+        ("ops.metrics_impl._confusion_matrix_at_thresholds", callable),
+        ("ops.resource_variable_ops.ResourceVariable", callable),
         ("ops.array_ops.shape_internal", lambda f: f([[1, 2]]).shape == [2]),
         ("ops.lookup_ops.index_table_from_tensor", lambda f: f(["a", "b"]).key_dtype == "string"),
         ("lib.io.file_io.FileIO", callable),

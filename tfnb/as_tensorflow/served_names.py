@@ -12,6 +12,7 @@ from tfnb.as_tensorflow.internal_names import PACKAGES, internal_name
 from tfnb.as_tensorflow.missing_name import is_missing, reason_of
 from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, why_not_served
 from tfnb.as_tensorflow.older_names import OLDER_NAMES
+from tfnb.as_tensorflow.stand_ins import STAND_INS
 from tfnb.client import public
 from tfnb.client.public import missing
 
@@ -46,7 +47,18 @@ def what_stops(path: str) -> str | None:
         return _internal(path.split("."))
     if head in ("core", "examples"):
         return _module_and_name(path)
+    if _is_of_stand_in(parts):
+        return None
     return _public(parts)
+
+
+def _is_of_stand_in(parts: list[str]) -> bool:
+    """Return whether a public module has a stand-in with a name."""
+    file = STAND_INS.get(f"tensorflow.{parts[0]}")
+    if file is None or len(parts) < 2:
+        return False
+    module = importlib.import_module(f"tfnb.as_tensorflow.stand_ins.{file}")
+    return parts[1] in vars(module)
 
 
 def _public(parts: list[str]) -> str | None:

@@ -33,6 +33,8 @@ STAND_INS = {
     "tensorflow.python.training.distribution_strategy_context": "strategies",
     "tensorflow.python.distribute.distribution_strategy_context": "strategies",
     "tensorflow.python.distribute.distribute_lib": "strategies",
+    "tensorflow.distribute": "distribute",
+    "tensorflow.compat.v1.distribute": "distribute",
     "tensorflow.python.client.device_lib": "devices",
     "tensorflow.python.pywrap_tensorflow": "files",
     "tensorflow.python.lib.io.file_io": "file_io",
