@@ -132,6 +132,8 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
             "estimator.canned.head._binary_logistic_head_with_sigmoid_cross_entropy_loss",
             lambda f: f().logits_dimension == 1,
         ),
+        ("ops.metrics_impl._confusion_matrix_at_thresholds", callable),
+        ("ops.resource_variable_ops.ResourceVariable", callable),
         ("ops.array_ops.shape_internal", lambda f: f([[1, 2]]).shape == [2]),
         ("ops.lookup_ops.index_table_from_tensor", lambda f: f(["a", "b"]).key_dtype == "string"),
         ("lib.io.file_io.FileIO", callable),

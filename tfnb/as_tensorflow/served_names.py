@@ -13,6 +13,7 @@ from tfnb.as_tensorflow.keras import loading as keras
 from tfnb.as_tensorflow.missing_name import is_missing, reason_of
 from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, why_not_served
 from tfnb.as_tensorflow.older_names import OLDER_NAMES
+from tfnb.as_tensorflow.stand_ins import STAND_INS
 from tfnb.client import public
 from tfnb.client.public import missing
 
@@ -49,7 +50,18 @@ def what_stops(path: str) -> str | None:
         return _internal(path.split("."))
     if head in ("core", "examples"):
         return _module_and_name(path)
+    if _is_of_stand_in(parts):
+        return None
     return _public(parts)
+
+
+def _is_of_stand_in(parts: list[str]) -> bool:
+    """Return whether a public module has a stand-in with a name."""
+    file = STAND_INS.get(f"tensorflow.{parts[0]}")
+    if file is None or len(parts) < 2:
+        return False
+    module = importlib.import_module(f"tfnb.as_tensorflow.stand_ins.{file}")
+    return parts[1] in vars(module)
 
 
 def _public(parts: list[str]) -> str | None:
@@ -88,6 +100,9 @@ def _contrib(parts: list[str]) -> str | None:
             module = importlib.import_module(f"tensorflow.contrib.{part}")
         except ImportError as error:
             return str(error)
+        found = getattr(module, parts[1], None)
+        if is_missing(found):
+            return reason_of(found)
         return None if hasattr(module, parts[1]) else f"tf.contrib.{part} of tfnb lacks it"
 
 

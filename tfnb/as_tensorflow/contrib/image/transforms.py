@@ -121,9 +121,7 @@ def translations_to_projective_transforms(translations: Any, name: str | None = 
             raise TypeError("Translations should have rank 1 or 2.")
         moves = tf.reshape(moves, [-1, 2])
         zeros, ones = tf.zeros_like(moves[:, 0]), tf.ones_like(moves[:, 0])
-        return tf.stack(
-            [ones, zeros, -moves[:, 0], zeros, ones, -moves[:, 1], zeros, zeros], 1
-        )
+        return tf.stack([ones, zeros, -moves[:, 0], zeros, ones, -moves[:, 1], zeros, zeros], 1)
 
 
 def transform(

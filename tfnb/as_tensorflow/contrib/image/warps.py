@@ -205,8 +205,6 @@ def sparse_image_warp(
             flows = tf.concat([flows, tf.zeros_like(fixed)], 1)
         places = tf.expand_dims(_points(shape[1], shape[2], moved.dtype), 0)
         asked = tf.tile(places, [shape[0], 1, 1])
-        found = interpolate_spline(
-            moved, flows, asked, interpolation_order, regularization_weight
-        )
+        found = interpolate_spline(moved, flows, asked, interpolation_order, regularization_weight)
         dense = tf.reshape(found, [shape[0], shape[1], shape[2], 2])
         return dense_image_warp(image, dense), dense

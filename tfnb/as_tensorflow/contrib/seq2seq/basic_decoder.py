@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfnb.as_tensorflow.contrib.seq2seq.decoder import Decoder, output_layer_size
-from tfnb.as_tensorflow.contrib.seq2seq.helper import Helper
+from tfnb.as_tensorflow.contrib.seq2seq.feeding import Helper
 from tfnb.client.public.api import tf
 from tfnb.framework.structures import nest
 from tfnb.library.layers.base import Layer

@@ -34,7 +34,7 @@ from tfnb.as_tensorflow.contrib.seq2seq.beam_search_step import (
     get_attention_probs as get_attention_probs,
 )
 from tfnb.as_tensorflow.contrib.seq2seq.decoder import Decoder, output_layer_size
-from tfnb.as_tensorflow.contrib.seq2seq.helper import _embedding_function
+from tfnb.as_tensorflow.contrib.seq2seq.feeding import _embedding_function
 from tfnb.client.public.api import tf
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.structures import nest

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.as_tensorflow.contrib.seq2seq.decoder import _transpose_batch_time
-from tfnb.as_tensorflow.contrib.seq2seq.helper import (
+from tfnb.as_tensorflow.contrib.seq2seq.feeding import (
     TrainingHelper,
     _embedding_function,
     _unstack_ta,
