@@ -22,13 +22,56 @@ if TYPE_CHECKING:
 type_of_order = tuple[int, ...]
 
 _UNARY = frozenset(
-    ["Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Neg", "Abs"]
-    + ["Reciprocal", "Floor", "Ceil", "Round", "Erf", "Softplus", "Softsign", "Cast", "Identity"]
-    + ["Sign", "Sin", "Cos", "Not", "HardSigmoid", "IsNaN"]
+    [
+        "Relu",
+        "LeakyRelu",
+        "Elu",
+        "Selu",
+        "Sigmoid",
+        "Tanh",
+        "Exp",
+        "Log",
+        "Sqrt",
+        "Neg",
+        "Abs",
+        "Reciprocal",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Erf",
+        "Softplus",
+        "Softsign",
+        "Cast",
+        "Identity",
+        "Sign",
+        "Sin",
+        "Cos",
+        "Not",
+        "HardSigmoid",
+        "IsNaN",
+    ]
 )
 _ELEMENTWISE = frozenset(
-    ["Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Where", "And", "Or", "Equal", "Greater"]
-    + ["Less", "GreaterOrEqual", "LessOrEqual", "Clip", "PRelu", "Sum"]
+    [
+        "Add",
+        "Sub",
+        "Mul",
+        "Div",
+        "Max",
+        "Min",
+        "Pow",
+        "Where",
+        "And",
+        "Or",
+        "Equal",
+        "Greater",
+        "Less",
+        "GreaterOrEqual",
+        "LessOrEqual",
+        "Clip",
+        "PRelu",
+        "Sum",
+    ]
 )
 _REDUCTIONS = frozenset(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"])
 

@@ -185,7 +185,9 @@ def split(node: NodeToConvert) -> list[str]:
         sizes = node.ints(*[node.size(1, axis) // number] * number)
         return node.add_many("Split", number, value, sizes, axis=axis)
     if node.opset >= 18:
-        return list(node.writer.add("Split", [value], {"axis": axis, "num_outputs": number}, number))
+        return list(
+            node.writer.add("Split", [value], {"axis": axis, "num_outputs": number}, number)
+        )
     return node.add_many("Split", number, value, axis=axis)
 
 
@@ -369,9 +371,12 @@ def one_hot(node: NodeToConvert) -> str:
     axis = int(node.attr("axis", -1))
     indices = node.int64(0)
     depth = node.int64(1)
-    steps = node.add("Range", node.value(0, np.int64),
-                     node.add("Reshape", depth, node.value(np.zeros(0), np.int64)),
-                     node.value(1, np.int64))
+    steps = node.add(
+        "Range",
+        node.value(0, np.int64),
+        node.add("Reshape", depth, node.value(np.zeros(0), np.int64)),
+        node.value(1, np.int64),
+    )
     rank = node.rank(0)
     place = axis % (rank + 1)
     behind = rank - place

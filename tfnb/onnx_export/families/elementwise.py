@@ -98,7 +98,9 @@ def expm1(node: NodeToConvert) -> str:
 def log1p(node: NodeToConvert) -> str:
     """Convert Log1p; near zero it is less exact."""
     dtype = node.dtype(0)
-    return node.numeric("Log", [node.numeric("Add", [node.inputs[0], node.scalar(1)], dtype)], dtype)
+    return node.numeric(
+        "Log", [node.numeric("Add", [node.inputs[0], node.scalar(1)], dtype)], dtype
+    )
 
 
 @converts("Erfc")
@@ -221,7 +223,9 @@ def with_zeros(node: NodeToConvert) -> str:
         if node.op == "Xlogy":
             other = node.numeric("Log", [other], dtype)
         elif node.op == "Xlog1py":
-            other = node.numeric("Log", [node.numeric("Add", [other, node.scalar(1)], dtype)], dtype)
+            other = node.numeric(
+                "Log", [node.numeric("Add", [other, node.scalar(1)], dtype)], dtype
+            )
         found = node.numeric("Mul", [one, other], dtype)
     tested = node.inputs[1] if node.op in ("DivNoNan", "MulNoNan") else one
     is_zero = node.compare("Equal", tested, node.scalar(0), dtype)
@@ -235,8 +239,9 @@ def atan2(node: NodeToConvert) -> str:
     y, x = node.inputs
     zero = node.scalar(0)
     angle = node.numeric("Atan", [node.numeric("Div", [y, x], dtype)], dtype)
-    turn = node.add("Where", node.compare("Less", y, zero, dtype), node.scalar(-math.pi),
-                    node.scalar(math.pi))
+    turn = node.add(
+        "Where", node.compare("Less", y, zero, dtype), node.scalar(-math.pi), node.scalar(math.pi)
+    )
     left = node.numeric("Add", [angle, turn], dtype)
     found = node.add("Where", node.compare("Less", x, zero, dtype), left, angle)
     both = node.add(

@@ -164,8 +164,13 @@ def convolution_transposed(node: NodeToConvert) -> str:
             length = wanted[number]
             assert length is not None
             if padding == "SAME":
-                total = max(-(-length // strides[number]) * strides[number] - strides[number]
-                            + whole[number] - length, 0)
+                total = max(
+                    -(-length // strides[number]) * strides[number]
+                    - strides[number]
+                    + whole[number]
+                    - length,
+                    0,
+                )
                 before.append(total // 2)
             elif padding == "VALID":
                 total = 0
@@ -308,10 +313,12 @@ def space_and_batch(node: NodeToConvert) -> str:
         begin = node.ints(*(int(pair[0]) for pair in edges))
         crops = node.ints(*(int(pair[1]) for pair in edges))
     else:
-        begin = node.add("Squeeze", node.add("Gather", edges_value, node.ints(0), axis=1),
-                         node.ints(1))
-        crops = node.add("Squeeze", node.add("Gather", edges_value, node.ints(1), axis=1),
-                         node.ints(1))
+        begin = node.add(
+            "Squeeze", node.add("Gather", edges_value, node.ints(0), axis=1), node.ints(1)
+        )
+        crops = node.add(
+            "Squeeze", node.add("Gather", edges_value, node.ints(1), axis=1), node.ints(1)
+        )
     lengths = node.add("Concat", *spread, axis=0)
     return node.add("Slice", whole, begin, node.add("Sub", lengths, crops), axes)
 
