@@ -29,40 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _READING = frozenset(
-    [
-        "VariableV2",
-        "Variable",
-        "VarHandleOp",
-        "ReadVariableOp",
-        "ResourceGather",
-        "Assert",
-        "If",
-        "While",
-        "PartitionedCall",
-        "StatefulPartitionedCall",
-        "Case",
-        "TensorArrayV3",
-        "TensorArrayReadV3",
-        "TensorArrayWriteV3",
-        "TensorArrayGatherV3",
-        "TensorArrayScatterV3",
-        "TensorArraySizeV3",
-        "TensorArrayConcatV3",
-        "TensorArraySplitV3",
-        "TensorArrayCloseV3",
-        "Placeholder",
-        "TensorArrayGradV3",
-        "StackV2",
-        "StackPushV2",
-        "StackPopV2",
-        "Stack",
-        "StackPush",
-        "StackPop",
-        "VarIsInitializedOp",
-        "For",
-        "Print",
-        "PrintV2",
-    ]
+    (
+        *("VariableV2", "Variable", "VarHandleOp", "ReadVariableOp", "ResourceGather"),
+        *("Assert", "If", "While", "PartitionedCall", "StatefulPartitionedCall", "Case"),
+        *("TensorArrayV3", "TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayGatherV3"),
+        *("TensorArrayScatterV3", "TensorArraySizeV3", "TensorArrayConcatV3"),
+        *("TensorArraySplitV3", "TensorArrayCloseV3", "Placeholder", "TensorArrayGradV3"),
+        *("StackV2", "StackPushV2", "StackPopV2", "Stack", "StackPush", "StackPop"),
+        *("VarIsInitializedOp", "For", "Print", "PrintV2"),
+    )
 )
 
 

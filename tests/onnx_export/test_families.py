@@ -77,8 +77,10 @@ def test_arithmetic_agrees_in_each_type(dtype):
     one, other = np.array([[7, 100, 3]], dtype), np.array([[2], [3]], dtype)
 
     def build(x, y):
-        return [x + y, x - y, x * y, tf.maximum(x, y), tf.minimum(x, y), x < y, x >= y,
-                tf.equal(x, y), tf.not_equal(x, y), tf.where(x > y, x + 0 * y, y + 0 * x)]  # fmt: skip
+        return [
+            *(x + y, x - y, x * y, tf.maximum(x, y), tf.minimum(x, y), x < y, x >= y),
+            *(tf.equal(x, y), tf.not_equal(x, y), tf.where(x > y, x + 0 * y, y + 0 * x)),
+        ]
 
     agree(build, one, other)
 
@@ -120,8 +122,8 @@ def test_reductions_agree(keep, opset):
     def build(x):
         found = []
         for axis in (0, [-1], [0, 2], None):
-            for function in (tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min):
-                found.append(function(x, axis, keepdims=keep))
+            means = (tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min)
+            found += [function(x, axis, keepdims=keep) for function in means]
             found.append(tf.reduce_prod(x, axis, keepdims=keep))
             found.append(tf.reduce_all(x > 0, axis, keepdims=keep))
             found.append(tf.reduce_any(x > 0, axis, keepdims=keep))
@@ -212,9 +214,7 @@ def test_convolutions_agree(padding):
             tf.nn.conv2d(x, v, [1, 1, 1, 1], padding, dilations=[1, 2, 2, 1]),
             tf.nn.depthwise_conv2d(x, d, [1, 1, 1, 1], padding),
             tf.nn.conv2d_transpose(x, back, [2, size, size, 2], [1, 2, 2, 1], padding),
-            tf.nn.conv2d_transpose(
-                x, back, [tf.shape(x)[0], size, size, 2], [1, 2, 2, 1], padding
-            ),
+            tf.nn.conv2d_transpose(x, back, [tf.shape(x)[0], size, size, 2], [1, 2, 2, 1], padding),
             tf.nn.conv1d(x[:, 0], v[0], 2, padding),
             tf.nn.conv3d(x[:, None], v[None], [1, 1, 1, 1, 1], padding),
             tf.nn.atrous_conv2d(x, v, 2, padding),
@@ -265,8 +265,9 @@ def test_products_and_losses_agree():
             *(tf.matmul(x, y, transpose_b=True), tf.matmul(x, y, transpose_a=True)),
             *(tf.matmul(x[None], y[None], adjoint_b=True), tf.einsum("ij,kj->ik", x, y)),
             *(tf.nn.bias_add(x, y[0]), tf.nn.log_softmax(x), sparse, dense),
-            *(tf.gradients(sparse, x)[0], tf.gradients(dense, x)[0], tf.linalg.cross(x[:, :3], y[:, :3])),
-        ]  # fmt: skip
+            *(tf.gradients(sparse, x)[0], tf.gradients(dense, x)[0]),
+            tf.linalg.cross(x[:, :3], y[:, :3]),
+        ]
 
     agree(build, X, _numbers(3, 4, seed=1), np.array([0, 1, 3]))
 

@@ -281,54 +281,18 @@ def has_onnx_type(dtype: DType) -> bool:
 _SMALL = (dtypes.uint8, dtypes.int8, dtypes.uint16, dtypes.int16)
 _LARGE = (dtypes.uint32, dtypes.uint64)
 _ONLY_FLOAT = frozenset(
-    [
-        "Conv",
-        "ConvTranspose",
-        "AveragePool",
-        "Erf",
-        "Elu",
-        "Selu",
-        "LRN",
-        "Resize",
-        "Softplus",
-        "Softsign",
-        "LeakyRelu",
-        "Tan",
-        "Asin",
-        "Acos",
-        "Atan",
-        "Sinh",
-        "Cosh",
-        "Asinh",
-        "Acosh",
-        "Atanh",
-        "MaxPool",
-        "Einsum",
-        "Det",
-        "ReduceL2",
-        "HardSigmoid",
-        "ReduceLogSumExp",
-    ]
+    (
+        *("Conv", "ConvTranspose", "AveragePool", "Erf", "Elu", "Selu", "LRN", "Resize"),
+        *("Softplus", "Softsign", "LeakyRelu", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh"),
+        *("Asinh", "Acosh", "Atanh", "MaxPool", "Einsum", "Det", "ReduceL2", "HardSigmoid"),
+        *("ReduceLogSumExp",),
+    )
 )
 _FLOATING = frozenset(
-    [
-        "Exp",
-        "Log",
-        "Sqrt",
-        "Reciprocal",
-        "Tanh",
-        "Sigmoid",
-        "Sin",
-        "Cos",
-        "Floor",
-        "Ceil",
-        "Round",
-        "Softmax",
-        "LogSoftmax",
-        "BatchNormalization",
-        "IsNaN",
-        "IsInf",
-    ]
+    (
+        *("Exp", "Log", "Sqrt", "Reciprocal", "Tanh", "Sigmoid", "Sin", "Cos", "Floor", "Ceil"),
+        *("Round", "Softmax", "LogSoftmax", "BatchNormalization", "IsNaN", "IsInf"),
+    )
 )
 _ANY = frozenset(["Abs", "Sign", "Where", "Relu"])
 

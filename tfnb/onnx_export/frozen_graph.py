@@ -33,34 +33,13 @@ if TYPE_CHECKING:
 _VARIABLES = frozenset(["Variable", "VariableV2", "VarHandleOp"])
 # Ops that read a variable or pass it on; freezing knows them.
 _READERS = frozenset(
-    [
-        "ReadVariableOp",
-        "ResourceGather",
-        "ResourceGatherNd",
-        "IsVariableInitialized",
-        "VarIsInitializedOp",
-        "Identity",
-        "Switch",
-        "Merge",
-        "Enter",
-        "Exit",
-        "NextIteration",
-        "RefIdentity",
-        "RefSwitch",
-        "RefMerge",
-        "RefEnter",
-        "RefExit",
-        "RefNextIteration",
-        "If",
-        "StatelessIf",
-        "Case",
-        "StatelessCase",
-        "While",
-        "StatelessWhile",
-        "PartitionedCall",
-        "StatefulPartitionedCall",
-        "VariableShape",
-    ]
+    (
+        *("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "IsVariableInitialized"),
+        *("VarIsInitializedOp", "Identity", "Switch", "Merge", "Enter", "Exit"),
+        *("NextIteration", "RefIdentity", "RefSwitch", "RefMerge", "RefEnter", "RefExit"),
+        *("RefNextIteration", "If", "StatelessIf", "Case", "StatelessCase", "While"),
+        *("StatelessWhile", "PartitionedCall", "StatefulPartitionedCall", "VariableShape"),
+    )
 )
 _STRUCTURE = frozenset(["Switch", "_SwitchN", "Const", "_Arg", "_Retval", *LEFT_OUT])
 _BRANCHING = frozenset(["If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"])
@@ -135,6 +114,10 @@ def _prepared(sess: Session, feeds: Sequence[str], fetches: Sequence[str]) -> Fr
     unique = list(dict.fromkeys(fetches))
     # A fed tensor that is fetched has no node; its result is the argument itself.
     asked = tuple(name for name in unique if name not in feeds)
+    if not asked:
+        places = {name: number for number, name in enumerate(feeds)}
+        found_results = [-1 - places[name] for name in fetches]
+        return FrozenProgram(Program(), 0, list(range(len(feeds))), found_results)
     executors = sess.runtime.prepare(tuple(feeds), asked, ()).executors
     [item] = executors.items
     found = [

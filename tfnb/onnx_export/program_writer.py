@@ -298,7 +298,7 @@ class ProgramWriter:
         )
         if not changed:
             return
-        kinds = []
+        kinds: list[Kind | None] = []
         for register in changed:
             given = [inner[register] for inner, _ in sides if register in inner]
             if any(value.startswith("refused ") for value in given):

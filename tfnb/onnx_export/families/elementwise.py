@@ -98,9 +98,8 @@ def expm1(node: NodeToConvert) -> str:
 def log1p(node: NodeToConvert) -> str:
     """Convert Log1p; near zero it is less exact."""
     dtype = node.dtype(0)
-    return node.numeric(
-        "Log", [node.numeric("Add", [node.inputs[0], node.scalar(1)], dtype)], dtype
-    )
+    more = node.numeric("Add", [node.inputs[0], node.scalar(1)], dtype)
+    return node.numeric("Log", [more], dtype)
 
 
 @converts("Erfc")
@@ -140,7 +139,8 @@ def is_inf(node: NodeToConvert) -> str:
 @converts("IsFinite")
 def is_finite(node: NodeToConvert) -> str:
     """Convert IsFinite."""
-    either = node.add("Or", is_nan(node), is_inf(node))
+    value = node.inputs[0]
+    either = node.add("Or", node.add("IsNaN", value), node.add("IsInf", value))
     return node.add("Not", either)
 
 
@@ -274,7 +274,8 @@ def comparison(node: NodeToConvert) -> str:
     dtype = node.dtype(0)
     if dtype == dtypes.string:
         node.needs_opset(19)
-    found = node.compare(_COMPARISONS.get(node.op, "Equal"), *node.inputs, dtype)
+    one, other = node.inputs
+    found = node.compare(_COMPARISONS.get(node.op, "Equal"), one, other, dtype)
     return node.add("Not", found) if node.op == "NotEqual" else found
 
 
@@ -336,7 +337,8 @@ def select(node: NodeToConvert) -> str:
 @converts("SelectV2")
 def select_v2(node: NodeToConvert) -> str:
     """Convert SelectV2."""
-    return node.numeric_where(*node.inputs, node.dtype(1))
+    condition, one, other = node.inputs
+    return node.numeric_where(condition, one, other, node.dtype(1))
 
 
 @converts("ClipByValue")

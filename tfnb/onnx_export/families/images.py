@@ -48,7 +48,7 @@ def resize(node: NodeToConvert) -> str:
 
 @converts("CropAndResize")
 def crop_and_resize(node: NodeToConvert) -> str:
-    """Convert CropAndResize with bilinear sampling: weights for rows and for columns of each box."""
+    """Convert CropAndResize with bilinear sampling, as weights for rows and columns."""
     if node.attr("method", "bilinear") != "bilinear":
         raise Refused("crops of nearest pixels")
     picture = node.inputs[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.families.windows import Layout
+from tfnb.onnx_export.families.windows import Layout, convolved
 from tfnb.onnx_export.problems import Refused
 
 
@@ -20,6 +20,10 @@ def _last_two(node: NodeToConvert, index: int) -> list[int]:
 @converts("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "SparseMatMul")
 def matmul(node: NodeToConvert) -> str:
     """Convert a product of matrices."""
+    return _product(node)
+
+
+def _product(node: NodeToConvert) -> str:
     found = []
     for index, names in enumerate((("transpose_a", "adj_x"), ("transpose_b", "adj_y"))):
         value = node.inputs[index]
@@ -237,16 +241,10 @@ def cross(node: NodeToConvert) -> str:
 @converts("_FusedMatMul", "_FusedConv2D")
 def fused(node: NodeToConvert) -> str:
     """Convert a product or a convolution that an optimizer joined with what follows it."""
-    from tfnb.onnx_export.families.windows import convolution
-
     steps = [one.decode() if isinstance(one, bytes) else one for one in node.attr("fused_ops", [])]
     all_inputs = node.inputs
     dtype = node.dtype(0)
-    if node.op == "_FusedMatMul":
-        found = matmul(node)
-    else:
-        node.op = "Conv2D"
-        found = convolution(node)
+    found = _product(node) if node.op == "_FusedMatMul" else convolved(node, 2)
     place = 2
     for step in steps:
         if step == "BiasAdd":
