@@ -1,7 +1,7 @@
 """Write the table of docs/onnx.md: the ops that are converted to ONNX, by family, counted.
 
-    python scripts/generate_onnx_table.py           # after a converter was added
-    python scripts/generate_onnx_table.py --check   # fails if the page is out of date
+python scripts/generate_onnx_table.py           # after a converter was added
+python scripts/generate_onnx_table.py --check   # fails if the page is out of date
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tfnb.onnx_export.converters import CONVERTERS  # noqa: E402
 from tfnb.onnx_export.families.all_families import FAMILIES  # noqa: E402
 from tfnb.onnx_export.program_writer import LEFT_OUT  # noqa: E402
+from tfnb.onnx_export.writing.converters import CONVERTERS  # noqa: E402
 
 TARGET = ROOT / "docs" / "onnx.md"
 BEGIN = "<!-- written by scripts/generate_onnx_table.py -->\n"

@@ -21,9 +21,9 @@ import tfnb as tf
 from tests.cases.replay import Mismatch, Replay, missing_ops
 from tfnb.core import op_registry
 from tfnb.onnx_export.check import difference, run_in_onnxruntime
-from tfnb.onnx_export.converters import has_onnx_type
 from tfnb.onnx_export.export import export
-from tfnb.onnx_export.problems import ConversionError
+from tfnb.onnx_export.writing.converters import has_onnx_type
+from tfnb.onnx_export.writing.problems import ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

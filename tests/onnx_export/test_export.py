@@ -13,7 +13,7 @@ import tfnb as tf
 from tests.onnx_export.agreement import agree, ops_of
 from tfnb.onnx_export.check import run_in_onnxruntime
 from tfnb.onnx_export.model_proto import write_model
-from tfnb.onnx_export.problems import ConversionError
+from tfnb.onnx_export.writing.problems import ConversionError
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

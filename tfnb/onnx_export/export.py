@@ -17,9 +17,9 @@ from tfnb.onnx_export.frozen_graph import freeze
 from tfnb.onnx_export.layout import remove_transposes
 from tfnb.onnx_export.model_proto import model_proto, write_model
 from tfnb.onnx_export.onnx_import import import_onnx
-from tfnb.onnx_export.onnx_nodes import Kind, Names, OnnxGraph, OnnxNode, Writer
 from tfnb.onnx_export.program_writer import ProgramWriter
 from tfnb.onnx_export.static_values import StaticValues
+from tfnb.onnx_export.writing.onnx_nodes import Kind, Names, OnnxGraph, OnnxNode, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -20,8 +20,8 @@ from tfnb.framework.graph import Graph
 from tfnb.framework.graph_def_reader import parse_tensor_id
 from tfnb.framework.importing.importer import import_graph_def
 from tfnb.library.variables.freezing import convert_variables_to_constants
-from tfnb.onnx_export.problems import ConversionError, Problem
 from tfnb.onnx_export.program_writer import LEFT_OUT, reason_of, why_not
+from tfnb.onnx_export.writing.problems import ConversionError, Problem
 from tfnb.proto import config_pb2, graph_pb2
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.onnx_export.onnx_nodes import Body, OnnxGraph, OnnxNode
+from tfnb.onnx_export.writing.onnx_nodes import Body, OnnxGraph, OnnxNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.onnx_export.onnx_nodes import Names
+    from tfnb.onnx_export.writing.onnx_nodes import Names
 
 type_of_order = tuple[int, ...]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 _END = np.iinfo(np.int64).max
 

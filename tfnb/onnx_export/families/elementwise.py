@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts, onnx_type
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.writing.problems import Refused
 
 _UNARY = {
     "Abs": "Abs",
@@ -62,7 +62,7 @@ def selu(node: NodeToConvert) -> str:
 
 
 @converts("Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape", "Print")
-@converts("PlaceholderWithDefault", "CheckNumerics", "DebugGradientIdentity")
+@converts("PlaceholderWithDefault", "CheckNumerics")
 def identity(node: NodeToConvert) -> str:
     """Convert an op that returns its first input; what it checks or prints is left out."""
     return node.inputs[0]

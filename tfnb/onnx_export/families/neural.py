@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts
 from tfnb.onnx_export.families.windows import Layout, convolved
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 
 def _last_two(node: NodeToConvert, index: int) -> list[int]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts, onnx_type
-from tfnb.onnx_export.onnx_nodes import Body, Kind, close_body, loop_body
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.writing.onnx_nodes import Body, Kind, close_body, loop_body
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 _END = np.iinfo(np.int64).max
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 
 class Layout:
@@ -80,7 +80,7 @@ def _kernel(node: NodeToConvert, value: str, index: int, order: list[int]) -> st
     return node.transposed(value, order)
 
 
-@converts("Conv1D", "Conv2D", "Conv3D")
+@converts("Conv2D", "Conv3D")
 def convolution(node: NodeToConvert) -> str:
     """Convert a convolution."""
     return convolved(node, int(node.op[4]))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.problems import Refused
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
-    from tfnb.onnx_export.onnx_nodes import Kind, Writer
+    from tfnb.onnx_export.writing.onnx_nodes import Kind, Writer
 
 type_of_converter = Callable[["NodeToConvert"], "str | Sequence[str]"]
 
