@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
-    "proto", "core", "framework", "graph", "ops", "library", "common_runtime", "client", "notebook", "onnx_export",
+    "proto", "core", "framework", "graph", "ops", "library", "common_runtime", "client", "notebook",
+    "onnx_export",
 )  # fmt: skip
 _OP = re.compile(r"""register_op\(\s*["'](\w+)["']""")
 _TABLES = (
