@@ -59,6 +59,7 @@ tables: $(VENV)/.installed-test
 	$(BIN)/python scripts/generate_public_names.py
 	$(BIN)/python scripts/generate_names_table.py
 	$(BIN)/python scripts/generate_ops_table.py
+	$(BIN)/python scripts/generate_onnx_table.py
 
 # Generates tfnb/proto after a change in protos/; installs the compiler.
 messages: $(BIN)/python

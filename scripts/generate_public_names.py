@@ -4,7 +4,7 @@
     python scripts/generate_public_names.py --check   # fails if a file is out of date
 
 Names come from the ``EXPORTS`` of the modules in framework, ops, library, client, as_tensorflow and
-dask_runtime; ops from the registry.
+dask_runtime, onnx_export; ops from the registry.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tfnb.client.public.other_names import OTHER_NAMES  # noqa: E402
 from tfnb.core import op_registry  # noqa: E402
 
 PUBLIC = ROOT / "tfnb" / "client" / "public"
-ROOMS = ("framework", "ops", "library", "client", "as_tensorflow", "dask_runtime")
+ROOMS = ("framework", "ops", "library", "client", "as_tensorflow", "dask_runtime", "onnx_export")
 BY = "written by scripts/generate_public_names.py"
 
 Origins = dict[str, dict[str, tuple[str, str]]]

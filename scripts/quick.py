@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "proto", "core", "framework", "graph", "ops", "library", "common_runtime", "client", "notebook",
+    "onnx_export",
 )  # fmt: skip
 _OP = re.compile(r"""register_op\(\s*["'](\w+)["']""")
-_TABLES = ("generate_public_names.py", "generate_names_table.py", "generate_ops_table.py")
+_TABLES = (
+    *("generate_public_names.py", "generate_names_table.py"),
+    *("generate_ops_table.py", "generate_onnx_table.py"),
+)
 # Rooms with many tests: only tests that name a changed module or op run.
 _MANY_TESTS = frozenset(["ops", "library"])
 

@@ -54,6 +54,7 @@ from tfnb.client.public import metrics as metrics
 from tfnb.client.public import mixed_precision as mixed_precision
 from tfnb.client.public import nest as nest
 from tfnb.client.public import nn as nn
+from tfnb.client.public import onnx as onnx
 from tfnb.client.public import profiler as profiler
 from tfnb.client.public import python as python
 from tfnb.client.public import python_io as python_io
@@ -1121,6 +1122,7 @@ __all__ = [
     "ones",
     "ones_initializer",
     "ones_like",
+    "onnx",
     "op_scope",
     "orthogonal_initializer",
     "pad",

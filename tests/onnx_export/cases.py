@@ -21,20 +21,23 @@ import tfnb as tf
 from tests.cases.replay import Mismatch, Replay, missing_ops
 from tfnb.core import op_registry
 from tfnb.onnx_export.check import difference, run_in_onnxruntime
-from tfnb.onnx_export.converters import has_onnx_type
 from tfnb.onnx_export.export import export
-from tfnb.onnx_export.problems import ConversionError
+from tfnb.onnx_export.writing.converters import has_onnx_type
+from tfnb.onnx_export.writing.problems import ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _READING = frozenset(
-    ["VariableV2", "Variable", "VarHandleOp", "ReadVariableOp", "ResourceGather", "Assert"]
-    + ["If", "While", "PartitionedCall", "StatefulPartitionedCall", "Case", "TensorArrayV3"]
-    + ["TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayGatherV3", "TensorArrayScatterV3"]
-    + ["TensorArraySizeV3", "TensorArrayConcatV3", "TensorArraySplitV3", "TensorArrayCloseV3"]
-    + ["Placeholder", "TensorArrayGradV3", "StackV2", "StackPushV2", "StackPopV2", "Stack"]
-    + ["StackPush", "StackPop", "VarIsInitializedOp", "For", "Print", "PrintV2"]
+    (
+        *("VariableV2", "Variable", "VarHandleOp", "ReadVariableOp", "ResourceGather"),
+        *("Assert", "If", "While", "PartitionedCall", "StatefulPartitionedCall", "Case"),
+        *("TensorArrayV3", "TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayGatherV3"),
+        *("TensorArrayScatterV3", "TensorArraySizeV3", "TensorArrayConcatV3"),
+        *("TensorArraySplitV3", "TensorArrayCloseV3", "Placeholder", "TensorArrayGradV3"),
+        *("StackV2", "StackPushV2", "StackPopV2", "Stack", "StackPush", "StackPop"),
+        *("VarIsInitializedOp", "For", "Print", "PrintV2"),
+    )
 )
 
 
@@ -78,8 +81,10 @@ class ConvertingReplay(Replay):
             again = session.run(fetches, feeds)
         except tf.errors.OpError as error:
             return f"error: {type(error).__name__}"
-        if any(not np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-               for a, b in zip(map(np.asarray, wanted), map(np.asarray, again))):
+        if any(
+            not np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+            for a, b in zip(map(np.asarray, wanted), map(np.asarray, again))
+        ):
             return "random: two runs differ"
         try:
             model = export(session, inputs, outputs, opset=self.opset)
@@ -92,9 +97,11 @@ class ConvertingReplay(Replay):
         values = list(got.values())
         for name, one, other in zip(outputs, wanted, values):
             array, made = np.asarray(one), np.asarray(other)
-            scale = float(np.abs(array[np.isfinite(array)]).max(initial=1.0)) if (
-                array.dtype.kind == "f"
-            ) else 0.0
+            scale = (
+                float(np.abs(array[np.isfinite(array)]).max(initial=1.0))
+                if (array.dtype.kind == "f")
+                else 0.0
+            )
             apart = difference(array, made, name)
             if apart > 1e-4 * scale + 1e-5:
                 return f"differs: {name} by {apart:.3g} of {scale:.3g}"

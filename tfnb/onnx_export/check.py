@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,25 +11,26 @@ from tfnb.core import dtypes, errors
 from tfnb.onnx_export.onnx_import import import_onnx
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from tfnb.framework.tensor import Tensor
+    from tfnb.client.model import Model, ModelTensor
+
+EXPORTS = {"onnx": ["check"]}
 
 _USUAL_SIZE = 2
 
 
-def example_inputs(inputs: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
+def example_inputs(inputs: Mapping[str, ModelTensor], seed: int = 0) -> dict[str, Any]:
     """Return an array for each input: normal numbers, small integers; unknown sizes are 2.
 
     Args:
-      inputs: name -> something with a dtype and a shape.
+      inputs: name -> input.
       seed: the seed of the numbers.
     """
     random = np.random.default_rng(seed)
     found: dict[str, Any] = {}
     for name, one in inputs.items():
-        shape = one.shape if hasattr(one, "shape") else one.get_shape()
-        dims = shape.dim_values
+        dims = one.shape.dim_values
         sizes = [_USUAL_SIZE if size is None else size for size in dims or ()]
         dtype = one.dtype.base_dtype
         if dtype == dtypes.string:
@@ -61,31 +63,31 @@ def run_in_onnxruntime(model: Any, feeds: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, session.run(names, fed)))
 
 
-def largest_differences(
-    model: Any, sess: Any, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]
-) -> dict[str, float]:
-    """Return for each output the largest difference between TensorFlow's graph and the model.
+def check(path: str | os.PathLike[str], model: Model, *, seed: int = 0) -> dict[str, float]:
+    """Run a model and the ONNX file made of it on example inputs.
+
+    Needs ``onnxruntime``.
 
     Args:
-      model: as for :func:`run_in_onnxruntime`.
-      sess: the session on the graph.
-      inputs: name -> tensor.
-      outputs: name -> tensor.
+        path: The ONNX file.
+        model: The model.
+        seed: The seed of the example inputs.
+
+    Returns:
+        For each output, the largest absolute difference.
 
     Raises:
-      InternalError: an output has another shape.
+        InternalError: An output has another shape.
+        UnimplementedError: ``onnxruntime`` is not installed.
     """
-    feeds = example_inputs(inputs)
-    wanted = sess.run(list(outputs.values()), {inputs[name]: feeds[name] for name in inputs})
-    got = run_in_onnxruntime(model, feeds)
-    found = {}
-    for name, one, other in zip(outputs, wanted, _in_order(got, outputs)):
-        found[name] = difference(np.asarray(one), np.asarray(other), name)
-    return found
-
-
-def _in_order(got: Mapping[str, Any], outputs: Mapping[str, Tensor]) -> Sequence[Any]:
-    return list(got.values()) if len(got) == len(outputs) else [got[name] for name in outputs]
+    import_onnx("onnxruntime")
+    feeds = example_inputs(model.inputs, seed)
+    wanted = model.run([feeds[key] for key in model.inputs])
+    got = run_in_onnxruntime(os.fspath(path), feeds)
+    return {
+        key: difference(np.asarray(one), np.asarray(other), key)
+        for key, one, other in zip(model.outputs, wanted, got.values())
+    }
 
 
 def difference(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], name: str) -> float:

@@ -17,17 +17,15 @@ from tfnb.onnx_export.frozen_graph import freeze
 from tfnb.onnx_export.layout import remove_transposes
 from tfnb.onnx_export.model_proto import model_proto, write_model
 from tfnb.onnx_export.onnx_import import import_onnx
-from tfnb.onnx_export.onnx_nodes import Kind, Names, OnnxGraph, OnnxNode, Writer
 from tfnb.onnx_export.program_writer import ProgramWriter
 from tfnb.onnx_export.static_values import StaticValues
+from tfnb.onnx_export.writing.onnx_nodes import Kind, Names, OnnxGraph, OnnxNode, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    type_of_tensors = (
-        str | Tensor | Sequence[str | Tensor] | Mapping[str, str | Tensor]
-    )
+    type_of_tensors = str | Tensor | Sequence[str | Tensor] | Mapping[str, str | Tensor]
 
 EXPORTS = {"onnx": ["export"]}
 
@@ -163,7 +161,11 @@ def _placeholders(wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
             if before not in seen:
                 seen.add(before)
                 waiting.append(before)
-    ops = sorted((op for op in seen if op.type.startswith("Placeholder")), key=lambda op: op._id)
+    if not seen:
+        return {}
+    graph = next(iter(seen)).graph
+    order = {op: number for number, op in enumerate(graph.get_operations())}
+    ops = sorted((op for op in seen if op.type.startswith("Placeholder")), key=order.__getitem__)
     return {op.name: op.outputs[0] for op in ops if op.type != "PlaceholderWithDefault"}
 
 

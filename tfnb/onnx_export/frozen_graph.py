@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.session import Session
+from tfnb.common_runtime.executor.immutable_executor_state import (
+    ARG,
+    MERGE,
+    NOTHING,
+    PASS,
+    RETVAL,
+)
 from tfnb.common_runtime.lowering.recognise.program import Program, Unrecognised
 from tfnb.common_runtime.lowering.recognise.recognise import recognise
-from tfnb.core import op_registry
+from tfnb.core import dtypes, op_registry
 from tfnb.core.process.records import record
 from tfnb.framework.graph import Graph
 from tfnb.framework.graph_def_reader import parse_tensor_id
 from tfnb.framework.importing.importer import import_graph_def
 from tfnb.library.variables.freezing import convert_variables_to_constants
-from tfnb.onnx_export.problems import ConversionError, Problem
 from tfnb.onnx_export.program_writer import LEFT_OUT, reason_of, why_not
+from tfnb.onnx_export.writing.problems import ConversionError, Problem
 from tfnb.proto import config_pb2, graph_pb2
 
 if TYPE_CHECKING:
@@ -26,12 +33,15 @@ if TYPE_CHECKING:
 _VARIABLES = frozenset(["Variable", "VariableV2", "VarHandleOp"])
 # Ops that read a variable or pass it on; freezing knows them.
 _READERS = frozenset(
-    ["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "IsVariableInitialized"]
-    + ["VarIsInitializedOp", "Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"]
-    + ["RefIdentity", "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"]
-    + ["If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"]
-    + ["PartitionedCall", "StatefulPartitionedCall", "VariableShape"]
+    (
+        *("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "IsVariableInitialized"),
+        *("VarIsInitializedOp", "Identity", "Switch", "Merge", "Enter", "Exit"),
+        *("NextIteration", "RefIdentity", "RefSwitch", "RefMerge", "RefEnter", "RefExit"),
+        *("RefNextIteration", "If", "StatelessIf", "Case", "StatelessCase", "While"),
+        *("StatelessWhile", "PartitionedCall", "StatefulPartitionedCall", "VariableShape"),
+    )
 )
+_STRUCTURE = frozenset(["Switch", "_SwitchN", "Const", "_Arg", "_Retval", *LEFT_OUT])
 _BRANCHING = frozenset(["If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"])
 _LARGEST_FOLDED = 64 << 20
 
@@ -100,10 +110,14 @@ def freeze(
 
 
 def _prepared(sess: Session, feeds: Sequence[str], fetches: Sequence[str]) -> FrozenProgram:
-    sess._sent_graph.send()
+    sess.extend_graph()
     unique = list(dict.fromkeys(fetches))
     # A fed tensor that is fetched has no node; its result is the argument itself.
     asked = tuple(name for name in unique if name not in feeds)
+    if not asked:
+        places = {name: number for number, name in enumerate(feeds)}
+        found_results = [-1 - places[name] for name in fetches]
+        return FrozenProgram(Program(), 0, list(range(len(feeds))), found_results)
     executors = sess.runtime.prepare(tuple(feeds), asked, ()).executors
     [item] = executors.items
     found = [
@@ -129,11 +143,8 @@ def _prepared(sess: Session, feeds: Sequence[str], fetches: Sequence[str]) -> Fr
 
 def _is_structure(item: NodeItem) -> bool:
     """Return whether a node has no converter because the program itself says what it does."""
-    from tfnb.common_runtime.executor import immutable_executor_state as state
-
-    kept = (state.PASS, state.MERGE, state.ARG, state.RETVAL, state.NOTHING)
-    is_structure = item.action in kept or item.op in ("Switch", "_SwitchN", "Const", *LEFT_OUT)
-    return is_structure or item.op in ("_Arg", "_Retval")
+    kept = (PASS, MERGE, ARG, RETVAL, NOTHING)
+    return item.action in kept or item.op in _STRUCTURE
 
 
 def _cut(
@@ -263,7 +274,7 @@ def _check_state(graph_def: Any, sess: Session | None) -> None:
         raise ConversionError(found)
 
 
-_RESOURCE = 20
+_RESOURCE = dtypes.resource.as_datatype_enum
 
 
 def _takes(node: Any, holders: set[str]) -> bool:
@@ -274,8 +285,6 @@ def _changes(node: Any, holders: set[str]) -> bool:
     definition = op_registry.find(node.op)
     if definition is None:
         return False
-    from tfnb.core import dtypes
-
     arguments: Mapping[int, Any] = dict(enumerate(definition.op_def.inputs))
     for number, text in enumerate(node.input):
         if text[:1] == "^" or parse_tensor_id(text)[0] not in holders:

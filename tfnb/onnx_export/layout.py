@@ -12,23 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.onnx_export.onnx_nodes import Body, OnnxGraph, OnnxNode
+from tfnb.onnx_export.writing.onnx_nodes import Body, OnnxGraph, OnnxNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.onnx_export.onnx_nodes import Names
+    from tfnb.onnx_export.writing.onnx_nodes import Names
 
 type_of_order = tuple[int, ...]
 
 _UNARY = frozenset(
-    ["Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Neg", "Abs"]
-    + ["Reciprocal", "Floor", "Ceil", "Round", "Erf", "Softplus", "Softsign", "Cast", "Identity"]
-    + ["Sign", "Sin", "Cos", "Not", "HardSigmoid", "IsNaN"]
+    (
+        *("Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Neg"),
+        *("Abs", "Reciprocal", "Floor", "Ceil", "Round", "Erf", "Softplus", "Softsign", "Cast"),
+        *("Identity", "Sign", "Sin", "Cos", "Not", "HardSigmoid", "IsNaN"),
+    )
 )
 _ELEMENTWISE = frozenset(
-    ["Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Where", "And", "Or", "Equal", "Greater"]
-    + ["Less", "GreaterOrEqual", "LessOrEqual", "Clip", "PRelu", "Sum"]
+    (
+        *("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Where", "And", "Or", "Equal"),
+        *("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Clip", "PRelu", "Sum"),
+    )
 )
 _REDUCTIONS = frozenset(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"])
 
@@ -196,7 +200,7 @@ class _Layout:
         return self._emit(node, [self._known[n][0] for n in node.inputs], order, axis=axis)
 
     def _pad(self, node: OnnxNode) -> bool:
-        source, order = self._known[node.inputs[0]] if node.inputs[0] in self._known else ("", ())
+        source, order = self._known.get(node.inputs[0], ("", ()))
         pads = self._graph.initializers.get(node.inputs[1])
         if not source or pads is None or len(node.inputs) > 3:
             return False

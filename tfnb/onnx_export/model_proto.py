@@ -11,9 +11,9 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.process.package_version import __version__
-from tfnb.onnx_export.converters import onnx_type
 from tfnb.onnx_export.onnx_import import import_onnx
-from tfnb.onnx_export.onnx_nodes import Body, Kind, OnnxGraph
+from tfnb.onnx_export.writing.converters import onnx_type
+from tfnb.onnx_export.writing.onnx_nodes import Body, Kind, OnnxGraph
 
 if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape

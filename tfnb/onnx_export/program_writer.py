@@ -30,10 +30,10 @@ from tfnb.common_runtime.lowering.recognise.program import (
     type_of_instruction,
 )
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import CONVERTERS, NodeToConvert, has_onnx_type
-from tfnb.onnx_export.onnx_nodes import Body, Kind, Writer, close_body, loop_body
-from tfnb.onnx_export.problems import ConversionError, Problem, Refused
 from tfnb.onnx_export.static_values import StaticValues, all_writes
+from tfnb.onnx_export.writing.converters import CONVERTERS, NodeToConvert, has_onnx_type
+from tfnb.onnx_export.writing.onnx_nodes import Body, Kind, Writer, close_body, loop_body
+from tfnb.onnx_export.writing.problems import ConversionError, Problem, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -298,7 +298,7 @@ class ProgramWriter:
         )
         if not changed:
             return
-        kinds = []
+        kinds: list[Kind | None] = []
         for register in changed:
             given = [inner[register] for inner, _ in sides if register in inner]
             if any(value.startswith("refused ") for value in given):
@@ -432,6 +432,6 @@ def _all(block: Block) -> Iterable[type_of_instruction]:
 
 
 def _enum(kind: Kind) -> int:
-    from tfnb.onnx_export.converters import onnx_type
+    from tfnb.onnx_export.writing.converters import onnx_type
 
     return onnx_type(kind.dtype)

@@ -181,11 +181,7 @@ class StaticValues:
         if item.op in _NEVER_FOLDED or item.action not in (PURE_ONE, PURE) or not args:
             return
         if item.op == "Pack" and len(results) == 1:
-            values = [self.constants.get(arg) for arg in args]
-            if all(value is None or value.ndim == 0 for value in values):
-                sizes = [None if value is None else int(value) for value in values]
-                if item.input_types[0].is_integer and all(n is None or n >= 0 for n in sizes):
-                    self._partial[results[0]] = TensorShape(sizes)
+            self._note_pack(instruction)
         if any(arg not in self.constants for arg in args):
             return
         values = [self.constants[arg] for arg in args]
@@ -199,10 +195,22 @@ class StaticValues:
         outputs = [found] if item.action == PURE_ONE else found
         if not isinstance(outputs, list | tuple) or len(outputs) != len(results):
             return
-        if any(not hasattr(one, "dtype") or one.nbytes > _LARGEST_FOLDED for one in outputs):
+        if not all(isinstance(one, np.ndarray | np.generic) for one in outputs):
+            return  # lists and other opaque values
+        if any(one.nbytes > _LARGEST_FOLDED for one in outputs):
             return
         for register, one in zip(results, outputs):
             self._set(register, np.asarray(one))
+
+    def _note_pack(self, instruction: Compute) -> None:
+        """Note the known sizes in a vector that is packed of sizes."""
+        parts = [self.constants.get(arg) for arg in instruction.args]
+        if any(part is not None and part.ndim for part in parts):
+            return
+        sizes = [None if part is None else int(part) for part in parts]
+        is_whole = instruction.item.input_types[0].is_integer
+        if is_whole and all(size is None or size >= 0 for size in sizes):
+            self._partial[instruction.results[0]] = TensorShape(sizes)
 
     def _fold_shape(self, instruction: Compute) -> None:
         item = instruction.item

@@ -389,7 +389,7 @@ def test_a_saved_model_is_frozen(saved_model: Path, tmp_path: Path) -> None:
         (["run", "{graph}", "--fetch", "y", "--checkpoint", "c"], 3, "there is no checkpoint"),
         (["run", "{model}", "--checkpoint", "c"], 3, "has its own variables"),
         (["run", "{model}", "--signature", "other"], 3, "no signature 'other'"),
-        (["convert", "{graph}", "a.onnx"], 2, "must end with .pb"),
+        (["convert", "{graph}", "a.tflite"], 2, "must end with .pb"),
         (["convert", "{graph}", "a.meta"], 3, "no MetaGraphDef"),
         (["convert", "{graph}", "a.pb", "--output", "y"], 2, "graphs that are frozen"),
     ],

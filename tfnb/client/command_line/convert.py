@@ -47,7 +47,7 @@ def convert(
     """
     is_text = target.endswith((".pbtxt", ".txt"))
     if not is_text and not target.endswith((".pb", ".meta")):
-        raise UsageError(f"{target}: the name must end with .pb, .pbtxt or .meta")
+        raise UsageError(f"{target}: the name must end with .pb, .pbtxt, .meta or .onnx")
     message: Any
     if model.kind == "SavedModel" or checkpoint is not None:
         if target.endswith(".meta"):

@@ -47,6 +47,7 @@ examples:
   tfnb run model.pb --feed 'x=[[1, 2]]' --fetch y
   tfnb run saved_model/ --feed input=@x.npy -o result.npz
   tfnb convert saved_model/ frozen.pb
+  tfnb convert saved_model/ model.onnx --check
   tfnb graph model.pb -o model.svg
   tfnb run train.py --steps 100      a program that imports TensorFlow 1
   tfnb doctor project/
@@ -126,15 +127,16 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
     convert = commands.add_parser(
         "convert",
         parents=[every],
-        help="convert .pb to .pbtxt or back, SavedModels to frozen graphs",
+        help="convert .pb to .pbtxt or back, SavedModels to frozen graphs, models to ONNX",
     )
     convert.add_argument("file", help="GraphDef, MetaGraphDef, or the folder of a SavedModel")
-    convert.add_argument("target", help=".pb, .pbtxt or .meta")
+    convert.add_argument("target", help=".pb, .pbtxt, .meta or .onnx")
     convert.add_argument(
         "--output", action="append", default=[], metavar="NODE", help="a node to keep when freezing"
     )
     convert.add_argument("--signature", help="signature whose outputs are kept when freezing")
     convert.add_argument("--checkpoint", help=_CHECKPOINT)
+    _add_onnx_arguments(convert)
     for command in commands_above:
         own = commands.add_parser(command.name, parents=[every], help=command.help)
         command.add_arguments(own)
@@ -153,6 +155,21 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
         traceback=False,
     )
     return top
+
+
+def _add_onnx_arguments(convert: argparse.ArgumentParser) -> None:
+    convert.add_argument("--opset", type=int, help="version of ONNX's operators: 17 to 21")
+    for side in ("inputs", "outputs"):
+        convert.add_argument(
+            f"--{side}",
+            action="append",
+            default=[],
+            metavar="NAMES",
+            help=f"{side} of an ONNX file: keys of the signature or tensors, separated by commas",
+        )
+    convert.add_argument(
+        "--check", action="store_true", help="compare an ONNX file with the model in onnxruntime"
+    )
 
 
 def main(arguments: Sequence[str] | None = None, commands_above: Sequence[Command] = ()) -> int:
@@ -238,6 +255,14 @@ def _do(options: argparse.Namespace, progress: Progress) -> None:
         if example := example_command(found):
             print(f"to run it\n  {example}")
         return
+    if options.command == "convert" and options.target.endswith(".onnx"):
+        from tfnb.client.command_line.convert_onnx import convert_to_onnx
+
+        with _files_named():
+            count, lines = convert_to_onnx(options, _tags(options), progress)
+        print(f"{options.target}: {count} nodes", file=sys.stderr)
+        print("\n".join(lines), end="\n" * bool(lines))
+        return
     model = model_of(options, progress)
     if options.command == "run":
         run(
@@ -245,6 +270,9 @@ def _do(options: argparse.Namespace, progress: Progress) -> None:
             *(options.signature, options.checkpoint, options.allow, options.times),
         )
     else:
+        from tfnb.client.command_line.convert_onnx import refuse_options
+
+        refuse_options(options)
         count = convert(
             *(model, options.target, progress, options.output),
             *(options.signature, options.checkpoint),

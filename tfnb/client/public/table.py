@@ -1046,6 +1046,12 @@ TABLE: dict[str, dict[str, str]] = {
             "report_uninitialized_variables"
         ),
     },
+    "tfnb.onnx_export.check": {
+        "onnx": "check",
+    },
+    "tfnb.onnx_export.export": {
+        "onnx": "export",
+    },
     "tfnb.ops.array.array_extras": {
         "tf": "sequence_mask meshgrid unravel_index fingerprint",
     },

@@ -11,8 +11,20 @@ from tfnb.onnx_export.families import (
     neural,
     reductions,
     sequences,
+    slices,
     windows,
 )
 
-FAMILIES = (elementwise, reductions, arrays, windows, neural, matrices, images, sequences, drawn)
+FAMILIES = (
+    elementwise,
+    reductions,
+    arrays,
+    slices,
+    windows,
+    neural,
+    matrices,
+    images,
+    sequences,
+    drawn,
+)
 """The families, in the order of the table in ``docs/onnx.md``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
 
 
 def _template(node: NodeToConvert) -> str:

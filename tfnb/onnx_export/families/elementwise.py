@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts, onnx_type
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.writing.problems import Refused
 
 _UNARY = {
     "Abs": "Abs",
@@ -62,7 +62,7 @@ def selu(node: NodeToConvert) -> str:
 
 
 @converts("Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape", "Print")
-@converts("PlaceholderWithDefault", "CheckNumerics", "DebugGradientIdentity")
+@converts("PlaceholderWithDefault", "CheckNumerics")
 def identity(node: NodeToConvert) -> str:
     """Convert an op that returns its first input; what it checks or prints is left out."""
     return node.inputs[0]
@@ -98,7 +98,8 @@ def expm1(node: NodeToConvert) -> str:
 def log1p(node: NodeToConvert) -> str:
     """Convert Log1p; near zero it is less exact."""
     dtype = node.dtype(0)
-    return node.numeric("Log", [node.numeric("Add", [node.inputs[0], node.scalar(1)], dtype)], dtype)
+    more = node.numeric("Add", [node.inputs[0], node.scalar(1)], dtype)
+    return node.numeric("Log", [more], dtype)
 
 
 @converts("Erfc")
@@ -138,7 +139,8 @@ def is_inf(node: NodeToConvert) -> str:
 @converts("IsFinite")
 def is_finite(node: NodeToConvert) -> str:
     """Convert IsFinite."""
-    either = node.add("Or", is_nan(node), is_inf(node))
+    value = node.inputs[0]
+    either = node.add("Or", node.add("IsNaN", value), node.add("IsInf", value))
     return node.add("Not", either)
 
 
@@ -221,7 +223,9 @@ def with_zeros(node: NodeToConvert) -> str:
         if node.op == "Xlogy":
             other = node.numeric("Log", [other], dtype)
         elif node.op == "Xlog1py":
-            other = node.numeric("Log", [node.numeric("Add", [other, node.scalar(1)], dtype)], dtype)
+            other = node.numeric(
+                "Log", [node.numeric("Add", [other, node.scalar(1)], dtype)], dtype
+            )
         found = node.numeric("Mul", [one, other], dtype)
     tested = node.inputs[1] if node.op in ("DivNoNan", "MulNoNan") else one
     is_zero = node.compare("Equal", tested, node.scalar(0), dtype)
@@ -235,8 +239,9 @@ def atan2(node: NodeToConvert) -> str:
     y, x = node.inputs
     zero = node.scalar(0)
     angle = node.numeric("Atan", [node.numeric("Div", [y, x], dtype)], dtype)
-    turn = node.add("Where", node.compare("Less", y, zero, dtype), node.scalar(-math.pi),
-                    node.scalar(math.pi))
+    turn = node.add(
+        "Where", node.compare("Less", y, zero, dtype), node.scalar(-math.pi), node.scalar(math.pi)
+    )
     left = node.numeric("Add", [angle, turn], dtype)
     found = node.add("Where", node.compare("Less", x, zero, dtype), left, angle)
     both = node.add(
@@ -269,7 +274,8 @@ def comparison(node: NodeToConvert) -> str:
     dtype = node.dtype(0)
     if dtype == dtypes.string:
         node.needs_opset(19)
-    found = node.compare(_COMPARISONS.get(node.op, "Equal"), *node.inputs, dtype)
+    one, other = node.inputs
+    found = node.compare(_COMPARISONS.get(node.op, "Equal"), one, other, dtype)
     return node.add("Not", found) if node.op == "NotEqual" else found
 
 
@@ -331,7 +337,8 @@ def select(node: NodeToConvert) -> str:
 @converts("SelectV2")
 def select_v2(node: NodeToConvert) -> str:
     """Convert SelectV2."""
-    return node.numeric_where(*node.inputs, node.dtype(1))
+    condition, one, other = node.inputs
+    return node.numeric_where(condition, one, other, node.dtype(1))
 
 
 @converts("ClipByValue")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 
 def _coordinates(node: NodeToConvert) -> str:
@@ -48,7 +48,7 @@ def resize(node: NodeToConvert) -> str:
 
 @converts("CropAndResize")
 def crop_and_resize(node: NodeToConvert) -> str:
-    """Convert CropAndResize with bilinear sampling: weights for rows and for columns of each box."""
+    """Convert CropAndResize with bilinear sampling, as weights for rows and columns."""
     if node.attr("method", "bilinear") != "bilinear":
         raise Refused("crops of nearest pixels")
     picture = node.inputs[0]

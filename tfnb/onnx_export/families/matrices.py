@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.onnx_nodes import Kind, close_body, loop_body
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.onnx_nodes import Kind, close_body, loop_body
 
 
 def _loop(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.families.windows import Layout
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.families.windows import Layout, convolved
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 
 def _last_two(node: NodeToConvert, index: int) -> list[int]:
@@ -20,6 +20,10 @@ def _last_two(node: NodeToConvert, index: int) -> list[int]:
 @converts("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "SparseMatMul")
 def matmul(node: NodeToConvert) -> str:
     """Convert a product of matrices."""
+    return _product(node)
+
+
+def _product(node: NodeToConvert) -> str:
     found = []
     for index, names in enumerate((("transpose_a", "adj_x"), ("transpose_b", "adj_y"))):
         value = node.inputs[index]
@@ -67,19 +71,23 @@ def batch_norm(node: NodeToConvert) -> list[str]:
     epsilon = float(node.attr("epsilon", 1e-4))
     if not node.attr("is_training", True):
         first = layout.first(node, value)
-        found = node.numeric(
-            "BatchNormalization", [first, scale, offset, mean, variance], dtype, epsilon=epsilon
-        ) if dtype == node.dtype(1) else node.cast(
-            node.add(
-                "BatchNormalization",
-                node.cast(first, node.dtype(1)),
-                scale,
-                offset,
-                mean,
-                variance,
-                epsilon=epsilon,
-            ),
-            dtype,
+        found = (
+            node.numeric(
+                "BatchNormalization", [first, scale, offset, mean, variance], dtype, epsilon=epsilon
+            )
+            if dtype == node.dtype(1)
+            else node.cast(
+                node.add(
+                    "BatchNormalization",
+                    node.cast(first, node.dtype(1)),
+                    scale,
+                    offset,
+                    mean,
+                    variance,
+                    epsilon=epsilon,
+                ),
+                dtype,
+            )
         )
         more = [mean, variance, mean, variance, mean]
         return [layout.back(node, found), *more][: len(node.item.output_types)]
@@ -88,9 +96,7 @@ def batch_norm(node: NodeToConvert) -> list[str]:
     wide = value if dtype == kind else node.cast(value, kind)
     center = node.reduce("ReduceMean", wide, axes, kind, True)
     apart = node.numeric("Sub", [wide, center], kind)
-    spread = node.reduce(
-        "ReduceMean", node.numeric("Mul", [apart, apart], kind), axes, kind, True
-    )
+    spread = node.reduce("ReduceMean", node.numeric("Mul", [apart, apart], kind), axes, kind, True)
     shape = node.ints(*[-1 if axis not in axes else 1 for axis in range(len(axes) + 1)])
     shaped = [node.add("Reshape", one, shape) for one in (scale, offset)]
     epsilon_value = node.value(epsilon, kind.numpy_dtype)
@@ -100,8 +106,14 @@ def batch_norm(node: NodeToConvert) -> list[str]:
     flat = [node.add("Reshape", one, node.ints(-1)) for one in (center, spread)]
     count = node.add("Size", wide)
     number = node.cast(node.add("Div", count, node.add("Size", flat[0])), kind)
-    fewer = node.numeric("Max", [node.numeric("Sub", [number, node.value(1, kind.numpy_dtype)],
-                         kind), node.value(1, kind.numpy_dtype)], kind)
+    fewer = node.numeric(
+        "Max",
+        [
+            node.numeric("Sub", [number, node.value(1, kind.numpy_dtype)], kind),
+            node.value(1, kind.numpy_dtype),
+        ],
+        kind,
+    )
     unbiased = node.numeric("Mul", [flat[1], node.numeric("Div", [number, fewer], kind)], kind)
     result = found if dtype == kind else node.cast(found, dtype)
     return [result, flat[0], unbiased, flat[0], flat[1], flat[0]][: len(node.item.output_types)]
@@ -229,16 +241,10 @@ def cross(node: NodeToConvert) -> str:
 @converts("_FusedMatMul", "_FusedConv2D")
 def fused(node: NodeToConvert) -> str:
     """Convert a product or a convolution that an optimizer joined with what follows it."""
-    from tfnb.onnx_export.families.windows import convolution
-
     steps = [one.decode() if isinstance(one, bytes) else one for one in node.attr("fused_ops", [])]
     all_inputs = node.inputs
     dtype = node.dtype(0)
-    if node.op == "_FusedMatMul":
-        found = matmul(node)
-    else:
-        node.op = "Conv2D"
-        found = convolution(node)
+    found = _product(node) if node.op == "_FusedMatMul" else convolved(node, 2)
     place = 2
     for step in steps:
         if step == "BiasAdd":
@@ -277,8 +283,9 @@ def fake_quant(node: NodeToConvert) -> str:
         nudged = np.clip(np.where(zero < first, first, np.floor(zero + 0.5)), first, last)
     lowest = ((first - nudged) * step).astype(np.float32)
     highest = ((last - nudged) * step).astype(np.float32)
-    clipped = node.add("Min", node.add("Max", node.inputs[0], node.value(lowest)),
-                       node.value(highest))
+    clipped = node.add(
+        "Min", node.add("Max", node.inputs[0], node.value(lowest)), node.value(highest)
+    )
     with np.errstate(all="ignore"):
         inverse = (np.float32(1) / step).astype(np.float32)
     moved = node.add("Mul", node.add("Sub", clipped, node.value(lowest)), node.value(inverse))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, computed_as, converts
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, computed_as, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 _REDUCTIONS = {
     "Sum": "ReduceSum",
@@ -105,9 +105,7 @@ def cumprod(node: NodeToConvert) -> str:
     dtype = node.dtype(0)
     if not size:
         return node.inputs[0]
-    parts = node.add_many(
-        "Split", size, node.inputs[0], node.ints(*[1] * size), axis=axis
-    )
+    parts = node.add_many("Split", size, node.inputs[0], node.ints(*[1] * size), axis=axis)
     order = list(range(size))[:: -1 if node.attr("reverse", False) else 1]
     made: dict[int, str] = {}
     so_far = ""
@@ -181,8 +179,6 @@ def segment_mean(node: NodeToConvert) -> str:
     )
     indices = node.add("Unsqueeze", ids, node.ints(-1))
     total = node.add("ScatterND", zeros, indices, node.inputs[0], reduction="add")
-    ones = node.add(
-        "ConstantOfShape", node.shape_of(0), value=np.asarray([1], dtype.numpy_dtype)
-    )
+    ones = node.add("ConstantOfShape", node.shape_of(0), value=np.asarray([1], dtype.numpy_dtype))
     count = node.add("ScatterND", zeros, indices, ones, reduction="add")
     return node.numeric("Div", [total, node.numeric("Max", [count, node.scalar(1)], dtype)], dtype)

@@ -1,7 +1,7 @@
 """Tensor arrays and tensor lists, as sequences of tensors.
 
-The value of a tensor array is that of its flow: each write makes a new sequence. An element that was
-not written yet is an array of zeros, of the shape of elements if that is known.
+The value of a tensor array is that of its flow: each write makes a new sequence. An element that
+was not written yet is an array of zeros, of the shape of elements if that is known.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts, onnx_type
-from tfnb.onnx_export.onnx_nodes import Body, Kind, close_body, loop_body
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.writing.onnx_nodes import Body, Kind, close_body, loop_body
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -79,8 +79,10 @@ def _scalar(node: NodeToConvert, index: int) -> str:
 def stacked(node: NodeToConvert, sequence: str, dtype: DType) -> str:
     """Return the elements of a sequence as rows of a tensor, which may have none."""
     writer = node.writer
+    declared = getattr(node.attr("element_shape"), "dim_values", None)
     dims = node.output_shapes[0].dim_values
-    sizes = (0, *((size or 0) for size in (dims or ())[1:]))
+    known = (dims or ())[1:] if declared is None else declared
+    sizes = (0, *((size or 0) for size in known))
     some, none = Body(), Body()
     with writer.inside(some):
         joined = node.add("ConcatFromSequence", sequence, axis=0, new_axis=1)
@@ -211,7 +213,7 @@ def list_reserve(node: NodeToConvert) -> str:
 def _of_list(node: NodeToConvert, index: int, dtype: DType) -> str:
     """Return an element that was not written."""
     shape = node.constant(index)
-    sizes = (0,)
+    sizes: tuple[int, ...] = (0,)
     if shape is not None and shape.ndim == 1 and (shape >= 0).all():
         sizes = tuple(int(size) for size in shape)
     return node.value(np.zeros(sizes, dtype.numpy_dtype))

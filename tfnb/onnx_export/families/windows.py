@@ -1,4 +1,7 @@
-"""Sliding windows: convolution, pooling, patches. ONNX has channels first; transposes stand around."""
+"""Sliding windows: convolution, pooling, patches.
+
+ONNX has channels first: each is written between transposes, which ``layout.py`` removes in pairs.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.converters import NodeToConvert, converts
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
+from tfnb.onnx_export.writing.problems import Refused
 
 
 class Layout:
@@ -77,11 +80,15 @@ def _kernel(node: NodeToConvert, value: str, index: int, order: list[int]) -> st
     return node.transposed(value, order)
 
 
-@converts("Conv1D", "Conv2D", "Conv3D")
+@converts("Conv2D", "Conv3D")
 def convolution(node: NodeToConvert) -> str:
     """Convert a convolution."""
-    layout = Layout(node, int(node.op[4]))
-    spatial = layout.spatial
+    return convolved(node, int(node.op[4]))
+
+
+def convolved(node: NodeToConvert, spatial: int) -> str:
+    """Return the convolution of the first two inputs."""
+    layout = Layout(node, spatial)
     strides = layout.chosen(node.attr("strides"))
     dilations = layout.chosen(node.attr("dilations") or [1] * (spatial + 2))
     attrs = _padding(node, layout)
@@ -155,35 +162,9 @@ def convolution_transposed(node: NodeToConvert) -> str:
     whole = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations)]
     sizes = node.output_shapes[0].dim_values
     wanted = [None if sizes is None else sizes[place] for place in layout.places]
-    given = node.shapes[2].dim_values
-    before: list[int] = []
-    after: list[int] = []
-    extra: list[int] = []
     if None not in wanted:
-        for number, place in enumerate(layout.places):
-            length = wanted[number]
-            assert length is not None
-            if padding == "SAME":
-                total = max(-(-length // strides[number]) * strides[number] - strides[number]
-                            + whole[number] - length, 0)
-                before.append(total // 2)
-            elif padding == "VALID":
-                total = 0
-                before.append(0)
-            else:
-                pairs = np.reshape(node.attr("explicit_paddings"), (-1, 2))
-                total = int(pairs[place].sum())
-                before.append(int(pairs[place][0]))
-            count = None if given is None else given[place]
-            if count is None:
-                count = -(-(length + total - whole[number] + 1) // strides[number])
-            full = (count - 1) * strides[number] + whole[number]
-            rest = full - before[-1] - length
-            after.append(max(rest, 0))
-            extra.append(max(-rest, 0))
-        attrs: dict[str, Any] = {"pads": [*before, *after]}
-        if any(extra):
-            attrs["output_padding"] = extra
+        sizes_wanted = [size for size in wanted if size is not None]
+        attrs = _known_transposed_attrs(node, layout, strides, whole, sizes_wanted)
         found = node.numeric(
             "ConvTranspose",
             [gradient, weights],
@@ -217,6 +198,39 @@ def convolution_transposed(node: NodeToConvert) -> str:
     end = node.add("Add", begin, lengths)
     axes = node.ints(*range(2, spatial + 2))
     return layout.back(node, node.add("Slice", found, begin, end, axes))
+
+
+def _known_transposed_attrs(
+    node: NodeToConvert, layout: Layout, strides: list[int], whole: list[int], wanted: list[int]
+) -> dict[str, Any]:
+    """Return the padding of a transposed convolution whose output size is known."""
+    padding = node.attr("padding")
+    given = node.shapes[2].dim_values
+    before: list[int] = []
+    after: list[int] = []
+    extra: list[int] = []
+    for number, place in enumerate(layout.places):
+        length, stride = wanted[number], strides[number]
+        if padding == "SAME":
+            total = max((-(-length // stride) - 1) * stride + whole[number] - length, 0)
+            before.append(total // 2)
+        elif padding == "VALID":
+            total = 0
+            before.append(0)
+        else:
+            pairs = np.reshape(node.attr("explicit_paddings"), (-1, 2))
+            total = int(pairs[place].sum())
+            before.append(int(pairs[place][0]))
+        count = None if given is None else given[place]
+        if count is None:
+            count = (length + total - whole[number]) // stride + 1
+        rest = (count - 1) * stride + whole[number] - before[-1] - length
+        after.append(max(rest, 0))
+        extra.append(max(-rest, 0))
+    attrs: dict[str, Any] = {"pads": [*before, *after]}
+    if any(extra):
+        attrs["output_padding"] = extra
+    return attrs
 
 
 @converts("MaxPool", "MaxPoolV2", "AvgPool", "MaxPool3D", "AvgPool3D")
@@ -294,26 +308,28 @@ def space_and_batch(node: NodeToConvert) -> str:
     batch = node.add("Div", _size(node, shape, 0), node.ints(all_of_block))
     tail = [_size(node, shape, axis) for axis in range(number + 1, rank)]
     inner = [_size(node, shape, axis + 1) for axis in range(number)]
-    sizes = [node.ints(size) for size in block]
-    split = node.add("Reshape", value, node.add("Concat", *sizes, batch, *inner, *tail, axis=0))
+    blocks = [node.ints(size) for size in block]
+    split = node.add("Reshape", value, node.add("Concat", *blocks, batch, *inner, *tail, axis=0))
     order = [number]
     for axis in range(number):
         order += [number + 1 + axis, axis]
     order += list(range(2 * number + 1, 2 * number + 1 + rest))
     turned = node.transposed(split, order)
-    spread = [node.add("Mul", one, size) for one, size in zip(inner, sizes)]
-    whole = node.add("Reshape", turned, node.add("Concat", batch, *spread, *tail, axis=0))
+    spread = [node.add("Mul", one, size) for one, size in zip(inner, blocks)]
+    whole_space = node.add("Reshape", turned, node.add("Concat", batch, *spread, *tail, axis=0))
     axes = node.ints(*range(1, number + 1))
     if edges is not None:
-        begin = node.ints(*(int(pair[0]) for pair in edges))
+        first = node.ints(*(int(pair[0]) for pair in edges))
         crops = node.ints(*(int(pair[1]) for pair in edges))
     else:
-        begin = node.add("Squeeze", node.add("Gather", edges_value, node.ints(0), axis=1),
-                         node.ints(1))
-        crops = node.add("Squeeze", node.add("Gather", edges_value, node.ints(1), axis=1),
-                         node.ints(1))
+        first = node.add(
+            "Squeeze", node.add("Gather", edges_value, node.ints(0), axis=1), node.ints(1)
+        )
+        crops = node.add(
+            "Squeeze", node.add("Gather", edges_value, node.ints(1), axis=1), node.ints(1)
+        )
     lengths = node.add("Concat", *spread, axis=0)
-    return node.add("Slice", whole, begin, node.add("Sub", lengths, crops), axes)
+    return node.add("Slice", whole_space, first, node.add("Sub", lengths, crops), axes)
 
 
 def _size(node: NodeToConvert, shape: str, axis: int) -> str:

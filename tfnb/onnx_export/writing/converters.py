@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.problems import Refused
+from tfnb.onnx_export.writing.problems import Refused
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
-    from tfnb.onnx_export.onnx_nodes import Kind, Writer
+    from tfnb.onnx_export.writing.onnx_nodes import Kind, Writer
 
 type_of_converter = Callable[["NodeToConvert"], "str | Sequence[str]"]
 
@@ -281,13 +281,18 @@ def has_onnx_type(dtype: DType) -> bool:
 _SMALL = (dtypes.uint8, dtypes.int8, dtypes.uint16, dtypes.int16)
 _LARGE = (dtypes.uint32, dtypes.uint64)
 _ONLY_FLOAT = frozenset(
-    ["Conv", "ConvTranspose", "AveragePool", "Erf", "Elu", "Selu", "LRN", "Resize", "Softplus"]
-    + ["Softsign", "LeakyRelu", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh"]
-    + ["Atanh", "MaxPool", "Einsum", "Det", "ReduceL2", "HardSigmoid", "ReduceLogSumExp"]
+    (
+        *("Conv", "ConvTranspose", "AveragePool", "Erf", "Elu", "Selu", "LRN", "Resize"),
+        *("Softplus", "Softsign", "LeakyRelu", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh"),
+        *("Asinh", "Acosh", "Atanh", "MaxPool", "Einsum", "Det", "ReduceL2", "HardSigmoid"),
+        *("ReduceLogSumExp",),
+    )
 )
 _FLOATING = frozenset(
-    ["Exp", "Log", "Sqrt", "Reciprocal", "Tanh", "Sigmoid", "Sin", "Cos", "Floor", "Ceil", "Round"]
-    + ["Softmax", "LogSoftmax", "BatchNormalization", "IsNaN", "IsInf"]
+    (
+        *("Exp", "Log", "Sqrt", "Reciprocal", "Tanh", "Sigmoid", "Sin", "Cos", "Floor", "Ceil"),
+        *("Round", "Softmax", "LogSoftmax", "BatchNormalization", "IsNaN", "IsInf"),
+    )
 )
 _ANY = frozenset(["Abs", "Sign", "Where", "Relu"])
 

@@ -1,0 +1,1 @@
+"""What converters stand on: the nodes that are written, the table of converters, refusals."""
