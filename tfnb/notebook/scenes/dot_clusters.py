@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ENTERS = frozenset(("Enter", "RefEnter"))
 _EXITS = frozenset(("Exit", "RefExit"))
 _BACK = frozenset(("NextIteration", "RefNextIteration"))
-_QUOTES = re.compile(r"^[bu]?(['\"])(.*)\1$", re.DOTALL)
+_QUOTES = re.compile(r"^[ub]?(['\"])(.*)\1$", re.DOTALL)
 
 
 @dataclass(slots=True)
