@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Each import of these has an error that says what to install.
 OPTIONAL = frozenset(
-    ["cupy", "dask", "distributed", "grpc", "ipykernel", "pandas", "scipy", "tf_slim"]
+    ["aiohttp", "cupy", "dask", "distributed", "grpc", "ipykernel", "pandas", "scipy", "tf_slim"]
 )
 
 

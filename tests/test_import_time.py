@@ -18,6 +18,7 @@ OPTIONAL = [
     "PIL",
     "cupy",
     "grpc",
+    "aiohttp",
     "dask",
     "distributed",
     "pandas",
@@ -44,7 +45,7 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.mark.slow
 def test_importing_tfnb_imports_no_optional_package() -> None:
-    """Jupyter, CuPy, gRPC and Dask are optional, and imported on first use."""
+    """Jupyter, CuPy, gRPC, aiohttp and Dask are optional, and imported on first use."""
     loaded = modules_after("import tfnb")
 
     assert [name for name in OPTIONAL if name in loaded] == []

@@ -10,7 +10,7 @@ from tfnb.as_tensorflow.program import is_program, run_program
 from tfnb.client.command_line import serve
 from tfnb.client.command_line.main import Command
 from tfnb.client.command_line.main import main as run_command_line
-from tfnb.notebook.graph_command import GRAPH
+from tfnb.notebook.graph_command import GRAPH, dot_text
 from tfnb.serving.serve_command import SERVE_MODEL
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["run"] and is_program(given[1:]):
         return run_program(given[1:])
-    return run_command_line(arguments, [GRAPH, SERVE, SERVE_MODEL, DOCTOR])
+    return run_command_line(arguments, [GRAPH, SERVE, SERVE_MODEL, DOCTOR], dot_text)
 
 
 if __name__ == "__main__":

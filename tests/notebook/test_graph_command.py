@@ -98,7 +98,7 @@ def test_mistakes_are_one_line(
 ) -> None:
     """The exit codes are those of the other commands."""
     assert main(["graph", str(model), "-o", "a.gif"]) == 2
-    assert "must end with .html, .svg, .png, .dot, .txt" in capsys.readouterr().err
+    assert "must end with .html, .svg, .png, .dot, .pdf, .txt" in capsys.readouterr().err
     assert main(["graph", str(tmp_path / "none.pb")]) == 3
     assert "No such file" in capsys.readouterr().err
     assert main(["completion", "bash"]) == 0

@@ -107,7 +107,7 @@ def test_graph_takes_variables_files_and_names(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("%tfnb nonsense", "has no 'nonsense'; there are graph, placement"),
+        ("%tfnb nonsense", "has no 'nonsense'; there are graph, dot, placement"),
         ("%tfnb graph nowhere", "'nowhere' is neither a variable with a graph, nor a file"),
         ("%tfnb graph missing.pb", "There is no file 'missing.pb'"),
         ("%tfnb graph --colour pink", "invalid choice: 'pink'"),

@@ -48,7 +48,8 @@ _HELP = """\
 %tfnb placement [fetch]    the device of each node, and why: of the last run, or for a fetch
 %tfnb partitions [fetch]   the graph of each device, and what is sent between them
 %tfnb passes [fetch]       the graph before and after each optimisation pass
-%tfnb export file [target] writes a view as .html (needs no kernel), .svg, .png, .dot or .txt
+%tfnb dot [target]         the graph for Graphviz, on a page: by scope, --by device or frame
+%tfnb export file [target] writes a view as .html (needs no kernel), .svg, .png, .pdf, .dot, .txt
 %tfnb summary [file]       inputs, outputs and needs of a model: a file, a folder, the default graph
 %tfnb devices              the default session and its devices
 %tfnb cluster [target]     servers and tasks: whether they answer, devices, memory, who is missing
@@ -71,8 +72,8 @@ The same from Python: tfnb.notebook.graph, placement, partitions, compare, times
 debug."""
 
 LINE_COMMANDS = (
-    "graph", "placement", "partitions", "passes", "diff", "devices", "running", "source", "summary",
-    "error", "partial", "compare", "times", "export", "cluster", "tensorflow", "help",
+    "graph", "dot", "placement", "partitions", "passes", "diff", "devices", "running", "source",
+    "summary", "error", "partial", "compare", "times", "export", "cluster", "tensorflow", "help",
 )  # fmt: skip
 CELL_COMMANDS = ("watch", "record", "debug", "cell", "values")
 
@@ -177,6 +178,28 @@ class TfnbMagics(Magics):
         )
 
     @subcommand(
+        "tfnb dot",
+        option("target", nargs="?", default="", help="variable, file, node, scope or fetch"),
+        option("--view", choices=views.DOT_VIEWS, default="graph", help="what to draw"),
+        option("--by", choices=views.DOT_GROUPS, help="boxes around nodes (default: scope)"),
+        option("--depth", type=int, help="levels of scopes to open (default: small scopes)"),
+        option("--no-legend", action="store_true", help="no explanation of colours and shapes"),
+    )
+    def dot(self, line: str) -> None:
+        """Draw a graph with Graphviz; without its program, show the view's own picture."""
+        options = parse(self.dot, line)
+        self._show(
+            views.dot(
+                options.target,
+                view=options.view,
+                by=options.by,
+                depth=options.depth,
+                legend=not options.no_legend,
+                namespace=self.namespace,
+            )
+        )
+
+    @subcommand(
         "tfnb placement",
         option("fetch", nargs="?", default="", help="tensor, operation or session; the last run"),
         option("--height", type=int, help="height in pixels"),
@@ -240,7 +263,7 @@ class TfnbMagics(Magics):
 
     @subcommand(
         "tfnb export",
-        option("file", help="file to write: .html, .svg, .png, .dot or .txt"),
+        option("file", help="file to write: .html, .svg, .png, .dot, .pdf or .txt"),
         option("target", nargs="?", default="", help="what to show; the default graph, last run"),
         option("--view", choices=views.VIEWS, default="graph", help="view to write"),
         option("--colour", choices=views.COLOURS, help="meaning of colours"),

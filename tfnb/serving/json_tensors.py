@@ -322,9 +322,9 @@ def shortest(values: Any) -> Any:
 
 
 def _listed_text(array: Any, is_binary: bool) -> Any:
-    if array.ndim:
+    if isinstance(array, np.ndarray) and array.ndim:
         return [_listed_text(item, is_binary) for item in array]
-    data = bytes(array[()])
+    data = bytes(array[()] if isinstance(array, np.ndarray) else array)
     if not is_binary:
         try:
             return data.decode()

@@ -94,10 +94,6 @@ class RestService:
             return await self._answer(request)
         except errors.OpError as error:
             return _error(_STATUS.get(error.error_code, 500), error.message)
-        except web.HTTPRequestEntityTooLarge:
-            return self._too_large()
-        except web.HTTPException as error:
-            return _error(error.status, error.text or error.reason)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if self._is_local and _host_of(request) not in _LOCAL_HOSTS:
@@ -141,13 +137,15 @@ class RestService:
         """
         if (request.content_length or 0) > self._options.max_request_bytes:
             return None
-        if request.headers.get("Expect", "").lower() == "100-continue":
-            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
+            if request.headers.get("Expect", "").lower() == "100-continue":
+                await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             if request.content.is_eof():  # it has arrived
                 return await request.read()
             async with asyncio.timeout(self._options.client_timeout_s):
                 return await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return None
         except ConnectionError:
             raise errors.cancelled("The client went away before its request had arrived.") from None
         except HttpProcessingError as error:

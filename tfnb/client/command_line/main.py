@@ -44,6 +44,7 @@ exit codes:
 _EXAMPLES = """\
 examples:
   tfnb summary model.pb
+  tfnb summary model.pb --dot | dot -Tpdf -o model.pdf
   tfnb run model.pb --feed 'x=[[1, 2]]' --fetch y
   tfnb run saved_model/ --feed input=@x.npy -o result.npz
   tfnb convert saved_model/ frozen.pb
@@ -99,6 +100,9 @@ def parser(commands_above: Sequence[Command] = ()) -> argparse.ArgumentParser:
     )
     summary.add_argument("file", help="GraphDef, MetaGraphDef, SavedModel folder, or checkpoint")
     summary.add_argument("--json", action="store_true", help="print everything as JSON")
+    summary.add_argument(
+        "--dot", action="store_true", help="print the graph for Graphviz: | dot -Tpdf -o model.pdf"
+    )
 
     run = commands.add_parser("run", parents=[every], help="run a model once")
     run.add_argument("file", help="GraphDef, MetaGraphDef, or the folder of a SavedModel")
@@ -172,8 +176,18 @@ def _add_onnx_arguments(convert: argparse.ArgumentParser) -> None:
     )
 
 
-def main(arguments: Sequence[str] | None = None, commands_above: Sequence[Command] = ()) -> int:
-    """Run the command line; return the exit code."""
+def main(
+    arguments: Sequence[str] | None = None,
+    commands_above: Sequence[Command] = (),
+    dot_text: Callable[[ModelFile], str] | None = None,
+) -> int:
+    """Run the command line; return the exit code.
+
+    Args:
+        arguments: The words of the command line; those of the process if None.
+        commands_above: Commands that are implemented in other folders.
+        dot_text: Returns a model's graph for Graphviz.
+    """
     from tfnb.client.command_line.progress import Progress
     from tfnb.client.command_line.run import UsageError
     from tfnb.client.model_file import ModelFileError
@@ -181,7 +195,7 @@ def main(arguments: Sequence[str] | None = None, commands_above: Sequence[Comman
     options = parser(commands_above).parse_args(arguments)
     progress = Progress(options.progress_after, options.quiet)
     try:
-        _do(options, progress)
+        _do(options, progress, dot_text)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("tfnb: interrupted", file=sys.stderr)
@@ -237,13 +251,20 @@ def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
     return code
 
 
-def _do(options: argparse.Namespace, progress: Progress) -> None:
+def _do(
+    options: argparse.Namespace,
+    progress: Progress,
+    dot_text: Callable[[ModelFile], str] | None,
+) -> None:
     from tfnb.client.command_line.convert import convert
     from tfnb.client.command_line.run import run
     from tfnb.client.model_summary import describe_path, example_command, text_of
 
     if hasattr(options, "do"):
         options.do(options, progress)
+        return
+    if options.command == "summary" and options.dot and dot_text is not None:
+        print(dot_text(model_of(options, progress)), end="")
         return
     if options.command == "summary":
         with progress.phase(f"reading {options.file}"), _files_named():

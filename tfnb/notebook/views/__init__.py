@@ -5,6 +5,8 @@ from __future__ import annotations
 from tfnb.notebook.views.cluster import cluster
 from tfnb.notebook.views.compare import compare
 from tfnb.notebook.views.debug import Debug, debug
+from tfnb.notebook.views.dot import GROUPS as DOT_GROUPS
+from tfnb.notebook.views.dot import VIEWS as DOT_VIEWS
 from tfnb.notebook.views.dot import dot
 from tfnb.notebook.views.export import VIEWS, export
 from tfnb.notebook.views.graph import COLOURS, HEIGHT, graph
@@ -20,6 +22,8 @@ from tfnb.notebook.views.values import Values, values
 
 __all__ = [
     "COLOURS",
+    "DOT_GROUPS",
+    "DOT_VIEWS",
     "HEIGHT",
     "VIEWS",
     "WATCH_HEIGHT",

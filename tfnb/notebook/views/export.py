@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from tfnb.notebook.pictures.dot_picture import DotPicture
     from tfnb.notebook.scenes.scene import Scene
 
 _LATEST = {"compare": latest_comparison, "values": latest_values, "times": latest_times}
 _TABLES = ("partial", "compare", "values", "times")
 VIEWS = ("graph", "placement", "partitions", "passes", *_TABLES)
-FORMS = (".html", ".svg", ".png", ".dot", ".txt")
+FORMS = (".html", ".svg", ".png", ".dot", ".pdf", ".txt")
 
 
 def export(
@@ -48,8 +49,9 @@ def export(
     """Write a view into a file; the ending of its name determines the form.
 
     ``.html`` is a page that any browser opens, as interactive as in the notebook, without a kernel
-    or a network; ``.svg`` and ``.png`` are the outermost scopes as a picture; ``.dot`` is all nodes
-    for Graphviz; ``.txt`` is the scopes as text.  The button above the drawing, or the widget's
+    or a network; ``.svg`` and ``.png`` are the outermost scopes as a picture; ``.dot`` is the graph
+    for Graphviz on one page, large scopes closed; ``.pdf`` is that page, drawn by the program
+    ``dot``; ``.txt`` is the scopes as text.  The button above the drawing, or the widget's
     ``save``, makes a PNG of the visible view.
 
     Args:
@@ -95,9 +97,35 @@ def write_scene(
     """Write the picture of a scene into a file, in the form determined by the file's ending."""
     if file.suffix == ".png":
         data = scene_png(scene)
+    elif file.suffix == ".pdf":
+        data = _pdf(scene, view)
     else:
         data = _scene_as(scene, file.suffix, view, colour_by, height).encode()
     write_whole(str(file), data)
+
+
+def dot_of(scene: Scene, view: str = "graph") -> DotPicture:
+    """Return a view's picture for Graphviz."""
+    return digraph(scene, by="device" if view == "placement" else "scope")
+
+
+def _pdf(scene: Scene, view: str) -> bytes:
+    """Return a page drawn by ``dot``.
+
+    Raises:
+      TargetError: the program is missing or fails.
+    """
+    from subprocess import CalledProcessError
+
+    from tfnb.notebook.pictures.dot_picture import NO_PROGRAM, has_program
+
+    if not has_program():
+        raise TargetError(f"{NO_PROGRAM} Without it, write .svg, .png or .dot.")
+    try:
+        found: bytes = dot_of(scene, view).pipe(format="pdf")
+    except CalledProcessError as error:
+        raise TargetError(f"dot failed: {error}") from None
+    return found
 
 
 def _scene_of(view: str, target: Any, namespace: Mapping[str, Any] | None) -> Scene:
@@ -113,7 +141,7 @@ def _scene_as(scene: Scene, form: str, view: str, colour_by: str, height: int) -
     if form == ".txt":
         return scene_text(scene) + "\n"
     if form == ".dot":
-        return str(digraph(scene, set(range(len(scene.nodes)))).source)
+        return str(dot_of(scene, view).source)
     options = {"view": view, "colourBy": colour_by, "height": height}
     return widget_page({"_scene": scene.encode(), "_options": options}, scene.title or view)
 
