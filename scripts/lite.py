@@ -4,7 +4,8 @@
     make lite LITE_PYODIDE=~/pyodide            # with a Pyodide of one's own: needs no other server
 
 A browser runs Python as Pyodide, which the site loads from a content delivery network, with NumPy
-and what else tfnb needs; with ``--pyodide`` a folder with Pyodide is copied into the site. The wheels of tfnb and of its pure dependencies are in the site. See ``docs/browser.md``.
+and what else tfnb needs; with ``--pyodide`` a folder with Pyodide is copied into the site. The
+wheels of tfnb and of its pure dependencies are in the site. See ``docs/browser.md``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 # Dependencies of tfnb without compiled parts; the others belong to Pyodide.
-PURE = ("anywidget", "comm", "graphviz", "ipywidgets", "jupyterlab_widgets", "protobuf", "psygnal")
+PURE = (
+    "anywidget", "comm", "graphviz", "ipywidgets", "jupyterlab_widgets", "protobuf", "psygnal",
+    "typing_extensions",
+)  # fmt: skip
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 # Notebooks that need a second process.
 LEFT_OUT = ("09_a_cluster_on_one_machine.ipynb",)
@@ -29,7 +33,7 @@ _INSTALL = """\
 # In the browser, this cell installs tfnb from this site.
 import piplite
 
-await piplite.install(["tfnb", "scikit-learn"], keep_going=True)
+await piplite.install("tfnb")
 """
 
 
@@ -103,7 +107,7 @@ def _build(folder: Path, contents: Path, wheels: Path, output: Path, pyodide: Pa
         f"--FederatedExtensionAddon.extra_labextensions_path={ROOT / 'labextension' / 'built'}"
     ]
     if pyodide is not None:
-        settings = {_KERNEL: {"pyodideUrl": "./static/pyodide/pyodide.mjs"}}
+        settings = {_KERNEL: {"pyodideUrl": f"./static/pyodide/{_script_name()}"}}
         text = json.dumps(
             {
                 "jupyter-lite-schema-version": 0,
@@ -114,6 +118,13 @@ def _build(folder: Path, contents: Path, wheels: Path, output: Path, pyodide: Pa
     subprocess.run(command, check=True, cwd=folder)
     if pyodide is not None:
         shutil.copytree(pyodide, output / "static" / "pyodide")
+
+
+def _script_name() -> str:
+    """Return the name of Pyodide's script that the installed kernel loads."""
+    from jupyterlite_pyodide_kernel import constants
+
+    return getattr(constants, "PYODIDE_MJS", None) or constants.PYODIDE_JS
 
 
 if __name__ == "__main__":
