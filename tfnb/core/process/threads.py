@@ -6,8 +6,7 @@ nodes and at the back edges of loops, as often as the errand asks for. A step th
 has a mark in ``RunState.stop``, which it reads there in any case; where threads can be started no
 step has the mark, and errands cost nothing.
 
-Where a thread is the point of a feature (queue runners, servers, samples of a running step),
-:func:`require` raises an error that says so.
+Where a thread is the point of a feature, ``core/threads.py`` refuses it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import _thread
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
-
-from tfnb.core import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,23 +49,6 @@ def find_out() -> bool:
     global _can_start
     _can_start = _try_to_start()
     return _can_start
-
-
-def require(feature: str, instead: str) -> None:
-    """Refuse a feature that needs a thread where none can be started.
-
-    Args:
-      feature: the subject of the message.
-      instead: what to do without it, a sentence.
-
-    Raises:
-      UnimplementedError: threads cannot be started.
-    """
-    if not _can_start:
-        raise errors.unimplemented(
-            f"{feature} needs a thread, and this Python cannot start any ({sys.platform}). "
-            f"{instead}"
-        )
 
 
 class _Errand:
