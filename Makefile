@@ -2,6 +2,7 @@
 # make quick  the linters, types and tests of changed files, in less than a minute
 # make test   the tests
 # make check  the linters, types and import contracts
+# make lite   a site that runs the notebooks in the browser: docs/browser.md
 # make tables generated files: stubs, the tables of names and ops
 # Each creates .venv and installs its requirements; a second call starts at once.
 
@@ -16,7 +17,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests and notebooks start Python many times, and should not compile the package each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help lab quick test check tables messages bench-check clean
+.PHONY: help lab lite quick test check tables messages bench-check clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -42,6 +43,10 @@ lab: $(VENV)/.installed-lab
 	exec $(BIN)/python -m jupyterlab $$flags \
 	  --LabApp.extra_labextensions_path=$(CURDIR)/labextension/built \
 	  --LabApp.default_url=/lab/tree/notebooks/00_quickstart.ipynb
+
+# LITE_PYODIDE names a folder with Pyodide; then the site needs no other server.
+lite: $(VENV)/.installed-lite
+	$(BIN)/python scripts/lite.py $(if $(LITE_PYODIDE),--pyodide "$(LITE_PYODIDE)")
 
 # TEST_ARGS selects tests: make test TEST_ARGS='tests/core -x'
 # Each process begins with a half of the tests, so that a file's tables are read and its servers

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from tfnb.client.session.session import live_sessions
 from tfnb.client.session.session_errors import place_of_node
-from tfnb.core.process import threads
+from tfnb.core import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

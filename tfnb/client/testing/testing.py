@@ -20,9 +20,8 @@ import numpy as np
 
 from tfnb.client.session.session import InteractiveSession, Session
 from tfnb.client.testing.test_assertions import MoreAssertions
-from tfnb.core import errors
+from tfnb.core import errors, threads
 from tfnb.core.device_spec import canonical_name
-from tfnb.core.process import threads
 from tfnb.core.tensor_shape import as_shape
 from tfnb.framework.default_graph import (
     _default_graph_stack,

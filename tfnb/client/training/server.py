@@ -5,9 +5,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors
+from tfnb.core import errors, threads
 from tfnb.core.cluster_spec import ClusterSpec
-from tfnb.core.process import threads
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
 if TYPE_CHECKING:

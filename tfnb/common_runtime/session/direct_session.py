@@ -56,9 +56,9 @@ from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.common_runtime.session.step_hold import StepHold
 from tfnb.common_runtime.session.step_limits import LimitObserver
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
-from tfnb.core import errors, op_registry
+from tfnb.core import errors, op_registry, threads
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
-from tfnb.core.process import forking, threads
+from tfnb.core.process import forking
 from tfnb.core.process.made_once import made_once
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.weak_registry import WeakRegistry

@@ -6,8 +6,7 @@ nodes and at the back edges of loops, as often as the errand asks for. A step th
 has a mark in ``RunState.stop``, which it reads there in any case; where threads can be started no
 step has the mark, and errands cost nothing.
 
-Where a thread is the point of a feature (queue runners, servers, samples of a running step),
-:func:`require` raises an error that says so.
+Where a thread is the point of a feature, ``core/threads.py`` refuses it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import _thread
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
-
-from tfnb.core import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,21 +51,10 @@ def find_out() -> bool:
     return _can_start
 
 
-def require(feature: str, instead: str) -> None:
-    """Refuse a feature that needs a thread where none can be started.
-
-    Args:
-      feature: the subject of the message.
-      instead: what to do without it, a sentence.
-
-    Raises:
-      UnimplementedError: threads cannot be started.
-    """
-    if not _can_start:
-        raise errors.unimplemented(
-            f"{feature} needs a thread, and this Python cannot start any ({sys.platform}). "
-            f"{instead}"
-        )
+# Between two looks at the clock there are up to _MOST_CALLS calls, if they come so densely that
+# fewer of them take less than _DENSE_S seconds: a look costs as much as a node of a loop.
+_MOST_CALLS = 32
+_DENSE_S = 0.0005
 
 
 class _Errand:
@@ -88,6 +74,9 @@ class Errands:
     def __init__(self) -> None:
         self._errands: list[_Errand] = []
         self._is_at_work = False
+        self._calls_left = 0  # before the next look at the clock
+        self._calls_between = 1
+        self._looked_at = 0.0
 
     def __bool__(self) -> bool:
         return bool(self._errands)
@@ -102,11 +91,17 @@ class Errands:
 
     def do(self) -> None:
         """Do the errands that are due; an errand that runs a step does none meanwhile."""
+        if self._calls_left > 0:
+            self._calls_left -= 1
+            return
         if self._is_at_work:
             return
+        now = monotonic()
+        is_dense = now - self._looked_at < _DENSE_S
+        self._calls_between = min(_MOST_CALLS, 2 * self._calls_between) if is_dense else 1
+        self._calls_left, self._looked_at = self._calls_between - 1, now
         self._is_at_work = True
         try:
-            now = monotonic()
             for errand in self._errands:
                 if errand.due <= now:
                     errand.call()

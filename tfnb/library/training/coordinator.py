@@ -9,8 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors
-from tfnb.core.process import threads
+from tfnb.core import errors, threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

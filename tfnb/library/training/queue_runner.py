@@ -6,8 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors
-from tfnb.core.process import threads
+from tfnb.core import errors, threads
 from tfnb.core.process.weak_registry import WeakTable
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,7 +26,7 @@ _LEAST_PRODUCTS: Final = 1 << 13
 def _gemm(char: str) -> Callable[..., Any] | None:
     """Return SciPy's product for a type of elements, or None without SciPy."""
     try:
-        from scipy.linalg import blas
+        blas: Any = import_module("scipy.linalg.blas")
     except ImportError:
         return None
     found: Callable[..., Any] = getattr(
@@ -60,7 +61,7 @@ def _product(gemm: Callable[..., Any], a: Array, b: Array) -> Array:
     """Compute ``(b.T @ a.T).T``, whose operands are in Fortran's order in most cases."""
     first, turns_first = (b, True) if _is_fortran(b) else (b.T, False)
     second, turns_second = (a, True) if _is_fortran(a) else (a.T, False)
-    return gemm(1.0, first, second, trans_a=turns_first, trans_b=turns_second).T  # type: ignore[no-any-return]
+    return gemm(1.0, first, second, trans_a=turns_first, trans_b=turns_second).T
 
 
 def _is_fortran(x: Array) -> bool:
@@ -76,4 +77,4 @@ matmul: Callable[..., Any] = np.matmul if HAS_BLAS else scipy_matmul
 
 def matmul_of(xp: Xp) -> Callable[..., Any]:
     """Return the product of an array module: :data:`matmul` for NumPy."""
-    return matmul if xp is np else xp.matmul  # type: ignore[no-any-return]
+    return matmul if xp is np else xp.matmul

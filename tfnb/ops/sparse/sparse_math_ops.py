@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.array_module import as_places
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.shape_inference import (
@@ -361,7 +362,7 @@ def _reduce(
     starts = group_starts(ordered) if kept else np.zeros(1 if len(values) else 0, np.int64)
     combine = np.add if operation == "add" else np.maximum
     found = values[order]
-    reduced = combine.reduceat(found, starts) if len(starts) else found[:0]
+    reduced = combine.reduceat(found, as_places(starts)) if len(starts) else found[:0]
     if operation == "add":
         reduced = reduced + values.dtype.type(0)  # sums begin with 0, which -0 does not change
     rows = np.zeros((len(starts), len(out_sizes)), np.int64)
