@@ -18,6 +18,10 @@ CONTRIB: dict[str, str] = {
     "lookup": f"{_OURS}.lookup",
     "memory_stats": f"{_OURS}.memory_stats",
     "nccl": f"{_OURS}.nccl",
+    "compiler": f"{_OURS}.compiler",
+    "eager": f"{_OURS}.eager",
+    "graph_editor": f"{_OURS}.graph_editor",
+    "learn": f"{_OURS}.learn",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
 }
@@ -29,12 +33,10 @@ _TPU = (
 # Parts that tfnb does not have -> what to do.
 MISSING_PARTS: dict[str, str] = {
     "tpu": _TPU,
-    "eager": "tfnb runs graphs; there is no eager mode",
     "lite": "converters for other devices need TensorFlow itself",
     "tensorrt": "converters for other devices need TensorFlow itself",
     "seq2seq": "write the decoder with a cell of tf.nn.rnn_cell and tf.nn.raw_rnn",
     "estimator": "use tf.train.MonitoredTrainingSession",
-    "learn": "use tf.train.MonitoredTrainingSession",
     "keras": "use tf.layers and tf.nn",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

@@ -10,7 +10,7 @@ from tfnb.as_tensorflow.contrib_modules import CONTRIB, MISSING_PARTS
 from tfnb.as_tensorflow.finder import served
 from tfnb.as_tensorflow.internal_names import PACKAGES, internal_name
 from tfnb.as_tensorflow.missing_name import is_missing, reason_of
-from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, why_not_served
+from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, TensorFlowModule, why_not_served
 from tfnb.as_tensorflow.older_names import OLDER_NAMES
 from tfnb.client import public
 from tfnb.client.public import missing
@@ -33,7 +33,7 @@ def what_stops(path: str) -> str | None:
       path: "tensorflow.nn.relu", or the name of a module.
     """
     parts = path.split(".")[1:]
-    if parts[:2] == ["compat", "v1"]:
+    while parts[:2] in (["compat", "v1"], ["compat", "v2"]):
         parts = parts[2:]
     if not parts:
         return None
@@ -55,7 +55,7 @@ def _public(parts: list[str]) -> str | None:
     for part in parts:
         if part in OLDER_NAMES.get(namespace, ()):
             return None
-        if part.startswith("__"):
+        if part.startswith("__") or (namespace == "tf" and part in TensorFlowModule.OWN_NAMES):
             return None
         origin = names[namespace].get(part)
         if origin is None:
@@ -85,6 +85,9 @@ def _contrib(parts: list[str]) -> str | None:
             module = importlib.import_module(f"tensorflow.contrib.{part}")
         except ImportError as error:
             return str(error)
+        found = getattr(module, parts[1], None)
+        if is_missing(found):
+            return reason_of(found)
         return None if hasattr(module, parts[1]) else f"tf.contrib.{part} of tfnb lacks it"
 
 
