@@ -83,6 +83,43 @@ def test_arrays_that_are_not_contiguous(op: str) -> None:
             np.testing.assert_array_equal(got, function(np, *inputs))
 
 
+def _turned(x: Any) -> Any:
+    """Return an array with its last dimension second; memory keeps its order."""
+    return np.moveaxis(x, -1, 1)
+
+
+@pytest.mark.parametrize("op", _ONE + _TWO)
+@in_one_test("shape", [(2, 5, 7), (3, 5, 7, 4), (2, 3, 5, 7, 2), (3, 1, 1, 90)])
+@in_one_test("dtype", ["f4", "f8", "f2"])
+def test_images_of_nchw_whose_channels_come_last_in_memory(
+    op: str, shape: tuple[int, ...], dtype: str
+) -> None:
+    """The bits are those of the same memory with the channels last, in this order of memory."""
+    size = int(np.prod(shape))
+    inputs = [_values(size, dtype, seed).reshape(shape) for seed in range(1 + (op in _TWO))]
+    attrs = {"alpha": 0.25} if op.startswith("Leaky") else {}
+    function: Any = op_registry.get(op).function
+    kept = [x.copy() for x in inputs]
+    want = function(np, *inputs, **attrs)
+    got = function(np, *map(_turned, inputs), **attrs)
+    np.testing.assert_array_equal(got, _turned(want))
+    assert np.moveaxis(got, 1, -1).flags.c_contiguous
+    for x, before in zip(inputs, kept, strict=True):
+        np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("op", _TWO)
+def test_images_of_nchw_in_two_orders_of_memory(op: str) -> None:
+    """One input has its channels last in memory, the other has not."""
+    x, y = (_values(420, "f4", seed).reshape(3, 5, 7, 4) for seed in range(2))
+    attrs = {"alpha": 0.25} if op.startswith("Leaky") else {}
+    function: Any = op_registry.get(op).function
+    for inputs in ((_turned(x), _turned(y).copy()), (_turned(x).copy(), _turned(y))):
+        got = function(np, *inputs, **attrs)
+        with plain_ways():
+            np.testing.assert_array_equal(got, function(np, *inputs, **attrs))
+
+
 @pytest.mark.parametrize("limit", [0.0, -1.0, 1.0, np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("op", ["Maximum", "Minimum"])
 def test_limits_by_a_number(op: str, limit: float) -> None:
@@ -108,6 +145,32 @@ def test_choices_are_those_of_where(dtype: str, where: str) -> None:
     assert out is None or np.shares_memory(out, got)
 
 
+@pytest.mark.parametrize("where", ["new", "x", "y", "other"])
+def test_choices_among_images_of_nchw(where: str) -> None:
+    """Operands whose channels come last in memory may be overwritten, too."""
+    x, y = (_turned(_values(420, "f4", seed).reshape(3, 5, 7, 4)) for seed in range(2))
+    condition = _turned(np.random.default_rng(1).random((3, 5, 7, 4)) < 0.4)
+    want = np.where(condition, x, y)
+    out = {"new": None, "x": x, "y": y, "other": np.empty_like(x)}[where]
+    got = choose(np, condition, x, y, out=out)
+    np.testing.assert_array_equal(got, want)
+    if out is not None:
+        np.testing.assert_array_equal(out, want)
+        assert np.shares_memory(out, got)
+
+
+@in_one_test("dtype", ["f4", "f8", "f2", "i1", "u2", "i4", "i8", "F"])
+@in_one_test("zero", [0.0, -0.0])
+def test_choices_with_a_zero_are_those_of_where(dtype: str, zero: float) -> None:
+    """A scalar as one operand, as dropout and its gradient write it."""
+    x, scalar = _values(300, "f4").astype(dtype), np.array(zero, dtype)[()]
+    condition = np.random.default_rng(1).random(300) < 0.4
+    for operands in ((x, scalar), (scalar, x), (x.reshape(3, 100)[:, ::2], scalar)):
+        marks = np.resize(condition, max(map(np.shape, operands), key=len))
+        found, want = choose(np, marks, *operands), np.where(marks, *operands)
+        assert found.tobytes() == want.tobytes()
+
+
 def test_choices_broadcast() -> None:
     """Different shapes take the plain way."""
     x, condition = _values(300, "f4").reshape(3, 100), np.arange(100) % 3 == 0
@@ -122,6 +185,16 @@ def test_zeros_hide_what_is_no_number(dtype: str) -> None:
     condition = ~np.isfinite(x)
     got = zero_where(np, condition, x.copy())
     np.testing.assert_array_equal(got, np.where(condition, 0, x))
+
+
+def test_zeros_in_images_of_nchw() -> None:
+    """The array itself is overwritten where this is asked for."""
+    x = _turned(_values(420, "f4").reshape(3, 5, 7, 4))
+    condition = ~np.isfinite(x)
+    want = np.where(condition, 0, x)
+    np.testing.assert_array_equal(zero_where(np, condition, x.copy("K")), want)
+    zero_where(np, condition, x, out=x)
+    np.testing.assert_array_equal(x, want)
 
 
 _SHAPES = [((7, 9), (0,)), ((7, 9), (1,)), ((7, 9), (0, 1)), ((3000, 3), (0,)), ((3, 3000), (1,)),
@@ -152,6 +225,18 @@ def test_sums_are_sums(
     rounding = {"f4": 1e-5, "F": 1e-5, "f8": 1e-13, "f2": 5e-2, "i4": 0}[dtype]
     size = np.abs(x.astype(wide)).sum(axis=axes, keepdims=keep_dims)
     assert (abs(got - want) <= rounding * size).all()
+
+
+@in_one_test("axes", [(0,), (1,), (2, 3), (0, 2, 3), (1, 2), (0, 1), (3,), (0, 1, 2, 3), ()])
+@in_one_test("keep_dims", [False, True])
+def test_sums_of_images_of_nchw(axes: tuple[int, ...], keep_dims: bool) -> None:
+    """Memory whose channels come last is summed in the order of the dimensions."""
+    x = _turned(np.random.default_rng(0).standard_normal((4, 5, 6, 7)))
+    got = sum_over(np, x, axes, keep_dims)
+    want = x.copy().sum(axis=axes, keepdims=keep_dims)
+    assert got.shape == want.shape
+    assert isinstance(got, np.generic) == isinstance(want, np.generic)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
 def test_sums_of_views() -> None:

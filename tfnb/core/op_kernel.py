@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cache, partial
-from inspect import CO_GENERATOR
+from inspect import CO_GENERATOR, unwrap
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from tfnb.core import errors
@@ -309,10 +309,13 @@ def kernel_attr(value: Attr) -> Attr:
 def _form_of(function: type_of_kernel) -> tuple[type_of_kind, tuple[tuple[str, bool], ...], bool]:
     """Return the properties of a kernel that follow from its function's signature.
 
+    A wrapper that ``functools.wraps`` makes has the signature of the function in it.
+
     Returns:
       The kind; the attributes that it takes, and whether it has a default for each; for the kind
       "node", whether the function makes the function that computes.
     """
+    function = unwrap(function)
     code: CodeType = function.__code__
     names = code.co_varnames
     positional = names[: code.co_argcount]

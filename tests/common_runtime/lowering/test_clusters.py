@@ -216,6 +216,47 @@ def test_a_bias_that_is_no_vector_is_refused_by_its_node() -> None:
     assert errors[0][0] == "add"
 
 
+def test_images_of_nchw_whose_channels_come_last_in_memory_are_tiled() -> None:
+    """The bits are those of the nodes one by one; channels and numbers spread over the image."""
+    shape = (3, 16, -(-LARGE // 768), 16)
+    value, channels = np.resize(ramp(), shape), np.linspace(-1, 1, 16, dtype=np.float32)
+
+    def build(x: Any) -> list[Any]:
+        turned = tf.transpose(x, [0, 3, 1, 2])
+        scaled = tf.tanh(turned * channels.reshape(1, 16, 1, 1) + 0.5)
+        other = tf.square(turned) - scaled  # over one of its inputs
+        return [scaled, tf.tanh(other) * 2.0]
+
+    tiled, plain = _results(build, value, Lowering.ALWAYS), _results(build, value, Lowering.NEVER)
+    for got, want in zip(tiled, plain, strict=True):
+        np.testing.assert_array_equal(got, want)
+    want = np.tanh(np.moveaxis(value, -1, 1) * channels.reshape(1, 16, 1, 1) + np.float32(0.5))
+    np.testing.assert_allclose(tiled[0], want, rtol=1e-5, atol=1e-6)
+
+
+def test_a_vector_of_columns_is_not_taken_for_one_of_channels() -> None:
+    """An image of NCHW has as many columns as channels, and its channels come last in memory."""
+    value = np.resize(ramp(), (3, 16, -(-LARGE // 768), 16))
+    columns = np.linspace(-1, 1, 16, dtype=np.float32)
+
+    def build(x: Any) -> list[Any]:
+        return [tf.tanh(tf.transpose(x, [0, 3, 2, 1]) + columns) * 2.0]
+
+    both_ways(build, value)
+    (got,) = _results(build, value.transpose(0, 1, 2, 3), Lowering.ALWAYS)
+    want = np.tanh(value.transpose(0, 3, 2, 1) + columns) * np.float32(2)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def _results(build: Callable[[Any], Any], value: Any, when: Lowering) -> list[Any]:
+    with lowering(when), tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, value.shape)
+        fetches = build(x)
+        session.run(fetches, {x: value})
+        found: list[Any] = session.run(fetches, {x: value})
+    return found
+
+
 def test_channels_in_front_are_added_plainly() -> None:
     """A bias for channels in front is not part of a cluster."""
     value = np.resize(ramp(), (2, 3, -(-LARGE // 36), 6))

@@ -316,6 +316,36 @@ def test_batch_normalization(shape: tuple[int, ...], data_format: str) -> None:
             _close(one, other, 2e-5)
 
 
+@pytest.mark.parametrize("shape", [(4, 20, 20, 8), (3, 7, 11, 40), (2, 3, 2, 5), (1, 8, 6, 300)])
+def test_batch_normalization_of_nchw_whose_channels_come_last_in_memory(
+    shape: tuple[int, ...],
+) -> None:
+    """The bits are those of NHWC; a gradient in another order of memory is turned before."""
+    x, y = _normal(*shape) + np.float32(3), _normal(*shape, seed=1)
+    scale, offset, mean = (_normal(shape[-1], seed=seed) for seed in range(2, 5))
+    variance, none = abs(mean) + np.float32(1), np.zeros(0, "f4")
+    turned = x.transpose(0, 3, 1, 2), y.transpose(0, 3, 1, 2)
+    for name, last, rest, attrs in (
+        ("FusedBatchNormV3", [x], (scale, offset, none, none), {}),
+        ("FusedBatchNormV3", [x], (scale, offset, mean, variance), {"is_training": False}),
+        ("FusedBatchNormGradV3", [y, x], (scale, mean, variance, none), {}),
+        ("FusedBatchNormGradV3", [y, x], (scale, mean, variance, none), {"is_training": False}),
+    ):
+        wanted, _ = _both(name, *last, *rest, **attrs)
+        first = [turned[0]] if len(last) == 1 else [turned[1], turned[0]]
+        others = [[one.copy() for one in first]]
+        if len(last) == 2:
+            others += [[first[0].copy(), first[1]], [first[0], first[1].copy()]]
+        found, _ = _both(name, *first, *rest, data_format="NCHW", **attrs)
+        for got, want in zip(found, wanted, strict=True):
+            moved = np.moveaxis(got, 1, -1) if got.ndim == 4 else got
+            np.testing.assert_array_equal(moved, want)
+        for other in others:
+            mixed, _ = _both(name, *other, *rest, data_format="NCHW", **attrs)
+            for got, want in zip(mixed, found, strict=True):
+                _close(got, want, 2e-5)
+
+
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("dtype", ["f4", "f2"])
 @pytest.mark.parametrize("shape", [(1, 8, 6, 19), (2, 90, 70, 24), (3, 1, 2, 5000)])

@@ -191,7 +191,6 @@ def _convolutions() -> None:
             padding="VALID",
         )
     )
-    SAMPLES.append(op("Conv2D", normal(2, 3, 5, 6), k, error="NHWC", data_format="NCHW", **same))
     for padding in ("SAME", "VALID"):
         for stride in (1, 2):
             attrs = {"strides": [1, stride, stride, 1], "padding": padding}
@@ -294,7 +293,6 @@ def _convolutions() -> None:
     g = normal(2, 4, 5, 3, 3)
     SAMPLES.append(checked(op("Conv3DBackpropInputV2", [2, 4, 5, 3, 2], f, g, **same3), rtol=2e-5))
     SAMPLES.append(checked(op("Conv3DBackpropFilterV2", v, [2, 3, 2, 2, 3], g, **same3), rtol=2e-5))
-    SAMPLES.append(op("Conv3D", v, f, error="NHWC|must be|multiple", data_format="NCDHW", **same3))
 
 
 def _pools() -> None:
@@ -336,20 +334,6 @@ def _pools() -> None:
     )
     SAMPLES.append(op("MaxPool", x[0], error="4-dimensional|rank 4", **attrs))
     SAMPLES.append(op("MaxPool", normal(1, 1, 1, 1), error="negative|Negative", **attrs))
-    SAMPLES.append(
-        checked(
-            op(
-                "MaxPool",
-                normal(2, 3, 5, 6),
-                error="NHWC|CPU",
-                ksize=[1, 1, 2, 2],
-                strides=[1, 1, 2, 2],
-                padding="VALID",
-                data_format="NCHW",
-            ),
-            shapes=False,
-        )
-    )
     SAMPLES.append(op("AvgPool", normal(1, 1, 1, 1), error="negative|Negative", **attrs))
     SAMPLES.append(op("MaxPool", np.zeros((0, 5, 6, 3), np.float32), **attrs))
     # The maximum of images begins with the lowest finite number; volumes are padded with it.

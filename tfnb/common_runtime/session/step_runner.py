@@ -309,6 +309,8 @@ def refuse_absent(
 def own_all(results: list[Any]) -> list[Any]:
     """Replace results by values that the caller may keep and write to; return them.
 
+    Arrays are in C order, as TensorFlow's are.
+
     Raises:
       FailedPreconditionError: a fetched variable has no value.
     """
@@ -319,7 +321,8 @@ def own_all(results: list[Any]) -> list[Any]:
             continue
         if isinstance(value, _ndarray):
             # Referenced by: the list, the local name, getrefcount's argument.
-            if getrefcount(value) > 3 or value.base is not None or not value.flags.writeable:
+            # carray: in C order, aligned and writeable.
+            if getrefcount(value) > 3 or value.base is not None or not value.flags.carray:
                 is_number = value.ndim == 0 and value.dtype.kind != "O"
                 results[position] = value[()] if is_number else value.copy()
         elif isinstance(value, RefCell):

@@ -88,7 +88,7 @@ class Pooling1D(Pooling):
         is_last = self.data_format == "channels_last"
         axis = 2 if is_last else 3
         inputs = array_ops.expand_dims(inputs, axis)
-        if not is_last:  # pooling on a CPU takes channels at the end
+        if not is_last:  # as in TensorFlow's layers without a GPU
             inputs = array_ops.transpose(inputs, (0, 2, 3, 1))
         ksize, strides = (1, *self.pool_size, 1, 1), (1, *self.strides, 1, 1)
         outputs = self._pooled(inputs, ksize, strides, data_format="NHWC")
@@ -125,7 +125,7 @@ class Pooling3D(Pooling):
     def call(self, inputs: TensorLike) -> TensorResult:
         """Return the pooled volumes."""
         is_last = self.data_format == "channels_last"
-        if not is_last:  # the ops take channels at the end only
+        if not is_last:  # as in TensorFlow's layers
             inputs = array_ops.transpose(inputs, (0, 2, 3, 4, 1))
         outputs = self._pooled(inputs, (1, *self.pool_size, 1), (1, *self.strides, 1))
         return outputs if is_last else array_ops.transpose(outputs, (0, 4, 1, 2, 3))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.channel_order import channels_to_last, channels_to_second, lies_channels_last
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
@@ -72,6 +73,9 @@ def _pad(xp: Xp, input: Array, paddings: Array, value: Array) -> Array:
             raise errors.invalid_argument(f"Paddings must be non-negative: {before} {after}")
     if not any(before or after for before, after in pairs):
         return input
+    if lies_channels_last(input):
+        order = [0, *range(2, input.ndim), 1]
+        return channels_to_second(_pad(xp, channels_to_last(input), paddings[order], value))
     sizes = [n + before + after for n, (before, after) in zip(input.shape, pairs)]
     check_fits(xp, sizes, input.dtype)
     if input.dtype == object:

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.channel_order import (
+    channel_vectors_refused,
+    channels_to_last,
+    channels_to_second,
+    lies_channels_last,
+)
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
@@ -124,8 +130,8 @@ def _space_to_depth_shape(c: InferenceContext) -> TensorShape:
 
 
 def _check_cpu_format(name: str, data_format: str) -> None:
-    if data_format != "NHWC":
-        raise errors.invalid_argument(f"Only NHWC data_format supported on CPU. Got {data_format}")
+    if data_format == "NCHW_VECT_C":
+        raise channel_vectors_refused(name)
 
 
 def _depth_to_space(xp: Xp, input: Array, block: int, data_format: str) -> Array:
@@ -137,6 +143,9 @@ def _depth_to_space(xp: Xp, input: Array, block: int, data_format: str) -> Array
         raise errors.invalid_argument(
             f"Input depth dimension {depth} should be divisible by: {block * block}"
         )
+    if data_format == "NCHW" and lies_channels_last(input):
+        found = _depth_to_space(xp, channels_to_last(input), block, "NHWC")
+        return channels_to_second(found)
     out = depth // (block * block)
     high, wide = height * block, width * block
     if data_format == "NHWC":
@@ -161,6 +170,9 @@ def _space_to_depth(xp: Xp, input: Array, block: int, data_format: str) -> Array
         raise errors.invalid_argument(
             f"Image width {width} and height {height} should be divisible by block_size: {block}"
         )
+    if data_format == "NCHW" and lies_channels_last(input):
+        found = _space_to_depth(xp, channels_to_last(input), block, "NHWC")
+        return channels_to_second(found)
     low, narrow, out = height // block, width // block, depth * block * block
     if data_format == "NHWC":
         parts = input.reshape(batch, low, block, narrow, block, depth)

@@ -22,6 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.channel_order import (
+    channels_to_last,
+    channels_to_second,
+    contiguous_channels_last,
+    lies_channels_last,
+)
 from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
@@ -71,6 +77,16 @@ def own(x: Array) -> Array:
     return x if x.ndim else None
 
 
+def _channels_last_of(*arrays: Array) -> list[Array] | None:
+    """Return arrays of one shape with the channels last, if memory has this order for each.
+
+    None if it does not; then contiguous arrays are so in the order of their dimensions.
+    """
+    if not all(lies_channels_last(x) for x in arrays):
+        return None
+    return [channels_to_last(x) for x in arrays]
+
+
 def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
     """Compute an elementwise ``formula(xp, *arrays)``, tile by tile where that is faster.
 
@@ -83,9 +99,13 @@ def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
     first = arrays[0]
     # A single thread gains only if the arrays exceed the last-level cache.
     least = TILE * (2 if num_threads() > 1 else 8)
-    if not is_large(xp, first, least) or not all(
-        x.shape == first.shape and x.flags.c_contiguous for x in arrays
-    ):
+    if not is_large(xp, first) or any(x.shape != first.shape for x in arrays):
+        return formula(xp, *arrays)
+    if any(lies_channels_last(x) for x in arrays):
+        # Arrays in two orders of memory are slow; those of NCHW stay as convolutions need them.
+        turned = [contiguous_channels_last(xp, x) for x in arrays]
+        return channels_to_second(tiled(xp, formula, *turned))
+    if first.size < least or not all(x.flags.c_contiguous for x in arrays):
         return formula(xp, *arrays)
     result = np.empty_like(first)
     flat, target = [x.reshape(-1) for x in arrays], result.reshape(-1)
@@ -106,7 +126,11 @@ def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> 
 
 def mapped(xp: Xp, function: Callable[..., Array], x: Array) -> Array:
     """Return ``function(x)`` for an expensive ufunc; a large array is divided among threads."""
-    if not is_large(xp, x, LEAST_MAPPED) or num_threads() == 1 or not x.flags.c_contiguous:
+    if not is_large(xp, x, LEAST_MAPPED) or num_threads() == 1:
+        return function(x)
+    if lies_channels_last(x):
+        return channels_to_second(mapped(xp, function, channels_to_last(x)))
+    if not x.flags.c_contiguous:
         return function(x)
     out = np.empty_like(x)
     flat, target = x.reshape(-1), out.reshape(-1)
@@ -135,19 +159,36 @@ def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = Non
       xp: numpy or cupy.
       condition: an array of bools.
       x: an array of any dtype.
-      y: an array of the dtype of `x`.
+      y: an array of the dtype of `x`; the scalar 0, as dropout writes it, takes fewer passes.
       out: the array for the result, if any; may be `x` or `y`.
     """
     dtype = x.dtype
-    if (
-        xp is not np
-        or condition.size < LARGE
-        or _takes_plain_ways
-        or not condition.shape == x.shape == y.shape
-        or y.dtype != dtype
-        or dtype.itemsize > 8
-        or dtype.kind not in "fiu"
-        or not (condition.flags.c_contiguous and x.flags.c_contiguous and y.flags.c_contiguous)
+    if out is None and xp is np and condition.size >= LARGE and not _takes_plain_ways:
+        if _is_zero(y):
+            zeroed = _masked(x, condition.view(np.int8), is_kept=True)
+        elif _is_zero(x):
+            zeroed = _masked(y, condition.view(np.int8), is_kept=False)
+        else:
+            zeroed = None
+        if zeroed is not None:
+            return zeroed
+    may_use_bits = (
+        xp is np
+        and condition.size >= LARGE
+        and not _takes_plain_ways
+        and condition.shape == x.shape == y.shape
+        and y.dtype == dtype
+        and dtype.itemsize <= 8
+        and dtype.kind in "fiu"
+    )
+    turned = _channels_last_of(condition, x, y) if may_use_bits else None
+    if turned is not None:
+        into = None if out is None else channels_to_last(out)
+        where, first, second = turned
+        into = first if out is x else second if out is y else into
+        return channels_to_second(choose(xp, where, first, second, into))
+    if not may_use_bits or not (
+        condition.flags.c_contiguous and x.flags.c_contiguous and y.flags.c_contiguous
     ):
         chosen = xp.where(condition, x, y)
         if out is None:
@@ -168,6 +209,33 @@ def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = Non
     return result.view(dtype)
 
 
+def _is_zero(y: Array) -> bool:
+    """Return whether `y` is a scalar number of which no bit is set."""
+    return y.ndim == 0 and y.dtype.kind in "fiu" and not any(y.tobytes())
+
+
+def _masked(x: Array, marks: Array, *, is_kept: bool) -> Array | None:
+    """Return `x` where a mark is set, or is not set, and zeros elsewhere.
+
+    None if the marks, an array of int8, or `x` are of other forms.
+    """
+    turned = _channels_last_of(marks, x)
+    if turned is not None:
+        zeroed = _masked(*turned, is_kept=is_kept)
+        return None if zeroed is None else channels_to_second(zeroed)
+    if (
+        marks.shape != x.shape
+        or x.dtype.kind not in "fiu"
+        or x.itemsize > 8
+        or not (marks.flags.c_contiguous and x.flags.c_contiguous)
+    ):
+        return None
+    bits = f"i{x.itemsize}"
+    mask = (np.negative(marks) if is_kept else marks - np.int8(1)).astype(bits, copy=False)
+    np.bitwise_and(x.view(bits), mask, out=mask)
+    return mask.view(x.dtype)
+
+
 def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> Array:
     """Return `x` with zeros where the condition, an array of the same shape, holds.
 
@@ -177,6 +245,10 @@ def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> 
       x: an array of floats; may be overwritten.
       out: None or `x`, if the result must be written there.
     """
+    turned = _channels_last_of(condition, x) if is_large(xp, x) else None
+    if turned is not None:
+        where, values = turned
+        return channels_to_second(zero_where(xp, where, values, None if out is None else values))
     if not is_large(xp, x) or not (condition.flags.c_contiguous and x.flags.c_contiguous):
         if out is None:
             return xp.where(condition, x.dtype.type(0), x)
@@ -200,8 +272,12 @@ def _ones(count: int, dtype: str) -> Array:
 
 def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -> Array:
     """Return the sum over axes, given as non-negative numbers, in the dtype of `x`."""
+    if is_large(xp, x) and lies_channels_last(x):
+        return _sum_of_channels_last(x, axes, keep_dims)
     if not is_large(xp, x) or not x.flags.c_contiguous:
-        return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
+        # The ufunc has less overhead than the method, which calls it.
+        total: Array = xp.add.reduce(x, axes, x.dtype, None, keep_dims)
+        return total
     values = x
     after = 1  # number of kept elements after the group
     for is_summed, size in reversed(_groups(x.shape, axes)):
@@ -214,6 +290,17 @@ def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -
     kept = [1 if i in axes else d for i, d in enumerate(x.shape) if keep_dims or i not in axes]
     # The sum over all axes is a scalar, as in NumPy.
     return values.reshape(kept) if kept else values.reshape(())[()]
+
+
+def _sum_of_channels_last(x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
+    """Compute `sum_over` for memory whose channels, the second dimension of `x`, come last."""
+    place = [0, x.ndim - 1, *range(1, x.ndim - 1)]  # of each dimension, with the channels last
+    total = sum_over(np, channels_to_last(x), tuple(place[axis] for axis in axes), True)
+    total = channels_to_second(total)
+    if keep_dims:
+        return total
+    kept = [size for axis, size in enumerate(total.shape) if axis not in axes]
+    return total.reshape(kept) if kept else total.reshape(())[()]
 
 
 def _groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[bool, int]]:

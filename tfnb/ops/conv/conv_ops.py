@@ -16,11 +16,11 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.conv import conv_kernels, depthwise_kernels
+from tfnb.ops.conv.channels_first import also_channels_first
 from tfnb.ops.conv.windows import (
     Window,
     centred,
     channel_axis,
-    channels_last,
     check_explicit,
     explicit_pairs,
     output_dim,
@@ -136,27 +136,13 @@ def _windows(
 
 
 def _check_conv(
-    op_name: str,
     x_shape: Sequence[int],
     filter_shape: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
-    data_format: str,
     rank: int,
 ) -> None:
-    """Raise the errors of TensorFlow for invalid arguments."""
-    if not channels_last(data_format) and rank == 5:
-        raise errors.invalid_argument(
-            f"CPU implementation of {op_name} currently only supports the NHWC tensor format."
-        )
-    if not channels_last(data_format):
-        if op_name.startswith("Conv2DBackprop"):
-            kernel = op_name.replace("2D", "2DCustom", 1)
-            raise errors.invalid_argument(f"{kernel}Op only supports NHWC.")
-        raise errors.unimplemented(
-            f"The {op_name} op currently only supports the NHWC tensor format on the CPU. The op "
-            f"was given the format: {data_format}"
-        )
+    """Raise the errors of TensorFlow for invalid arguments; the channels come last."""
     try:
         _check_attrs(strides, dilations, rank, rank - 1)
     except ValueError as error:
@@ -250,16 +236,18 @@ def conv2d_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the sum over a sliding window of input times filter, per pair of channels."""
-    _check_conv("Conv2D", x.shape, kernel.shape, strides, dilations, data_format, 4)
+    _check_conv(x.shape, kernel.shape, strides, dilations, 4)
     _check_depth(x.shape, kernel.shape)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     if not kernel.size and x.shape[0] and kernel.shape[-1] and all(w.output for w in windows):
         _check_filter(kernel.shape)
     return conv_kernels.forward(xp, x, kernel, windows)
+
+
+also_channels_first(conv2d_op, images="x")
 
 
 conv2d_op.float_ops(float_ops.convolution(3))
@@ -293,7 +281,6 @@ def conv2d_backprop_input_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the gradient of Conv2D with respect to its input."""
@@ -302,11 +289,14 @@ def conv2d_backprop_input_op(
         shape = (out_backprop.shape[0], *input_sizes.tolist(), kernel.shape[2])
     else:
         shape = _sizes(input_sizes, 4, "Conv2DBackpropInput: input_sizes input")
-    _check_conv("Conv2DBackpropInput", shape, kernel.shape, strides, dilations, data_format, 4)
+    _check_conv(shape, kernel.shape, strides, dilations, 4)
     _check_depth(shape, kernel.shape, is_gradient=True)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[-1])
     return conv_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
+
+
+also_channels_first(conv2d_backprop_input_op, images="out_backprop", sizes="input_sizes")
 
 
 conv2d_backprop_input_op.float_ops(
@@ -361,16 +351,18 @@ def conv2d_backprop_filter_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the gradient of Conv2D with respect to its filter."""
     shape = _sizes(filter_sizes, 4, "Conv2DBackpropFilter: filter_sizes input")
-    _check_conv("Conv2DBackpropFilter", x.shape, shape, strides, dilations, data_format, 4)
+    _check_conv(x.shape, shape, strides, dilations, 4)
     _check_depth(x.shape, shape, is_gradient=True)
     windows = _windows(x.shape, shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, x.shape[0], shape[-1])
     return conv_kernels.backprop_filter(xp, x, out_backprop, shape, windows)
+
+
+also_channels_first(conv2d_backprop_filter_op, images="x out_backprop", makes_image=False)
 
 
 conv2d_backprop_filter_op.float_ops(
@@ -442,14 +434,12 @@ def _depthwise_attrs(op: Operation) -> dict[str, Any]:
 
 
 def _check_depthwise(
-    op_name: str,
     x_shape: Sequence[int],
     filter_shape: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
-    data_format: str,
 ) -> None:
-    _check_conv(op_name, x_shape, filter_shape, strides, dilations, data_format, 4)
+    _check_conv(x_shape, filter_shape, strides, dilations, 4)
     if strides[1] != strides[2]:
         raise errors.invalid_argument(
             "Current implementation only supports equal length strides in the row and column "
@@ -477,15 +467,15 @@ def depthwise_conv2d_native_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return every channel convolved with its own filters."""
-    _check_depthwise(
-        "DepthwiseConv2dNative", x.shape, kernel.shape, strides, dilations, data_format
-    )
+    _check_depthwise(x.shape, kernel.shape, strides, dilations)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     return depthwise_kernels.forward(xp, x, kernel, windows)
+
+
+also_channels_first(depthwise_conv2d_native_op, images="x")
 
 
 depthwise_conv2d_native_op.float_ops(float_ops.convolution(2))
@@ -519,16 +509,20 @@ def depthwise_conv2d_native_backprop_input_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the gradient of DepthwiseConv2dNative with respect to its input."""
     name = "DepthwiseConv2dNativeBackpropInput"
     shape = _sizes(input_sizes, 4, f"{name}: input_sizes")
-    _check_depthwise(name, shape, kernel.shape, strides, dilations, data_format)
+    _check_depthwise(shape, kernel.shape, strides, dilations)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[2] * kernel.shape[3])
     return depthwise_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
+
+
+also_channels_first(
+    depthwise_conv2d_native_backprop_input_op, images="out_backprop", sizes="input_sizes"
+)
 
 
 @depthwise_conv2d_native_backprop_input_op.gradient
@@ -562,16 +556,20 @@ def depthwise_conv2d_native_backprop_filter_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the gradient of DepthwiseConv2dNative with respect to its filter."""
     name = "DepthwiseConv2dNativeBackpropFilter"
     shape = _sizes(filter_sizes, 4, f"{name}: filter_sizes")
-    _check_depthwise(name, x.shape, shape, strides, dilations, data_format)
+    _check_depthwise(x.shape, shape, strides, dilations)
     windows = _windows(x.shape, shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, x.shape[0], shape[2] * shape[3])
     return depthwise_kernels.backprop_filter(xp, x, out_backprop, shape, windows)
+
+
+also_channels_first(
+    depthwise_conv2d_native_backprop_filter_op, images="x out_backprop", makes_image=False
+)
 
 
 @depthwise_conv2d_native_backprop_filter_op.gradient
@@ -614,11 +612,10 @@ def conv3d_op(
     *,
     strides: list[int],
     padding: str,
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the convolution of volumes."""
-    _check_conv("Conv3D", x.shape, kernel.shape, strides, dilations, data_format, 5)
+    _check_conv(x.shape, kernel.shape, strides, dilations, 5)
     _check_depth(x.shape, kernel.shape)
     _check_filter(kernel.shape)
     if not x.shape[-1]:
@@ -629,6 +626,9 @@ def conv3d_op(
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
     x, placed = centred(xp, x, windows, padding)
     return conv_kernels.forward(xp, x, kernel, placed)
+
+
+also_channels_first(conv3d_op, images="x", rank=5)
 
 
 conv3d_op.float_ops(float_ops.convolution(4))
@@ -663,16 +663,18 @@ def conv3d_backprop_input_v2(
     *,
     strides: list[int],
     padding: str,
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the gradient of Conv3D with respect to its input."""
     shape = _sizes(input_sizes, 5, "Conv3DBackpropInputOp: input_sizes")
-    _check_conv("Conv3DBackpropInput", shape, kernel.shape, strides, dilations, data_format, 5)
+    _check_conv(shape, kernel.shape, strides, dilations, 5)
     _check_depth(shape, kernel.shape, is_gradient=True)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, ())
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[-1])
     return conv_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
+
+
+also_channels_first(conv3d_backprop_input_v2, images="out_backprop", sizes="input_sizes", rank=5)
 
 
 @conv3d_backprop_input_v2.gradient
@@ -703,16 +705,18 @@ def conv3d_backprop_filter_v2(
     *,
     strides: list[int],
     padding: str,
-    data_format: str,
     dilations: list[int],
 ) -> Array:
     """Return the gradient of Conv3D with respect to its filter."""
     shape = _sizes(filter_sizes, 5, "Conv3DBackpropFilterOp: filter_sizes")
-    _check_conv("Conv3DBackpropFilter", x.shape, shape, strides, dilations, data_format, 5)
+    _check_conv(x.shape, shape, strides, dilations, 5)
     _check_depth(x.shape, shape, is_gradient=True)
     windows = _windows(x.shape, shape, strides, dilations, padding, ())
     _check_backprop(out_backprop, windows, x.shape[0], shape[-1])
     return conv_kernels.backprop_filter(xp, x, out_backprop, shape, windows)
+
+
+also_channels_first(conv3d_backprop_filter_v2, images="x out_backprop", makes_image=False, rank=5)
 
 
 @conv3d_backprop_filter_v2.gradient

@@ -24,10 +24,10 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.conv import pooling_kernels as kernels
+from tfnb.ops.conv.channels_first import also_channels_first, refuses_channel_vectors
 from tfnb.ops.conv.windows import (
     Window,
     centred,
-    channels_last,
     check_depth_window,
     check_explicit,
     explicit_pairs,
@@ -116,15 +116,9 @@ def _check_pool(
     x: Array,
     ksize: Sequence[int],
     strides: Sequence[int],
-    data_format: str,
     rank: int,
     op_name: str,
 ) -> None:
-    if not channels_last(data_format):
-        formats = "NHWC" if rank == 4 else "NDHWC"
-        raise errors.invalid_argument(
-            f"Default {op_name}Op only supports {formats} on device type CPU"
-        )
     for name, values in (("ksize", ksize), ("strides", strides)):
         if len(values) != rank:
             raise errors.invalid_argument(
@@ -178,9 +172,8 @@ def _max_pool(
     strides: Sequence[int],
     padding: str,
     explicit: Sequence[int],
-    data_format: str,
 ) -> Array:
-    _check_pool(x.shape, ksize, strides, data_format, 4 if len(ksize) == 4 else 5, "MaxPooling")
+    _check_pool(x.shape, ksize, strides, 4 if len(ksize) == 4 else 5, "MaxPooling")
     if ksize[-1] > 1:
         check_depth_window(x.shape, ksize, strides)
         return kernels.max_pool_depth(x, ksize[-1])
@@ -199,10 +192,9 @@ def _max_pool_grad(
     strides: Sequence[int],
     padding: str,
     explicit: Sequence[int],
-    data_format: str,
 ) -> Array:
     rank = len(ksize)
-    _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGrad")
+    _check_pool(x.shape, ksize, strides, rank, "MaxPoolingGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
         what = "MaxPoolingGrad" if rank == 4 else "Pooling"
         raise errors.unimplemented(f"{what} is not yet supported on the depth dimension.")
@@ -234,11 +226,10 @@ def _max_pool_grad_grad(
     ksize: Sequence[int],
     strides: Sequence[int],
     padding: str,
-    data_format: str,
     name: str,
 ) -> Any:
     rank = len(ksize)
-    _check_pool(x.shape, ksize, strides, data_format, rank, "MaxPoolingGradGrad")
+    _check_pool(x.shape, ksize, strides, rank, "MaxPoolingGradGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
         raise errors.unimplemented(f"{name} is not yet supported on the depth dimension.")
     windows = _windows(x.shape, ksize, strides, padding)
@@ -288,10 +279,13 @@ def max_pool_op(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
 ) -> Array:
     """Return the largest element of every window."""
-    return _max_pool(xp, x, ksize, strides, padding, explicit_paddings, data_format)
+    return _max_pool(xp, x, ksize, strides, padding, explicit_paddings)
+
+
+also_channels_first(max_pool_op, images="x")
+refuses_channel_vectors(max_pool_op)
 
 
 max_pool_op.float_ops(float_ops.pool("outputs", 0))
@@ -312,11 +306,13 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     shape=_input_pool_shape,
     host_memory=("ksize", "strides"),
 )
-def max_pool_v2_op(
-    xp: Xp, x: Array, ksize: Array, strides: Array, *, padding: str, data_format: str
-) -> Array:
+def max_pool_v2_op(xp: Xp, x: Array, ksize: Array, strides: Array, *, padding: str) -> Array:
     """Return the largest element of every window, whose size is an input."""
-    return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, (), data_format)
+    return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, ())
+
+
+also_channels_first(max_pool_v2_op, images="x", sizes="ksize strides")
+refuses_channel_vectors(max_pool_v2_op)
 
 
 @max_pool_v2_op.gradient
@@ -346,12 +342,14 @@ def max_pool_grad(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
 ) -> Array:
     """Return the gradient of MaxPool, which goes to the first of the largest elements."""
     return _max_pool_grad(
-        xp, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings, data_format
+        xp, orig_input, orig_output, grad, ksize, strides, padding, explicit_paddings
     )
+
+
+also_channels_first(max_pool_grad, images="orig_input orig_output grad")
 
 
 max_pool_grad.float_ops(float_ops.pool("inputs", 1, 1, 1))
@@ -383,7 +381,6 @@ def max_pool_grad_v2(
     strides: Array,
     *,
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the gradient of MaxPoolV2."""
     return _max_pool_grad(
@@ -395,8 +392,10 @@ def max_pool_grad_v2(
         strides.tolist(),
         padding,
         (),
-        data_format,
     )
+
+
+also_channels_first(max_pool_grad_v2, images="orig_input orig_output grad", sizes="ksize strides")
 
 
 @max_pool_grad_v2.gradient
@@ -425,7 +424,6 @@ def max_pool_grad_grad(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the second derivative of MaxPool.
 
@@ -439,9 +437,11 @@ def max_pool_grad_grad(
         ksize,
         strides,
         padding,
-        data_format,
         "MaxPoolingGradGrad",
     )
+
+
+also_channels_first(max_pool_grad_grad, images="orig_input orig_output grad")
 
 
 @max_pool_grad_grad.gradient
@@ -469,7 +469,6 @@ def max_pool_grad_grad_v2(
     strides: Array,
     *,
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the second derivative of MaxPoolV2."""
     return _max_pool_grad_grad(
@@ -480,9 +479,13 @@ def max_pool_grad_grad_v2(
         ksize.tolist(),
         strides.tolist(),
         padding,
-        data_format,
         "MaxPoolingGrad",
     )
+
+
+also_channels_first(
+    max_pool_grad_grad_v2, images="orig_input orig_output grad", sizes="ksize strides"
+)
 
 
 # -------------------------------------------------------------------------------- max with places
@@ -508,7 +511,7 @@ def max_pool_with_argmax_op(
     Targmax: DType,
 ) -> Outputs:
     """Return the largest element of every window, and its position in the flattened image."""
-    _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPooling")
+    _check_pool(x.shape, ksize, strides, 4, "MaxPooling")
     check_depth_window(x.shape, ksize, strides)
     if ksize[3] != 1:
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
@@ -585,7 +588,7 @@ def max_pool_grad_with_argmax(
     """Return the gradient of MaxPoolWithArgmax."""
     expected = argmax.shape
     if x.ndim == 4:
-        _check_pool(x.shape, ksize, strides, "NHWC", 4, "MaxPoolingGradWithArgmax")
+        _check_pool(x.shape, ksize, strides, 4, "MaxPoolingGradWithArgmax")
         check_depth_window(x.shape, ksize, strides)
         windows = _windows(x.shape, ksize, strides, padding)
         expected = (x.shape[0], *(w.output for w in windows), x.shape[3] // ksize[3])
@@ -629,10 +632,10 @@ _FLOATS = "T: {half, bfloat16, float, double}"
 
 
 def _avg_pool(
-    xp: Xp, x: Array, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str
+    xp: Xp, x: Array, ksize: Sequence[int], strides: Sequence[int], padding: str
 ) -> Array:
     rank = len(ksize)
-    _check_pool(x.shape, ksize, strides, data_format, rank, "AvgPooling")
+    _check_pool(x.shape, ksize, strides, rank, "AvgPooling")
     if rank == 4:
         check_depth_window(x.shape, ksize, strides)
     _check_mean_depth(ksize, strides)
@@ -657,7 +660,6 @@ def _avg_pool_grad(
     ksize: Sequence[int],
     strides: Sequence[int],
     padding: str,
-    data_format: str,
 ) -> Array:
     rank = len(ksize)
     if shape.ndim != 1 or shape.shape[0] != rank:
@@ -669,7 +671,7 @@ def _avg_pool_grad(
     if grad.ndim != rank:
         raise errors.invalid_argument(f"out_backprop must be {rank}-dimensional")
     sizes = tuple(shape.tolist())
-    _check_pool(sizes, ksize, strides, data_format, rank, "AvgPoolingGrad")
+    _check_pool(sizes, ksize, strides, rank, "AvgPoolingGrad")
     _check_mean_depth(ksize, strides)
     is_other = rank == 5 and (sizes[0], sizes[-1]) != (grad.shape[0], grad.shape[-1])
     if not (is_other and sizes[0] == 0):
@@ -718,10 +720,13 @@ def _shape_from_first(rank: int) -> Any:
     shape=_attr_pool_shape(4, "AvgPool"),
 )
 def avg_pool_op(
-    xp: Xp, value: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
+    xp: Xp, value: Array, *, ksize: list[int], strides: list[int], padding: str
 ) -> Array:
     """Return the mean of every window without its padding."""
-    return _avg_pool(xp, value, ksize, strides, padding, data_format)
+    return _avg_pool(xp, value, ksize, strides, padding)
+
+
+also_channels_first(avg_pool_op, images="value")
 
 
 avg_pool_op.float_ops(float_ops.pool("outputs", 0))
@@ -752,10 +757,12 @@ def avg_pool_grad(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the gradient of AvgPool."""
-    return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
+    return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding)
+
+
+also_channels_first(avg_pool_grad, images="grad", sizes="orig_input_shape")
 
 
 avg_pool_grad.float_ops(float_ops.pool("inputs", 1, 2))
@@ -785,11 +792,12 @@ _POOL5_NAMES = ("ksize", "strides", "padding", "data_format")
     _FLOATS,
     shape=_attr_pool_shape(5, "Pool3D"),
 )
-def avg_pool3d_op(
-    xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
-) -> Array:
+def avg_pool3d_op(xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str) -> Array:
     """Return the mean of every window of a volume."""
-    return _avg_pool(xp, x, ksize, strides, padding, data_format)
+    return _avg_pool(xp, x, ksize, strides, padding)
+
+
+also_channels_first(avg_pool3d_op, images="x", rank=5)
 
 
 @avg_pool3d_op.gradient
@@ -813,10 +821,12 @@ def avg_pool3d_grad(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the gradient of AvgPool3D."""
-    return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding, data_format)
+    return _avg_pool_grad(xp, orig_input_shape, grad, ksize, strides, padding)
+
+
+also_channels_first(avg_pool3d_grad, images="grad", sizes="orig_input_shape", rank=5)
 
 
 @avg_pool3d_grad.gradient
@@ -832,13 +842,14 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     "T: {half, bfloat16, float}",
     shape=_attr_pool_shape(5, "Pool3D"),
 )
-def max_pool3d_op(
-    xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str, data_format: str
-) -> Array:
+def max_pool3d_op(xp: Xp, x: Array, *, ksize: list[int], strides: list[int], padding: str) -> Array:
     """Return the largest element of every window of a volume."""
-    if channels_last(data_format) and (ksize[-1] != 1 or strides[-1] != 1):
+    if ksize[-1] != 1 or strides[-1] != 1:
         raise errors.unimplemented("Pooling is not yet supported on the depth dimension.")
-    return _max_pool(xp, x, ksize, strides, padding, (), data_format)
+    return _max_pool(xp, x, ksize, strides, padding, ())
+
+
+also_channels_first(max_pool3d_op, images="x", rank=5)
 
 
 @max_pool3d_op.gradient
@@ -863,12 +874,12 @@ def max_pool3d_grad(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the gradient of MaxPool3D."""
-    return _max_pool_grad(
-        xp, orig_input, orig_output, grad, ksize, strides, padding, (), data_format
-    )
+    return _max_pool_grad(xp, orig_input, orig_output, grad, ksize, strides, padding, ())
+
+
+also_channels_first(max_pool3d_grad, images="orig_input orig_output grad", rank=5)
 
 
 @max_pool3d_grad.gradient
@@ -894,7 +905,6 @@ def max_pool3d_grad_grad(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    data_format: str,
 ) -> Array:
     """Return the second derivative of MaxPool3D."""
     named = {"tensor_in": orig_input, "tensor_out": orig_output, "out_grad_backprop": grad}
@@ -911,9 +921,11 @@ def max_pool3d_grad_grad(
         ksize,
         strides,
         padding,
-        data_format,
         "MaxPooling3dGradGrad",
     )
+
+
+also_channels_first(max_pool3d_grad_grad, images="orig_input orig_output grad", rank=5)
 
 
 @max_pool3d_grad_grad.gradient

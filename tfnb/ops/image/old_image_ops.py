@@ -120,7 +120,7 @@ def _volume(index: int) -> dict[str, Any]:
 
 
 def _backprop(of: Array, *inputs: Array, **attrs: Any) -> Array:
-    return of.kernels["CPU"](*inputs, data_format="NDHWC", **attrs)
+    return of.kernels["CPU"](*inputs, **attrs)
 
 
 @register_op("Conv3DBackpropInput", *_VOLUMES, **_volume(0))

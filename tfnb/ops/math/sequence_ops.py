@@ -65,7 +65,7 @@ def _ends(start: Any, limit: Any) -> str:
 
 
 def _range_size(start: Any, limit: Any, delta: Any) -> int:
-    if np.asarray(start).dtype.kind in "iu":
+    if getattr(start, "dtype", np.asarray(start).dtype).kind in "iu":
         distance, step = abs(int(limit) - int(start)), abs(int(delta))
         return (distance + step - 1) // step
     size = abs((float(limit) - float(start)) / float(delta))
@@ -98,9 +98,11 @@ def range_op(xp: Xp, start: Array, limit: Array, delta: Array) -> Array:
         )
     size = _range_size(start, limit, delta)
     check_fits(np, (size,), start.dtype)
-    steps = np.arange(size)
     kind = start.dtype.kind
-    if kind in "iu":
+    if kind == "i":
+        return np.arange(int(start), int(limit), int(delta), dtype=start.dtype)
+    steps = np.arange(size)
+    if kind == "u":
         return (steps * int(delta) + int(start)).astype(start.dtype)
     return (start + steps.astype(start.dtype) * delta).astype(start.dtype)
 

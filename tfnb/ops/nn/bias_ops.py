@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors, float_ops
+from tfnb.core.channel_order import lies_channels_last
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -59,13 +60,11 @@ def _add_bias(xp: Xp, value: Array, bias: Array, axis: int) -> Array:
             f"Must provide as many biases as the {where} of the input tensor: "
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}"
         )
-    if axis == 1:
-        return value + bias.reshape((-1,) + (1,) * (value.ndim - 2))
-    if is_large(xp, value) and bias.size < _SHORT:
-        channels = ChannelRows(xp, value.shape, value.ndim - 1)
+    if is_large(xp, value) and bias.size < _SHORT and (axis == -1 or lies_channels_last(value)):
+        channels = ChannelRows(xp, value.shape, axis % value.ndim)
         rows = channels.rows(value)
         return channels.whole(rows + channels.spread(bias))
-    return value + bias
+    return value + (bias if axis == -1 else bias.reshape((-1,) + (1,) * (value.ndim - 2)))
 
 
 # Rows with up to this number of elements are joined into longer ones.

@@ -3,8 +3,8 @@
 NumPy adds a vector of 32 channels to images in loops of 32 numbers, and each loop costs as much as
 another hundred numbers.  Neighbouring positions are therefore joined into one row, and the vector
 is repeated to the row's length.  A small array has a row for each position, because NumPy takes
-less time for two dimensions than for four.  Channels may be any axis; unless it is the last, a row
-has one channel.
+less time for two dimensions than for four.  Channels may be any axis; unless it is the last one in
+memory (``channel_order.py``), a row has one channel.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.channel_order import (
+    channels_to_second,
+    contiguous_channels_last,
+    lies_channels_last,
+)
 from tfnb.ops.base.large_arrays import LARGE, is_large, sum_over
 
 if TYPE_CHECKING:
@@ -41,20 +46,29 @@ class ChannelRows:
         self._shape = tuple(shape)
         self._axis = axis
         self._repeats = 0  # positions of a row; 0: arrays stay unchanged
+        self._is_turned: bool | None = None  # whether rows hold the second dimension last
         self._others = tuple(i for i in range(len(shape)) if i != axis)
         self._lifted = tuple(-1 if i == axis else 1 for i in range(len(shape)))
 
     def rows(self, x: Array) -> Array:
-        """Return an array of the shape as rows; must be called first."""
-        is_last = self._axis == len(self._shape) - 1 and x.flags.c_contiguous
+        """Return an array of the shape as rows; the first one decides their form."""
+        if self._axis == 1 < len(self._shape) - 1:
+            if self._is_turned is None:
+                self._is_turned = self._xp is np and lies_channels_last(x)
+            if self._is_turned:
+                x = contiguous_channels_last(self._xp, x)
+            elif self._xp is np:
+                x = np.ascontiguousarray(x)
+        is_last = self._is_turned or self._axis == len(self._shape) - 1
+        is_last = is_last and x.flags.c_contiguous
         if is_last and self._xp is np and 0 < x.size < LARGE:
             self._repeats = 1
-            return x.reshape(-1, self._shape[-1])
+            return x.reshape(-1, self._shape[self._axis])
         if is_last and is_large(self._xp, x):
-            channels = self._shape[-1]
+            channels = self._shape[self._axis]
             self._repeats = _repeats(x.size // channels, channels)
             return x.reshape(-1, self._repeats * channels)
-        return x
+        return channels_to_second(x) if self._is_turned else x
 
     def spread(self, vector: Array) -> Array:
         """Return a vector of the channels in a form that broadcasts with rows."""
@@ -73,6 +87,9 @@ class ChannelRows:
 
     def whole(self, rows: Array) -> Array:
         """Return rows as an array of the shape."""
+        if self._is_turned and self._repeats:
+            shape = (self._shape[0], *self._shape[2:], self._shape[1])
+            return channels_to_second(rows.reshape(shape))
         return rows.reshape(self._shape)
 
     @property

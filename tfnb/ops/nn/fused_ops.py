@@ -14,6 +14,7 @@ from tfnb.core import errors, op_registry
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.conv.channels_first import also_channels_first, refuses_channel_vectors
 from tfnb.ops.conv.conv_ops import conv2d_op, depthwise_conv2d_native_op
 from tfnb.ops.math.cwise_unary_ops import sigmoid_op
 from tfnb.ops.math.matmul_ops import mat_mul, matmul_shape
@@ -130,7 +131,6 @@ def _fused_conv2d(
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
-    data_format: str,
     filter_format: str,
     dilations: list[int],
     fused_ops: list[str],
@@ -139,9 +139,9 @@ def _fused_conv2d(
 ) -> Array:
     """Return the activation of a convolution plus bias, or of its batch normalization."""
     first, activation = _parts(fused_ops, ("BiasAdd", "FusedBatchNorm"), _ACTIVATIONS)
-    if data_format != "NHWC" or filter_format != "HWIO" or x.dtype.kind != "f":
+    if filter_format != "HWIO" or x.dtype.kind != "f":
         raise errors.unimplemented(
-            "Fused conv implementation only supports NHWC tensors of floats, with HWIO filters"
+            "Fused conv implementation only supports tensors of floats, with HWIO filters"
         )
     result = conv2d_op.function(  # type: ignore[misc]
         xp,
@@ -150,7 +150,6 @@ def _fused_conv2d(
         strides=strides,
         padding=padding,
         explicit_paddings=explicit_paddings,
-        data_format=data_format,
         dilations=dilations,
     )
     if not result.size:
@@ -175,6 +174,10 @@ def _fused_conv2d(
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
 
 
+also_channels_first(_fused_conv2d, images="x")
+refuses_channel_vectors(_fused_conv2d)
+
+
 @register_op(
     "_FusedDepthwiseConv2dNative",
     "input: T, filter: T, *args: num_args * T -> output: T",
@@ -197,7 +200,6 @@ def _fused_depthwise_conv2d(
     *,
     strides: list[int],
     padding: str,
-    data_format: str,
     dilations: list[int],
     fused_ops: list[str],
     leakyrelu_alpha: float,
@@ -213,11 +215,13 @@ def _fused_depthwise_conv2d(
         strides=strides,
         padding=padding,
         explicit_paddings=[],
-        data_format=data_format,
         dilations=dilations,
     )
     result = result + _bias(args[0], result.shape[-1])
     return _activated(xp, result, activation, leakyrelu_alpha) if activation else result
+
+
+also_channels_first(_fused_depthwise_conv2d, images="x")
 
 
 _COMPOSED = (

@@ -454,8 +454,11 @@ def _batch_norm_grad(
         return xp.zeros(x.shape, dtype), zeros, zeros, empty, empty
     channels = ChannelRows(xp, x.shape, axis)
     count = np.float32(max(channels.count, 1))
-    centered = channels.rows(xp.ascontiguousarray(x, np.float32))
-    dy = channels.rows(xp.ascontiguousarray(y_backprop, np.float32))
+    x, y_backprop = _single(x), _single(y_backprop)
+    if axis == rank - 1:
+        x, y_backprop = xp.ascontiguousarray(x), xp.ascontiguousarray(y_backprop)
+    centered = channels.rows(x)
+    dy = channels.rows(y_backprop)
     centered = centered - channels.spread(mean.astype(np.float32))
     inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
     grad_offset = channels.sum(dy)

@@ -73,7 +73,6 @@ def _convolved(
         strides=strides,
         padding=padding,
         explicit_paddings=[],
-        data_format="NHWC",
         dilations=[1, 1, 1, 1],
     )
 

@@ -3,9 +3,9 @@
 A *cluster* is a node and the nodes before it whose results no other node uses, all of one type and
 all able to write a tile of their result (``op.tile``).  Over large arrays it runs as one unit:
 intermediate results stay in cache, and the result may overwrite an input that is last used here.
-The choice is made at run time: the arrays must be large, of one shape, and contiguous; otherwise
-the nodes run one after the other.  Scalars are allowed in place of arrays, and so are vectors with
-one number per channel (the last dimension).
+The choice is made at run time: the arrays must be large, of one shape, and contiguous, or of NCHW
+with the channels last in memory; otherwise the nodes run one after the other.  Scalars are allowed
+in place of arrays, and so are vectors with one number per channel (the last dimension).
 
 On a GPU a cluster holds elementwise nodes of any types, and runs as one kernel (``fused.py``).
 
@@ -35,6 +35,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     insides_of,
     reads_of,
 )
+from tfnb.core.channel_order import channels_to_last, channels_to_second, lies_channels_last
 from tfnb.core.kernel_expressions import tile_of
 from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.op_registry import ops_with
@@ -320,11 +321,24 @@ class TiledCluster:
                 break
         else:
             return None
-        shape = arg.shape
+        shape, is_turned = arg.shape, lies_channels_last(arg)
         del arg
+        if is_turned:
+            found = _only_here(args, self._over, _ALONE, shape)
+            return self._of_channels_last(args, len(shape), found)
         if not self._fits(args, shape):
             return None
         return self._run(args, shape, _only_here(args, self._over, _ALONE, shape))
+
+    def _of_channels_last(self, args: Sequence[Any], rank: int, found: int) -> Any:
+        """Return the result for images of NCHW whose channels come last in memory, or None."""
+        ranks = [getattr(arg, "ndim", 0) for arg in args]
+        if any(ranks.count(one) for one in range(1, rank)):
+            return None  # an array of lower rank has numbers per column, not per channel
+        turned = [channels_to_last(arg) if one else arg for arg, one in zip(args, ranks)]
+        shape = next(one.shape for one in turned if getattr(one, "size", 0) >= self._least)
+        out = self._run(turned, shape, found) if self._fits(turned, shape) else None
+        return None if out is None else channels_to_second(out)
 
     def over_input(self, args: list[Any]) -> Any:
         """Return the result in the memory of an input that only the list holds, or None."""
