@@ -7,6 +7,14 @@ import re
 from typing import Any
 
 from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
+from tfnb.as_tensorflow.contrib.training_batches import bucket as bucket
+from tfnb.as_tensorflow.contrib.training_batches import (
+    bucket_by_sequence_length as bucket_by_sequence_length,
+)
+from tfnb.as_tensorflow.contrib.training_batches import rejection_sample as rejection_sample
+from tfnb.as_tensorflow.contrib.training_batches import resample_at_rate as resample_at_rate
+from tfnb.as_tensorflow.contrib.training_batches import stratified_sample as stratified_sample
+from tfnb.as_tensorflow.contrib.training_batches import weighted_resample as weighted_resample
 
 _PLACES = ("tf_slim.training", "tf_slim.training.evaluation", "tf_slim.training.training")
 _ITEM = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)(?:\[(?P<index>\d+)\])?\s*=\s*")
