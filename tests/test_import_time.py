@@ -56,3 +56,14 @@ def test_importing_tfnb_leaves_seldom_used_messages_alone() -> None:
     loaded = modules_after("import tfnb")
 
     assert [name for name in SELDOM_USED if f"tfnb.proto.{name}" in loaded] == []
+
+
+@pytest.mark.slow
+def test_importing_tfnb_leaves_estimators_alone() -> None:
+    """They are imported on first use; the names are known before."""
+    names = "import tfnb; dir(tfnb.estimator)"
+
+    assert not [name for name in modules_after(names) if "client.estimator" in name]
+    loaded = modules_after("import tfnb; tfnb.estimator.ModeKeys")
+    assert "tfnb.client.estimator.model_fn" in loaded
+    assert "tfnb.client.estimator.canned.linear" not in loaded

@@ -33,6 +33,7 @@ from tfnb.client.public import distribute as distribute
 from tfnb.client.public import distributions as distributions
 from tfnb.client.public import dtypes as dtypes
 from tfnb.client.public import errors as errors
+from tfnb.client.public import estimator as estimator
 from tfnb.client.public import experimental as experimental
 from tfnb.client.public import feature_column as feature_column
 from tfnb.client.public import flags as flags
@@ -955,6 +956,7 @@ __all__ = [
     "erf",
     "erfc",
     "errors",
+    "estimator",
     "executing_eagerly",
     "executing_eagerly_outside_functions",
     "exp",

@@ -60,6 +60,9 @@ def test_a_network_of_slim_trains(tf: Any) -> None:
         ("learn.python.learn.preprocessing", "VocabularyProcessor"),
         ("slim", "nets"),
         ("eager", "in_eager_mode"),
+        ("tpu", "TPUEstimator"),
+        ("tpu.python.tpu.tpu_estimator", "TPUEstimator"),
+        ("estimator", "binary_classification_head"),
     ],
 )
 def test_names_are_where_programs_look(module: str, name: str) -> None:

@@ -256,10 +256,10 @@ def test_parts_of_contrib_that_are_not_there_say_what_to_do() -> None:
     """Both as a module and as an attribute."""
     tf = _import("tensorflow")
 
-    with pytest.raises(ModuleNotFoundError, match="TPUs need TensorFlow itself"):
-        _import("tensorflow.contrib.tpu")
-    with pytest.raises(AttributeError, match="TPUs need TensorFlow itself"):
-        _ = tf.contrib.tpu
+    with pytest.raises(ModuleNotFoundError, match="converters for other devices need TensorFlow"):
+        _import("tensorflow.contrib.tensorrt")
+    with pytest.raises(AttributeError, match="converters for other devices need TensorFlow"):
+        _ = tf.contrib.tensorrt
 
 
 @served_here

@@ -65,15 +65,15 @@ def test_doctor_lists_what_is_missing(tmp_path: Path) -> None:
     )
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "b.py").write_text(
-        "from tensorflow.contrib import tpu\nimport numpy as np\ntpu.x\nnp.zeros(3)\n"
+        "from tensorflow.contrib import tensorrt\nimport numpy as np\ntensorrt.x\nnp.zeros(3)\n"
     )
     (tmp_path / "plain.py").write_text("print('no TensorFlow here')\n")
     found = doctor(tmp_path)
 
     assert (found.files, found.users) == (3, 2)
     assert {one.name: (one.count, one.place) for one in found.missing} == {
-        "tensorflow.contrib.tpu": (1, "inner/b.py:1"),
-        "tensorflow.contrib.tpu.x": (1, "inner/b.py:3"),
+        "tensorflow.contrib.tensorrt": (1, "inner/b.py:1"),
+        "tensorflow.contrib.tensorrt.x": (1, "inner/b.py:3"),
         "tensorflow.load_op_library": (1, "a.py:6"),
         "tensorflow.python.ops.math_ops._private": (1, "a.py:5"),
     }

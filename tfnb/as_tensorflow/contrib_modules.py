@@ -31,18 +31,14 @@ CONTRIB: dict[str, str] = {
     "learn": f"{_OURS}.learn",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
+    "estimator": f"{_OURS}.estimator",
+    "tpu": f"{_OURS}.tpu",
 }
 
-_TPU = (
-    "TPUs need TensorFlow itself; tf.train.MonitoredTrainingSession trains the same graph on a CPU "
-    "or a GPU"
-)
 # Parts that tfnb does not have -> what to do.
 MISSING_PARTS: dict[str, str] = {
-    "tpu": _TPU,
     "lite": "converters for other devices need TensorFlow itself",
     "tensorrt": "converters for other devices need TensorFlow itself",
-    "estimator": "use tf.train.MonitoredTrainingSession",
     "keras": "use tf.layers and tf.nn",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

@@ -80,6 +80,8 @@ _NAMESPACES = (
     (r"\btest", ("test",)),
     (r"\btf_record|\bpython_io", ("python_io",)),
     (r"\bfeature_column", ("feature_column",)),
+    (r"\bestimator\b", ("estimator", "estimator.export", "estimator.inputs",
+                         "estimator.experimental")),
 )  # fmt: skip
 
 # File -> name there -> public name, where the two differ or the name has several meanings.

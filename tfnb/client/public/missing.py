@@ -136,7 +136,10 @@ _WHOLE_AREAS = {
     "tf.autograph": "use tf.cond and tf.while_loop: Python's if and while are not rewritten",
     "tf.config": _SESSION_CONFIG,
     "tf.distribute": "use tf.device, or a session on a server",
-    "tf.estimator": "write the loop with tf.Session or tf.train.MonitoredTrainingSession",
+    "tf.estimator": (
+        "canned models of trees, recurrent networks and clusters are not there: write a model_fn "
+        "for tf.estimator.Estimator"
+    ),
     "tf.experimental": f"{_GRAPHS_ONLY}: it belongs to TensorFlow 2",
     "tf.lite": "tfnb does not convert models",
     "tf.mlir": "tfnb has no MLIR; session.optimization_reports says what was optimized",

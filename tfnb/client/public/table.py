@@ -37,6 +37,104 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.eager_function": {
         "tf": "py_function",
     },
+    "tfnb.client.estimator.canned.baseline": {
+        "estimator": "BaselineClassifier BaselineEstimator BaselineRegressor",
+    },
+    "tfnb.client.estimator.canned.dnn": {
+        "estimator": "DNNClassifier DNNEstimator DNNRegressor",
+        "estimator.experimental": "dnn_logit_fn_builder",
+    },
+    "tfnb.client.estimator.canned.dnn_linear_combined": {
+        "estimator": (
+            "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
+        ),
+    },
+    "tfnb.client.estimator.canned.linear": {
+        "estimator": "LinearClassifier LinearEstimator LinearRegressor",
+        "estimator.experimental": "linear_logit_fn_builder",
+    },
+    "tfnb.client.estimator.canned.parsing_specs": {
+        "estimator": "classifier_parse_example_spec regressor_parse_example_spec",
+    },
+    "tfnb.client.estimator.early_stopping": {
+        "estimator.experimental": (
+            "make_early_stopping_hook stop_if_higher_hook stop_if_lower_hook "
+            "stop_if_no_decrease_hook stop_if_no_increase_hook"
+        ),
+    },
+    "tfnb.client.estimator.estimator": {
+        "estimator": "Estimator",
+    },
+    "tfnb.client.estimator.export.export_outputs": {
+        "estimator.export": "ClassificationOutput ExportOutput PredictOutput RegressionOutput",
+    },
+    "tfnb.client.estimator.export.receivers": {
+        "estimator.experimental": "build_raw_supervised_input_receiver_fn",
+        "estimator.export": (
+            "ServingInputReceiver TensorServingInputReceiver "
+            "build_parsing_serving_input_receiver_fn build_raw_serving_input_receiver_fn"
+        ),
+    },
+    "tfnb.client.estimator.exporters": {
+        "estimator": "BestExporter Exporter FinalExporter LatestExporter",
+    },
+    "tfnb.client.estimator.extenders": {
+        "estimator": "add_metrics",
+    },
+    "tfnb.client.estimator.heads.binary_class_head": {
+        "estimator": "BinaryClassHead",
+    },
+    "tfnb.client.estimator.heads.head": {
+        "estimator": "Head",
+    },
+    "tfnb.client.estimator.heads.multi_class_head": {
+        "estimator": "MultiClassHead",
+    },
+    "tfnb.client.estimator.heads.multi_head": {
+        "estimator": "MultiHead",
+    },
+    "tfnb.client.estimator.heads.multi_label_head": {
+        "estimator": "MultiLabelHead",
+    },
+    "tfnb.client.estimator.heads.regression_head": {
+        "estimator": "LogisticRegressionHead PoissonRegressionHead RegressionHead",
+    },
+    "tfnb.client.estimator.hook_names": {
+        "estimator": (
+            "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook "
+            "GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "
+            "ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook "
+            "SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook"
+        ),
+    },
+    "tfnb.client.estimator.hooks": {
+        "estimator.experimental": "InMemoryEvaluatorHook make_stop_at_checkpoint_step_hook",
+    },
+    "tfnb.client.estimator.inputs.numpy_io": {
+        "estimator.inputs": "numpy_input_fn",
+    },
+    "tfnb.client.estimator.inputs.pandas_io": {
+        "estimator.inputs": "pandas_input_fn",
+    },
+    "tfnb.client.estimator.model_fn": {
+        "estimator": "EstimatorSpec ModeKeys",
+        "estimator.experimental": "call_logit_fn",
+    },
+    "tfnb.client.estimator.run_config": {
+        "estimator": "RunConfig",
+    },
+    "tfnb.client.estimator.tpu.tpu_config": {
+        "estimator.tpu": "InputPipelineConfig RunConfig TPUConfig",
+    },
+    "tfnb.client.estimator.tpu.tpu_estimator": {
+        "estimator.tpu": "TPUEstimator TPUEstimatorSpec",
+    },
+    "tfnb.client.estimator.training": {
+        "estimator": "EvalSpec TrainSpec train_and_evaluate",
+    },
+    "tfnb.client.estimator.warm_start_settings": {
+        "estimator": "VocabInfo WarmStartSettings",
+    },
     "tfnb.client.files.gfile": {
         "gfile": "FastGFile GFile Open:GFile",
         "io.gfile": (

@@ -97,6 +97,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._listeners = list(listeners or ())
         self._save_graph_def = save_graph_def
 
+    def add_listener(self, listener: CheckpointSaverListener) -> None:
+        """Add a listener, unless it is one already; before the session begins."""
+        if listener not in self._listeners:
+            self._listeners.append(listener)
+
     def begin(self) -> None:
         """Find the global step, open the event file."""
         self._writer = FileWriterCache.get(self._checkpoint_dir)

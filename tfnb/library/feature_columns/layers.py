@@ -126,6 +126,58 @@ def linear_model(
     Raises:
       ValueError: an item is neither kind of column, or a feature is missing.
     """
+    columns = _linear_columns(feature_columns)
+    with variable_scope(None, default_name="linear_model") as variables:
+        pass
+    own_name = variables.name.rpartition("/")[2]
+    with name_scope(None, default_name=own_name), name_scope(own_name):
+        return _linear_sum(
+            features,
+            columns,
+            variables,
+            units,
+            sparse_combiner,
+            _collections(weight_collections),
+            trainable,
+            cols_to_vars,
+        )
+
+
+def linear_model_layer(
+    features: TensorLike,
+    feature_columns: Any,
+    units: int = 1,
+    sparse_combiner: str = "sum",
+    cols_to_vars: dict[Any, Any] | None = None,
+) -> TensorResult:
+    """Return what :func:`linear_model` does, with the names of TensorFlow's layer ``LinearModel``.
+
+    Args:
+      features: key -> raw feature.
+      feature_columns: dense columns, and columns of categories.
+      units: the number of sums.
+      sparse_combiner: how several categories become one: ``sum``, ``mean`` or ``sqrtn``.
+      cols_to_vars: a dict that is filled with the variables of each column, and of ``"bias"``.
+    """
+    columns = _linear_columns(feature_columns)
+    name = "linear_model"
+    with variable_scope(name, auxiliary_name_scope=False) as variables:
+        pass
+    # The scopes of the layer, of its call, and of the layer inside of it.
+    with name_scope(name), name_scope(name), name_scope(name):
+        return _linear_sum(
+            features,
+            columns,
+            variables,
+            units,
+            sparse_combiner,
+            _collections(None),
+            True,
+            cols_to_vars,
+        )
+
+
+def _linear_columns(feature_columns: Any) -> Any:
     columns = check_columns(feature_columns)
     for column in columns:
         if not isinstance(column, (DenseColumn, CategoricalColumn)):
@@ -133,44 +185,53 @@ def linear_model(
                 "Items of feature_columns must be either a _DenseColumn or _CategoricalColumn. "
                 f"Given: {column}"
             )
-    collections = _collections(weight_collections)
-    with variable_scope(None, default_name="linear_model") as variables:
-        pass
+    return columns
+
+
+def _linear_sum(
+    features: TensorLike,
+    columns: Any,
+    variables: Any,
+    units: int,
+    sparse_combiner: str,
+    collections: CollectionNames,
+    trainable: bool,
+    cols_to_vars: dict[Any, Any] | None,
+) -> TensorResult:
+    """Return the sum of the weighted columns and a bias, in the current name scope."""
     sums: list[TensorLike] = []
-    own_name = variables.name.rpartition("/")[2]
-    with name_scope(None, default_name=own_name), name_scope(own_name):
-        values = _checked_features(features)
-        for column in sorted(columns, key=lambda one: one.name):
-            with (
-                variable_scope(variables, auxiliary_name_scope=False),
-                variable_scope(column.var_scope_name, auxiliary_name_scope=False),
-            ):
-                weights = get_variable(
-                    "weights",
-                    shape=[_size_of(column), units],
-                    initializer=Zeros(),
-                    trainable=trainable,
-                    collections=collections,
-                )
-            with name_scope(column.var_scope_name):
-                sums.append(
-                    _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
-                )
-            if cols_to_vars is not None:
-                cols_to_vars[column] = _parts(weights)
-        _check_batch_sizes(sums, [column.name for column in columns])
-        no_bias = math_ops.add_n(sums, name="weighted_sum_no_bias")
-        with variable_scope(variables, auxiliary_name_scope=False):
-            bias = get_variable(
-                "bias_weights",
-                shape=[units],
+    values = _checked_features(features)
+    for column in sorted(columns, key=lambda one: one.name):
+        with (
+            variable_scope(variables, auxiliary_name_scope=False),
+            variable_scope(column.var_scope_name, auxiliary_name_scope=False),
+        ):
+            weights = get_variable(
+                "weights",
+                shape=[_size_of(column), units],
                 initializer=Zeros(),
                 trainable=trainable,
                 collections=collections,
             )
+        with name_scope(column.var_scope_name):
+            sums.append(
+                _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
+            )
         if cols_to_vars is not None:
-            cols_to_vars["bias"] = _parts(bias)
-        return bias_add(no_bias, bias, name="weighted_sum")
+            cols_to_vars[column] = _parts(weights)
+    _check_batch_sizes(sums, [column.name for column in columns])
+    no_bias = math_ops.add_n(sums, name="weighted_sum_no_bias")
+    with variable_scope(variables, auxiliary_name_scope=False):
+        bias = get_variable(
+            "bias_weights",
+            shape=[units],
+            initializer=Zeros(),
+            trainable=trainable,
+            collections=collections,
+        )
+    if cols_to_vars is not None:
+        cols_to_vars["bias"] = _parts(bias)
+    return bias_add(no_bias, bias, name="weighted_sum")
 
 
 def _parts(variable: VariableLike) -> list[TensorResult]:

@@ -16,7 +16,7 @@ from tfnb.framework.scopes import add_to_collection
 from tfnb.library.training.coordinator import Coordinator, SessionThread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor_types import TensorLike, TensorResult
@@ -180,11 +180,16 @@ class QueueRunner:
                 thread.start()
         return threads
 
+    def enqueuing(self, sess: Any, enqueue_op: Any) -> Callable[[], Any]:
+        """Return the function by which a thread runs its op once."""
+        run: Callable[[], Any] = sess.make_callable(enqueue_op)
+        return run
+
     def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
         """Run one enqueue op until the source ends; the body of a thread."""
         is_counted = True
         try:
-            enqueue = sess.make_callable(enqueue_op)
+            enqueue = self.enqueuing(sess, enqueue_op)
             while coord is None or not coord.should_stop():
                 try:
                     enqueue()

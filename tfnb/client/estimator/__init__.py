@@ -1,0 +1,1 @@
+"""``tf.estimator``: models as functions that are trained, evaluated, used and exported."""

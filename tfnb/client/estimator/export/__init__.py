@@ -1,0 +1,1 @@
+"""``tf.estimator.export``: the inputs and outputs of models that are exported."""

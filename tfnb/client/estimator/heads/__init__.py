@@ -1,0 +1,1 @@
+"""Heads: what a model predicts from its logits, with loss and metrics."""

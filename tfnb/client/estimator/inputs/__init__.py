@@ -1,0 +1,1 @@
+"""``tf.estimator.inputs``: input functions over arrays and data frames."""

@@ -1,0 +1,1 @@
+"""``tf.estimator.tpu``: ``TPUEstimator`` on CPUs and GPUs."""
