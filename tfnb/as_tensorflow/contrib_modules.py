@@ -31,14 +31,12 @@ CONTRIB: dict[str, str] = {
     "learn": f"{_OURS}.learn",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
-    "estimator": f"{_OURS}.estimator",
-    "tpu": f"{_OURS}.tpu",
+    "tensorboard": f"{_OURS}.tensorboard",
 }
 
 # Parts that tfnb does not have -> what to do.
 MISSING_PARTS: dict[str, str] = {
     "lite": "converters for other devices need TensorFlow itself",
     "tensorrt": "converters for other devices need TensorFlow itself",
-    "keras": "use tf.layers and tf.nn",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
 from tfnb.as_tensorflow import modules
+from tfnb.as_tensorflow.keras import loading as keras
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ ROOT = "tensorflow"
 
 
 class TensorFlowFinder(MetaPathFinder):
-    """Finds ``tensorflow`` and its submodules."""
+    """Finds ``tensorflow`` and its submodules, and Keras."""
 
     def find_spec(
         self,
@@ -34,13 +35,19 @@ class TensorFlowFinder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Return the spec of a module of TensorFlow, and None for all others.
+        """Return the spec of a module of TensorFlow or Keras, and None for all others.
 
         Raises:
           ModuleNotFoundError: tfnb does not serve that module; the message says what to do.
         """
+        if keras.is_package(fullname):
+            return keras.find_module(fullname, path)
         if not _is_served(fullname):
             return None
+        if keras.name_in_keras(fullname) is not None:
+            found = keras.find_same_module(fullname)
+            if found is not None:
+                return found
         reason = modules.why_not_served(fullname)
         if reason is not None:
             raise ModuleNotFoundError(f"No module named {fullname!r}{reason}", name=fullname)
@@ -116,7 +123,7 @@ def served() -> Iterator[None]:
 
 
 def _is_served(name: str) -> bool:
-    return name == ROOT or name.startswith(f"{ROOT}.")
+    return name == ROOT or name.startswith(f"{ROOT}.") or keras.is_package(name)
 
 
 def is_installed() -> bool:

@@ -158,6 +158,8 @@ class TensorFlowModule(View):
         self.newaxis = None
 
     def _find(self, name: str) -> Any:
+        if name == "keras":
+            return _keras()
         if name in self._SUBMODULES:
             return importlib.import_module(f"tensorflow.{name}")
         if name == "version":
@@ -165,6 +167,16 @@ class TensorFlowModule(View):
             found.VERSION = VERSION  # type: ignore[attr-defined]
             return found
         return super()._find(name)
+
+
+def _keras() -> ModuleType:
+    """Return Keras; a program that asks whether it is there gets an AttributeError if not."""
+    try:
+        return importlib.import_module("tensorflow.keras")
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow.keras":
+            raise
+        raise AttributeError(str(error)) from None
 
 
 class Folder(ModuleType):

@@ -34,6 +34,12 @@ class EagerTensor:
     """No tensor is eager."""
 
 
+def _as_graph_element(obj: Any) -> Any:
+    """Return the tensor that stands for a variable in a graph; None for other values."""
+    convert = getattr(obj, "_as_graph_element", None)
+    return convert() if convert is not None else None
+
+
 def is_dense_tensor_like(t: Any) -> bool:
     """Return whether a value is a tensor or a variable."""
     return isinstance(t, Tensor) or bool(getattr(t, "is_tensor_like", False))

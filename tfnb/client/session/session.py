@@ -547,7 +547,10 @@ class BaseSession:
                 else:
                     self.detach()
             except Exception as error:
-                warnings.warn(f"Closing a forgotten session failed: {error}", stacklevel=1)
+                try:  # noqa: SIM105 - contextlib may be gone, too
+                    warnings.warn(f"Closing a forgotten session failed: {error}", stacklevel=1)
+                except AttributeError:
+                    pass  # Python ends, and has cleared the names of this module
 
 
 class Session(BaseSession):

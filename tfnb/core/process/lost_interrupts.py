@@ -28,8 +28,8 @@ def keep_interrupts() -> None:
 
 def _strike_again(unraisable: sys.UnraisableHookArgs) -> None:
     if unraisable.exc_type is not KeyboardInterrupt or get_ident() != main_thread().ident:
-        assert _before is not None
-        _before(unraisable)
+        if _before is not None:  # Python clears the names of this module when it ends
+            _before(unraisable)
         return
     # In another thread, because a signal sent by this thread would be raised before the hook
     # returned.

@@ -1,0 +1,1 @@
+"""Keras 2, from its package, as ``keras`` and as ``tf.keras``."""

@@ -1,0 +1,169 @@
+"""Where the modules of Keras come from: the installed package, mended as it is loaded.
+
+``tensorflow.keras.layers`` is the module ``keras.layers`` itself, so that layers, models and tensors
+of both can be mixed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import warnings
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import decode_source
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfnb.as_tensorflow.keras.mends import mended, mends_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType
+
+# Packages that import Keras' modules, or hand them on.
+PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
+# Names under which TensorFlow has Keras.
+_PREFIXES = (
+    "tensorflow.keras",
+    "tensorflow.compat.v1.keras",
+    "tensorflow.python.keras",
+    "tensorflow.contrib.keras",
+)
+_OLDEST, _NEXT = (2, 2), (2, 4)
+INSTALL = "type pip install 'tfnb[keras]'"
+# What Keras imports and does not run without.
+_NEEDED = ("keras_applications", "keras_preprocessing", "six", "scipy", "yaml")
+
+
+def is_package(name: str) -> bool:
+    """Return whether a module belongs to Keras' packages."""
+    return name.partition(".")[0] in PACKAGES
+
+
+def name_in_keras(name: str) -> str | None:
+    """Return Keras' name of a module of TensorFlow: keras.layers of tensorflow.keras.layers."""
+    for prefix in _PREFIXES:
+        if name == prefix or name.startswith(f"{prefix}."):
+            return "keras" + name[len(prefix) :]
+    return None
+
+
+def why_not_there() -> str | None:
+    """Return what to install where Keras 2 cannot be imported; None if it can."""
+    spec = PathFinder.find_spec("keras")
+    if spec is None or spec.origin is None:
+        return f"it comes from the package keras; {INSTALL}"
+    found = _version(Path(spec.origin))
+    if not _OLDEST <= tuple(int(one) for one in re.findall(r"\d+", found)[:2]) < _NEXT:
+        return f"Keras {found} is installed, and TensorFlow 1 needs Keras 2.2 or 2.3; {INSTALL}"
+    for package in _NEEDED:
+        if PathFinder.find_spec(package) is None:
+            return f"Keras needs the package {package.replace('yaml', 'pyyaml')}; {INSTALL}"
+    return None
+
+
+def _version(file: Path) -> str:
+    """Return the version of the package in a folder; Keras 2 has it in its source."""
+    found = re.search(r"^__version__ = ['\"]([\d.]+)", file.read_text("utf-8"), re.MULTILINE)
+    if found is not None:
+        return found[1]
+    from importlib import metadata
+
+    try:
+        return metadata.version("keras")
+    except metadata.PackageNotFoundError:
+        return "of an unknown version"
+
+
+def find_module(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """Return the spec of a module of Keras' packages.
+
+    Raises:
+      ModuleNotFoundError: Keras 2 is not installed; the message says what to install.
+    """
+    if name == "keras":
+        reason = why_not_there()
+        if reason is not None:
+            raise ModuleNotFoundError(f"No module named 'keras': {reason}", name=name)
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _KerasLoader(name, spec.loader.path)
+    return spec
+
+
+class _KerasLoader(SourceFileLoader):
+    """Loads a module of Keras' packages; of a mended module nothing is written to the disk."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        if not mends_of(fullname):
+            return super().get_code(fullname)
+        path = self.get_filename(fullname)
+        source = decode_source(self.get_data(path))
+        return self.source_to_code(mended(fullname, source).encode(), path)
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
+        """Compile without the warnings about `is` with numbers, of which Keras has many."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return super().source_to_code(data, path, _optimize=_optimize)  # type: ignore[call-arg]
+
+
+class _SameModuleLoader(Loader):
+    """Gives a module of Keras under a name of TensorFlow."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python to make the module that ``exec_module`` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = name_in_keras(module.__name__)
+        assert name is not None
+        sys.modules[module.__name__] = importlib.import_module(name)
+
+
+_SAME = _SameModuleLoader()
+
+
+def find_same_module(name: str) -> ModuleSpec | None:
+    """Return the spec of a module of ``tensorflow.keras``, which is Keras' module.
+
+    None if Keras does not have it.
+
+    Raises:
+      ModuleNotFoundError: Keras 2 is not installed; the message says what to install.
+    """
+    own = name_in_keras(name)
+    assert own is not None
+    loaded = sys.modules.get("keras")
+    if loaded is None or own == "keras":
+        _check(name, loaded)
+    if own not in sys.modules and not _exists(own):
+        return None
+    return ModuleSpec(name, _SAME, origin="keras", is_package=True)
+
+
+def _check(name: str, loaded: ModuleType | None) -> None:
+    reason = why_not_there()
+    if reason is None and loaded is not None and not _is_ours(loaded):
+        reason = (
+            "keras was imported before tfnb answered `import tensorflow`; start a new process "
+            "(in a notebook: restart the kernel), and switch on tfnb first"
+        )
+    if reason is not None:
+        raise ModuleNotFoundError(f"No module named {name!r}: {reason}", name=name)
+
+
+def _is_ours(module: ModuleType) -> bool:
+    return module.__spec__ is not None and isinstance(module.__spec__.loader, _KerasLoader)
+
+
+def _exists(name: str) -> bool:
+    package, _, last = name.rpartition(".")
+    if not package:
+        return True
+    try:
+        path = importlib.import_module(package).__path__
+    except (ModuleNotFoundError, AttributeError):
+        return False
+    return PathFinder.find_spec(f"{package}.{last}", path) is not None
