@@ -316,3 +316,12 @@ def test_tfnb_alone_does_not_import_it() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+@served_here
+def test_nest_has_its_older_names() -> None:
+    """As `tf.contrib.framework.nest` and as the internal module."""
+    for name in ("tensorflow.contrib.framework", "tensorflow.python.util"):
+        nest = _import(name).nest
+        assert nest.is_sequence([1])
+        assert nest.flatten([[1], 2]) == [1, 2]

@@ -31,6 +31,8 @@ CONTRIB: dict[str, str] = {
     "learn": f"{_OURS}.learn",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
+    "estimator": f"{_OURS}.estimator",
+    "tpu": f"{_OURS}.tpu",
     "tensorboard": f"{_OURS}.tensorboard",
 }
 
