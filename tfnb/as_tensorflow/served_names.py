@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from tfnb.as_tensorflow.contrib_modules import CONTRIB, MISSING_PARTS
 from tfnb.as_tensorflow.finder import served
 from tfnb.as_tensorflow.internal_names import PACKAGES, internal_name
+from tfnb.as_tensorflow.keras import loading as keras
 from tfnb.as_tensorflow.missing_name import is_missing, reason_of
 from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, TensorFlowModule, why_not_served
 from tfnb.as_tensorflow.older_names import OLDER_NAMES
@@ -37,6 +38,8 @@ def what_stops(path: str) -> str | None:
         parts = parts[2:]
     if not parts:
         return None
+    if keras.name_in_keras(path) is not None:
+        return keras.why_not_there()
     if parts[-1] in STOPS:
         return STOPS[parts[-1]]
     head = parts[0]

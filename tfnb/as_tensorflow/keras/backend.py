@@ -152,8 +152,7 @@ def variable(
     if hasattr(value, "tocoo"):
         matrix = value.tocoo()
         indices = np.stack([matrix.row, matrix.col], axis=1).astype(np.int64)
-        found = tf.SparseTensor(indices, matrix.data, matrix.shape)
-        return found
+        return tf.SparseTensor(indices, matrix.data, matrix.shape)
     return tf.Variable(
         value, dtype=tf.as_dtype(dtype), name=name, constraint=constraint, use_resource=True
     )
@@ -180,7 +179,7 @@ def placeholder(
 
 def batch_get_value(ops: Sequence[Any]) -> list[Any]:
     """Return the values of variables."""
-    return get_session().run(ops) if ops else []  # type: ignore[no-any-return]
+    return get_session().run(ops) if ops else []
 
 
 def set_value(x: Any, value: Any) -> None:

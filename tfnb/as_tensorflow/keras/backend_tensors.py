@@ -40,8 +40,8 @@ def _checked_axis(output: Any, axis: int) -> None:
     rank = output.shape.ndims
     if rank is not None and axis not in (-1, *range(rank)):
         raise ValueError(
-            "Unexpected channels axis {}. Expected to be -1 or one of the axes of `output`, "
-            "which has {} dimensions.".format(axis, rank)
+            f"Unexpected channels axis {axis}. Expected to be -1 or one of the axes of `output`, "
+            f"which has {rank} dimensions."
         )
 
 

@@ -1,7 +1,7 @@
 """Where the modules of Keras come from: the installed package, mended as it is loaded.
 
-``tensorflow.keras.layers`` is the module ``keras.layers`` itself, so that layers, models and tensors
-of both can be mixed.
+``tensorflow.keras.layers`` is the module ``keras.layers`` itself, so that layers, models and
+tensors of both can be mixed.
 """
 
 from __future__ import annotations
@@ -55,20 +55,18 @@ def why_not_there() -> str | None:
     spec = PathFinder.find_spec("keras")
     if spec is None or spec.origin is None:
         return f"it comes from the package keras; {INSTALL}"
-    found = _version(Path(spec.origin))
-    if not _OLDEST <= tuple(int(one) for one in re.findall(r"\d+", found)[:2]) < _NEXT:
-        return f"Keras {found} is installed, and TensorFlow 1 needs Keras 2.2 or 2.3; {INSTALL}"
+    source = Path(spec.origin).read_text("utf-8")
+    found = re.search(r"^__version__ = ['\"](\d+)\.(\d+)", source, re.MULTILINE)
+    if found is None or not _OLDEST <= (int(found[1]), int(found[2])) < _NEXT:
+        version = _installed_version() if found is None else f"{found[1]}.{found[2]}"
+        return f"Keras {version} is installed, and TensorFlow 1 needs Keras 2.2 or 2.3; {INSTALL}"
     for package in _NEEDED:
         if PathFinder.find_spec(package) is None:
             return f"Keras needs the package {package.replace('yaml', 'pyyaml')}; {INSTALL}"
     return None
 
 
-def _version(file: Path) -> str:
-    """Return the version of the package in a folder; Keras 2 has it in its source."""
-    found = re.search(r"^__version__ = ['\"]([\d.]+)", file.read_text("utf-8"), re.MULTILINE)
-    if found is not None:
-        return found[1]
+def _installed_version() -> str:
     from importlib import metadata
 
     try:
@@ -105,11 +103,13 @@ class _KerasLoader(SourceFileLoader):
         source = decode_source(self.get_data(path))
         return self.source_to_code(mended(fullname, source).encode(), path)
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
+    def source_to_code(  # type: ignore[override]
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> CodeType:
         """Compile without the warnings about `is` with numbers, of which Keras has many."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            return super().source_to_code(data, path, _optimize=_optimize)  # type: ignore[call-arg]
+            return super().source_to_code(data, path, _optimize=_optimize)
 
 
 # Module that only TensorFlow's Keras has -> the module of Keras with its names.

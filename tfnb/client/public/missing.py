@@ -14,7 +14,10 @@ _REPLACED = {
     ),
     "tf.function": f"{_GRAPHS_ONLY}: build the ops once and run them with tf.Session",
     "tf.GradientTape": f"{_GRAPHS_ONLY}: use tf.gradients(ys, xs)",
-    "tf.keras": "use tf.layers and tf.nn",
+    "tf.keras": (
+        "run the program by `tfnb run`, which serves Keras 2 (pip install 'tfnb[keras]'), or use "
+        "tf.layers and tf.nn"
+    ),
     "tf.nn.rnn": "use tf.nn.static_rnn or tf.nn.dynamic_rnn",
     "tf.nn.bidirectional_rnn": "use tf.nn.static_bidirectional_rnn",
     "tf.nn.state_saving_rnn": "use tf.nn.static_state_saving_rnn",
