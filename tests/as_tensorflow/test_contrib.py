@@ -59,6 +59,10 @@ def test_a_network_of_slim_trains(tf: Any) -> None:
         ("distributions", "Normal"),
         ("staging", "StagingArea"),
         ("memory_stats", "BytesLimit"),
+        ("learn", "ModeKeys"),
+        ("learn.python.learn.preprocessing", "VocabularyProcessor"),
+        ("slim", "nets"),
+        ("eager", "in_eager_mode"),
         ("tpu", "TPUEstimator"),
         ("tpu.python.tpu.tpu_estimator", "TPUEstimator"),
         ("estimator", "binary_classification_head"),
@@ -132,6 +136,26 @@ def test_layers_in_both_directions_are_stacked(tf: Any) -> None:
     assert [one.shape.as_list() for one in (*forward, *backward)] == [[2, 3], [2, 6]] * 2
     with pytest.raises(ValueError, match="same depth"):
         rnn.stack_bidirectional_dynamic_rnn(cells[0], [], x, dtype=tf.float32)
+
+
+def test_the_memory_of_the_process_is_measured(tf: Any) -> None:
+    """At each fetch; the most is no less than what is in use."""
+    stats = importlib.import_module("tensorflow.contrib.memory_stats")
+    with tf.Session() as session:
+        used = session.run(stats.BytesInUse())
+        most = session.run(stats.MaxBytesInUse())
+    assert most >= used > 1_000_000
+
+
+def test_scopes_that_ask_for_compilation_change_nothing(tf: Any) -> None:
+    """And `contrib.eager` says that there is no eager mode."""
+    jit = importlib.import_module("tensorflow.contrib.compiler.jit")
+    eager = importlib.import_module("tensorflow.contrib.eager")
+    with jit.experimental_jit_scope(), tf.Session() as session:
+        assert session.run(tf.constant(1)) == 1
+    assert not eager.in_eager_mode()
+    with pytest.raises(NotImplementedError, match="no eager mode"):
+        eager.defun(lambda: None)
 
 
 def test_sums_over_devices(tf: Any) -> None:

@@ -140,6 +140,8 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
         ("tf2.enabled", lambda f: f() is False),
         ("training.slot_creator.create_zeros_slot", callable),
         ("distribute.distribution_strategy_context.has_strategy", lambda f: f() is False),
+        ("ops.rnn_cell_impl._zero_state_tensors", lambda f: f(3, 2, "float32").shape == [2, 3]),
+        ("client.session.register_session_run_conversion_functions", callable),
     ],
 )
 def test_names_that_are_not_public_work(path: str, check: Any) -> None:
@@ -147,6 +149,55 @@ def test_names_that_are_not_public_work(path: str, check: Any) -> None:
     module, _, name = path.rpartition(".")
     with tfnb.Graph().as_default():
         assert check(getattr(_import(f"tensorflow.python.{module}"), name))
+
+
+@served_here
+def test_a_namespace_has_its_second_name() -> None:
+    """`tf.app.flags` is `tf.flags`, in both versions."""
+    for name in ("tensorflow", "tensorflow.compat.v1"):
+        tf = _import(name)
+        assert tf.app.flags.DEFINE_string is tf.flags.DEFINE_string
+        assert tf.newaxis is None
+
+
+@served_here
+def test_scopes_of_variables_open_no_scope_of_names() -> None:
+    """Variables have the scope's name; ops do not."""
+    scopes = _import("tensorflow.python.ops.variable_scope")
+    with tfnb.Graph().as_default(), tfnb.name_scope("outer"):
+        with scopes._pure_variable_scope("a") as scope:
+            variable = tfnb.get_variable("v", [])
+            made = tfnb.no_op("made")
+        with scopes._pure_variable_scope(scope, reuse=True):
+            assert tfnb.get_variable("v", []) is variable
+
+    assert (variable.op.name, made.name) == ("a/v", "outer/made")
+
+
+@served_here
+def test_a_program_says_how_its_collections_are_written() -> None:
+    """As messages of its own, and back."""
+    ops = _import("tensorflow.python.framework.ops")
+    ops.register_proto_function(
+        "test of collections",
+        proto_type=tfnb.train.Int64List,
+        to_proto=lambda item, export_scope=None: tfnb.train.Int64List(value=[item.number]),
+        from_proto=lambda message, import_scope=None: message.value[0],
+    )
+    with tfnb.Graph().as_default():
+        tfnb.add_to_collection("test of collections", _Numbered())
+        tfnb.no_op()
+        meta_graph = tfnb.train.export_meta_graph()
+    with tfnb.Graph().as_default():
+        tfnb.train.import_meta_graph(meta_graph)
+        assert tfnb.get_collection("test of collections") == [7]
+    with pytest.raises(TypeError, match="needs proto_type"):
+        ops.register_proto_function("other")
+
+
+class _Numbered:
+    name = "numbered"
+    number = 7
 
 
 @served_here
@@ -280,3 +331,12 @@ def test_tfnb_alone_does_not_import_it() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+@served_here
+def test_nest_has_its_older_names() -> None:
+    """As `tf.contrib.framework.nest` and as the internal module."""
+    for name in ("tensorflow.contrib.framework", "tensorflow.python.util"):
+        nest = _import(name).nest
+        assert nest.is_sequence([1])
+        assert nest.flatten([[1], 2]) == [1, 2]

@@ -81,6 +81,21 @@ def test_doctor_lists_what_is_missing(tmp_path: Path) -> None:
     assert not found.is_well
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tf.newaxis", "tf.app.flags.FLAGS", "tf.compat.v1.compat.v1.app.run", "tf.compat.v2.add",
+        "tf.contrib.slim.nets.resnet_v1", "tf.contrib.learn.ModeKeys.TRAIN", "tf.VERSION",
+        "tf.contrib.graph_editor.sgv", "tf.compat.v1.newaxis",
+    ],
+)  # fmt: skip
+def test_doctor_calls_no_name_missing_that_is_there(tmp_path: Path, name: str) -> None:
+    """Names that the finder serves."""
+    path = tmp_path / "a.py"
+    path.write_text(f"import tensorflow as tf\nx = {name}\n")
+    assert doctor(path).is_well, str(doctor(path))
+
+
 def test_doctor_reads_notebooks(tmp_path: Path) -> None:
     """Code cells, without magics."""
     source = ["%matplotlib inline\n", "import tensorflow as tf\n", "tf.constant(1)"]

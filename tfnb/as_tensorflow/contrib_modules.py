@@ -30,6 +30,10 @@ CONTRIB: dict[str, str] = {
     "util": f"{_OURS}.util",
     "memory_stats": f"{_OURS}.memory_stats",
     "nccl": f"{_OURS}.nccl",
+    "compiler": f"{_OURS}.compiler",
+    "eager": f"{_OURS}.eager",
+    "graph_editor": f"{_OURS}.graph_editor",
+    "learn": f"{_OURS}.learn",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
     "estimator": f"{_OURS}.estimator",
@@ -39,15 +43,11 @@ CONTRIB: dict[str, str] = {
 
 # Parts that tfnb does not have -> what to do.
 MISSING_PARTS: dict[str, str] = {
-    "eager": "tfnb runs graphs; there is no eager mode",
     "lite": "converters for other devices need TensorFlow itself",
     "tensorrt": "converters for other devices need TensorFlow itself",
-    "learn": "use tf.estimator",
-    "keras": "use tf.keras, which is Keras 2: pip install 'tfnb[keras]'",
     "autograph": "write tf.cond and tf.while_loop instead of if and while",
     "bayesflow": "write the estimators with the functions of tf and tf.distributions",
     "gan": "write both losses with tf.losses, and two optimizers of tf.train",
     "quantize": "train without it, and convert the weights afterwards",
-    "graph_editor": "build a new graph with tf.import_graph_def(input_map=...)",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

@@ -41,7 +41,7 @@ _FOLDERS = """
     ops.distributions ops.linalg ops.linalg.sparse ops.losses ops.numpy_ops ops.parallel_for
     ops.ragged ops.signal ops.structured platform profiler profiler.internal saved_model
     saved_model.model_utils saved_model.registration summary summary.writer tpu trackable
-    training training.experimental training.saving types user_ops util util.protobuf
+    training training.experimental training.saving tools types user_ops util util.protobuf
 """
 PACKAGES = frozenset(
     ["tensorflow.python", *(f"tensorflow.python.{path}" for path in _FOLDERS.split())]

@@ -93,16 +93,18 @@ def _of_version(name: str, rest: list[str]) -> ModuleType:
 def _contrib(name: str, parts: list[str]) -> ModuleType:
     if not parts:
         return Folder(name)
+    # contrib/layers/python/layers/layers.py: what a part offers is also in its files.
     origin = CONTRIB[parts[0]]
-    inner = [part for part in parts[1:] if part not in ("python", "ops", "layers", "slim")]
-    for path in (".".join([origin, *parts[1:]]), ".".join([origin, *inner])):
+    inner = [part for part in parts[1:] if part not in ("python", "ops", "layers", parts[0])]
+    paths = [parts[1:], *(inner[:length] for length in range(len(inner), -1, -1))]
+    for path in (".".join([origin, *path]) for path in paths):
         try:
             return Alias(name, importlib.import_module(path))
         except ModuleNotFoundError as error:
             if error.name is None or not path.startswith(error.name):
                 raise
-    # contrib/layers/python/layers/layers.py: what the part offers is also in its files.
-    return Alias(name, importlib.import_module(origin))
+            missing = error
+    raise missing
 
 
 class View(ModuleType):
@@ -130,7 +132,10 @@ class View(ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         value = public.resolve(self._namespace, name)
         if isinstance(value, public.Namespace):
-            return importlib.import_module(f"{self.__name__}.{name}")
+            # app.flags is the namespace flags
+            inner = value.__name__.partition(".")[2]
+            root = self.__name__.removesuffix(f".{self._namespace}")
+            return importlib.import_module(f"{root}.{inner}")
         return value
 
     def __dir__(self) -> list[str]:
@@ -140,6 +145,8 @@ class View(ModuleType):
 class TensorFlowModule(View):
     """``tensorflow`` itself, and ``tensorflow.compat.v1``."""
 
+    # Names that are no part of a namespace.
+    OWN_NAMES = frozenset(("newaxis", "VERSION", "GIT_VERSION", "COMPILER_VERSION"))
     _SUBMODULES = frozenset(("contrib", "python", "core", "examples", "compat"))
 
     def __init__(self, name: str, namespace: str) -> None:
@@ -199,9 +206,21 @@ class Alias(ModuleType):
         self.__tfnb__ = __version__
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._target, name)
+        try:
+            value = getattr(self._target, name)
+        except AttributeError:
+            value = self._module_below(name)
+            if value is None:
+                raise
         setattr(self, name, value)
         return value
+
+    def _module_below(self, name: str) -> ModuleType | None:
+        """Return a module of a package that none has imported so far, as ``slim.nets``."""
+        if name.startswith("_") or not hasattr(self._target, "__path__"):
+            return None
+        full = f"{self._target.__name__}.{name}"
+        return importlib.import_module(full) if find_spec(full) is not None else None
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(self._target)})

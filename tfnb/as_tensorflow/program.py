@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tfnb.as_tensorflow.finder import install_as_tensorflow
+from tfnb.as_tensorflow.older_libraries import serve_older_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,7 @@ def run_program(arguments: Sequence[str]) -> int:
         print(f"tfnb: error: there is no file {own[0]}", file=sys.stderr)
         return 3
     install_as_tensorflow()
+    serve_older_names()
     sys.argv = own
     if is_module:
         sys.path.insert(0, os.getcwd())

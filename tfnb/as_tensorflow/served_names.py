@@ -11,7 +11,7 @@ from tfnb.as_tensorflow.finder import served
 from tfnb.as_tensorflow.internal_names import PACKAGES, internal_name
 from tfnb.as_tensorflow.keras import loading as keras
 from tfnb.as_tensorflow.missing_name import is_missing, reason_of
-from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, why_not_served
+from tfnb.as_tensorflow.modules import InternalModule, ProtoModule, TensorFlowModule, why_not_served
 from tfnb.as_tensorflow.older_names import OLDER_NAMES
 from tfnb.as_tensorflow.stand_ins import STAND_INS
 from tfnb.client import public
@@ -35,7 +35,7 @@ def what_stops(path: str) -> str | None:
       path: "tensorflow.nn.relu", or the name of a module.
     """
     parts = path.split(".")[1:]
-    if parts[:2] == ["compat", "v1"]:
+    while parts[:2] in (["compat", "v1"], ["compat", "v2"]):
         parts = parts[2:]
     if not parts:
         return None
@@ -70,7 +70,7 @@ def _public(parts: list[str]) -> str | None:
     for part in parts:
         if part in OLDER_NAMES.get(namespace, ()):
             return None
-        if part.startswith("__"):
+        if part.startswith("__") or (namespace == "tf" and part in TensorFlowModule.OWN_NAMES):
             return None
         origin = names[namespace].get(part)
         if origin is None:

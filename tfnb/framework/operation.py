@@ -164,6 +164,16 @@ class Operation:
         return list(self.control_ops)
 
     @property
+    def _outputs(self) -> list[Tensor]:
+        """The outputs, under the name that programs of TensorFlow 1 use."""
+        return self.outputs
+
+    @property
+    def _inputs(self) -> list[Tensor]:
+        """The inputs as a list, under the name that programs of TensorFlow 1 use."""
+        return list(self.inputs)
+
+    @property
     def _control_outputs(self) -> list[Operation]:
         """The operations that must run after this one; searches the whole graph."""
         return [op for op in self.graph.get_operations() if self in op.control_ops]

@@ -85,6 +85,8 @@ def find_module(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
         reason = why_not_there()
         if reason is not None:
             raise ModuleNotFoundError(f"No module named 'keras': {reason}", name=name)
+    if name in _LATER_MODULES:
+        return ModuleSpec(name, _LATER, origin="keras")
     spec = PathFinder.find_spec(name, path)
     if spec is not None and isinstance(spec.loader, SourceFileLoader):
         spec.loader = _KerasLoader(name, spec.loader.path)
@@ -108,6 +110,26 @@ class _KerasLoader(SourceFileLoader):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             return super().source_to_code(data, path, _optimize=_optimize)
+
+
+# Module that only TensorFlow's Keras has -> the module of Keras with its names.
+_LATER_MODULES = {"keras.engine.input_spec": "keras.engine.base_layer"}
+
+
+class _LaterModuleLoader(Loader):
+    """Gives a module of TensorFlow's own Keras, which tf-slim imports."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python to make the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        source = importlib.import_module(_LATER_MODULES[module.__name__])
+        vars(module).update(
+            {name: value for name, value in vars(source).items() if not name.startswith("_")}
+        )
+
+
+_LATER = _LaterModuleLoader()
 
 
 class _SameModuleLoader(Loader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.library.rnn.cells import LayerRNNCell as _LayerRNNCell
+from tfnb.library.rnn.state import zero_states
 
 LayerRNNCell = _LayerRNNCell
 _BIAS_VARIABLE_NAME = "bias"
@@ -25,3 +26,7 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
         and callable(cell)
     ):
         raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell.")
+
+
+def _zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+    return zero_states(state_size, batch_size, dtype)

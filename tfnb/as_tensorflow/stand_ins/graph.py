@@ -10,6 +10,7 @@ from tfnb.client.public.api import tf
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
+from tfnb.library.training.collection_protos import register_proto_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,3 +98,24 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
     """Return a name with a scope before it."""
     return f"{import_scope}/{name}" if import_scope else name
+
+
+def register_proto_function(
+    collection_name: str, proto_type: Any = None, to_proto: Any = None, from_proto: Any = None
+) -> None:
+    """Set how the items of a program's own collection are written to a MetaGraphDef, and read.
+
+    Args:
+      collection_name: its name.
+      proto_type: the class of messages.
+      to_proto: makes a message of an item.
+      from_proto: makes an item of a message.
+
+    Raises:
+      TypeError: one of the two functions is missing or cannot be called.
+    """
+    if not (proto_type and callable(to_proto) and callable(from_proto)):
+        raise TypeError(
+            f"The collection {collection_name!r} needs proto_type, to_proto and from_proto."
+        )
+    register_proto_functions(collection_name, proto_type, to_proto, from_proto)

@@ -170,6 +170,10 @@ class FlagValues:
             flag.unparse()
         self.__dict__["_is_parsed"] = False
 
+    def _parse_flags(self) -> None:
+        """Parse the command line, unless it was parsed: programs before TensorFlow 1.5 do so."""
+        self._parse_if_needed()
+
     def is_gnu_getopt(self) -> bool:
         """Return whether flags may follow other words."""
         return not self._stops_at_words

@@ -84,6 +84,23 @@ _FUNCTIONS: dict[str, ProtoFunctions] = {
 }
 
 
+def register_proto_functions(
+    collection: str,
+    message: type[Any],
+    to_proto: Callable[..., Any],
+    from_proto: Callable[..., Any],
+) -> None:
+    """Set how the items of a program's own collection are converted.
+
+    Args:
+      collection: its name.
+      message: the class of messages.
+      to_proto: makes a message of an item and ``export_scope``.
+      from_proto: makes an item of a message and ``import_scope``.
+    """
+    _FUNCTIONS[collection] = ProtoFunctions(message, to_proto, from_proto)
+
+
 def is_included(item: Any, export_scope: str | None, excluded: Iterable[TensorLike]) -> bool:
     """Return whether a node, its name or another collection item is in an exported scope."""
     name = item if isinstance(item, str) else getattr(item, "name", None)

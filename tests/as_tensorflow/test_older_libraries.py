@@ -1,0 +1,107 @@
+"""Names of NumPy, SciPy and Python that programs of TensorFlow 1 use, under `tfnb run`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tfnb.as_tensorflow import scipy_misc
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PROGRAM = """\
+import collections, inspect, time
+import numpy as np
+import scipy.misc
+from scipy import misc
+from scipy.misc import imresize
+from scipy.sparse.linalg.eigen.arpack import eigsh
+from sklearn.cross_validation import train_test_split
+from sklearn.externals import joblib
+
+assert np.float is float and np.int is int and np.bool is not None and np.Inf == np.inf
+assert np.zeros(1, np.float).dtype == "float64" and np.product([2, 3]) == 6
+assert np.asscalar(np.array([3])) == 3
+assert issubclass(dict, collections.Mapping)
+assert inspect.getargspec(lambda a, b=1, *c: a) == (["a", "b"], "c", None, (1,))
+assert time.clock() <= time.clock()
+assert misc.imresize is scipy.misc.imresize is imresize and callable(eigsh)
+assert callable(train_test_split) and callable(joblib.dump)
+rows = np.array([(np.zeros(3), np.zeros(2)), (np.ones(3), np.ones(2))])
+assert rows.shape == (2, 2) and rows.dtype == object
+assert np.array([1, 2], copy=False).tolist() == [1, 2]
+try:
+    np.array([[1], [2, 3]], dtype=float)
+except ValueError as error:
+    print("refused", "inhomogeneous" in str(error))
+"""
+
+
+def test_a_program_has_names_that_were_dropped(tmp_path: Path) -> None:
+    """NumPy's, SciPy's, scikit-learn's and Python's own."""
+    (tmp_path / "old.py").write_text(_PROGRAM)
+    found = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning", "-m", "tfnb", "run", "old.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (found.stdout, found.returncode) == ("refused True\n", 0), found.stderr
+
+
+def test_other_processes_do_not_get_them() -> None:
+    """`install_as_tensorflow` changes nothing of NumPy."""
+    code = "import tfnb, numpy; tfnb.install_as_tensorflow(); numpy.float"
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "AttributeError" in found.stderr
+
+
+def test_pictures_are_written_read_and_sized(tmp_path: Path) -> None:
+    """As bytes; other values are scaled to the whole range."""
+    picture = np.zeros([4, 6, 3], np.uint8)
+    picture[:2] = [255, 0, 10]
+    path = tmp_path / "a.png"
+    scipy_misc.imsave(path, picture)
+
+    np.testing.assert_array_equal(scipy_misc.imread(path), picture)
+    assert scipy_misc.imread(path, flatten=True).shape == (4, 6)
+    assert scipy_misc.imread(path, mode="L").dtype == np.uint8
+    assert scipy_misc.imresize(picture, (8, 3)).shape == (8, 3, 3)
+    assert scipy_misc.imresize(picture, 50).shape == (2, 3, 3)
+    assert scipy_misc.imresize(picture, 2.0, interp="cubic").shape == (8, 12, 3)
+    np.testing.assert_array_equal(scipy_misc.imrotate(picture, 180), picture[::-1, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "expected"),
+    [
+        ([[0.0, 0.5], [1.0, 0.25]], {}, [[0, 128], [255, 64]]),
+        ([[-1.0, 3.0]], {"cmin": 0.0, "cmax": 1.0}, [[0, 255]]),
+        ([[0.0, 1.0]], {"high": 100, "low": 50}, [[50, 100]]),
+        ([[7.0, 7.0]], {}, [[0, 0]]),
+    ],
+)
+def test_values_are_scaled_to_bytes(
+    given: list[list[float]], options: dict[str, float], expected: list[list[int]]
+) -> None:
+    """The smallest is 0, the largest 255, unless limits are given."""
+    assert scipy_misc.bytescale(np.array(given), **options).tolist() == expected
+
+
+def test_arrays_that_are_no_pictures_are_refused() -> None:
+    """Channels may be on any axis."""
+    first = np.zeros([3, 5, 7], np.uint8)
+    assert scipy_misc.toimage(first).size == (7, 5)
+    assert scipy_misc.toimage(np.zeros([5, 7]), mode="F").mode == "F"
+    assert scipy_misc.toimage(np.zeros([2, 2]), mode="RGB").mode == "RGB"
+    with pytest.raises(ValueError, match="suitable array shape"):
+        scipy_misc.toimage(np.zeros([5, 7, 2]))
+    with pytest.raises(ValueError, match="cmax"):
+        scipy_misc.bytescale(np.zeros([2]), cmin=1.0, cmax=0.0)
+    with pytest.raises(ValueError, match="low"):
+        scipy_misc.bytescale(np.zeros([2]), low=-1)

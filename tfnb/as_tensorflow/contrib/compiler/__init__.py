@@ -1,0 +1,1 @@
+"""``tf.contrib.compiler``: what asks for XLA, which tfnb does not have."""

@@ -1,0 +1,25 @@
+"""``tf.contrib.learn``: the names of modes, and ``preprocessing``.
+
+Its estimators became ``tf.estimator``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.as_tensorflow.contrib.learn import preprocessing as preprocessing
+from tfnb.as_tensorflow.missing_name import missing_name
+
+
+class ModeKeys:
+    """What a model is built for."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    INFER = "infer"
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name == name.lower():
+        raise AttributeError(f"module 'tensorflow.contrib.learn' has no attribute {name!r}")
+    return missing_name("tensorflow.contrib.learn", name, "tf.estimator came in its place")

@@ -1,0 +1,156 @@
+"""Names that NumPy, SciPy and Python have dropped since TensorFlow 1, for ``tfnb run``.
+
+Programs of that time use them as they use TensorFlow. They are given back to a program that
+``tfnb run`` starts, never to a process that only imports tfnb.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import collections.abc
+import functools
+import importlib
+import inspect
+import sys
+import time
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# Name of NumPy -> what it was another name of: a type of Python, or a newer name.
+_TYPES = ("int", "float", "bool", "complex", "object", "str")
+_NUMPY = {
+    "float_": "float64",
+    "complex_": "complex128",
+    "unicode_": "str_",
+    "string_": "bytes_",
+    "Inf": "inf",
+    "Infinity": "inf",
+    "infty": "inf",
+    "PINF": "inf",
+    "NaN": "nan",
+    "NAN": "nan",
+    "product": "prod",
+    "cumproduct": "cumprod",
+    "sometrue": "any",
+    "alltrue": "all",
+    "row_stack": "vstack",
+    "round_": "round",
+    "trapz": "trapezoid",
+}
+_ABSTRACT = (
+    "Callable Container Hashable ItemsView Iterable Iterator KeysView Mapping MappingView "
+    "MutableMapping MutableSequence MutableSet Sequence Set Sized ValuesView"
+)
+# Module that is gone -> where its names are today.
+_MOVED = {
+    "scipy.misc": "tfnb.as_tensorflow.scipy_misc",
+    "sklearn.cross_validation": "sklearn.model_selection",
+    "sklearn.externals.joblib": "joblib",
+}
+# The same, below a module that is no package any more: no finder is asked for it.
+_MOVED_BELOW_A_MODULE = {"scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg"}
+
+
+class ArgSpec(NamedTuple):
+    """What ``inspect.getargspec`` returned."""
+
+    args: list[str]
+    varargs: str | None
+    keywords: str | None
+    defaults: tuple[Any, ...] | None
+
+
+def _getargspec(func: Callable[..., Any]) -> ArgSpec:
+    found = inspect.getfullargspec(func)
+    return ArgSpec(found.args, found.varargs, found.varkw, found.defaults)
+
+
+def _asscalar(a: Any) -> Any:
+    return np.asarray(a).item()
+
+
+def _array_of_old(array: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``numpy.array`` that does not fail where NumPy 1 did not.
+
+    ``copy=False`` copies if it has to; rows of different lengths become objects.
+    """
+
+    @functools.wraps(array)
+    def as_before(*given: Any, **options: Any) -> Any:
+        try:
+            return array(*given, **options)
+        except ValueError as error:
+            text = str(error)
+            if "Unable to avoid copy" in text and options.get("copy") is False:
+                return as_before(*given, **{**options, "copy": None})
+            if "inhomogeneous" in text and len(given) < 2 and options.get("dtype") is None:
+                return array(*given, **{**options, "dtype": object})
+            raise
+
+    return as_before
+
+
+class _Moved(ModuleType):
+    """A module under its older name; the newer one is imported when a name is used."""
+
+    def __init__(self, name: str, newer: str) -> None:
+        super().__init__(name)
+        self._newer = newer
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(self._newer), name)
+
+
+class _MovedFinder(MetaPathFinder, Loader):
+    """Finds modules under their older names."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a module that moved, and None for all others."""
+        return ModuleSpec(fullname, self, origin="tfnb") if fullname in _MOVED else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Moved(spec.name, _MOVED[spec.name])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: names are found when they are used."""
+
+
+_FINDER = _MovedFinder()
+
+
+def serve_older_names() -> None:
+    """Give NumPy, SciPy and Python the names that they dropped; names that are there stay."""
+    for name in _TYPES:
+        _give(np, name, builtins, name)
+    for name, newer in _NUMPY.items():
+        _give(np, name, np, newer)
+    for name in _ABSTRACT.split():
+        _give(collections, name, collections.abc, name)
+    _give(time, "clock", time, "perf_counter")
+    own = sys.modules[__name__]
+    _give(np, "asscalar", own, "_asscalar")
+    _give(inspect, "getargspec", own, "_getargspec")
+    if not hasattr(np.array, "__wrapped__"):
+        np.array = _array_of_old(np.array)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    for name, newer in _MOVED_BELOW_A_MODULE.items():
+        sys.modules.setdefault(name, _Moved(name, newer))
+
+
+def _give(module: ModuleType, name: str, source: ModuleType, newer: str) -> None:
+    """Give a module a name that it lacks; NumPy's own messages about it end."""
+    if name not in vars(module) and hasattr(source, newer):
+        setattr(module, name, getattr(source, newer))
