@@ -24,13 +24,10 @@ class Steps(tf.estimator.SessionRunHook):
 
     def __init__(self) -> None:
         self.count = self.ends = 0
-        self.reached = threading.Event()
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Count a step."""
         self.count += 1
-        if self.count == 3:
-            self.reached.set()
 
     def end(self, session: Any) -> None:
         """Count an end."""
@@ -161,16 +158,30 @@ def test_metrics_are_added_to_a_model(tmp_path: Path) -> None:
         tf.estimator.add_metrics(model, lambda other: {})
 
 
+class Held(tf.estimator.SessionRunHook):
+    """Stands still after the third step, until it is interrupted."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.reached = threading.Event()
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Count a step; wait after the third one."""
+        self.steps += 1
+        if self.steps == 3:
+            self.reached.set()
+            threading.Event().wait()
+
+
 @pytest.mark.slow
 def test_an_interrupted_training_can_go_on(tmp_path: Path) -> None:
     """The session is closed, and the next training begins at the last checkpoint."""
-    model, steps = line(tmp_path, save_checkpoints_steps=2), Steps()
-    interrupted(lambda: model.train(points(), hooks=[steps]), steps.reached.wait)
+    model, held = line(tmp_path, save_checkpoints_steps=2), Held()
+    interrupted(lambda: model.train(points(), hooks=[held]), held.reached.wait)
 
-    reached = model.get_variable_value("global_step")
-    assert reached >= 2
+    assert model.get_variable_value("global_step") == 2
     model.train(points(), steps=1)
-    assert model.get_variable_value("global_step") == reached + 1
+    assert model.get_variable_value("global_step") == 3
 
 
 def without_features(labels: Any, mode: str) -> Any:
