@@ -44,7 +44,7 @@ class TensorFlowFinder(MetaPathFinder):
             return keras.find_module(fullname, path)
         if not _is_served(fullname):
             return None
-        if keras.name_in_keras(fullname) is not None:
+        if keras.name_in_keras(fullname) is not None and not keras.is_internal(fullname):
             found = keras.find_same_module(fullname)
             if found is not None:
                 return found

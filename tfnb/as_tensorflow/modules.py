@@ -11,6 +11,7 @@ from typing import Any
 
 from tfnb.as_tensorflow.contrib_modules import CONTRIB, MISSING_PARTS
 from tfnb.as_tensorflow.internal_names import PACKAGES, internal_name
+from tfnb.as_tensorflow.keras import loading as keras
 from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.as_tensorflow.older_names import OLDER_NAMES, note_newer_name
 from tfnb.as_tensorflow.stand_ins import STAND_INS
@@ -78,7 +79,7 @@ def make(name: str) -> ModuleType:
     if head == "compat" and rest:
         return _of_version(name, rest[1:]) if rest[0] in ("v1", "v2") else View(name, name[11:])
     if head == "python":
-        return InternalModule(name)
+        return KerasInternalModule(name) if keras.is_internal(name) else InternalModule(name)
     if head == "core":
         return ProtoModule(name) if name.endswith("_pb2") else Folder(name)
     if head == "contrib":
@@ -256,6 +257,14 @@ class InternalModule(ModuleType):
         if inner in PACKAGES or inner in STAND_INS or (is_folder and name == name.lower()):
             return importlib.import_module(inner)
         return internal_name(own, name)
+
+
+class KerasInternalModule(InternalModule):
+    """A module below ``tensorflow.python.keras``: what Keras has, then as its kin."""
+
+    def _find(self, name: str) -> Any:
+        found = keras.internal_value(self.__name__, name, _NOTHING)
+        return super()._find(name) if found is _NOTHING else found
 
 
 class ProtoModule(ModuleType):

@@ -39,6 +39,8 @@ def what_stops(path: str) -> str | None:
         parts = parts[2:]
     if not parts:
         return None
+    if keras.is_internal(path):
+        return _internal(path.split(".")) and keras.why_not_there()
     if keras.name_in_keras(path) is not None:
         return keras.why_not_there()
     if parts[-1] in STOPS:

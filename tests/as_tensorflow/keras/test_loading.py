@@ -18,15 +18,33 @@ from tfnb.as_tensorflow.keras.mends import MENDS, Mend, mended
         ("tensorflow.keras.layers", "keras.layers"),
         ("tensorflow.compat.v1.keras.models", "keras.models"),
         ("tensorflow.contrib.keras", "keras"),
-        ("tensorflow.python.keras.layers.core", "keras.layers.core"),
-        ("tensorflow.python.keras.backend", "keras.backend"),
-        ("tensorflow.python.keras.engine.training", "keras.engine.training"),
     ],
 )
 @pytest.mark.usefixtures("keras")
 def test_a_module_has_two_names(name: str, of_keras: str) -> None:
     """So that layers and models of both can be mixed."""
     assert importlib.import_module(name) is importlib.import_module(of_keras)
+
+
+@pytest.mark.usefixtures("keras")
+@pytest.mark.parametrize(
+    "path",
+    ["layers.Dense", "layers.core.Dense", "backend.get_value", "engine.training.Model", "Model"],
+)
+def test_internal_modules_have_the_objects_of_keras(path: str) -> None:
+    """As `from tensorflow.python.keras.layers.core import Dense`."""
+    module, _, name = f".{path}".rpartition(".")
+    found = importlib.import_module(f"tensorflow.python.keras{module}")
+
+    assert getattr(found, name) is getattr(importlib.import_module(f"keras{module}"), name)
+
+
+def test_what_keras_lacks_is_that_of_tensorflow(keras: Any, tf: Any) -> None:
+    """Layers of tf-slim are specified by it."""
+    engine = importlib.import_module("tensorflow.python.keras.engine")
+
+    assert engine.input_spec.InputSpec is tf.layers.InputSpec
+    assert engine.base_layer.InputSpec is keras.layers.InputSpec
 
 
 def test_tensorflow_has_keras_as_an_attribute(keras: Any, tf: Any) -> None:

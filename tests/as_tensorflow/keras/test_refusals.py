@@ -93,12 +93,12 @@ def test_without_h5py_a_save_says_what_to_install(tmp_path: Path) -> None:
         "model = Sequential([Dense(1, input_shape=(2,))])\n"
         "model.get_weights()\n"
         "try:\n"
-        "    model.save('model.h5')\n"
+        f"    model.save({str(tmp_path / 'model.h5')!r})\n"
         "except ImportError as error:\n"
         "    print(error, file=sys.stderr)\n"
     )
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
 
     assert found.stderr.splitlines() == [

@@ -33,6 +33,7 @@ from tfnb.as_tensorflow.keras.number_settings import (
     set_image_data_format as set_image_data_format,
 )
 from tfnb.client.public.api import tf
+from tfnb.client.session.callable import CallableFromOptions
 from tfnb.framework.structures import nest
 from tfnb.proto.config_pb2 import CallableOptions
 
@@ -193,17 +194,15 @@ def batch_set_value(tuples: Iterable[tuple[Any, Any]]) -> None:
     feeds = {}
     for variable, value in tuples:
         array = np.asarray(value, dtype=variable.dtype.base_dtype.as_numpy_dtype)
-        known = getattr(variable, "_assign_placeholder", None)
-        if known is None:
+        assignment = getattr(variable, "keras_assignment", None)
+        if assignment is None:
             with variable.graph.as_default():
-                shape = (None,) * array.ndim
-                known = tf.placeholder(variable.dtype.base_dtype, shape=shape)
-                variable._assign_op = variable.assign(known)
-            variable._assign_placeholder = known
-        assignments.append(variable._assign_op)
-        feeds[known] = array
+                fed = tf.placeholder(variable.dtype.base_dtype, shape=(None,) * array.ndim)
+                assignment = variable.keras_assignment = (fed, variable.assign(fed).op)
+        feeds[assignment[0]] = array
+        assignments.append(assignment[1])
     if assignments:
-        get_session().run([one.op for one in assignments], feeds)
+        get_session().run(assignments, feeds)
 
 
 class GraphExecutionFunction:
@@ -289,7 +288,7 @@ class GraphExecutionFunction:
         options.target.append(self.updates_op.name)
         if self.run_options:
             options.run_options.CopyFrom(self.run_options)
-        run = session._make_callable_from_options(options)
+        run = CallableFromOptions(session, options)
         self._callables = [one for one in self._callables if one[0] is session][-3:]
         self._callables.append((session, fed, connections, run))
         return run

@@ -31,6 +31,11 @@ _PREFIXES = (
     "tensorflow.python.keras",
     "tensorflow.contrib.keras",
 )
+_INTERNAL = "tensorflow.python.keras"
+# Modules of tf.keras that Keras does not have; programs use their names without Keras.
+_ONLY_IN_TENSORFLOW = frozenset(
+    ("base_layer_utils", "input_spec", "losses_utils", "mode_keys", "tf_utils")
+)
 _OLDEST, _NEXT = (2, 2), (2, 4)
 INSTALL = "type pip install 'tfnb[keras]'"
 # What Keras imports and does not run without.
@@ -48,6 +53,36 @@ def name_in_keras(name: str) -> str | None:
         if name == prefix or name.startswith(f"{prefix}."):
             return "keras" + name[len(prefix) :]
     return None
+
+
+def is_internal(name: str) -> bool:
+    """Return whether a module is below ``tensorflow.python.keras``."""
+    return name == _INTERNAL or name.startswith(f"{_INTERNAL}.")
+
+
+def internal_value(module: str, name: str, default: Any) -> Any:
+    """Return what a name of a module below ``tensorflow.python.keras`` is in Keras.
+
+    Args:
+      module: a module of TensorFlow.
+      name: a name in it.
+      default: what to return where Keras does not have the module or the name.
+    """
+    spec = PathFinder.find_spec("keras")
+    if spec is None or spec.origin is None or why_not_there() is not None:
+        return default
+    own = name_in_keras(module)
+    assert own is not None
+    file = Path(spec.origin).parent.joinpath(*own.split(".")[1:])
+    if _is_module(file / name):
+        return importlib.import_module(f"{module}.{name}")
+    if name in _ONLY_IN_TENSORFLOW or not _is_module(file):
+        return default
+    return getattr(importlib.import_module(own), name, default)
+
+
+def _is_module(path: Path) -> bool:
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 
 def why_not_there() -> str | None:
