@@ -272,6 +272,7 @@ class TestLeftovers:
             ("layers", "real_valued_column", r"tf\.feature_column"),
             ("training", "batch_sequences_with_states", "initial_state"),
             ("rnn", "NTMCell", "RNNCell"),
+            ("learn", "Estimator", "MonitoredTrainingSession"),
         ],
     )
     def test_what_is_not_there_says_what_to_use(self, module: str, name: str, says: str) -> None:
@@ -297,6 +298,7 @@ class TestLeftovers:
             ("layers.python.layers", "initializers"),
             ("metrics", "confusion_matrix"),
             ("signal", "stft"),
+            ("learn", "ModeKeys"),
             ("linalg", "LinearOperatorDiag"),
             ("stateless", "stateless_random_normal"),
             ("util", "ops_used_by_graph_def"),
