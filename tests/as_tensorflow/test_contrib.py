@@ -253,6 +253,12 @@ class TestLeftovers:
         with pytest.raises(ValueError, match="Invalid key: all"):
             count(labels, predictions, [0.5], includes=("all",))
 
+    def test_structures_have_older_names_too(self, tf: Any) -> None:
+        """`nest` of `framework`, with what TensorFlow called a sequence."""
+        nest = tf.contrib.framework.nest
+        assert nest.is_sequence((1, 2))
+        assert nest.flatten({"b": 1, "a": (2, 3)}) == [2, 3, 1]
+
     def test_shapes_are_checked(self, tf: Any) -> None:
         """Before a run where they are known, or else in it."""
         framework = tf.contrib.framework

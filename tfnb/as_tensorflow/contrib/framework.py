@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.as_tensorflow.contrib import nest as nest
 from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
 from tfnb.client.public.api import tf
-from tfnb.framework.structures import nest as nest
 from tfnb.library.control_flow.smart_cond import smart_cond as smart_cond
 from tfnb.library.control_flow.smart_cond import smart_constant_value as smart_constant_value
 
