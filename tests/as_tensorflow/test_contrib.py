@@ -330,6 +330,12 @@ class TestLeftovers:
         with pytest.raises(ValueError, match="Invalid key: all"):
             count(labels, predictions, [0.5], includes=("all",))
 
+    def test_structures_have_older_names_too(self, tf: Any) -> None:
+        """`nest` of `framework`, with what TensorFlow called a sequence."""
+        nest = tf.contrib.framework.nest
+        assert nest.is_sequence((1, 2))
+        assert nest.flatten({"b": 1, "a": (2, 3)}) == [2, 3, 1]
+
     def test_shapes_are_checked(self, tf: Any) -> None:
         """Before a run where they are known, or else in it."""
         framework = tf.contrib.framework
@@ -349,6 +355,7 @@ class TestLeftovers:
             ("layers", "real_valued_column", r"tf\.feature_column"),
             ("training", "batch_sequences_with_states", "initial_state"),
             ("rnn", "NTMCell", "RNNCell"),
+            ("learn", "Estimator", "MonitoredTrainingSession"),
         ],
     )
     def test_what_is_not_there_says_what_to_use(self, module: str, name: str, says: str) -> None:
@@ -374,6 +381,7 @@ class TestLeftovers:
             ("layers.python.layers", "initializers"),
             ("metrics", "confusion_matrix"),
             ("signal", "stft"),
+            ("learn", "ModeKeys"),
             ("linalg", "LinearOperatorDiag"),
             ("stateless", "stateless_random_normal"),
             ("util", "ops_used_by_graph_def"),

@@ -23,6 +23,7 @@ CONTRIB: dict[str, str] = {
     "data": f"{_OURS}.data",
     "distributions": f"{_OURS}.distributions",
     "lookup": f"{_OURS}.lookup",
+    "learn": f"{_OURS}.learn",
     "linalg": f"{_OURS}.linalg",
     "signal": f"{_OURS}.signal",
     "sparsemax": f"{_OURS}.sparsemax",
