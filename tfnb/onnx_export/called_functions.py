@@ -68,7 +68,8 @@ class _Writing:
 
     def input(self, number: int) -> str:
         """Return an input of the node."""
-        return self._inputs[number]
+        found: str = self._inputs[number]
+        return found
 
     def inputs_from(self, number: int) -> list[str]:
         """Return the inputs from one on."""
