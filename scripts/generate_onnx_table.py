@@ -21,9 +21,17 @@ TARGET = ROOT / "docs" / "onnx.md"
 BEGIN = "<!-- written by scripts/generate_onnx_table.py -->\n"
 # What a program itself says: no converter is needed.
 STRUCTURE = (
-    *("Case", "Const", "Enter", "Exit", "If", "LoopCond", "Merge", "NextIteration"),
+    *("Case", "Const", "Enter", "Exit", "For", "If", "LoopCond", "Merge", "NextIteration"),
     *("PartitionedCall", "Placeholder", "ReadVariableOp", "RefSwitch", "StatefulPartitionedCall"),
-    *("StatelessCase", "StatelessIf", "StatelessWhile", "Switch", "VarHandleOp", "Variable"),
+    *(
+        "StatelessCase",
+        "StatelessIf",
+        "StatelessWhile",
+        "Switch",
+        "SymbolicGradient",
+        "VarHandleOp",
+        "Variable",
+    ),
     *("VariableV2", "While"),
 )
 

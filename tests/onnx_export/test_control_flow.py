@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tfnb.python.ops import functional_ops
 
 import tfnb as tf
 from tests.onnx_export.agreement import agree, ops_of
@@ -205,3 +206,24 @@ def test_functions_are_inlined():
         return outer(x, x)
 
     assert "Mul" in ops_of(agree(build, X))
+
+
+def test_a_loop_over_numbers_and_the_gradient_of_a_function_are_written_out():
+    """Nodes that call functions, which the runtime runs as one node."""
+
+    def build(x):
+        @function.Defun(tf.int32, tf.float32)
+        def turn(i, a):
+            return a * 2 + tf.cast(i, tf.float32)
+
+        @function.Defun(tf.float32)
+        def curved(a):
+            return tf.tanh(a) * a
+
+        return [
+            *functional_ops.For(1, 6, 2, [x], turn),
+            *functional_ops.For(3, 0, -1, [x], turn),
+            tf.gradients(curved(x), x)[0],
+        ]
+
+    agree(build, X)

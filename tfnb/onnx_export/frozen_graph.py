@@ -20,6 +20,7 @@ from tfnb.framework.graph import Graph
 from tfnb.framework.graph_def_reader import parse_tensor_id
 from tfnb.framework.importing.importer import import_graph_def
 from tfnb.library.variables.freezing import convert_variables_to_constants
+from tfnb.onnx_export.called_functions import write_calls_out
 from tfnb.onnx_export.program_writer import LEFT_OUT, reason_of, why_not
 from tfnb.onnx_export.writing.problems import ConversionError, Problem
 from tfnb.proto import config_pb2, graph_pb2
@@ -90,6 +91,7 @@ def freeze(
         except ValueError as error:
             raise ConversionError([Problem("", "variable", str(error).rstrip("."))]) from error
         _add_placeholders(cut, inputs, fed)
+    write_calls_out(cut)
     config = config_pb2.ConfigProto()
     config.device_count["GPU"] = 0
     config.allow_soft_placement = True
