@@ -16,8 +16,9 @@ from tfnb.proto import (
     model_pb2,
     predict_pb2,
     regression_pb2,
+    tensor_pb2,
 )
-from tfnb.serving.tensor_protos import array_of, tensor_proto
+from tfnb.serving.tensor_protos import array_of, fill_tensor_proto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,7 +199,8 @@ def test_a_large_request_is_refused(call: Any) -> None:
 def test_arrays_of_each_type_pass_through_messages(value: Any) -> None:
     """The values are in the field of the type, and TensorFlow's reader finds them."""
     dtype = tf.string if value.dtype == object else tf.as_dtype(value.dtype)
-    proto = tensor_proto(value, dtype)
+    proto = tensor_pb2.TensorProto()
+    fill_tensor_proto(proto, value, dtype)
     assert not proto.tensor_content
     found = array_of("x", type(proto).FromString(proto.SerializeToString()), 1000)
     assert found.dtype == value.dtype

@@ -21,7 +21,7 @@ from tfnb.proto.predict_pb2 import PredictRequest, PredictResponse
 from tfnb.proto.regression_pb2 import RegressionRequest, RegressionResponse
 from tfnb.serving.request_log import code_name
 from tfnb.serving.served_model import CLASSIFY, REGRESS
-from tfnb.serving.tensor_protos import array_of, parsed, tensor_proto
+from tfnb.serving.tensor_protos import array_of, fill_tensor_proto, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,7 +38,7 @@ _HEALTHY = bytes([1 << 3, _SERVING])
 # gRPC sends a status's text as a header, whose size is limited.
 _MAX_STATUS_TEXT = 3072
 # Smaller requests are decoded faster than a thread takes over.
-_SMALL_BYTES = 1 << 16
+_SMALL_BYTES = 1 << 18
 
 
 class GrpcService:
@@ -114,7 +114,7 @@ class GrpcService:
             model_spec=self._served.spec(request.model_spec.signature_name or "serving_default")
         )
         for key, value in outputs.items():
-            found.outputs[key].CopyFrom(tensor_proto(value, function.outputs[key].dtype))
+            fill_tensor_proto(found.outputs[key], value, function.outputs[key].dtype)
         return found
 
     async def _classify(self, data: bytes) -> Message:

@@ -35,10 +35,14 @@ _INTEGERS = {
 _LENGTH_DELIMITED = 2
 
 
-def tensor_proto(value: Any, dtype: DType) -> TensorProto:
-    """Return an array of the runtime as a message."""
+def fill_tensor_proto(found: TensorProto, value: Any, dtype: DType) -> None:
+    """Write an array of the runtime into an empty message.
+
+    Raises:
+        UnimplementedError: Values of its type are not sent.
+    """
     array = np.asarray(value)
-    found = TensorProto(dtype=dtype.as_datatype_enum)  # type: ignore[arg-type]
+    found.dtype = dtype.as_datatype_enum  # type: ignore[assignment]
     for size in array.shape:
         found.tensor_shape.dim.add(size=size)
     if array.size == 0:
@@ -57,7 +61,6 @@ def tensor_proto(value: Any, dtype: DType) -> TensorProto:
         getattr(found, _INTEGERS.get(dtype, "int_val")).extend(array.ravel().tolist())
     else:
         raise errors.unimplemented(f"An output has the type {dtype.name}, which is not sent.")
-    return found
 
 
 def array_of(key: str, proto: TensorProto, max_bytes: int) -> Any:
