@@ -108,6 +108,18 @@ def test_choices_are_those_of_where(dtype: str, where: str) -> None:
     assert out is None or np.shares_memory(out, got)
 
 
+@in_one_test("dtype", ["f4", "f8", "f2", "i1", "u2", "i4", "i8", "F"])
+@in_one_test("zero", [0.0, -0.0])
+def test_choices_with_a_zero_are_those_of_where(dtype: str, zero: float) -> None:
+    """A scalar as one operand, as dropout and its gradient write it."""
+    x, scalar = _values(300, "f4").astype(dtype), np.array(zero, dtype)[()]
+    condition = np.random.default_rng(1).random(300) < 0.4
+    for operands in ((x, scalar), (scalar, x), (x.reshape(3, 100)[:, ::2], scalar)):
+        marks = np.resize(condition, max(map(np.shape, operands), key=len))
+        found, want = choose(np, marks, *operands), np.where(marks, *operands)
+        assert found.tobytes() == want.tobytes()
+
+
 def test_choices_broadcast() -> None:
     """Different shapes take the plain way."""
     x, condition = _values(300, "f4").reshape(3, 100), np.arange(100) % 3 == 0

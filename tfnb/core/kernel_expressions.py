@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     from tfnb.core.op_expression import Expression, HeldUse
     from tfnb.core.op_kernel import OpKernel
 
@@ -49,6 +52,32 @@ def tile_of(kernel: OpKernel) -> Expression | None:
     if found.attrs and not found.is_for(kernel.attrs):
         return None
     return found if found.types is None or kernel.attrs.get("T") in found.types else None
+
+
+def kernel_with_constants(
+    kernel: OpKernel,
+    compute: Callable[..., Any],
+    constants: Mapping[str, Any],
+    attrs: Mapping[str, Any],
+) -> Callable[..., Any] | None:
+    """Return the kernel that a node's op makes for constants; None if it makes none for these.
+
+    Args:
+      kernel: the node's kernel.
+      compute: its function, without bound arguments and without what gathers lists of inputs.
+      constants: the values of the inputs that are constant, by name.
+      attrs: the attributes that its function takes.
+    """
+    found = kernel.definition.constant_kernel
+    if (
+        found is None
+        or kernel.device.device_type != "CPU"
+        or compute is not kernel.definition.function
+        or not constants.keys() >= set(found.inputs)
+    ):
+        return None
+    made: Callable[..., Any] | None = found.make(*map(constants.get, found.inputs), **attrs)
+    return made
 
 
 def _is_own_kernel(kernel: OpKernel) -> bool:

@@ -19,6 +19,16 @@ Ops of a resource that exists for one step register the call to make where a var
 function holds the resource itself, and its handle is not used elsewhere::
 
     stack_push_v2.held("Stack", "{handle}.push({elem})", gives="elem")
+
+An op whose kernel reads shapes, axes or the like from inputs may register a function that makes the
+kernel for values known beforehand, and reads them once::
+
+    @reshape_op.with_constants("shape")
+    def _(shape):
+        return lambda tensor: ...
+
+The kernel made gives the result of the op's own kernel for every other input, or its error. It
+runs on a CPU; None says that the values are better left to the op's own kernel.
 """
 
 from __future__ import annotations
@@ -31,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Attr
@@ -111,6 +121,20 @@ class HeldUse:
     def fields(self) -> frozenset[str]:
         """What stands in braces."""
         return fields_of(self.text)
+
+
+@record(slots=True, frozen=True)
+class ConstantKernel:
+    """How an op's kernel is made for constants.
+
+    Attributes:
+      inputs: the names of the inputs that are constants.
+      make: the function from their values, and attributes by keyword, to a function of the other
+        inputs, or to None.
+    """
+
+    inputs: tuple[str, ...]
+    make: Callable[..., Any]
 
 
 @functools.cache

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes, errors
 from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
-from tfnb.core.op_expression import Expression, HeldUse
+from tfnb.core.op_expression import ConstantKernel, Expression, HeldUse
 from tfnb.core.op_traits import Trait, parse_traits
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class OpDefinition:
       expressions: the kernel as lines of Python, each for some types or ranks; the first that fits
         is used.
       tile_expression: how the kernel writes a tile of its result.
+      constant_kernel: how the kernel is made for given values of some inputs, or None.
       held_use: the call to make where a variable holds the op's resource.
       host_memory: names of inputs and outputs that stay in host memory on devices other than CPU.
       float_ops_function: ``fn(operation)``, the number of float operations, or None.
@@ -82,6 +83,7 @@ class OpDefinition:
         "_special_kernels",
         "_specs",
         "builder_cache",
+        "constant_kernel",
         "constant_value_function",
         "effects",
         "expressions",
@@ -137,6 +139,7 @@ class OpDefinition:
         self.expressions: tuple[Expression, ...] = ()
         self.tile_expression: Expression | None = None
         self.held_use: HeldUse | None = None
+        self.constant_kernel: ConstantKernel | None = None
         self.builder_cache: Any = None
 
     @property
@@ -270,6 +273,22 @@ class OpDefinition:
         """Register a use of the resource itself; see :class:`~tfnb.core.op_expression.HeldUse`."""
         self.held_use = HeldUse(kind, text, gives, names)
         return self
+
+    def with_constants(
+        self, *inputs: str
+    ) -> Callable[[Callable[..., type_of_kernel | None]], OpDefinition]:
+        """Register how the kernel is made for constants; see :mod:`tfnb.core.op_expression`.
+
+        Args:
+          *inputs: names of inputs. The registered function gets their values in this order and the
+            attributes by keyword, and returns a function of the other inputs, or None.
+        """
+
+        def register(make: Callable[..., type_of_kernel | None]) -> OpDefinition:
+            self.constant_kernel = ConstantKernel(inputs, make)
+            return self
+
+        return register
 
     def not_differentiable(self) -> OpDefinition:
         """Mark the op as a place where gradients stop (TensorFlow's NotDifferentiable)."""

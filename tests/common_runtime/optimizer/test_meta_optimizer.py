@@ -273,6 +273,24 @@ def test_unused_gradients_are_not_computed(kind: str) -> None:
     np.testing.assert_array_equal(*answers)
 
 
+def test_what_only_an_unused_gradient_needs_is_not_computed() -> None:
+    """The gradient of a quotient's divisor: its products, sum and reshape go, and the bits stay."""
+    y = tf.placeholder(tf.float32, [None, 2])
+    w = tf.Variable([[1.0, 2.0]])
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    ((gradient, _),) = optimizer.compute_gradients(tf.reduce_sum(w / y), [w])
+    answers, ops = [], []
+    for options in (config(), config(-1)):
+        with tf.Session(config=options) as session:
+            session.run(tf.global_variables_initializer())
+            answers.append(session.run(gradient, {y: np.full((3, 2), 3.0)}))
+            ops.append(ops_of(session, gradient, [y]))
+    assert "Neg" in ops[1]
+    assert "Neg" not in ops[0]
+    assert ops[0].count("RealDiv") < ops[1].count("RealDiv")
+    np.testing.assert_array_equal(*answers)
+
+
 def test_a_product_that_is_no_gradient_is_computed_to_be_waited_for() -> None:
     """Its error is not hidden."""
     x = tf.placeholder(tf.float32)

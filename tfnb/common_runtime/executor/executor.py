@@ -382,6 +382,8 @@ def _first_live(args: Sequence[Any]) -> tuple[Any, Any]:
 def as_outputs(item: NodeItem, found: Any) -> Any:
     """Return the result of a kernel as a sequence indexed by output number."""
     count = item.num_outputs
+    if found.__class__ is tuple and len(found) == count:
+        return found
     if count == 0:
         return ()
     if count == 1 and not isinstance(found, tuple | list):

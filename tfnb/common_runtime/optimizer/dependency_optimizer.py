@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.optimizer.static_shapes import control_inputs_of
-from tfnb.core.op_registry import ops_with
+from tfnb.core import dtypes
+from tfnb.core.op_registry import find, ops_with
 from tfnb.core.op_traits import Trait
 
 if TYPE_CHECKING:
@@ -18,18 +19,67 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.optimizer.graph_rewriter import GraphRewriter
     from tfnb.common_runtime.optimizer.optimization_registry import OptimizationPassOptions
+    from tfnb.core.op_registry import OpDefinition
     from tfnb.graph.graph import Edge, Node
 
+
 # An unused gradient may still have control edges to the gradients of other inputs: ``tf.gradients``
-# makes the gradients of one node wait for each other.
-_MAY_BE_IDLE = (
-    ops_with(Trait.CANNOT_FAIL),
-    ops_with(Trait.INPUT_GRADIENT),
-    ops_with(Trait.MARKED_GRADIENT),
-)
+# makes the gradients of one node wait for each other, by a NoOp of this name.
+_GROUP = "tuple/group_deps"
+_CANNOT_FAIL = ops_with(Trait.CANNOT_FAIL)
+_INPUT_GRADIENTS = ops_with(Trait.INPUT_GRADIENT)
 _MARKED_GRADIENTS = ops_with(Trait.MARKED_GRADIENT)
 # Attributes that mark a node as the gradient of an input.
 _MARKS = ("grad_a", "grad_b", "grad_x", "grad_y")
+
+
+class _FreeOfEffects:
+    """The ops whose nodes do nothing but compute their outputs."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, op: object) -> bool:
+        found = self._known.get(op)  # type: ignore[call-overload]
+        if found is None:
+            found = self._known[str(op)] = _is_free_of_effects(find(str(op)))
+        return bool(found)
+
+
+# Tensors enter and leave a graph, a frame or a device here, or have their own liveness rules.
+_BORDERS = frozenset(
+    (
+        "Abort",
+        "ControlTrigger",
+        "Enter",
+        "Exit",
+        "LoopCond",
+        "Merge",
+        "NextIteration",
+        "Switch",
+        "_Arg",
+        "_DeviceArg",
+        "_DeviceRetval",
+        "_Retval",
+        "_SwitchN",
+    )
+)
+
+
+def _is_free_of_effects(definition: OpDefinition | None) -> bool:
+    if definition is None or definition.is_stateful or definition.effects:
+        return False
+    if definition.name in _BORDERS or definition.traits & _NEEDED:
+        return False
+    op_def = definition.op_def
+    changes_more = any(one.is_ref or one.type in _HANDLES for one in op_def.inputs)
+    has_functions = any("func" in one.type for one in op_def.attrs)
+    return bool(op_def.outputs) and not changes_more and not has_functions
+
+
+_HANDLES = (dtypes.resource, dtypes.variant)
+_NEEDED = frozenset((Trait.REPORTS, Trait.PLACEHOLDER, Trait.VARIABLE, Trait.NOT_CONSTANT))
+_FREE_OF_EFFECTS = _FreeOfEffects()
 _IDLE = frozenset(["Const", "NoOp"])
 _NO_OP = frozenset(["NoOp"])
 # Maximum number of nodes visited to find a node's redundant control edges.
@@ -69,11 +119,15 @@ def _waits_plainly(node: Node) -> bool:
 
 
 def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
-    """Turn an Identity or gradient without data consumers into a NoOp with control inputs."""
+    """Turn a node without effects and data consumers into a NoOp with control inputs."""
     actions = []
+    idle: set[Node] = set()  # members of groups, and what only they read
     # In reverse order: a node that became a NoOp may leave its inputs without data consumers.
-    for node in reversed(rewriter.nodes_of(*_MAY_BE_IDLE)):
-        if not _only_orders(node) or node.name in rewriter.targets or not _is_idle(node):
+    for node in reversed(rewriter.nodes_of(_FREE_OF_EFFECTS)):
+        if not _only_orders(node) or node.name in rewriter.targets:
+            continue
+        is_part = _belongs_to(node, idle)
+        if not is_part and not _need_not_run(node):
             continue
         inputs = rewriter.inputs(node)
         if inputs is None:
@@ -83,6 +137,8 @@ def _become_no_ops(rewriter: GraphRewriter) -> list[str]:
             continue
         op = node.op
         rewriter.become(node, "NoOp", {}, (), sources)
+        if is_part:
+            idle.add(node)
         actions.append(f"'{node.name}' ({op}) only orders others: it became a NoOp")
     return actions
 
@@ -97,8 +153,20 @@ def _only_orders(node: Node) -> bool:
     return has_any
 
 
-def _is_idle(node: Node) -> bool:
-    return node.op not in _MARKED_GRADIENTS or any(node.attrs.get(mark) for mark in _MARKS)
+def _need_not_run(node: Node) -> bool:
+    if node.op in _MARKED_GRADIENTS:
+        return any(node.attrs.get(mark) for mark in _MARKS)
+    return node.op in _CANNOT_FAIL or node.op in _INPUT_GRADIENTS
+
+
+def _belongs_to(node: Node, idle: set[Node]) -> bool:
+    """Return whether a group, or nodes that compute nothing any more, are all that waits for it."""
+    for edge in node.out_edges:
+        waiting = edge.dst
+        is_group = waiting.op == "NoOp" and waiting.name.endswith(_GROUP)
+        if waiting.is_op and waiting not in idle and not is_group:
+            return False
+    return True
 
 
 def _bypass_no_ops(rewriter: GraphRewriter) -> list[str]:

@@ -28,6 +28,8 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.opaque_values import array_of, as_scalar, is_opaque
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.framework.indexed_slices import IndexedSlices
@@ -96,7 +98,11 @@ def pack(xp: Xp, values: Array, *, axis: int) -> Array:
             return array_of(values)
         if xp is np:
             return np.array(values, values[0].dtype)
-    return xp.stack(values, axis)
+    if xp is not np:
+        return xp.stack(values, axis)
+    place = axis % rank
+    sizes = (*first[:place], 1, *first[place:])
+    return np.concatenate([value.reshape(sizes) for value in values], place)
 
 
 @pack.gradient
@@ -438,6 +444,21 @@ def concat_v2(xp: Xp, values: Array, axis: Array) -> Array:
     return joined(xp, axis, values, "axis")
 
 
+@concat_v2.with_constants("axis")
+def _(axis: Array) -> Callable[[Any], Array] | None:
+    if axis.ndim:
+        return None
+    number = max(int(axis), -999)
+
+    def concatenated(values: Any) -> Array:
+        try:
+            return np.concatenate(values, number)
+        except ValueError:
+            return joined(np, axis, values, "axis")
+
+    return concatenated
+
+
 @concat_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     return [None, *_concat_gradient(grad, op.inputs[1:], op.inputs[0])]
@@ -654,9 +675,38 @@ def split_op(xp: Xp, split_dim: Array, value: Array, *, num_split: int) -> Outpu
             "Number of ways to split should evenly divide the split dimension, but got split_dim "
             f"{axis} (size = {size}) and num_split {num_split}"
         )
-    step = size // num_split
-    head = (slice(None),) * axis
-    return tuple([value[(*head, slice(i * step, (i + 1) * step))] for i in range(num_split)])
+    return tuple([value[index] for index in _pieces(axis, size, num_split)])
+
+
+@split_op.with_constants("split_dim")
+def _(split_dim: Array, *, num_split: int) -> Callable[[Array], Outputs] | None:
+    if split_dim.ndim:
+        return None
+    plain = split_op.function
+    assert plain is not None
+    by_place: dict[tuple[int, int], list[Any]] = {}
+
+    def split(value: Array) -> Outputs:
+        rank = len(value.shape)
+        axis = int(split_dim)
+        if not -rank <= axis < rank:
+            return plain(np, split_dim, value, num_split=num_split)
+        place = axis % rank, value.shape[axis]
+        indices = by_place.get(place)
+        if indices is None:
+            if place[1] % num_split:
+                return plain(np, split_dim, value, num_split=num_split)
+            by_place.clear()
+            indices = by_place[place] = _pieces(*place, num_split)
+        return tuple([value[index] for index in indices])
+
+    return split
+
+
+def _pieces(axis: int, size: int, count: int) -> list[Any]:
+    """Return the index of each of `count` equal pieces along an axis."""
+    step, head = size // count, (slice(None),) * axis
+    return [(*head, slice(i * step, (i + 1) * step)) for i in range(count)]
 
 
 @split_op.gradient

@@ -28,6 +28,8 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
@@ -301,6 +303,8 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
     if shape.ndim > 1:
         raise errors.invalid_argument(f"sizes input must be 1-D, not {shape_text(shape.shape)}")
     sizes = shape.tolist() if shape.ndim else [int(shape)]
+    if tuple(sizes) == tensor.shape:
+        return tensor.reshape(sizes)
     count = math.prod(tensor.shape)
     unknown, known, has_zero = -1, 1, False
     for index, size in enumerate(sizes):
@@ -333,6 +337,23 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
         )
     check_rank(len(sizes))
     return tensor.reshape(sizes)
+
+
+@reshape_op.with_constants("shape")
+def _(shape: Array) -> Callable[[Array], Array] | None:
+    sizes = shape.tolist() if shape.ndim == 1 else [0]
+    if 0 in sizes or min(sizes, default=1) < -1 or sizes.count(-1) > 1 or len(sizes) > _MOST_HERE:
+        return None
+    plain = reshape_op.function
+    assert plain is not None
+
+    def reshaped(tensor: Array) -> Array:
+        try:
+            return tensor.reshape(sizes)
+        except ValueError:
+            return plain(np, tensor, shape)
+
+    return reshaped
 
 
 def check_rank(rank: int) -> None:
@@ -413,6 +434,23 @@ def expand_dims_op(xp: Xp, input: Array, dim: Array) -> Array:
         index += len(sizes) + 1
     check_rank(len(sizes) + 1)
     return input.reshape((*sizes[:index], 1, *sizes[index:]))
+
+
+@expand_dims_op.with_constants("dim")
+def _(dim: Array) -> Callable[[Array], Array] | None:
+    if dim.size != 1:
+        return None
+    place = int(dim.reshape(-1)[0])
+    plain = expand_dims_op.function
+    assert plain is not None
+
+    def expanded(input: Array) -> Array:
+        sizes = input.shape
+        if 0 <= place <= len(sizes) < _MOST_HERE:
+            return input.reshape((*sizes[:place], 1, *sizes[place:]))
+        return plain(np, input, dim)
+
+    return expanded
 
 
 @expand_dims_op.gradient
@@ -617,10 +655,10 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Return the axes over which the gradients of a broadcasting op are summed."""
+    if s0.ndim == 1 == s1.ndim and s0.tolist() == s1.tolist():
+        return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
     _broadcast_sizes(xp, s0, s1)
     x, y = s0.tolist(), s1.tolist()
-    if x == y:
-        return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
     size = max(len(x), len(y))
     x, y = [1] * (size - len(x)) + x, [1] * (size - len(y)) + y
     return (

@@ -33,6 +33,8 @@ from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.opaque_values import as_scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.kernel_types import Array, Handle, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.core.resource_mgr import RefCell
@@ -377,6 +379,32 @@ def strided_slice_op(
     found = _spell_out(input.shape, begin, end, strides, masks)
     part = input[tuple(found.index)] if found.index else input
     return as_scalar(part.reshape(found.final_shape))
+
+
+# The shapes for which a slice with constant bounds keeps what it selects.
+_MOST_KNOWN_SHAPES = 64
+
+
+@strided_slice_op.with_constants("begin", "end", "strides")
+def _(begin: Array, end: Array, strides: Array, **masks: int) -> Callable[[Array], Array]:
+    plain = strided_slice_op.function
+    assert plain is not None
+    by_dims: dict[tuple[int, ...], tuple[tuple[Any, ...], tuple[int | None, ...]]] = {}
+
+    def sliced(input: Array) -> Array:
+        known = by_dims.get(input.shape)
+        if known is None:
+            found = _spell_out(
+                input.shape, begin, end, strides, tuple([masks[name] for name in _MASK_NAMES])
+            )
+            if len(by_dims) >= _MOST_KNOWN_SHAPES:
+                by_dims.clear()
+            known = by_dims[input.shape] = tuple(found.index), tuple(found.final_shape)
+        index, final_shape = known
+        part = input[index] if index else input
+        return as_scalar(part if part.shape == final_shape else part.reshape(final_shape))
+
+    return sliced
 
 
 @strided_slice_op.gradient

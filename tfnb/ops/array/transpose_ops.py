@@ -23,6 +23,8 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor_types import Gradients, TensorLike
@@ -107,6 +109,19 @@ _TRANSPOSE = (
 def transpose_op(xp: Xp, x: Array, perm: Array) -> Array:
     """Return the tensor with its dimensions in another order."""
     return x.transpose(_permutation(x, perm))
+
+
+@transpose_op.with_constants("perm")
+def _(perm: Array) -> Callable[[Array], Array] | None:
+    if perm.ndim != 1 or sorted(perm.tolist()) != list(range(len(perm))):
+        return None
+    plain, axes = transpose_op.function, tuple(perm.tolist())
+    assert plain is not None
+
+    def transposed(x: Array) -> Array:
+        return x.transpose(axes) if x.ndim == len(axes) else plain(np, x, perm)
+
+    return transposed
 
 
 @register_op(

@@ -135,10 +135,19 @@ def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = Non
       xp: numpy or cupy.
       condition: an array of bools.
       x: an array of any dtype.
-      y: an array of the dtype of `x`.
+      y: an array of the dtype of `x`; the scalar 0, as dropout writes it, takes fewer passes.
       out: the array for the result, if any; may be `x` or `y`.
     """
     dtype = x.dtype
+    if out is None and xp is np and condition.size >= LARGE and not _takes_plain_ways:
+        if _is_zero(y):
+            zeroed = _masked(x, condition.view(np.int8), is_kept=True)
+        elif _is_zero(x):
+            zeroed = _masked(y, condition.view(np.int8), is_kept=False)
+        else:
+            zeroed = None
+        if zeroed is not None:
+            return zeroed
     if (
         xp is not np
         or condition.size < LARGE
@@ -166,6 +175,29 @@ def choose(xp: Xp, condition: Array, x: Array, y: Array, out: Array | None = Non
     np.bitwise_and(result, mask, out=result)
     np.bitwise_xor(result, other, out=result)
     return result.view(dtype)
+
+
+def _is_zero(y: Array) -> bool:
+    """Return whether `y` is a scalar number of which no bit is set."""
+    return y.ndim == 0 and y.dtype.kind in "fiu" and not any(y.tobytes())
+
+
+def _masked(x: Array, marks: Array, *, is_kept: bool) -> Array | None:
+    """Return `x` where a mark is set, or is not set, and zeros elsewhere.
+
+    None if the marks, an array of int8, or `x` are of other forms.
+    """
+    if (
+        marks.shape != x.shape
+        or x.dtype.kind not in "fiu"
+        or x.itemsize > 8
+        or not (marks.flags.c_contiguous and x.flags.c_contiguous)
+    ):
+        return None
+    bits = f"i{x.itemsize}"
+    mask = (np.negative(marks) if is_kept else marks - np.int8(1)).astype(bits, copy=False)
+    zeroed: Array = np.bitwise_and(x.view(bits), mask, out=mask)
+    return zeroed.view(x.dtype)
 
 
 def zero_where(xp: Xp, condition: Array, x: Array, out: Array | None = None) -> Array:
@@ -201,7 +233,9 @@ def _ones(count: int, dtype: str) -> Array:
 def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -> Array:
     """Return the sum over axes, given as non-negative numbers, in the dtype of `x`."""
     if not is_large(xp, x) or not x.flags.c_contiguous:
-        return x.sum(axis=axes, dtype=x.dtype, keepdims=keep_dims)
+        # The ufunc has less overhead than the method, which calls it.
+        total: Array = xp.add.reduce(x, axes, x.dtype, None, keep_dims)
+        return total
     values = x
     after = 1  # number of kept elements after the group
     for is_summed, size in reversed(_groups(x.shape, axes)):

@@ -56,12 +56,13 @@ class StackResource:
         Raises:
           InvalidArgumentError: the stack is empty or closed.
         """
-        if not self._values:
+        try:
+            return self._values.pop()
+        except IndexError:
             self._check_open()
             raise errors.invalid_argument(
                 f"Stack[] is empty when calling Pop(). It may hold {self.dtype.name} values."
-            )
-        return self._values.pop()
+            ) from None
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -5,9 +5,9 @@ that is copied into one buffer reused from image to image, so that the matrix pr
 operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
 float16 and bfloat16 are computed in float32.
 
-Two methods are faster: ``winograd.py``; and gradients with respect to the input as convolutions of
-the output's gradient with the rotated filter (``_turned``).  Images are divided
-among threads.
+Three methods are faster: ``winograd.py``; gradients with respect to the input as convolutions of
+the output's gradient with the rotated filter (``_turned``); and dimensions that one window covers,
+such as the width of a sentence's embeddings, count as channels. Images are divided among threads.
 """
 
 from __future__ import annotations
@@ -161,6 +161,41 @@ def _in_pieces(xp: Xp, patches: _Patches, work: Callable[[int, int], object]) ->
         work(0, len(patches.blocks))
 
 
+# The window of a dimension whose cells count as channels.
+_ONE_CELL = Window(1, 1, 1, 1, 1, 0, 0)
+
+
+def _num_covered(windows: Sequence[Window], channels: int, filter_shape: Sequence[int]) -> int:
+    """Return how many of the last spatial dimensions are covered by one window position.
+
+    0 if there is nothing to gain, or the channels are in groups.
+    """
+    count, cells = 0, 1
+    for w in reversed(windows):
+        if not w.size == w.filter == w.padded or w.dilation != 1:
+            break
+        count, cells = count + 1, cells * w.size
+    return count if cells > 1 and filter_shape[-2] == channels else 0
+
+
+def _merged(shape: Sequence[int], count: int, others: int) -> tuple[int, ...]:
+    """Return a shape with `count` spatial dimensions as part of the channels, 1 in their place.
+
+    Args:
+      shape: of images or of a filter.
+      count: the number of dimensions.
+      others: the number of dimensions behind the channels.
+    """
+    end = len(shape) - others
+    first = end - 1 - count
+    ones = (1,) * count
+    return (*shape[:first], *ones, math.prod(shape[first:end]), *shape[end:])
+
+
+def _other_windows(windows: Sequence[Window], count: int) -> list[Window]:
+    return [*windows[: len(windows) - count], *[_ONE_CELL] * count]
+
+
 def _group_slices(channels: int, groups: int) -> list[slice]:
     size = channels // groups
     return [slice(g * size, (g + 1) * size) for g in range(groups)]
@@ -168,6 +203,13 @@ def _group_slices(channels: int, groups: int) -> list[slice]:
 
 def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
     """Return the convolution: [batch, outputs..., out channels]."""
+    covered = _num_covered(windows, x.shape[-1], kernel.shape)
+    if covered:
+        x, kernel = (
+            one.reshape(_merged(one.shape, covered, others))
+            for one, others in ((x, 0), (kernel, 1))
+        )
+        return forward(xp, x, kernel, _other_windows(windows, covered))
     dtype = x.dtype
     x, kernel = widened(x), widened(kernel)
     out_channels = kernel.shape[-1]
@@ -215,6 +257,12 @@ def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
     """Return the gradient of a convolution with respect to its filter."""
+    covered = _num_covered(windows, x.shape[-1], filter_shape)
+    if covered:
+        check_fits(xp, filter_shape, x.dtype, is_given=True)
+        x, others = x.reshape(_merged(x.shape, covered, 0)), _other_windows(windows, covered)
+        merged = _merged(filter_shape, covered, 1)
+        return backprop_filter(xp, x, out_backprop, merged, others).reshape(tuple(filter_shape))
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     check_fits(xp, filter_shape, x.dtype, is_given=True)
@@ -278,6 +326,14 @@ def backprop_input(
     Every window position distributes its gradient times the filter over the cells it covers; that
     product is computed for all positions at once, then added one filter element after the other.
     """
+    covered = _num_covered(windows, input_shape[-1], kernel.shape)
+    if covered:
+        kernel, others = (
+            kernel.reshape(_merged(kernel.shape, covered, 1)),
+            _other_windows(windows, covered),
+        )
+        merged = _merged(input_shape, covered, 0)
+        return backprop_input(xp, merged, kernel, out_backprop, others).reshape(tuple(input_shape))
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
     turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])

@@ -92,6 +92,8 @@ def _reduction_shape(c: InferenceContext) -> TensorShape:
 
 def _axes(x: Array, indices: Array) -> tuple[int, ...]:
     """Return the axes to reduce as non-negative numbers."""
+    if not indices.size:
+        return ()
     rank = x.ndim
     axes = (int(indices),) if indices.ndim == 0 else tuple(indices.reshape(-1).tolist())
     for axis in axes:
@@ -106,6 +108,21 @@ def _axes(x: Array, indices: Array) -> tuple[int, ...]:
             f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}"
         )
     return positive
+
+
+def _axes_kernel(
+    plain: Callable[..., Array], reduction_indices: Array, keep_dims: bool
+) -> Callable[[Array], Array]:
+    """Return a reduction's kernel for constant axes, which are looked at once for each rank."""
+    by_rank: dict[int, tuple[int, ...]] = {}
+
+    def reduced(x: Array) -> Array:
+        axes = by_rank.get(x.ndim)
+        if axes is None:
+            axes = by_rank[x.ndim] = _axes(x, reduction_indices)
+        return plain(np, x, axes, keep_dims) if axes else x
+
+    return reduced
 
 
 def _is_small_float(x: Array) -> bool:
@@ -129,11 +146,18 @@ def _is_small_float(x: Array) -> bool:
 def sum_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """Return the sum over some axes."""
     axes = _axes(x, reduction_indices)
-    if not axes:
-        return x
+    return _sum(xp, x, axes, keep_dims) if axes else x
+
+
+def _sum(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     if _is_small_float(x):
         return sum_over(xp, x.astype(np.float32), axes, keep_dims).astype(x.dtype)
     return sum_over(xp, x, axes, keep_dims)
+
+
+@sum_op.with_constants("reduction_indices")
+def _(reduction_indices: Array, *, keep_dims: bool) -> Callable[[Array], Array]:
+    return _axes_kernel(_sum, reduction_indices, keep_dims)
 
 
 sum_op.float_ops(float_ops.reduction)
@@ -160,11 +184,16 @@ def mean_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> A
     The mean of no elements is NaN, for complex dtypes 0.
     """
     axes = _axes(x, reduction_indices)
-    if not axes:
-        return x
+    return _mean(xp, x, axes, keep_dims) if axes else x
+
+
+def _mean(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     count = 1
     for axis in axes:
         count *= x.shape[axis]
+    if x.dtype.char in "fd":
+        mean: Array = sum_over(xp, x, axes, keep_dims) / x.dtype.type(count)
+        return mean
     if _is_small_float(x):
         total = sum_over(xp, x.astype(np.float32), axes, keep_dims)
         return (total / np.float32(count)).astype(x.dtype)
@@ -176,6 +205,11 @@ def mean_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> A
         return (quotient + ((total < 0) & (quotient * divisor != total))).astype(x.dtype)
     total = sum_over(xp, x, axes, keep_dims)
     return total / x.dtype.type(count) if count or x.dtype.kind != "c" else total
+
+
+@mean_op.with_constants("reduction_indices")
+def _(reduction_indices: Array, *, keep_dims: bool) -> Callable[[Array], Array]:
+    return _axes_kernel(_mean, reduction_indices, keep_dims)
 
 
 mean_op.float_ops(float_ops.mean)
@@ -242,8 +276,15 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def prod_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Array:
     """Return the product over some axes."""
     axes = _axes(x, reduction_indices)
-    if not axes:
-        return x
+    return _product(xp, x, axes, keep_dims) if axes else x
+
+
+@prod_op.with_constants("reduction_indices")
+def _(reduction_indices: Array, *, keep_dims: bool) -> Callable[[Array], Array]:
+    return _axes_kernel(_product, reduction_indices, keep_dims)
+
+
+def _product(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     if _is_small_float(x):
         return x.astype(np.float32).prod(axis=axes, keepdims=keep_dims).astype(x.dtype)
     return x.prod(axis=axes, dtype=x.dtype, keepdims=keep_dims)
@@ -296,11 +337,18 @@ def max_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Ar
     The maximum of no elements is the lowest value of the dtype.
     """
     axes = _axes(x, reduction_indices)
-    if not axes:
-        return x
+    return _largest(xp, x, axes, keep_dims) if axes else x
+
+
+@max_op.with_constants("reduction_indices")
+def _(reduction_indices: Array, *, keep_dims: bool) -> Callable[[Array], Array]:
+    return _axes_kernel(_largest, reduction_indices, keep_dims)
+
+
+def _largest(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     if x.size == 0:
         return _filled(xp, x, axes, keep_dims, _bounds(x.dtype)[0])
-    return x.max(axis=axes, keepdims=keep_dims)
+    return xp.maximum.reduce(x, axes, None, None, keep_dims)
 
 
 @max_op.gradient
@@ -324,11 +372,18 @@ def min_op(xp: Xp, x: Array, reduction_indices: Array, *, keep_dims: bool) -> Ar
     The minimum of no elements is the highest value of the dtype.
     """
     axes = _axes(x, reduction_indices)
-    if not axes:
-        return x
+    return _smallest(xp, x, axes, keep_dims) if axes else x
+
+
+@min_op.with_constants("reduction_indices")
+def _(reduction_indices: Array, *, keep_dims: bool) -> Callable[[Array], Array]:
+    return _axes_kernel(_smallest, reduction_indices, keep_dims)
+
+
+def _smallest(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     if x.size == 0:
         return _filled(xp, x, axes, keep_dims, _bounds(x.dtype)[1])
-    return x.min(axis=axes, keepdims=keep_dims)
+    return xp.minimum.reduce(x, axes, None, None, keep_dims)
 
 
 @min_op.gradient

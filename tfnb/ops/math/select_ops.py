@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, broadcast_shapes, merge_shapes
@@ -29,6 +31,10 @@ def _select_shape(c: InferenceContext) -> TensorShape:
         merge_shapes(TensorShape(condition), TensorShape(values[:1]))
         return shape
     return merge_shapes(shape, c.inputs[0])
+
+
+# From this number of elements of a row on, copying rows is faster than choosing elements.
+_LEAST_ROW = 16
 
 
 @register_op(
@@ -58,6 +64,17 @@ def select(xp: Xp, condition: Array, t: Array, e: Array) -> Array:
             "Number of batches of 'then' must match size of 'cond', but saw: "
             f"{t.shape[0] if t.ndim else 0} vs. {condition.shape[0]}"
         )
+    if xp is np:
+        # Rows of sequences of different lengths: in most steps of a loop all are chosen alike.
+        chosen = np.count_nonzero(condition)
+        if chosen == 0:
+            return e
+        if chosen == len(condition):
+            return t
+        if e.size >= len(e) * _LEAST_ROW and e.dtype.kind in "fiu":
+            result = e.copy()
+            np.copyto(result, t, where=condition.reshape((-1,) + (1,) * (t.ndim - 1)))
+            return result
     return xp.where(condition.reshape((-1,) + (1,) * (t.ndim - 1)), t, e)
 
 

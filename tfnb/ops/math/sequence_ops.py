@@ -65,13 +65,17 @@ def _ends(start: Any, limit: Any) -> str:
 
 
 def _range_size(start: Any, limit: Any, delta: Any) -> int:
-    if np.asarray(start).dtype.kind in "iu":
+    if getattr(start, "dtype", np.asarray(start).dtype).kind in "iu":
         distance, step = abs(int(limit) - int(start)), abs(int(delta))
         return (distance + step - 1) // step
     size = abs((float(limit) - float(start)) / float(delta))
     if size == math.inf:
         raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
     return math.ceil(size)
+
+
+# Fewer numbers fit in memory in any case.
+_FEW = 1 << 16
 
 
 @register_op(
@@ -85,6 +89,10 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
 )
 def range_op(xp: Xp, start: Array, limit: Array, delta: Array) -> Array:
     """Return start, start + delta, ... up to but not including limit."""
+    if start.__class__ is limit.__class__ is delta.__class__ is np.int32:
+        first, end, step = int(start), int(limit), int(delta)
+        if step > 0 and 0 <= end - first <= _FEW:
+            return np.arange(first, end, step, dtype=np.int32)
     start, limit, delta = _scalars(start=start, limit=limit, delta=delta)
     if delta == 0:
         raise errors.invalid_argument(f"Requires delta != 0: {delta}")
@@ -98,9 +106,11 @@ def range_op(xp: Xp, start: Array, limit: Array, delta: Array) -> Array:
         )
     size = _range_size(start, limit, delta)
     check_fits(np, (size,), start.dtype)
-    steps = np.arange(size)
     kind = start.dtype.kind
-    if kind in "iu":
+    if kind == "i":
+        return np.arange(int(start), int(limit), int(delta), dtype=start.dtype)
+    steps = np.arange(size)
+    if kind == "u":
         return (steps * int(delta) + int(start)).astype(start.dtype)
     return (start + steps.astype(start.dtype) * delta).astype(start.dtype)
 

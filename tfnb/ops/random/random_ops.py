@@ -387,8 +387,11 @@ def classes(generator: Array, logits: Array, samples: int, dtype: DType) -> Arra
     found = np.empty((rows, samples), dtype.as_numpy_dtype)
     for row, chances in enumerate(logits.astype(np.float64)):
         possible = np.isfinite(chances)
-        highest = chances[possible].max(initial=-np.inf)
-        sums = np.cumsum(np.where(possible, np.exp(chances - highest), 0.0))
+        if possible.all():
+            sums = np.cumsum(np.exp(chances - chances.max()))
+        else:
+            highest = chances[possible].max(initial=-np.inf)
+            sums = np.cumsum(np.where(possible, np.exp(chances - highest), 0.0))
         wanted = numbers[row * samples : (row + 1) * samples] * sums[count - 1]
         found[row] = np.searchsorted(sums, wanted, side="right")
     return found

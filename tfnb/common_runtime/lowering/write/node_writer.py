@@ -40,7 +40,7 @@ from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.common_runtime.lowering.rewrite.sums import first_sum, last_sum, next_sum
 from tfnb.common_runtime.lowering.support.waits import waiter
 from tfnb.core import errors
-from tfnb.core.kernel_expressions import expressions_of
+from tfnb.core.kernel_expressions import expressions_of, kernel_with_constants
 from tfnb.core.op_expression import Expression, HeldUse, fill
 from tfnb.core.op_kernel import HoldingContext, OpKernelContext, kernel_attr
 from tfnb.core.resource_mgr import RefCell
@@ -304,6 +304,10 @@ class NodeWriter:
                 args = [args[0], *(_gathered(inputs, one) for one in slices)]
             else:
                 break
+        made = self._with_constants(item, compute, args, keywords)
+        if made is not None:
+            compute, args = made
+            keywords = {}
         for key, value in keywords.items():
             if value.__class__ in _LITERALS:
                 args.append(f"{key}={value!r}")
@@ -313,6 +317,35 @@ class NodeWriter:
         if item.kernel is not None:  # None: the node moves a tensor between devices
             self.kernels[name] = item, compute
         return f"{name}({', '.join(args)})"
+
+    def _with_constants(
+        self,
+        item: NodeItem,
+        compute: Callable[..., Any],
+        args: list[str],
+        attrs: dict[str, Any],
+    ) -> tuple[Callable[..., Any], list[str]] | None:
+        """Return the kernel that the op makes for the node's constant inputs, and its arguments.
+
+        None if the op makes none.
+        """
+        kernel = item.kernel
+        if kernel is None or kernel.definition.constant_kernel is None:
+            return None
+        if self._source.names.get(args[0]) is not np:
+            return None
+        names = [one.name for one in kernel.definition.op_def.inputs]
+        given = dict(zip(names, args[1:], strict=True))
+        constants = {
+            name: self._program.constants[text]
+            for name, text in given.items()
+            if text in self._program.constants
+        }
+        made = kernel_with_constants(kernel, compute, constants, attrs)
+        if made is None:
+            return None
+        read = kernel.definition.constant_kernel.inputs
+        return made, [text for name, text in given.items() if name not in read]
 
     def _expression(self, instruction: Compute) -> Expression | None:
         item = instruction.item
