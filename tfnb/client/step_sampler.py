@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from tfnb.client.session.session import live_sessions
 from tfnb.client.session.session_errors import place_of_node
-from tfnb.core import threads
+from tfnb.core import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,7 +96,7 @@ class StepSampler:
         Raises:
           UnimplementedError: no thread can be started.
         """
-        threads.require(
+        errors.require_threads(
             "Sampling of running steps", "Record them: `%%tfnb record`, `%%tfnb progress`."
         )
         if self._thread is None:

@@ -8,10 +8,13 @@ does not, since it belongs to a graph of the process that raised.
 
 from __future__ import annotations
 
+import sys
 import traceback
 import warnings
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from tfnb.core.process import threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -455,3 +458,20 @@ def unavailable(message: str) -> UnavailableError:
 def data_loss(message: str) -> DataLossError:
     """Return a DataLossError that names no node yet."""
     return DataLossError(None, None, message)
+
+
+def require_threads(feature: str, instead: str) -> None:
+    """Refuse a feature that needs a thread where none can be started.
+
+    Args:
+      feature: the subject of the message.
+      instead: what to do without it, a sentence.
+
+    Raises:
+      UnimplementedError: threads cannot be started.
+    """
+    if not threads.can_start():
+        raise unimplemented(
+            f"{feature} needs a thread, and this Python cannot start any ({sys.platform}). "
+            f"{instead}"
+        )

@@ -23,7 +23,7 @@ from tfnb.client.debugger.stop import Stop
 from tfnb.client.debugger.watched_tensor import WatchedTensor
 from tfnb.client.session.session import live_sessions
 from tfnb.common_runtime.executor.immutable_executor_state import INTO_PARENT
-from tfnb.core import errors, threads
+from tfnb.core import errors
 from tfnb.core.process.weak_registry import WeakTable
 from tfnb.core.step_events import NOT_NEAR, Near, RunsThrough
 from tfnb.framework.default_session import get_default_session
@@ -628,7 +628,7 @@ class Debugger:
             while self._command is None:
                 if (error := run_state.error) is not None:
                     raise error
-                threads.require(
+                errors.require_threads(
                     "A debugger whose stop is answered later",
                     "Give `on_stop` a function that says how to go on.",
                 )

@@ -20,7 +20,7 @@ import numpy as np
 
 from tfnb.client.session.session import InteractiveSession, Session
 from tfnb.client.testing.test_assertions import MoreAssertions
-from tfnb.core import errors, threads
+from tfnb.core import errors
 from tfnb.core.device_spec import canonical_name
 from tfnb.core.tensor_shape import as_shape
 from tfnb.framework.default_graph import (
@@ -405,7 +405,7 @@ class _CheckedThread:
         Raises:
           UnimplementedError: no thread can be started.
         """
-        threads.require("checkedThread", "Call the function yourself.")
+        errors.require_threads("checkedThread", "Call the function yourself.")
         self._thread.start()
 
     def join(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors, threads
+from tfnb.core import errors
 from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
@@ -60,7 +60,7 @@ class Server:
             UnknownError: The port is taken.
             UnimplementedError: gRPC is not installed, or no thread can be started.
         """
-        threads.require("A server", "Use a session of this process: tf.Session().")
+        errors.require_threads("A server", "Use a session of this process: tf.Session().")
         self._server_def = _make_server_def(
             server_or_cluster_def, job_name, task_index, protocol, config
         )

@@ -56,7 +56,7 @@ from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.common_runtime.session.step_hold import StepHold
 from tfnb.common_runtime.session.step_limits import LimitObserver
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
-from tfnb.core import errors, op_registry, threads
+from tfnb.core import errors, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.process import forking
 from tfnb.core.process.made_once import made_once
@@ -693,7 +693,7 @@ class DirectSession(RuntimeSession):
         Raises:
           UnimplementedError: no other thread can be started, which would resume them.
         """
-        threads.require("A pause of steps", "Set a breakpoint, or run fewer steps at a time.")
+        errors.require_threads("A pause of steps", "Run fewer steps at a time.")
         with self._lock:
             if self._hold is None and not self.is_closed:
                 self._hold = StepHold(self.step_events, self.active_steps)

@@ -6,7 +6,7 @@ nodes and at the back edges of loops, as often as the errand asks for. A step th
 has a mark in ``RunState.stop``, which it reads there in any case; where threads can be started no
 step has the mark, and errands cost nothing.
 
-Where a thread is the point of a feature, ``core/threads.py`` refuses it.
+Where a thread is the point of a feature, ``errors.require_threads`` refuses it.
 """
 
 from __future__ import annotations

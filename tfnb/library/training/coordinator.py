@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors, threads
+from tfnb.core import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -216,7 +216,7 @@ class LooperThread(threading.Thread):
     ) -> None:
         if not isinstance(coord, Coordinator):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
-        threads.require("LooperThread", "Call the function yourself between steps.")
+        errors.require_threads("LooperThread", "Call the function yourself between steps.")
         super().__init__(daemon=True)
         self._coord = coord
         self._timer_interval_secs = timer_interval_secs

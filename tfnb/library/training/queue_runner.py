@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core import errors, threads
+from tfnb.core import errors
 from tfnb.core.process.weak_registry import WeakTable
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.default_graph import get_default_graph
@@ -153,7 +153,7 @@ class QueueRunner:
         Raises:
           UnimplementedError: no thread can be started.
         """
-        threads.require(
+        errors.require_threads(
             f"QueueRunner of queue '{self.name}'",
             "Run its enqueue ops yourself between steps, or read from a tf.data.Dataset.",
         )
