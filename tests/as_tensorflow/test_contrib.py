@@ -210,3 +210,102 @@ class TestHParams:
 
 def _hparams(**values: Any) -> Any:
     return importlib.import_module("tensorflow.contrib.training").HParams(**values)
+
+
+class TestLeftovers:
+    """Parts that tf-slim does not have, and what is refused."""
+
+    def test_sequences_are_embedded(self, tf: Any) -> None:
+        """With one table, looked up once for each id, which is shared by its scope."""
+        layers, ids = tf.contrib.layers, tf.constant([[1, 2, 1], [0, 2, 2]])
+        one = layers.embed_sequence(ids, 3, 4, scope="words")
+        other = layers.embed_sequence(ids, 3, 4, unique=True, scope="words", reuse=True)
+        table = tf.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES)[0]
+        bag = layers.bow_encoder(ids, 3, 4, scope="words", reuse=True)
+        assert table.op.name == "words/embeddings"
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            rows, again, means, values = session.run([one, other, bag, table])
+        np.testing.assert_array_equal(rows, values[[[1, 2, 1], [0, 2, 2]]])
+        np.testing.assert_array_equal(rows, again)
+        want = [values[[1, 2, 1]].mean(0), values[[2, 2]].mean(0)]
+        np.testing.assert_allclose(means, want, rtol=1e-5)
+        with pytest.raises(ValueError, match="vocab size"):
+            layers.embed_sequence(ids)
+
+    def test_empty_rows_of_ids_have_zeros(self, tf: Any) -> None:
+        """The mean is the default combiner."""
+        ids = tf.SparseTensor([[0, 0], [0, 1]], [1, 2], [2, 2])
+        found = tf.contrib.layers.safe_embedding_lookup_sparse(tf.eye(3), ids)
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(found), [[0, 0.5, 0.5], [0, 0, 0]])
+
+    def test_sparsemax_is_the_nearest_point_of_the_simplex(self, tf: Any) -> None:
+        """With zeros; the gradient of its loss is the difference from the labels."""
+        part = importlib.import_module("tensorflow.contrib.sparsemax")
+        logits = tf.constant(np.float32([[1.0, 0.8, -1.0], [3.0, 0.0, 0.0], [0.1, 0.1, 0.1]]))
+        labels = np.float32([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0]])
+        shares = part.sparsemax(logits)
+        loss = part.sparsemax_loss(logits, tf.stop_gradient(shares), tf.constant(labels))
+        with tf.Session() as session:
+            got, slope = session.run([shares, tf.gradients(loss, logits)[0]])
+        want = [[0.6, 0.4, 0], [1, 0, 0], [1 / 3] * 3]
+        np.testing.assert_allclose(got, want, atol=1e-6)
+        np.testing.assert_allclose(slope, want - labels, atol=1e-6)
+
+    def test_shapes_are_checked(self, tf: Any) -> None:
+        """Before a run where they are known, or else in it."""
+        framework = tf.contrib.framework
+        given = tf.placeholder(tf.float32, [None, 2])
+        with pytest.raises(ValueError, match="expected"):
+            framework.with_shape([3, 3], given)
+        checked = framework.with_shape([3, 2], given)
+        with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(checked, {given: np.zeros([2, 2])})
+        assert framework.get_placeholders(given.graph) == [given]
+        with pytest.raises(ValueError, match="integer"):
+            framework.assert_scalar_int(1.5)
+
+    @pytest.mark.parametrize(
+        ("module", "name", "says"),
+        [
+            ("layers", "real_valued_column", r"tf\.feature_column"),
+            ("training", "batch_sequences_with_states", "initial_state"),
+            ("rnn", "NTMCell", "RNNCell"),
+        ],
+    )
+    def test_what_is_not_there_says_what_to_use(self, module: str, name: str, says: str) -> None:
+        """When it is called; doctor says the same."""
+        from tfnb.as_tensorflow.served_names import what_stops
+
+        found = getattr(importlib.import_module(f"tensorflow.contrib.{module}"), name)
+        with pytest.raises(NotImplementedError, match=says):
+            found(1)
+        advice = what_stops(f"tensorflow.contrib.{module}.{name}")
+        assert advice is not None
+        assert importlib.import_module("re").search(says, advice)
+
+    @pytest.mark.parametrize(
+        ("module", "name"),
+        [
+            ("seq2seq", "BeamSearchDecoder"),
+            ("crf", "crf_decode"),
+            ("opt", "AdamWOptimizer"),
+            ("image", "rotate"),
+            ("cudnn_rnn", "CudnnLSTM"),
+            ("layers", "embed_sequence"),
+            ("layers.python.layers", "initializers"),
+            ("metrics", "confusion_matrix"),
+            ("signal", "stft"),
+            ("linalg", "LinearOperatorDiag"),
+            ("stateless", "stateless_random_normal"),
+            ("util", "ops_used_by_graph_def"),
+            ("lookup", "string_to_index_table_from_tensor"),
+        ],
+    )
+    def test_doctor_knows_what_is_there(self, module: str, name: str) -> None:
+        """And programs find it there."""
+        from tfnb.as_tensorflow.served_names import what_stops
+
+        assert what_stops(f"tensorflow.contrib.{module}.{name}") is None
+        assert hasattr(importlib.import_module(f"tensorflow.contrib.{module}"), name)

@@ -7,10 +7,10 @@ _OURS = "tfnb.as_tensorflow.contrib"
 # Part -> module.
 CONTRIB: dict[str, str] = {
     "slim": "tf_slim",
-    "layers": "tf_slim.layers",
+    "layers": f"{_OURS}.layers",
     "framework": f"{_OURS}.framework",
     "training": f"{_OURS}.training",
-    "metrics": "tf_slim.metrics",
+    "metrics": f"{_OURS}.metrics",
     "losses": "tf_slim.losses",
     "rnn": f"{_OURS}.rnn",
     "seq2seq": f"{_OURS}.seq2seq",
@@ -23,6 +23,11 @@ CONTRIB: dict[str, str] = {
     "data": f"{_OURS}.data",
     "distributions": f"{_OURS}.distributions",
     "lookup": f"{_OURS}.lookup",
+    "linalg": f"{_OURS}.linalg",
+    "signal": f"{_OURS}.signal",
+    "sparsemax": f"{_OURS}.sparsemax",
+    "stateless": f"{_OURS}.stateless",
+    "util": f"{_OURS}.util",
     "memory_stats": f"{_OURS}.memory_stats",
     "nccl": f"{_OURS}.nccl",
     "compiler": f"{_OURS}.compiler",
@@ -40,5 +45,9 @@ CONTRIB: dict[str, str] = {
 MISSING_PARTS: dict[str, str] = {
     "lite": "converters for other devices need TensorFlow itself",
     "tensorrt": "converters for other devices need TensorFlow itself",
+    "autograph": "write tf.cond and tf.while_loop instead of if and while",
+    "bayesflow": "write the estimators with the functions of tf and tf.distributions",
+    "gan": "write both losses with tf.losses, and two optimizers of tf.train",
+    "quantize": "train without it, and convert the weights afterwards",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

@@ -176,7 +176,7 @@ class TFConfigClusterResolver(ClusterResolver):
         return (config.get("task") or {}).get(key) if of_task else config.get(key)
 
     @property
-    def task_type(self) -> str | None:  # type: ignore[override]
+    def task_type(self) -> str | None:
         """The job of this process."""
         found = self._value("type", of_task=True)
         return None if found is None else str(found)
@@ -186,7 +186,7 @@ class TFConfigClusterResolver(ClusterResolver):
         self._given["type"] = value
 
     @property
-    def task_id(self) -> int | None:  # type: ignore[override]
+    def task_id(self) -> int | None:
         """The number of this process in its job."""
         found = self._value("index", of_task=True)
         return None if found is None else int(found)
@@ -196,7 +196,7 @@ class TFConfigClusterResolver(ClusterResolver):
         self._given["index"] = value
 
     @property
-    def rpc_layer(self) -> str | None:  # type: ignore[override]
+    def rpc_layer(self) -> str | None:
         """The protocol."""
         return self._value("rpc_layer", of_task=False)  # type: ignore[no-any-return]
 

@@ -69,7 +69,8 @@ def rnn_decoder(
       scope: the variable scope.
     """
     with tf.variable_scope(scope or "rnn_decoder"):
-        state, outputs = initial_state, []
+        state: Any = initial_state
+        outputs: list[Any] = []
         for _, chosen in _inputs_of_steps(decoder_inputs, loop_function):
             output, state = cell(chosen(outputs[-1] if outputs else None), state)
             outputs.append(output)
@@ -354,7 +355,8 @@ def attention_decoder(
     size = cell.output_size if output_size is None else output_size
     with tf.variable_scope(scope or "attention_decoder", dtype=dtype):
         heads = _Heads(attention_states, num_heads)
-        state, outputs = initial_state, []
+        state: Any = initial_state
+        outputs: list[Any] = []
         read = heads.zeros(tf.shape(decoder_inputs[0])[0])
         if initial_state_attention:
             read = heads.read(initial_state)

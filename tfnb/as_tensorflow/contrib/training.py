@@ -15,6 +15,7 @@ from tfnb.as_tensorflow.contrib.training_batches import rejection_sample as reje
 from tfnb.as_tensorflow.contrib.training_batches import resample_at_rate as resample_at_rate
 from tfnb.as_tensorflow.contrib.training_batches import stratified_sample as stratified_sample
 from tfnb.as_tensorflow.contrib.training_batches import weighted_resample as weighted_resample
+from tfnb.as_tensorflow.missing_name import missing_name
 
 _PLACES = ("tf_slim.training", "tf_slim.training.evaluation", "tf_slim.training.training")
 _ITEM = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)(?:\[(?P<index>\d+)\])?\s*=\s*")
@@ -256,7 +257,23 @@ def parse_values(values: str, type_map: dict[str, type]) -> dict[str, Any]:
     return result
 
 
+_NO_STATES = "keep the states in variables, or feed them: tf.nn.dynamic_rnn(initial_state=...)"
+_MISSING = {
+    "batch_sequences_with_states": _NO_STATES,
+    "SequenceQueueingStateSaver": _NO_STATES,
+    "NextQueuedSequenceBatch": _NO_STATES,
+    "FeedingQueueRunner": "use tf.data.Dataset.from_generator",
+    "GreedyLoadBalancingStrategy": "use tf.train.replica_device_setter without ps_strategy",
+    "RandomStrategy": "use tf.train.replica_device_setter without ps_strategy",
+    "byte_size_load_fn": "use tf.train.replica_device_setter without ps_strategy",
+    "FailureTolerator": "use tf.train.MonitoredTrainingSession",
+    "Tuner": "write the loop over hyperparameters in Python",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in _MISSING:
+        return missing_name("tf.contrib.training", name, _MISSING[name])
     return name_of_slim("training", name, _PLACES)

@@ -227,7 +227,7 @@ def bucket_by_sequence_length(
     parts = _as_list(tensors)
     with tf.name_scope(name, "bucket_by_sequence_length"):
         length = tf.convert_to_tensor(input_length, tf.int32, name="input_length")
-        chosen = tf.reduce_sum(tf.cast(length >= np.int32(bucket_boundaries), tf.int32))
+        chosen = tf.reduce_sum(tf.cast(length >= np.array(bucket_boundaries, np.int32), tf.int32))
         _, found = bucket(
             [length, *parts],
             chosen,

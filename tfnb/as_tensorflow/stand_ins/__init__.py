@@ -23,6 +23,7 @@ STAND_INS = {
     "tensorflow.python.ops.control_flow_ops": "control_flow",
     "tensorflow.python.ops.control_flow_util": "control_flow",
     "tensorflow.python.ops.metrics_impl": "metrics",
+    "tensorflow.python.ops.resource_variable_ops": "resource_variables",
     "tensorflow.python.ops.lookup_ops": "tables",
     "tensorflow.python.framework.smart_cond": "layers_utils",
     "tensorflow.python.layers.utils": "layers_utils",

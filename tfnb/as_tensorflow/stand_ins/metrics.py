@@ -7,6 +7,7 @@ from typing import Any
 from tfnb.client.public.api import tf
 from tfnb.library.metrics.at_k import streaming_average_precision
 from tfnb.library.metrics.streaming import matching, metric_variable
+from tfnb.library.metrics.thresholds import counts_at
 
 metric_variable = metric_variable
 _remove_squeezable_dimensions = matching
@@ -43,3 +44,18 @@ def _streaming_sparse_average_precision_at_top_k(
         updates_collections,
         name or "average_precision_at_top_k",
     )
+
+
+def _confusion_matrix_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    includes: Any = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    kinds = ("tp", "fn", "tn", "fp")
+    chosen = kinds if includes is None else tuple(includes)
+    for one in chosen:
+        if one not in kinds:
+            raise ValueError(f"Invalid key: {one}.")
+    return counts_at(labels, predictions, thresholds, weights, chosen)

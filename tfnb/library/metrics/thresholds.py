@@ -61,7 +61,7 @@ _OUTCOMES = {
 Counts = dict[str, Any]
 
 
-def _counts_at(
+def counts_at(
     labels: TensorLike,
     predictions: TensorLike,
     thresholds: Sequence[float],
@@ -124,7 +124,7 @@ def _outcome_at(
     """Return the counts of one outcome."""
     scope = _OUTCOMES[outcome][0]
     with variable_scope(name, scope, (predictions, labels, weights)):
-        values, updates = _counts_at(labels, predictions, thresholds, weights, (outcome,))
+        values, updates = counts_at(labels, predictions, thresholds, weights, (outcome,))
         value = identity(values[outcome])
         return published(value, updates[outcome], metrics_collections, updates_collections)
 
@@ -227,7 +227,7 @@ def _ratio_at(
     """Return true positives / (true positives + another outcome)."""
     with variable_scope(name, f"{kind}_at_thresholds", (predictions, labels, weights)):
         outcomes = ("tp", other)
-        values, updates = _counts_at(labels, predictions, thresholds, weights, outcomes)
+        values, updates = counts_at(labels, predictions, thresholds, weights, outcomes)
 
         def ratio(counts: Counts, name: str) -> TensorResult:
             whole = _EPSILON + counts["tp"] + counts[other]
@@ -325,7 +325,7 @@ def _point(
     name: str | None,
 ) -> tuple[TensorResult, TensorResult]:
     with variable_scope(name, scope, (predictions, labels, weights)):
-        values, updates = _counts_at(labels, predictions, thresholds, weights)
+        values, updates = counts_at(labels, predictions, thresholds, weights)
         value, update = compute(values, "value"), compute(updates, "update_op")
         return published(value, update, metrics_collections, updates_collections)
 
@@ -369,7 +369,7 @@ def auc(
             points = _even_thresholds(num_thresholds, 1.0 + _EPSILON)
         else:
             points = [0.0 - _EPSILON, *sorted(thresholds), 1.0 + _EPSILON]
-        values, updates = _counts_at(labels, predictions, points, weights)
+        values, updates = counts_at(labels, predictions, points, weights)
         area = partial(_area, curve, summation_method, len(points))
         value, update = area(values, "value"), area(updates, "update_op")
         return published(value, update, metrics_collections, updates_collections)

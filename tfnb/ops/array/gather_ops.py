@@ -57,9 +57,10 @@ def check_indices(indices: Array, limit: int, name: str = "indices") -> None:
     Raises:
       InvalidArgumentError: an index is out of range.
     """
-    if indices.size == 0:
-        return
-    if indices.min() >= 0 and indices.max() < limit:
+    if indices.size <= 1:
+        if not indices.size or 0 <= indices.item() < limit:
+            return
+    elif indices.min() >= 0 and indices.max() < limit:
         return
     flat = np.asarray(indices).reshape(-1)
     position = int(np.flatnonzero((flat < 0) | (flat >= limit))[0])

@@ -434,6 +434,11 @@ def squared_difference(xp: Xp, x: Array, y: Array) -> Array:
     return xp.multiply(difference, difference, out=own(difference))
 
 
+squared_difference.expression(
+    "{square}({x} - {y})",
+    types=[dtypes.float32, dtypes.float64],
+    square=np.square,
+)
 squared_difference.float_ops(float_ops.per_output(2))
 
 

@@ -206,6 +206,12 @@ def rsqrt_op(xp: Xp, x: Array) -> Array:
     return tiled(xp, _rsqrt, x)
 
 
+rsqrt_op.expression(
+    "1 / {sqrt}({x}) if {x}.size < {least} else {kernel}",
+    types=[dtypes.float32, dtypes.float64],
+    sqrt=np.sqrt,
+    least=LARGE,
+)
 rsqrt_op.float_ops(float_ops.per_input(2))
 
 

@@ -191,6 +191,9 @@ def _mean(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     count = 1
     for axis in axes:
         count *= x.shape[axis]
+    if x.dtype.char in "fd":
+        mean: Array = sum_over(xp, x, axes, keep_dims) / x.dtype.type(count)
+        return mean
     if _is_small_float(x):
         total = sum_over(xp, x.astype(np.float32), axes, keep_dims)
         return (total / np.float32(count)).astype(x.dtype)

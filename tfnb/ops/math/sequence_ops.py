@@ -74,6 +74,10 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
     return math.ceil(size)
 
 
+# Fewer numbers fit in memory in any case.
+_FEW = 1 << 16
+
+
 @register_op(
     "Range",
     "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
@@ -85,6 +89,10 @@ def _range_size(start: Any, limit: Any, delta: Any) -> int:
 )
 def range_op(xp: Xp, start: Array, limit: Array, delta: Array) -> Array:
     """Return start, start + delta, ... up to but not including limit."""
+    if start.__class__ is limit.__class__ is delta.__class__ is np.int32:
+        first, end, step = int(start), int(limit), int(delta)
+        if step > 0 and 0 <= end - first <= _FEW:
+            return np.arange(first, end, step, dtype=np.int32)
     start, limit, delta = _scalars(start=start, limit=limit, delta=delta)
     if delta == 0:
         raise errors.invalid_argument(f"Requires delta != 0: {delta}")

@@ -8,7 +8,9 @@ import numpy as np
 
 from tfnb.client.public.api import tf
 
-_YIQ = np.float32([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
+_YIQ = np.array(
+    [[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]], np.float32
+)
 
 
 def adjust_hsv_in_yiq(

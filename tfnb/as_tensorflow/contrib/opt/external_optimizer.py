@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,7 +114,7 @@ class ExternalOptimizerInterface:
             return fed
 
         def evaluate(tensors: list[Any]) -> Callable[[Any], list[Any]]:
-            return lambda x: session.run(tensors, feed_dict=values_at(x), **run_kwargs)  # type: ignore[no-any-return]
+            return lambda x: session.run(tensors, feed_dict=values_at(x), **run_kwargs)
 
         def loss_and_gradient(x: Any) -> tuple[Any, Any]:
             loss, gradient, *more = evaluate([self._loss, self._gradient, *wanted])(x)
@@ -182,7 +183,7 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
         optimizer_kwargs: dict[str, Any],
     ) -> Any:
         try:
-            from scipy.optimize import minimize
+            minimize = importlib.import_module("scipy.optimize").minimize
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
                 "tf.contrib.opt.ScipyOptimizerInterface needs SciPy: type pip install scipy",

@@ -34,7 +34,11 @@ class _SignOptimizer(RuleOptimizer):
         self._sign_decay: Any = 1.0
 
     def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        self,
+        grads_and_vars: Any,
+        global_step: Any = None,
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
     ) -> Any:
         """Return an op that applies gradients.
 
@@ -42,6 +46,7 @@ class _SignOptimizer(RuleOptimizer):
           grads_and_vars: pairs of ``compute_gradients``.
           global_step: a variable that counts steps, for the decay of signs too.
           name: of the op.
+          skip_gradients_aggregation: without effect.
         """
         if self._sign_decay_fn is not None:
             self._sign_decay = self._sign_decay_fn(global_step)

@@ -102,14 +102,17 @@ class DecoupledWeightDecayExtension:
             return super()._resource_apply_sparse(grad, handle, indices)  # type: ignore[misc]
 
 
-def extend_with_decoupled_weight_decay(base_optimizer: type) -> type:
+def extend_with_decoupled_weight_decay(base_optimizer: Any) -> type:
     """Return the class of an optimizer with decay of weights: ``(weight_decay, ...)``.
 
     Args:
       base_optimizer: the class of an optimizer.
     """
 
-    class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
+    class OptimizerWithDecoupledWeightDecay(
+        DecoupledWeightDecayExtension,
+        base_optimizer,  # type: ignore[misc]
+    ):
         """The optimizer, with ``weight_decay`` before its arguments."""
 
     return OptimizerWithDecoupledWeightDecay

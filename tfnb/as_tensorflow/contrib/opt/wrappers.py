@@ -41,7 +41,11 @@ class MovingAverageOptimizer(Optimizer):
         return self._optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        self,
+        grads_and_vars: Any,
+        global_step: Any = None,
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
     ) -> Any:
         """Return an op that applies gradients and updates the means.
 
@@ -49,6 +53,7 @@ class MovingAverageOptimizer(Optimizer):
           grads_and_vars: pairs of ``compute_gradients``.
           global_step: a variable that counts steps.
           name: of the inner op.
+          skip_gradients_aggregation: without effect.
         """
         pairs = list(grads_and_vars)
         trained = self._optimizer.apply_gradients(pairs, global_step=global_step, name=name)
@@ -193,7 +198,11 @@ class VariableClippingOptimizer(Optimizer):
         return self._opt.get_slot_names(*args, **kwargs)
 
     def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        self,
+        grads_and_vars: Any,
+        global_step: Any = None,
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
     ) -> Any:
         """Return an op that applies gradients and clips.
 
@@ -201,6 +210,7 @@ class VariableClippingOptimizer(Optimizer):
           grads_and_vars: pairs of ``compute_gradients``.
           global_step: a variable that counts steps.
           name: of the op.
+          skip_gradients_aggregation: without effect.
         """
         pairs = list(grads_and_vars)
         with tf.name_scope(name, self._name) as scope:

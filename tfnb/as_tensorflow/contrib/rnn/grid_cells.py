@@ -162,7 +162,7 @@ class GridLSTMCell(RNNCell):
             for window in range(count)
             for part in "cm"
         ]
-        return namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
+        return namedtuple(name, fields)  # noqa: PYI024
 
     @property
     def state_tuple_type(self) -> Any:

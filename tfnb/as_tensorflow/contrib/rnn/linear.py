@@ -112,7 +112,7 @@ def clipped(value: Any, limit: float | None) -> Any:
 
 def function(given: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
     """Return an activation; tanh by default."""
-    return tf.tanh if given is None else given  # type: ignore[no-any-return]
+    return tf.tanh if given is None else given
 
 
 class UnitCell(RNNCell):

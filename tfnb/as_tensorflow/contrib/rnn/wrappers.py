@@ -64,7 +64,8 @@ class InputProjectionWrapper(_Wrapper):
         projected = linear(inputs, self._num_proj)
         if self._activation is not None:
             projected = self._activation(projected)
-        return self._cell(projected, state)
+        found: tuple[Any, Any] = self._cell(projected, state)
+        return found
 
 
 class OutputProjectionWrapper(_Wrapper):
@@ -143,7 +144,8 @@ class EmbeddingWrapper(_Wrapper):
             "embedding", [self._classes, self._size], initializer=initializer, dtype=first.dtype
         )
         rows = tf.nn.embedding_lookup(table, tf.reshape(inputs, [-1]))
-        return self._cell(rows, state)
+        found: tuple[Any, Any] = self._cell(rows, state)
+        return found
 
 
 class HighwayWrapper(_Wrapper):

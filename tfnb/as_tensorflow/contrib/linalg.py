@@ -1,4 +1,4 @@
-"""``tf.contrib.distributions``: what became ``tf.distributions``."""
+"""``tf.contrib.linalg``: what became ``tf.linalg``."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from tfnb.client.public.api import tf
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(tf.distributions, name)
+    return getattr(tf.linalg, name)

@@ -1,0 +1,248 @@
+"""Normal distributions of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tfnb.as_tensorflow.contrib.distributions.shaped import Shaped
+from tfnb.client.public.api import tf
+
+
+class _MultivariateNormal(Shaped):
+    """A normal distribution of vectors, with a lower triangle or a diagonal as its scale."""
+
+    def _with_scale(self, loc: Any, scale: Any, is_diagonal: bool) -> Any:
+        """Store mean and scale; return the mean in the shape of batch and event."""
+        self._is_diagonal = is_diagonal
+        self._scale = scale
+        zeros = tf.zeros_like(scale if is_diagonal else scale[..., 0])
+        self._loc = zeros if loc is None else tf.convert_to_tensor(loc, scale.dtype) + zeros
+        return self._loc
+
+    @property
+    def loc(self) -> Any:
+        """The mean."""
+        return self._loc
+
+    def _diagonal(self) -> Any:
+        return self._scale if self._is_diagonal else tf.matrix_diag_part(self._scale)
+
+    def scale_matrix(self) -> Any:
+        """Return the lower triangle whose product with its transpose is the covariance."""
+        return tf.matrix_diag(self._scale) if self._is_diagonal else self._scale
+
+    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+        draws = tf.random_normal(self._draw_shape(n), dtype=self.dtype, seed=seed)
+        if self._is_diagonal:
+            return self._loc + self._scale * draws
+        return self._loc + tf.reduce_sum(self._scale * tf.expand_dims(draws, -2), -1)
+
+    def _whitened(self, values: Any) -> Any:
+        """Return values in the coordinates in which the density is the standard one."""
+        centred = values - self._loc
+        if self._is_diagonal:
+            return centred / self._scale
+        triangle = self._scale + tf.zeros_like(tf.expand_dims(centred, -1))
+        solved = tf.matrix_triangular_solve(triangle, tf.expand_dims(centred, -1))
+        return tf.squeeze(solved, -1)
+
+    def log_det_scale(self) -> Any:
+        """Return the logarithm of the scale's determinant."""
+        return tf.reduce_sum(tf.log(tf.abs(self._diagonal())), -1)
+
+    def _size(self) -> Any:
+        return tf.cast(tf.shape(self._loc)[-1], self.dtype)
+
+    def _log_prob(self, value: Any) -> Any:
+        squares = tf.reduce_sum(tf.square(self._whitened(value)), -1)
+        constant = self._size() * math.log(2 * math.pi)
+        return -0.5 * (squares + constant) - self.log_det_scale()
+
+    def _prob(self, value: Any) -> Any:
+        return tf.exp(self._log_prob(value))
+
+    def _mean(self) -> Any:
+        return tf.identity(self._loc)
+
+    _mode = _mean
+
+    def _covariance(self) -> Any:
+        if self._is_diagonal:
+            return tf.matrix_diag(tf.square(self._scale) + tf.zeros_like(self._loc))
+        return tf.matmul(self._scale, self._scale, transpose_b=True)
+
+    def _variance(self) -> Any:
+        if self._is_diagonal:
+            return tf.square(self._scale) + tf.zeros_like(self._loc)
+        return tf.reduce_sum(tf.square(self._scale), -1) + tf.zeros_like(self._loc)
+
+    def _stddev(self) -> Any:
+        return tf.sqrt(self._variance())
+
+    def _entropy(self) -> Any:
+        zeros = tf.zeros_like(self._loc[..., 0])
+        half = 0.5 * self._size() * (1 + math.log(2 * math.pi))
+        return half + self.log_det_scale() + zeros
+
+
+class MultivariateNormalTriL(_MultivariateNormal):
+    """A normal distribution whose covariance is the product of a lower triangle with its transpose.
+
+    Args:
+      loc: [..., k], the mean; zeros by default.
+      scale_tril: [..., k, k]; the identity by default.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+
+    Raises:
+      ValueError: neither is given.
+    """
+
+    def __init__(
+        self,
+        loc: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalTriL",
+    ) -> None:
+        parameters = dict(locals())
+        with tf.name_scope(name):
+            if scale_tril is None:
+                if loc is None:
+                    raise ValueError("Must specify one or both of `loc`, `scale_tril`.")
+                like = self._with_scale(loc, tf.ones_like(tf.convert_to_tensor(loc)), True)
+            else:
+                triangle = tf.matrix_band_part(tf.convert_to_tensor(scale_tril), -1, 0)
+                like = self._with_scale(loc, triangle, False)
+        super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
+
+
+class MultivariateNormalFullCovariance(_MultivariateNormal):
+    """A normal distribution of a mean and a covariance.
+
+    Args:
+      loc: [..., k], the mean; zeros by default.
+      covariance_matrix: [..., k, k], symmetric and positive definite; the identity by default.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+
+    Raises:
+      ValueError: neither is given.
+    """
+
+    def __init__(
+        self,
+        loc: Any = None,
+        covariance_matrix: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalFullCovariance",
+    ) -> None:
+        parameters = dict(locals())
+        with tf.name_scope(name):
+            if covariance_matrix is None:
+                if loc is None:
+                    raise ValueError("Must specify one or both of `loc`, `covariance_matrix`.")
+                like = self._with_scale(loc, tf.ones_like(tf.convert_to_tensor(loc)), True)
+            else:
+                matrix = tf.convert_to_tensor(covariance_matrix)
+                if validate_args:
+                    same = tf.assert_equal(
+                        matrix, tf.matrix_transpose(matrix), message="Matrix was not symmetric"
+                    )
+                    with tf.control_dependencies([same]):
+                        matrix = tf.identity(matrix)
+                like = self._with_scale(loc, tf.cholesky(matrix), False)
+        super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
+
+
+def _diagonal_scale(loc: Any, diagonal: Any, multiplier: Any) -> Any:
+    """Return the diagonal of a scale, plus a multiple of the identity."""
+    if diagonal is None and multiplier is None:
+        if loc is None:
+            raise ValueError("Must specify loc, scale_diag or scale_identity_multiplier.")
+        return tf.ones_like(tf.convert_to_tensor(loc))
+    if diagonal is None:
+        if loc is None:
+            raise ValueError("scale_identity_multiplier needs loc or scale_diag for the size.")
+        like = tf.ones_like(tf.convert_to_tensor(loc))
+        return like * tf.expand_dims(tf.convert_to_tensor(multiplier, like.dtype), -1)
+    found = tf.convert_to_tensor(diagonal)
+    if multiplier is None:
+        return found
+    return found + tf.expand_dims(tf.convert_to_tensor(multiplier, found.dtype), -1)
+
+
+class MultivariateNormalDiag(_MultivariateNormal):
+    """A normal distribution of independent numbers.
+
+    Args:
+      loc: [..., k], the mean; zeros by default.
+      scale_diag: [..., k], standard deviations.
+      scale_identity_multiplier: [...], added to all of them, or instead of them.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+
+    Raises:
+      ValueError: the size does not follow from the arguments.
+    """
+
+    def __init__(
+        self,
+        loc: Any = None,
+        scale_diag: Any = None,
+        scale_identity_multiplier: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalDiag",
+    ) -> None:
+        parameters = dict(locals())
+        with tf.name_scope(name):
+            scale = _diagonal_scale(loc, scale_diag, scale_identity_multiplier)
+            if validate_args:
+                with tf.control_dependencies([tf.assert_positive(scale)]):
+                    scale = tf.identity(scale)
+            like = self._with_scale(loc, scale, True)
+        super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
+
+
+class MultivariateNormalDiagWithSoftplusScale(_MultivariateNormal):
+    """A normal distribution of independent numbers, whose deviations go through softplus.
+
+    Args:
+      loc: [..., k], the mean.
+      scale_diag: [..., k], before softplus.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+    """
+
+    def __init__(
+        self,
+        loc: Any,
+        scale_diag: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalDiagWithSoftplusScale",
+    ) -> None:
+        parameters = dict(locals())
+        with tf.name_scope(name):
+            like = self._with_scale(loc, tf.nn.softplus(tf.convert_to_tensor(scale_diag)), True)
+        super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
+
+
+@tf.distributions.RegisterKL(_MultivariateNormal, _MultivariateNormal)  # type: ignore[untyped-decorator]
+def _kl_of_normals(a: Any, b: Any, name: str | None = None) -> Any:
+    with tf.name_scope(name, "kl_multivariate_normals"):
+        ours, theirs = a.scale_matrix(), b.scale_matrix()
+        zeros = tf.zeros_like(ours) + tf.zeros_like(theirs)
+        turned = tf.matrix_triangular_solve(theirs + zeros, ours + zeros)
+        trace = tf.reduce_sum(tf.square(turned), [-2, -1])
+        apart = tf.reduce_sum(tf.square(b._whitened(a.loc)), -1)
+        dets = b.log_det_scale() - a.log_det_scale()
+        return dets + 0.5 * (trace + apart - a._size())

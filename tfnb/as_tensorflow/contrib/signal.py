@@ -1,0 +1,11 @@
+"""``tf.contrib.signal``: what became ``tf.signal``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfnb.client.public.api import tf
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(tf.signal, name)

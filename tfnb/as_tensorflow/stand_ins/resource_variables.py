@@ -1,0 +1,3 @@
+"""``tensorflow.python.ops.resource_variable_ops``: the class of resource variables."""
+
+from tfnb.library.variables.resource_variable import ResourceVariable as ResourceVariable
