@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("as_tensorflow")
 
@@ -309,3 +312,50 @@ class TestLeftovers:
 
         assert what_stops(f"tensorflow.contrib.{module}.{name}") is None
         assert hasattr(importlib.import_module(f"tensorflow.contrib.{module}"), name)
+
+
+def test_an_optimizer_of_several_shards_is_the_one_it_wraps(tf: Any) -> None:
+    """A step and a slot are those of the optimizer; sums over replicas are the tensor."""
+    tpu = importlib.import_module("tensorflow.contrib.tpu")
+    variable = tf.Variable(1.0)
+    optimizer = tpu.CrossShardOptimizer(tf.train.MomentumOptimizer(0.5, 0.9))
+    train = optimizer.minimize(tpu.cross_replica_sum(variable * 2.0))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train)
+        assert session.run([variable, optimizer.get_slot(variable, "momentum")]) == [0, 2]
+
+
+def test_what_needs_a_tpu_says_so_when_it_is_used(tf: Any) -> None:
+    """It can be imported."""
+    tpu = importlib.import_module("tensorflow.contrib.tpu")
+    rewrite = tpu.rewrite
+    with pytest.raises(NotImplementedError, match="it needs TPUs; tfnb runs on CPUs and GPUs"):
+        rewrite(lambda: 1)
+    with pytest.raises(NotImplementedError, match=r"write a model_fn with tf.nn.dynamic_rnn"):
+        tf.contrib.estimator.RNNClassifier(1)
+
+
+@pytest.mark.slow
+def test_extenders_forward_features_and_clip_gradients(tf: Any, tmp_path: Path) -> None:
+    """A key of the input is among the predictions; no step is longer than its clipped gradient."""
+    contrib = importlib.import_module("tensorflow.contrib.estimator")
+    optimizer = contrib.clip_gradients_by_norm(tf.train.GradientDescentOptimizer(1.0), 0.1)
+    column = tf.feature_column.numeric_column("x")
+    model = tf.estimator.LinearEstimator(
+        contrib.regression_head(), [column], str(tmp_path), optimizer=optimizer
+    )
+
+    def read() -> Any:
+        features = {"x": [[3.0], [4.0]], "id": [7, 8]}
+        return tf.data.Dataset.from_tensor_slices((features, [100.0, 100.0])).batch(2)
+
+    model.train(read)
+    names = ("linear/linear_model/x/weights", "linear/linear_model/bias_weights")
+    step = np.concatenate([model.get_variable_value(name).ravel() for name in names])
+    predictions = list(contrib.forward_features(model, "id").predict(read))
+
+    assert np.linalg.norm(step) == pytest.approx(0.1, rel=1e-4)
+    assert [one["id"] for one in predictions] == [7, 8]
+    with pytest.raises(ValueError, match="Key 'y' not in features"):
+        next(contrib.forward_features(model, ["y"]).predict(read))

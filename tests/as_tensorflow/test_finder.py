@@ -82,6 +82,9 @@ def test_objects_are_those_of_tfnb() -> None:
         ("pywrap_tensorflow.NewCheckpointReader", "train.NewCheckpointReader"),
         ("saved_model.tag_constants.SERVING", "saved_model.tag_constants.SERVING"),
         ("ops.losses.losses.softmax_cross_entropy", "losses.softmax_cross_entropy"),
+        ("estimator.estimator.Estimator", "estimator.Estimator"),
+        ("estimator.export.export_lib.PredictOutput", "estimator.export.PredictOutput"),
+        ("estimator.inputs.numpy_io.numpy_input_fn", "estimator.inputs.numpy_input_fn"),
     ],
 )
 def test_internal_names_are_public_ones(path: str, public: str) -> None:
@@ -119,6 +122,16 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
         ("framework.dtypes.float32_ref", lambda f: f.is_ref_dtype),
         ("ops.control_flow_ops.with_dependencies", lambda f: f([], tfnb.constant(1)).shape == []),
         ("ops.metrics_impl.metric_variable", callable),
+        ("estimator.canned.metric_keys.MetricKeys", lambda f: f.LOSS_MEAN == "average_loss"),
+        ("estimator.canned.head._regression_head", lambda f: f("w", 2).logits_dimension == 2),
+        (
+            "estimator.canned.head._multi_class_head_with_softmax_cross_entropy_loss",
+            lambda f: f(3).loss_reduction == "weighted_sum",
+        ),
+        (
+            "estimator.canned.head._binary_logistic_head_with_sigmoid_cross_entropy_loss",
+            lambda f: f().logits_dimension == 1,
+        ),
         ("ops.array_ops.shape_internal", lambda f: f([[1, 2]]).shape == [2]),
         ("ops.lookup_ops.index_table_from_tensor", lambda f: f(["a", "b"]).key_dtype == "string"),
         ("lib.io.file_io.FileIO", callable),

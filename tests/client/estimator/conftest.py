@@ -1,4 +1,4 @@
-"""What tests of estimators share."""
+"""Fixtures of the tests of estimators."""
 
 from __future__ import annotations
 

@@ -307,6 +307,27 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_exports_that_fail_leave_nothing_behind(tmp_path: Path) -> None:
+    """Inputs that are none, features that do not fit, files and checkpoints that are not there."""
+    model = line(tmp_path / "model").train(points(), steps=1)
+
+    def other() -> Any:
+        x = tf.placeholder(tf.float32, [None])
+        return tf.estimator.export.ServingInputReceiver({"z": x}, {"z": x})
+
+    for receiver, options, kind, message in (
+        (lambda: 3, {}, TypeError, "should return a tf.estimator.export.ServingInputReceiver"),
+        (other, {}, KeyError, "x"),
+        (serving, {"assets_extra": {"a": str(tmp_path / "b")}}, tf.errors.NotFoundError, "b"),
+        (serving, {"checkpoint_path": "/not/there"}, ValueError, "not a valid checkpoint"),
+        (None, {}, ValueError, "An input_receiver_fn must be defined"),
+    ):
+        with pytest.raises(kind, match=message):
+            model.export_saved_model(str(tmp_path / "export"), receiver, **options)
+    assert not (tmp_path / "export").exists() or list((tmp_path / "export").iterdir()) == []
+
+
+@pytest.mark.slow
 def test_a_model_without_labels_refuses_an_input_with_them(tmp_path: Path) -> None:
     """The error names both functions."""
     model = tf.estimator.Estimator(lambda features, mode: None, str(tmp_path))

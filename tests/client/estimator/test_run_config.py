@@ -16,7 +16,7 @@ CLUSTER = {"chief": ["a:1"], "worker": ["b:1", "b:2"], "ps": ["c:1"]}
 
 
 def test_an_interval_replaces_the_other_one() -> None:
-    """Of checkpoints, by steps or by seconds; the original stays as it is."""
+    """Checkpoints are saved by steps or by seconds; the original does not change."""
     config = RunConfig(save_checkpoints_steps=5)
     other = config.replace(save_checkpoints_secs=3, model_dir=Path("/tmp/a"))
 

@@ -41,6 +41,10 @@ STAND_INS = {
     "tensorflow.python.lib.io.file_io": "file_io",
     "tensorflow.python.platform.tf_logging": "logs",
     "tensorflow.python.platform.googletest": "tests",
+    "tensorflow.python.estimator.canned.head": "estimators",
+    "tensorflow.python.estimator.canned.metric_keys": "estimators",
+    "tensorflow.python.estimator.canned.optimizers": "estimators",
+    "tensorflow.python.estimator.canned.prediction_keys": "estimators",
     "tensorflow.examples.tutorials.mnist": "mnist",
     "tensorflow.examples.tutorials.mnist.input_data": "mnist",
 }

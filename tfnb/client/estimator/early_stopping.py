@@ -1,4 +1,4 @@
-"""Hooks that end a training when its evaluations say so."""
+"""Hooks that end a training because of its evaluations."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _not_improved(
 
 
 def _stop_variable() -> Any:
-    """Return the variable by which the chief tells other workers to stop."""
+    """Return the variable that the chief sets to stop other workers."""
     with tf.variable_scope("signal_early_stopping", values=[], reuse=tf.AUTO_REUSE):
         return tf.get_variable(
             "STOP",
@@ -247,7 +247,7 @@ class _StopOnPredicateHook(SessionRunHook):
         self._global_step: Any = None
 
     def begin(self) -> None:
-        """Make the op that tells other workers."""
+        """Make the op that sets the variable of all workers."""
         self._global_step = tf.train.get_global_step()
         self._stop_op = tf.assign(_stop_variable(), True)
 
@@ -268,7 +268,7 @@ class _StopOnPredicateHook(SessionRunHook):
 
 
 class _CheckForStoppingHook(SessionRunHook):
-    """A hook of other workers that ends their training when the chief says so."""
+    """A hook of other workers that ends their training when the chief has set the variable."""
 
     def __init__(self) -> None:
         self._stop: Any = None
@@ -282,7 +282,7 @@ class _CheckForStoppingHook(SessionRunHook):
         return SessionRunArgs(self._stop)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Stop if the chief says so."""
+        """Request a stop if the variable is set."""
         if run_values.results:
             _log.info("Early stopping requested, suspending run.")
             run_context.request_stop()

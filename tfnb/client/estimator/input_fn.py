@@ -1,4 +1,4 @@
-"""What an ``input_fn`` returns, as features, labels and hooks."""
+"""Features, labels and hooks from the result of an ``input_fn``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ``model_fn`` is called with and what it returns: ``ModeKeys`` and ``EstimatorSpec``."""
+"""``ModeKeys`` and ``EstimatorSpec``: the purpose and the result of a ``model_fn``."""
 
 from __future__ import annotations
 

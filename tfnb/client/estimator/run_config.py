@@ -52,7 +52,7 @@ class RunConfig:
         save_checkpoints_secs: Seconds between two checkpoints; 600 if no interval is given.
         session_config: The ``ConfigProto`` of sessions.
         keep_checkpoint_max: How many checkpoints are kept; all if 0 or None.
-        keep_checkpoint_every_n_hours: Keep one of this number of hours in addition.
+        keep_checkpoint_every_n_hours: One checkpoint per this number of hours is kept in addition.
         log_step_count_steps: Steps between two log lines; None for none.
         train_distribute: Must be None: tfnb has no distribution strategies.
         device_fn: Returns the device of an operation.
@@ -262,7 +262,7 @@ class RunConfig:
 
     @property
     def keep_checkpoint_every_n_hours(self) -> float:
-        """Of this number of hours, one checkpoint is kept in addition."""
+        """The number of hours between checkpoints that are kept in addition."""
         found: float = self._values["keep_checkpoint_every_n_hours"]
         return found
 

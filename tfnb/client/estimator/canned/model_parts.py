@@ -1,4 +1,4 @@
-"""What the models of canned estimators share."""
+"""Common parts of the models of canned estimators."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ def export_saved_models(
 
     Raises:
         ValueError: There is no checkpoint or no known mode, or a variable is missing.
+        TypeError: A function returns no inputs.
     """
     modes = [mode for mode in _TAGS if receiver_fns.get(mode)]
     if not modes:
@@ -128,6 +129,11 @@ def _add_graph(
         tf.train.create_global_step()
         tf.set_random_seed(config.tf_random_seed)
         receiver = receiver_fn()
+        if not hasattr(receiver, "features") or not hasattr(receiver, "receiver_tensors"):
+            raise TypeError(
+                "serving_input_receiver_fn should return a tf.estimator.export."
+                f"ServingInputReceiver. It returned {type(receiver).__name__}: {receiver!r:.200}"
+            )
         spec = estimator.build_export(receiver, mode)
         signatures = signature_defs(
             receiver.receiver_tensors,
@@ -178,7 +184,7 @@ def _outputs_of(spec: Any, mode: str) -> Mapping[str, Any]:
 
 
 def remove_old_exports(export_dir_base: str, keep: int | None) -> None:
-    """Remove the oldest exported models, of which the newest ``keep`` remain.
+    """Remove the oldest exported models; the newest ``keep`` remain.
 
     Args:
         export_dir_base: The folder of the models' folders.

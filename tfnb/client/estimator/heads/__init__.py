@@ -1,1 +1,1 @@
-"""Heads: what a model predicts from its logits, with loss and metrics."""
+"""Heads: predictions, loss and metrics of a model, from its logits."""

@@ -1,4 +1,4 @@
-"""Tensors of the classes that several heads predict, and their common metrics."""
+"""Predicted classes, and metrics that several heads have."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class LossSpec(NamedTuple):
 
 
 class Head(abc.ABC):
-    """What a model predicts: predictions, loss, metrics and exported outputs from its logits.
+    """The predictions, loss, metrics and exported outputs of a model, from its logits.
 
     Subclasses define the abstract members; :meth:`create_estimator_spec` combines them.
     """

@@ -226,6 +226,8 @@ class TPUEstimator(Estimator):
         ValueError: ``config`` is of another class, or ``params`` has a key that is set here.
     """
 
+    _overrides_methods = True
+
     def __init__(
         self,
         model_fn: Callable[..., Any] | None = None,
@@ -339,7 +341,7 @@ class TPUEstimator(Estimator):
         return spec._replace(training_hooks=(*spec.training_hooks, hook))
 
     def _warn_of_endless_input(self, features: Any) -> None:
-        """Say nothing: inputs of these programs end by themselves or are cut."""
+        """Say nothing, as TensorFlow: programs for TPUs also read without end."""
 
 
 def _set_param(params: Any, key: str, value: Any) -> None:
