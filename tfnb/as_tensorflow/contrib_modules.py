@@ -34,7 +34,6 @@ CONTRIB: dict[str, str] = {
     "compiler": f"{_OURS}.compiler",
     "eager": f"{_OURS}.eager",
     "graph_editor": f"{_OURS}.graph_editor",
-    "learn": f"{_OURS}.learn",
     "staging": f"{_OURS}.staging",
     "summary": f"{_OURS}.summary",
     "estimator": f"{_OURS}.estimator",

@@ -13,7 +13,8 @@ from tfnb.onnx_export.onnx_import import import_onnx
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfnb.client.model import Model, ModelTensor
+    from tfnb.client.model import Model
+    from tfnb.client.model_tensor import ModelTensor
 
 EXPORTS = {"onnx": ["check"]}
 

@@ -18,6 +18,19 @@ class ModeKeys:
     EVAL = "eval"
     INFER = "infer"
 
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Check a mode.
+
+        Args:
+          key: the mode.
+
+        Raises:
+          ValueError: it is none.
+        """
+        if key not in (cls.TRAIN, cls.EVAL, cls.INFER):
+            raise ValueError(f"Invalid mode {key}.")
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_") or name == name.lower():
