@@ -17,6 +17,7 @@ MAX_ARCHITECTURE_LINES = 150
 FEWEST_FILES = 5
 
 # A path is the end of the code, or precedes a colon: `executor.py`, `kernel_stats.py:with_pool`.
+OTHER_PROJECTS = re.compile(r"^\| [\w.-]+/[\w.-]+.*$", re.MULTILINE)
 PATH_IN_CODE = re.compile(r"`([\w./-]+\.(?:py|md))(?=[`:])")
 PATH_IN_LINK = re.compile(r"\]\(([\w./-]+\.(?:py|md))(?:#[\w-]*)?\)")
 
@@ -59,8 +60,10 @@ def _missing_paths(page: Path, text: str) -> list[str]:
 
     A path in a link starts at the page's folder. A path in code may also start at ``tfnb`` or at
     the root of the repository. Pages that are not about one folder shorten paths: there, the path
-    of some file has to end with it.
+    of some file has to end with it. Rows of a table about another project, which begin with its
+    owner and name, are left out.
     """
+    text = OTHER_PROJECTS.sub("", text)
     starts = (page.parent, ROOT / "tfnb", ROOT)
     linked = PATH_IN_LINK.findall(text)
     coded = PATH_IN_CODE.findall(text)

@@ -355,7 +355,7 @@ class TestLeftovers:
             ("layers", "real_valued_column", r"tf\.feature_column"),
             ("training", "batch_sequences_with_states", "initial_state"),
             ("rnn", "NTMCell", "RNNCell"),
-            ("learn", "Estimator", "MonitoredTrainingSession"),
+            ("learn", "Estimator", r"tf\.estimator"),
         ],
     )
     def test_what_is_not_there_says_what_to_use(self, module: str, name: str, says: str) -> None:

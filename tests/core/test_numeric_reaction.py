@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION, _PublicFunctions
+from tfnb.core.process.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION, _PublicFunctions
 
 ACCESSES = pytest.mark.parametrize("access", [NUMERIC_REACTION, _PublicFunctions()])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tfnb.as_tensorflow.finder import served
@@ -32,5 +33,6 @@ def keras(imported_keras: Any, tf: Any) -> Iterator[Any]:
     """Return Keras, with a graph and a session of the test's own."""
     with tf.Graph().as_default() as graph:
         graph.seed = 1
+        np.random.seed(1)  # Keras takes the seeds of weights, and the order of rows, from NumPy
         yield imported_keras
         imported_keras.backend.get_session().close()

@@ -52,7 +52,7 @@ def test_a_classifier_with_dropout_and_batch_normalization_learns(keras: Any) ->
     )
     optimizer = keras.optimizers.Adam(learning_rate=0.02)
     model.compile(optimizer, "sparse_categorical_crossentropy", metrics=["accuracy"])
-    model.fit(X, SUMS > 0, epochs=30, verbose=0)
+    model.fit(X, SUMS > 0, epochs=60, verbose=0)
     averages = model.layers[1].get_weights()[2]
 
     assert model.evaluate(X, SUMS > 0, verbose=0)[1] > 0.9

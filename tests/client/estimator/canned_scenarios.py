@@ -16,13 +16,13 @@ _BATCH = 16
 
 def _data() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return features and labels: of a person, age and job; of two classes, three, and numbers."""
-    numbers = np.random.RandomState(0)
-    age = numbers.rand(_EXAMPLES, 1).astype(np.float32)
-    weight = numbers.rand(_EXAMPLES, 1).astype(np.float32) + 0.5
-    job = numbers.choice(["a", "b", "c", "zz"], size=(_EXAMPLES, 1))
+    numbers = np.arange(_EXAMPLES)
+    age = (numbers * 37 % 97 / np.float32(97)).astype(np.float32)[:, None]
+    weight = (numbers * 61 % 89 / np.float32(89)).astype(np.float32)[:, None] + np.float32(0.5)
+    job = np.array(["a", "b", "c", "zz"])[numbers * numbers % 7 % 4][:, None]
     labels = {
         "two": (age[:, 0] + (job[:, 0] == "a") > 0.8).astype(np.int64),
-        "three": numbers.randint(0, 3, size=(_EXAMPLES,)).astype(np.int64),
+        "three": (numbers * 5 % 11 % 3).astype(np.int64),
         "number": (age[:, 0] * 3 - 1).astype(np.float32),
     }
     return {"age": age, "job": job, "w": weight}, labels

@@ -360,7 +360,7 @@ class SubGraphView:
     @property
     def ops(self) -> list[Any]:
         """The operations, in the order of their making."""
-        return sorted(self._ops, key=lambda op: op._id_value)
+        return sorted(self._ops, key=lambda op: op._id)
 
     @property
     def graph(self) -> Graph | None:
@@ -532,7 +532,7 @@ def _copy_of(op: Operation, inputs: list[Any], graph: Graph, name: str) -> Opera
     copy: Operation = graph.create_op(
         op.type, inputs, types, name=f"{graph.unique_name(name)}/", attrs=dict(node.attr)
     )
-    copy._set_device_from_string(op.device)
+    copy._set_device(op.device)
     for old, new in zip(op.outputs, copy.outputs, strict=True):
         new.set_shape(old.shape)
     context = op._get_control_flow_context()

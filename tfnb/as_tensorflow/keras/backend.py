@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from tfnb.as_tensorflow.keras.number_settings import (
 )
 from tfnb.client.public.api import tf
 from tfnb.client.session.callable import CallableFromOptions
+from tfnb.core.process.weak_registry import WeakTable
 from tfnb.framework.structures import nest
 from tfnb.proto.config_pb2 import CallableOptions
 
@@ -51,8 +51,9 @@ class _State:
 
     def __init__(self) -> None:
         self.session: Any = None
-        self.learning_phases: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        self.uids: WeakKeyDictionary[Any, defaultdict[str, int]] = WeakKeyDictionary()
+        # By graph: 0, 1, or the name of the placeholder, since a tensor keeps its graph alive.
+        self.learning_phases: WeakTable[Any, int | str] = WeakTable()
+        self.uids: WeakTable[Any, defaultdict[str, int]] = WeakTable()
         self.variables_are_the_users = False
 
 
@@ -61,14 +62,17 @@ _state = _State()
 
 def get_uid(prefix: str = "") -> int:
     """Return the next number of a prefix in the default graph; the first is 1."""
-    numbers = _state.uids.setdefault(get_graph(), defaultdict(int))
+    graph = get_graph()
+    numbers = _state.uids.get(graph)
+    if numbers is None:
+        numbers = _state.uids[graph] = defaultdict(int)
     numbers[prefix] += 1
     return numbers[prefix]
 
 
 def reset_uids() -> None:
     """Begin again to number names."""
-    _state.uids.clear()
+    _state.uids = WeakTable()
 
 
 def manual_variable_initialization(value: bool) -> None:
@@ -79,11 +83,12 @@ def manual_variable_initialization(value: bool) -> None:
 def learning_phase() -> Any:
     """Return the learning phase of the default graph, a placeholder that is False unless fed."""
     graph = get_graph()
-    phase = _state.learning_phases.get(graph)
-    if phase is None:
-        with tf.init_scope(), tf.name_scope(""):
-            phase = tf.placeholder_with_default(False, shape=(), name="keras_learning_phase")
-        _state.learning_phases[graph] = phase
+    known = _state.learning_phases.get(graph)
+    if known is not None:
+        return graph.get_tensor_by_name(known) if isinstance(known, str) else known
+    with tf.init_scope(), tf.name_scope(""):
+        phase = tf.placeholder_with_default(False, shape=(), name="keras_learning_phase")
+    _state.learning_phases[graph] = phase.name
     return phase
 
 
@@ -125,7 +130,7 @@ def clear_session() -> None:
     tf.reset_default_graph()
     reset_uids()
     _state.session = None
-    _state.learning_phases.clear()
+    _state.learning_phases = WeakTable()
 
 
 def _initialize_variables(session: Any) -> None:

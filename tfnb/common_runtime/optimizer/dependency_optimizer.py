@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # An unused gradient may still have control edges to the gradients of other inputs: ``tf.gradients``
 # makes the gradients of one node wait for each other, by a NoOp of this name.
-_GROUP = "tuple/group_deps"
+_GROUP = "_grad/tuple/group_deps"
 _CANNOT_FAIL = ops_with(Trait.CANNOT_FAIL)
 _INPUT_GRADIENTS = ops_with(Trait.INPUT_GRADIENT)
 _MARKED_GRADIENTS = ops_with(Trait.MARKED_GRADIENT)

@@ -23,7 +23,7 @@ from tfnb.common_runtime.executor.executors_and_keys import refuse_resource
 from tfnb.common_runtime.executor.run_state import RunState, ToldOutputs
 from tfnb.common_runtime.executor.waiting import explained
 from tfnb.core import errors
-from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.process.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.process.records import record
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.rendezvous import create_key

@@ -25,7 +25,7 @@ from tfnb.common_runtime.executor.running_nodes import runs_signature
 from tfnb.common_runtime.executor.waiting import explained
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
-from tfnb.core.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
+from tfnb.core.process.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.threads import ERRANDS
 from tfnb.core.resource_mgr import RefCell
