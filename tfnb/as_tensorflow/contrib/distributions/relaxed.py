@@ -1,6 +1,6 @@
 """Classes as vectors, and continuous distributions that come near to them.
 
-Source: Maddison, Mnih and Teh; Jang, Gu and Poole (Gumbel-softmax).
+Source: the papers on Concrete distributions (arXiv:1611.00712) and Gumbel-softmax (arXiv:1611.01144).
 """
 
 from __future__ import annotations
