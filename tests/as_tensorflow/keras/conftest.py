@@ -33,6 +33,7 @@ def keras(imported_keras: Any, tf: Any) -> Iterator[Any]:
     """Return Keras, with a graph and a session of the test's own."""
     with tf.Graph().as_default() as graph:
         graph.seed = 1
-        np.random.seed(1)  # Keras takes the seeds of weights, and the order of rows, from NumPy
+        # Keras takes the seeds of weights, and the order of rows, from NumPy's own generator.
+        np.random.seed(1)  # noqa: NPY002
         yield imported_keras
         imported_keras.backend.get_session().close()

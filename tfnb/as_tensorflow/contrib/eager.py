@@ -23,19 +23,17 @@ def num_gpus() -> int:
     return len(tf.config.experimental.list_physical_devices("GPU"))
 
 
-_MISSING = frozenset(
-    (
-        "ASYNC SYNC Checkpoint Checkpointable CheckpointableSaver EagerVariableStore GradientTape "
-        "Network Saver Sequential Variable add_execution_callback async_clear_error async_wait "
-        "clear_execution_callbacks custom_gradient defun enable_eager_execution "
-        "enable_remote_eager_execution execution_mode function get_optimizer_variables "
-        "gradients_function implicit_gradients implicit_value_and_gradients inf_callback "
-        "inf_nan_callback list_devices make_template metrics nan_callback "
-        "restore_network_checkpoint restore_variables_on_create run "
-        "run_test_in_graph_and_eager_modes save_network_checkpoint seterr tfe "
-        "value_and_gradients_function"
-    ).split()
-)
+_MISSING = {
+    "ASYNC", "SYNC", "Checkpoint", "Checkpointable", "CheckpointableSaver",
+    "EagerVariableStore", "GradientTape", "Network", "Saver", "Sequential", "Variable",
+    "add_execution_callback", "async_clear_error", "async_wait", "clear_execution_callbacks",
+    "custom_gradient", "defun", "enable_eager_execution", "enable_remote_eager_execution",
+    "execution_mode", "function", "get_optimizer_variables", "gradients_function",
+    "implicit_gradients", "implicit_value_and_gradients", "inf_callback", "inf_nan_callback",
+    "list_devices", "make_template", "metrics", "nan_callback", "restore_network_checkpoint",
+    "restore_variables_on_create", "run", "run_test_in_graph_and_eager_modes",
+    "save_network_checkpoint", "seterr", "tfe", "value_and_gradients_function",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

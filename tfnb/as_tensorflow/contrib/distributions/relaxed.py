@@ -1,6 +1,7 @@
 """Classes as vectors, and continuous distributions that come near to them.
 
-Source: the papers on Concrete distributions (arXiv:1611.00712) and Gumbel-softmax (arXiv:1611.01144).
+Source: the papers on Concrete distributions (arXiv:1611.00712) and on Gumbel-softmax
+(arXiv:1611.01144).
 """
 
 from __future__ import annotations

@@ -33,6 +33,6 @@ class ModeKeys:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name == name.lower():
+    if not name[0].isupper():
         raise AttributeError(f"module 'tensorflow.contrib.learn' has no attribute {name!r}")
     return missing_name("tensorflow.contrib.learn", name, "tf.estimator came in its place")
