@@ -361,8 +361,13 @@ def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable
     lab.open(notebook_of("launch.ipynb", "1"))
     lab.close()
     page = lab.page
-    page.evaluate("() => window.jupyterapp.commands.execute('launcher:create')")
-    page.locator(".jp-LauncherCard", has_text="tfnb Notebook").click()
+    # JupyterLab may have opened a launcher of its own, too.
+    made = page.evaluate(
+        "async () => (await window.jupyterapp.commands.execute('launcher:create')).id"
+    )
+    page.evaluate("(id) => window.jupyterapp.shell.activateById(id)", made)
+    launcher = page.locator(f"[id='{made}']")
+    launcher.locator(".jp-LauncherCard", has_text="tfnb Notebook").click()
     page.wait_for_function(
         """() => {
           const panel = window.jupyterapp.shell.currentWidget;
