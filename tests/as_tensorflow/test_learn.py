@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,15 +49,21 @@ def test_rare_words_are_left_out(learn: Any) -> None:
 
 
 def test_a_processor_is_saved_and_restored(learn: Any, tmp_path: Path) -> None:
-    """Files name the module as TensorFlow does or as tfnb does."""
+    """With words, counts and lengths; a pickle is refused, since it can run code."""
     made = learn.preprocessing.VocabularyProcessor(3)
     made.fit(TEXTS)
     made.save(str(tmp_path / "vocab"))
     found = learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocab"))
-    old = b"ctensorflow.contrib.learn.python.learn.preprocessing.text\nVocabularyProcessor\n."
+    (tmp_path / "old").write_bytes(b"ctensorflow.contrib.learn\nVocabularyProcessor\n.")
 
-    assert next(found.transform(["sat"])).tolist() == [6, 0, 0]
-    assert pickle.loads(old) is learn.preprocessing.VocabularyProcessor
+    assert next(found.transform(["sat dog"])).tolist() == [6, 0, 0]
+    assert list(found.reverse([[6, 0]])) == ["sat <UNK>"]
+    found.vocabulary_.trim(1)
+    assert next(found.transform(["sat cat here"])).tolist() == [1, 0, 0]
+    for other in ("old", "vocab2"):
+        (tmp_path / "vocab2").write_text('{"vocabulary": {"words": []}}')
+        with pytest.raises(ValueError, match="no vocabulary that tfnb saved"):
+            learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / other))
 
 
 def test_texts_are_rows_of_bytes(learn: Any) -> None:

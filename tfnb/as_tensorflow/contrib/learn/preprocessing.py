@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,7 @@ def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
 
 
 class CategoricalVocabulary:
-    """Numbers for words, in the order in which they come; 0 is for unknown words.
-
-    Its attributes have the names that files of ``VocabularyProcessor.save`` hold.
-    """
+    """Numbers for words, in the order in which they come; 0 is for unknown words."""
 
     def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True) -> None:
         self._unknown_token = unknown_token
@@ -81,6 +78,27 @@ class CategoricalVocabulary:
                 self._append(category)
                 kept[category] = count
         self._freq = kept
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its words, in the order of their numbers, and their counts."""
+        return {
+            "words": list(self._mapping),
+            "counts": [self._freq.get(word, 0) for word in self._mapping],
+            "support_reverse": self._support_reverse,
+            "is_frozen": self._freeze,
+        }
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> CategoricalVocabulary:
+        """Return the vocabulary that ``to_json`` described."""
+        unknown, *words = given["words"]
+        made = cls(unknown, bool(given["support_reverse"]))
+        for word, count in zip(words, given["counts"][1:], strict=True):
+            made._append(word)
+            if count:
+                made._freq[word] = int(count)
+        made.freeze(bool(given["is_frozen"]))
+        return made
 
     def reverse(self, class_id: int) -> Any:
         """Return the word of a number.
@@ -155,16 +173,34 @@ class VocabularyProcessor:
             yield " ".join(self.vocabulary_.reverse(number) for number in row)
 
     def save(self, filename: str) -> None:
-        """Write the processor to a file."""
+        """Write lengths and words to a file, as JSON; the tokenizer is not written."""
+        given = {
+            "max_document_length": self.max_document_length,
+            "min_frequency": self.min_frequency,
+            "vocabulary": self.vocabulary_.to_json(),
+        }
         with tf.gfile.GFile(filename, "wb") as file:
-            file.write(pickle.dumps(self))
+            file.write(json.dumps(given).encode())
 
     @classmethod
     def restore(cls, filename: str) -> VocabularyProcessor:
-        """Read a processor from a file of ``save``, which is a pickle: it can run code."""
+        """Read a processor, with the default tokenizer, from a file of ``save``.
+
+        Raises:
+          ValueError: the file is no such file. TensorFlow's are pickles, which can run code, and
+            are not read.
+        """
         with tf.gfile.GFile(filename, "rb") as file:
-            found: VocabularyProcessor = pickle.loads(file.read())
-        return found
+            data = file.read()
+        try:
+            given = json.loads(data)
+            vocabulary = CategoricalVocabulary.from_json(given["vocabulary"])
+            return cls(int(given["max_document_length"]), int(given["min_frequency"]), vocabulary)
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(
+                f"'{filename}' is no vocabulary that tfnb saved. Files of TensorFlow are pickles, "
+                "which can run code: fit the processor again, and save it."
+            ) from None
 
 
 class ByteProcessor:
