@@ -19,7 +19,7 @@ from tfnb.onnx_export.writing.converters import CONVERTERS  # noqa: E402
 
 TARGET = ROOT / "docs" / "onnx.md"
 BEGIN = "<!-- written by scripts/generate_onnx_table.py -->\n"
-# What a program itself says: no converter is needed.
+# Ops that the recognised program replaces; they need no converter.
 STRUCTURE = (
     *("Case", "Const", "Enter", "Exit", "For", "If", "LoopCond", "Merge", "NextIteration"),
     *("PartitionedCall", "Placeholder", "ReadVariableOp", "RefSwitch", "StatefulPartitionedCall"),

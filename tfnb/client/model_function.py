@@ -57,7 +57,7 @@ class ModelFunction:
         self._prepare = prepare
         self._keys = list(self.inputs)
         self._wanted = [_wanted_kind(one.dtype) for one in self.inputs.values()]
-        # Of the object, not of its class: editors complete the names of this model's inputs.
+        # The signature belongs to the object: editors complete the names of this model's inputs.
         self.__signature__ = _signature_of(self.inputs)
 
     # -- running

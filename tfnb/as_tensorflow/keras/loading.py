@@ -38,7 +38,7 @@ _ONLY_IN_TENSORFLOW = frozenset(
 )
 _OLDEST, _NEXT = (2, 2), (2, 4)
 INSTALL = "type pip install 'tfnb[keras]'"
-# What Keras imports and does not run without.
+# Packages that Keras imports and needs.
 _NEEDED = ("keras_applications", "keras_preprocessing", "six", "scipy", "yaml")
 
 

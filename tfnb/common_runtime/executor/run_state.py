@@ -246,7 +246,7 @@ class RunState:
     timeout_ms = 0
     deadline: Any = None
     collector: Any = None
-    _at_rest: BaseException | None = None  # what ``stop`` is while nothing is asked of the step
+    _at_rest: BaseException | None = None  # the value of ``stop`` while the step may run on
     _leaves_when_let_go = False
 
     def __init__(

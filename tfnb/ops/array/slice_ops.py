@@ -387,8 +387,6 @@ _MOST_KNOWN_SHAPES = 64
 
 @strided_slice_op.with_constants("begin", "end", "strides")
 def _(begin: Array, end: Array, strides: Array, **masks: int) -> Callable[[Array], Array]:
-    plain = strided_slice_op.function
-    assert plain is not None
     by_dims: dict[tuple[int, ...], tuple[tuple[Any, ...], tuple[int | None, ...]]] = {}
 
     def sliced(input: Array) -> Array:

@@ -294,7 +294,7 @@ def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -
 
 def _sum_of_channels_last(x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     """Compute `sum_over` for memory whose channels, the second dimension of `x`, come last."""
-    place = [0, x.ndim - 1, *range(1, x.ndim - 1)]  # of each dimension, with the channels last
+    place = [0, x.ndim - 1, *range(1, x.ndim - 1)]  # of each dimension; channels last
     total = sum_over(np, channels_to_last(x), tuple(place[axis] for axis in axes), True)
     total = channels_to_second(total)
     if keep_dims:
