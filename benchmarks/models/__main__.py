@@ -6,8 +6,9 @@
 
 Models are the programs of this folder, and the graphs of public repositories in ``--cases``, a
 folder of cases, where similar graphs are measured once. Processes of both modules stay
-alive, a pair with default settings, and pairs with one and with two threads; blocks of steps
-alternate, and the first of a round changes. Before a model is measured, its answers from all
+alive, a pair with default settings, and pairs with one and with two threads (not with as many as
+there are cores: these are the default settings); blocks of steps alternate, and the first of a
+round changes. Before a model is measured, its answers from all
 processes are compared: those of an inference step, of three training steps, and of an inference
 step after them. Then fresh processes of both import the model from a file and run it once.
 
@@ -28,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,15 +54,27 @@ THREADS = {"default": 0, "1": 1, "2": 2}
 
 @dataclass
 class Effort:
-    """How long a model is measured."""
+    """How long a model is measured.
+
+    Attributes:
+      rounds: blocks of each step with default settings; with another number of threads, half.
+      cold_rounds: fresh processes of each module.
+      threads: keys of `THREADS`.
+    """
 
     rounds: int
     cold_rounds: int
     threads: list[str]
 
 
-FULL = Effort(rounds=5, cold_rounds=2, threads=list(THREADS))
+FULL = Effort(
+    rounds=5,
+    cold_rounds=2,
+    threads=[label for label, threads in THREADS.items() if threads != os.cpu_count()],
+)
 QUICK = Effort(rounds=3, cold_rounds=1, threads=["default"])
+# Large models: no further round after this time.
+_SECONDS_OF_ROUNDS = 15.0
 
 
 class Pairs:
@@ -105,21 +119,29 @@ class Measured:
         is_program = isinstance(self._model, Program)
         if isinstance(self._model, Case):
             self._model.write(self._package)
-        for key, side in self._pairs.sides.items():
-            name = self._model.name if is_program else ""
-            answer = side.ask(
-                "open", name=name, folder=str(self._package), answers=str(self._answers[key])
-            )
+        keys = list(self._pairs.sides)
+        # One after the other those whose times are kept, then the others side by side.
+        opened = [self._open(key) for key in keys if key[0] == "default"]
+        self.build = [answer.get("build", 0.0) for answer in opened]
+        with ThreadPoolExecutor(2) as threads:
+            opened += threads.map(self._open, [key for key in keys if key[0] != "default"])
+        for key, answer in zip(keys, opened, strict=True):
             if "error" in answer:
                 return f"{_name(key)}: {answer['error']}"
             self.steps = answer["steps"]
-            if key[0] == "default":
-                self.build.append(answer["build"])
         if is_program:
             answer = self._pairs.sides["default", 1].ask("export", folder=str(self._package))
             if "error" in answer:
                 return f"export: {answer['error']}"
         return self._compare()
+
+    def _open(self, key: tuple[str, int]) -> dict[str, Any]:
+        return self._pairs.sides[key].ask(
+            "open",
+            name=self._model.name if isinstance(self._model, Program) else "",
+            folder=str(self._package),
+            answers=str(self._answers[key]),
+        )
 
     def _compare(self) -> str:
         rtol, atol = self._model.rtol, self._model.atol
@@ -138,8 +160,13 @@ class Measured:
         """Return the figures of each step by number of threads, TensorFlow's and tfnb's."""
         turns = [(key, step) for step in self.steps for key in self._pairs.sides]
         blocks: dict[Any, list[dict[str, float]]] = {turn: [] for turn in turns}
-        for _ in range(rounds):
+        begun = time.monotonic()
+        for done in range(rounds):
+            if done > 1 and time.monotonic() - begun > _SECONDS_OF_ROUNDS:
+                break
             for key, step in turns:
+                if key[0] != "default" and 2 * done > rounds:
+                    continue
                 block = self._pairs.sides[key].ask("block", step=step)
                 if "error" in block:
                     raise RuntimeError(f"{_name(key)}: {block['error']}")

@@ -112,7 +112,7 @@ blocks in turns.
 
 | | TensorFlow | tfnb | ratio | of cpu | 1 thread | 2 threads |
 |---|--:|--:|--:|--:|--:|--:|
-{"".join(_warm(found) for found in measured)}
+{"".join(_warm(found, about["cores"]) for found in measured)}
 ### Starting
 
 A fresh process imports the module and the graph from a file and runs it for the first time.
@@ -126,7 +126,7 @@ A fresh process imports the module and the graph from a file and runs it for the
     return text
 
 
-def _warm(found: dict[str, Any]) -> str:
+def _warm(found: dict[str, Any], cores: int) -> str:
     rows = ""
     for step, threads in found["steps"].items():
         pair = threads["default"]
@@ -136,7 +136,11 @@ def _warm(found: dict[str, Any]) -> str:
             *(pretty(side["median"], "s") for side in pair),
             f"**{number(ratio(pair))}**",
             number(ratio(pair, "cpu")),
-            *(number(ratio(threads.get(count))) for count in ("1", "2")),
+            # As many threads as cores are the default settings.
+            *(
+                number(ratio(threads.get(count, pair if count == str(cores) else None)))
+                for count in ("1", "2")
+            ),
         ]
         rows += f"| {' | '.join(cells)} |\n"
     return rows

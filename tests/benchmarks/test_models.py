@@ -169,7 +169,7 @@ def test_a_model_that_fails_has_no_figures(pairs: Any) -> None:
 
 
 SIDE = {"version": "1", "python": "3.11", "numpy": "2.4", "pools": []}
-ABOUT = report.about([SIDE, SIDE], 0)
+ABOUT = report.about([SIDE, SIDE], 0) | {"cores": 2}
 
 
 def _found(name: str, kind: str, run: tuple[float, float]) -> dict[str, Any]:
@@ -179,7 +179,10 @@ def _found(name: str, kind: str, run: tuple[float, float]) -> dict[str, Any]:
 
 
 def test_the_section_leads_with_kinds_of_models() -> None:
-    """The first table has geometric means by kind, and models without figures are named."""
+    """The first table has geometric means by kind; as many threads as cores are the default.
+
+    Models without figures are named.
+    """
     results = [
         _found("a", "CNN", (1e-3, 2e-3)),
         _found("b", "CNN", (1e-3, 5e-4)),
@@ -187,7 +190,7 @@ def test_the_section_leads_with_kinds_of_models() -> None:
     ]
     text = tables.section(results, ABOUT)
     assert "| a CNN | 2 | 1.00 | 1.00 |  | 0.10 | 0.10 |" in text
-    assert "| `a` | 1 ms | 2 ms | **2.00** | 2.00 |  |  |" in text
+    assert "| `a` | 1 ms | 2 ms | **2.00** | 2.00 |  | 2.00 |" in text
     assert "| `b` | 2 s | 200 ms | **0.10** |" in text
     assert "* `c`: answer 0: other strings" in text
 
