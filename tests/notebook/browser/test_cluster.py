@@ -11,9 +11,8 @@ from tests.notebook.browser.test_lab_panel import LIMIT_MS, show_panel, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +62,7 @@ STOPPED = """servers[0].stop()
 
 
 def test_the_panel_lists_servers_and_says_which_does_not_answer(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """With memory and devices; a table below a cell says the same."""
     lab.open(notebook_of("servers.ipynb", SETUP, "%tfnb cluster", STOPPED))
@@ -77,7 +76,7 @@ def test_the_panel_lists_servers_and_says_which_does_not_answer(
     assert complaints(lab.page, ".tfnb-lab") == []
     lab.run(1)
     assert "/job:worker/task:0" in lab.outputs(1)[0]["data"]["text/plain"]
-    lab.page.screenshot(path=str(shots / "cluster.png"))
+    shots.take(lab.page, "cluster.png")
     lab.run(2)
     silent = panel.locator('.tfnb-lab-server[data-answers="false"]')
     silent.wait_for(timeout=LIMIT_MS)
@@ -86,7 +85,7 @@ def test_the_panel_lists_servers_and_says_which_does_not_answer(
 
 
 def test_a_recorded_step_has_a_lane_for_each_task(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """With the bytes that crossed and the time that the receiver waited."""
     lab.open(notebook_of("lanes.ipynb", SETUP, HELD, RECORD))
@@ -103,11 +102,11 @@ def test_a_recorded_step_has_a_lane_for_each_task(
         assert f"/job:{task}/task:0/CPU:0" in heads
     labels = " ".join(lanes.locator(".tfnb-edge-labels text").all_text_contents())
     assert "40.0 kB, waited" in labels
-    lab.page.screenshot(path=str(shots / "cluster_lanes.png"))
+    shots.take(lab.page, "cluster_lanes.png")
 
 
 def test_a_waiting_step_names_its_task_and_ends_from_the_panel(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """In the live view below the cell and in the panel."""
     lab.open(notebook_of("waits.ipynb", SETUP, WAITS))
@@ -117,7 +116,7 @@ def test_a_waiting_step_names_its_task_and_ends_from_the_panel(
     wait_for_text(panel, "/job:ps/replica:0/task:0: 'next' (QueueDequeueV2) waits for elements")
     live = lab.page.locator(".tfnb-waits")
     wait_for_text(live, "/job:ps/replica:0/task:0: 'next' (QueueDequeueV2) waits for elements")
-    lab.page.screenshot(path=str(shots / "cluster_waits.png"))
+    shots.take(lab.page, "cluster_waits.png")
     panel.get_by_role("button", name="Cancel").first.click()
     lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
     texts = [one.get("text", "") for one in lab.outputs(1)]

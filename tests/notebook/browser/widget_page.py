@@ -6,6 +6,8 @@ import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.notebook.browser.stillness import settle
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -146,5 +148,5 @@ class WidgetPage:
         return self.page.locator(".tfnb-closed", has_text=label).first
 
     def settle(self) -> None:
-        """Wait for animations to end."""
-        self.page.wait_for_timeout(320)
+        """Wait until layouts are drawn and animations have ended."""
+        settle(self.page)
