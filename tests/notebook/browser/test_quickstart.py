@@ -9,7 +9,6 @@ import pytest
 from tests.notebook.browser.stillness import settle
 
 if TYPE_CHECKING:
-
     from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
