@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.notebook.browser.lab import VIEWPORT, Lab, Notebook7, Shots, running_server
+from tests.notebook.browser.widget_page import VIEWPORT as WIDGET_VIEWPORT
 from tests.notebook.browser.widget_page import WidgetPage
 
 if TYPE_CHECKING:
@@ -113,13 +114,21 @@ def notebook7(chromium: Any, notebook_server: str) -> Iterator[Notebook7]:
     context.close()
 
 
-@pytest.fixture
-def widget_page(chromium: Any) -> Iterator[WidgetPage]:
-    """A page with only the widget, mounted as anywidget does."""
-    page = chromium.new_page(viewport={"width": 1000, "height": 700})
+@pytest.fixture(scope="session")
+def blank_page(chromium: Any) -> Iterator[Any]:
+    """The page that all tests of widgets without Jupyter use one after the other."""
+    page = chromium.new_page(viewport=WIDGET_VIEWPORT)
     page.set_default_timeout(90_000)  # busy machines are slow
-    yield WidgetPage(page)
+    yield page
     page.close()
+
+
+@pytest.fixture
+def widget_page(blank_page: Any) -> Iterator[WidgetPage]:
+    """A page with only the widget, mounted as anywidget does."""
+    found = WidgetPage(blank_page)
+    yield found
+    found.leave()
 
 
 @pytest.fixture

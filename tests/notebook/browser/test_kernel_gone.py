@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.notebook.browser.test_accessibility import COUNTERS, digits_scene
+from tests.notebook.browser.widget_page import WidgetPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.notebook.browser.lab import Lab, Shots
-    from tests.notebook.browser.widget_page import WidgetPage
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -51,9 +51,10 @@ def test_a_kernel_that_dies_leaves_a_word_in_its_view(
     shots.take(page, "gone.png")
 
 
-def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) -> None:
+def test_a_running_step_that_is_silent_is_said_to_be(chromium: Any) -> None:
     """The notice disappears with the next message; finished steps have none."""
-    page = widget_page.page
+    page = chromium.new_page()
+    widget_page = WidgetPage(page)
     page.clock.install()
     scene = digits_scene()
     running = {**COUNTERS, "phase": "running"}
@@ -72,6 +73,7 @@ def test_a_running_step_that_is_silent_is_said_to_be(widget_page: WidgetPage) ->
     page.clock.run_for(20_000)
     assert not notice.is_visible()
     assert widget_page.problems == []
+    page.close()
 
 
 def test_a_view_says_so_when_the_front_end_has_lost_the_kernel(widget_page: WidgetPage) -> None:

@@ -50,6 +50,7 @@ def wait_for_text(panel: Any, text: str) -> None:
     panel.get_by_text(text).first.wait_for(timeout=LIMIT_MS)
 
 
+@pytest.mark.oldest_lab
 def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
     lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
@@ -89,7 +90,7 @@ def wait_until_done(lab: Lab) -> None:
     lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
+@pytest.mark.parametrize("theme", ["Light", pytest.param("Dark", marks=pytest.mark.oldest_lab)])
 def test_a_graph_opens_beside_the_notebook_and_grows_with_it(
     lab: Lab, notebook_of: Callable[..., str], shots: Shots, theme: str
 ) -> None:
@@ -124,6 +125,7 @@ _STANDS = """() => {
 }"""
 
 
+@pytest.mark.oldest_lab
 def test_a_running_loop_is_paused_resumed_and_cancelled(
     lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
@@ -163,6 +165,7 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     assert "3.0" in str(lab.outputs(2))
 
 
+@pytest.mark.oldest_lab
 def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """Progress, the debugger, a recorded step, placement and partitions open in tabs."""
     short = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
@@ -192,6 +195,7 @@ def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) 
     wait_until_done(lab)
 
 
+@pytest.mark.oldest_lab
 def test_panel_and_tabs_are_there_again_after_a_reload(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -211,6 +215,7 @@ def test_panel_and_tabs_are_there_again_after_a_reload(
     panel.locator(".tfnb-lab-step").wait_for(state="detached", timeout=LIMIT_MS)
 
 
+@pytest.mark.oldest_lab
 def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -288,6 +293,7 @@ def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[
     )
 
 
+@pytest.mark.oldest_lab
 def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """The keyboard goes from the command palette to a node's card, and cancels."""
     sync_api = pytest.importorskip("playwright.sync_api")
@@ -347,6 +353,7 @@ def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> No
     wait_until_done(lab)
 
 
+@pytest.mark.oldest_lab
 def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """The first cell is written, but not run."""
     lab.open(notebook_of("launch.ipynb", "1"))
@@ -370,6 +377,7 @@ def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable
     )
 
 
+@pytest.mark.oldest_lab
 def test_jupyter_notebook_has_panel_views_and_toolbar_item(
     notebook7: Notebook7, notebook_of: Callable[..., str], shots: Shots
 ) -> None:

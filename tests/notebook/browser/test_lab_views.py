@@ -40,6 +40,7 @@ _OPEN_ANOTHER = """async (path) => {
 _VISIBLE = "() => [window.first, window.panel].map((one) => one.isVisible)"
 
 
+@pytest.mark.oldest_lab
 def test_views_open_beside_their_notebook_wherever_that_is(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -121,6 +122,7 @@ _WATCH_TOOLBAR = """() => {
 }"""
 
 
+@pytest.mark.oldest_lab
 def test_the_step_in_the_toolbar_moves_no_item_over_the_first_cell(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -178,6 +180,7 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 ])"""
 
 
+@pytest.mark.oldest_lab
 def test_a_picture_stands_for_its_view_while_the_kernel_is_busy(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -206,6 +209,7 @@ _TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filte
 ).length"""
 
 
+@pytest.mark.oldest_lab
 def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab: Lab, notebook_of: Callable[..., str], server_folder: Path
 ) -> None:

@@ -28,6 +28,7 @@ _KEEP_PROGRESS = """() => {
 _SHOW = "(element) => element.scrollIntoView({block: 'start'})"
 
 
+@pytest.mark.oldest_lab
 def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Shots) -> None:
     """Graphs are drawn, progress changes during a step, scopes open, no cell fails."""
     page = lab.page
