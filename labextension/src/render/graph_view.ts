@@ -4,7 +4,7 @@
  * Every change of the open scopes requests an arrangement; an answer to an outdated request is dropped.
  */
 
-import type { LayoutClient } from "../layout/layout_client.ts";
+import type { LayoutClient, Layouter } from "../layout/layout_client.ts";
 import type { Direction } from "../layout/layout_worker.ts";
 import { type Arrangement, Arranger, HEADER, type PlacedItem } from "./arrangement.ts";
 import { html, setText, svg } from "./dom.ts";
@@ -95,6 +95,8 @@ export class GraphView {
   private direction: Direction = "down";
   private look: Look;
   private question = 0;
+  /** How many layouts were asked for and are not there yet. */
+  private awaited = 0;
   private hasStates = false;
   private about = "";
   /** The room for which scopes were opened; null while they are the user's choice. */
@@ -216,8 +218,20 @@ export class GraphView {
 
   private makeArranger(scene: Scene): Arranger {
     const direction = scene.isLanes ? "down" : this.direction;
-    return new Arranger(scene, this.layouts.layout, direction);
+    return new Arranger(scene, this.layOut, direction);
   }
+
+  /** Asks for a layout; the view is marked as busy until it has been drawn. */
+  private readonly layOut: Layouter = async (request) => {
+    this.awaited += 1;
+    this.element.ariaBusy = "true";
+    try {
+      return await this.layouts.layout(request);
+    } finally {
+      this.awaited -= 1;
+      if (this.awaited === 0) this.element.ariaBusy = null;
+    }
+  };
 
   /** The size that the field has, or may grow to. */
   private room(): Size {

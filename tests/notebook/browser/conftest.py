@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.notebook.browser.lab import Lab, Notebook7, running_server
+from tests.notebook.browser.lab import VIEWPORT, Lab, Notebook7, Shots, running_server
+from tests.notebook.browser.widget_page import VIEWPORT as WIDGET_VIEWPORT
 from tests.notebook.browser.widget_page import WidgetPage
 
 if TYPE_CHECKING:
@@ -72,18 +73,31 @@ def notebook_of(server_folder: Path) -> Callable[..., str]:
     return write
 
 
+def _context(chromium: Any) -> Any:
+    """Return a window of the browser, with small pixels if its screenshots are wanted."""
+    scale = 1.5 if os.environ.get("TFNB_SCREENSHOTS") else 1
+    context = chromium.new_context(viewport=VIEWPORT, device_scale_factor=scale)
+    context.set_default_timeout(90_000)  # busy machines are slow
+    return context
+
+
+@pytest.fixture(scope="session")
+def lab_page(chromium: Any) -> Iterator[Any]:
+    """The page that all tests of JupyterLab use one after the other: it takes long to load."""
+    context = _context(chromium)
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def lab(chromium: Any, server: str) -> Iterator[Lab]:
+def lab(lab_page: Any, server: str) -> Iterator[Lab]:
     """A page with JupyterLab."""
-    page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
-    page.set_default_timeout(90_000)  # busy machines are slow
-    found = Lab(page, server)
+    found = Lab(lab_page, server)
     yield found
     found.close()
-    page.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def notebook_server(server_folder: Path) -> Iterator[str]:
     """Jupyter Notebook 7 on the same folder; yields its address."""
     with running_server(server_folder, "notebook") as url:
@@ -93,29 +107,32 @@ def notebook_server(server_folder: Path) -> Iterator[str]:
 @pytest.fixture
 def notebook7(chromium: Any, notebook_server: str) -> Iterator[Notebook7]:
     """A page with Jupyter Notebook 7."""
-    page = chromium.new_page(viewport={"width": 1320, "height": 940}, device_scale_factor=1.5)
-    page.set_default_timeout(90_000)  # busy machines are slow
-    found = Notebook7(page, notebook_server)
+    context = _context(chromium)
+    found = Notebook7(context.new_page(), notebook_server)
     yield found
     found.close()
-    page.close()
+    context.close()
 
 
-@pytest.fixture
-def widget_page(chromium: Any) -> Iterator[WidgetPage]:
-    """A page with only the widget, mounted as anywidget does."""
-    page = chromium.new_page(viewport={"width": 1000, "height": 700})
+@pytest.fixture(scope="session")
+def blank_page(chromium: Any) -> Iterator[Any]:
+    """The page that all tests of widgets without Jupyter use one after the other."""
+    page = chromium.new_page(viewport=WIDGET_VIEWPORT)
     page.set_default_timeout(90_000)  # busy machines are slow
-    yield WidgetPage(page)
+    yield page
     page.close()
 
 
 @pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    """The folder for screenshots.
+def widget_page(blank_page: Any) -> Iterator[WidgetPage]:
+    """A page with only the widget, mounted as anywidget does."""
+    found = WidgetPage(blank_page)
+    yield found
+    found.leave()
 
-    TFNB_SCREENSHOTS (docs/images, to renew the project's), or None.
-    """
-    folder = Path(os.environ.get("TFNB_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+
+@pytest.fixture
+def shots() -> Shots:
+    """Takes screenshots if TFNB_SCREENSHOTS names their folder: docs/images, to renew those."""
+    folder = os.environ.get("TFNB_SCREENSHOTS")
+    return Shots(Path(folder) if folder else None)

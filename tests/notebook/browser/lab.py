@@ -13,19 +13,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
+from tests.notebook.browser.stillness import settle
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page, ViewportSize
 
 ROOT = Path(__file__).parents[3]
 START_LIMIT_S = 180.0
+LOAD_LIMIT_MS = 120_000
+VIEWPORT: ViewportSize = {"width": 1320, "height": 940}
 
+# JupyterLab opens a launcher where no document is open; it comes before the notebook, so that it
+# does not hide the notebook.
 _OPEN = """async ([path, theme]) => {
+  const frame = () => new Promise((go) => requestAnimationFrame(go));
   const app = window.jupyterapp;
   await app.started;
   await app.restored;
-  await app.commands.execute("apputils:change-theme", {theme});
+  const themeName = () => document.body.dataset.jpThemeName;
+  if (themeName() !== theme) await app.commands.execute("apputils:change-theme", {theme});
+  while (themeName() !== theme || [...app.shell.widgets("main")].length === 0) await frame();
   const panel = await app.commands.execute("docmanager:open", {path, factory: "Notebook"});
   window.panel = panel;
   await panel.context.ready;
@@ -61,6 +70,39 @@ _RUN = """async (index) => {
   await window.jupyterapp.commands.execute("notebook:run-cell");
 }"""
 
+# Documents go first: the end of a kernel is no news to a notebook that is closed. True if the page
+# is as it was when it was opened.
+_RESET = """async () => {
+  const app = window.jupyterapp;
+  for (const widget of [...app.shell.widgets("main")]) {
+    if (!widget.node.querySelector(".jp-Launcher")) widget.dispose();
+  }
+  app.shell.collapseLeft();
+  app.shell.collapseRight();
+  for (const name of ["panel", "first", "isDone", "seen", "ran", "lowest"]) delete window[name];
+  await app.serviceManager.sessions.shutdownAll();
+  return document.querySelector(".jp-Dialog") === null;
+}"""
+_END_KERNELS = "async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll(); }"
+
+# The names of the documents and tabs on display, and of those that the server would restore.
+_IS_SAVED = """async () => {
+  const ids = [...window.jupyterapp.shell.widgets("main")]
+    .map((one) => one.context ? `notebook:${one.context.path}` : `tfnb-views:${one.id}`)
+    .filter((name) => !name.includes("launcher")).sort();
+  const answer = await fetch("/lab/api/workspaces/default");
+  if (!answer.ok) return false;
+  const { data } = await answer.json();
+  const dock = JSON.stringify(data["layout-restorer:data"]?.main?.dock ?? null);
+  const kept = Object.keys(data).filter((name) => /^(notebook|tfnb-views):/.test(name)).sort();
+  return ids.join() === kept.join() && ids.every((name) => dock.includes(JSON.stringify(name)));
+}"""
+_FIND_NOTEBOOK = """() => {
+  const all = [...window.jupyterapp.shell.widgets("main")];
+  window.panel = all.find((one) => one.sessionContext) ?? null;
+  return window.panel !== null;
+}"""
+
 _OUTPUTS = """(index) => {
   const cell = window.panel.content.widgets[index];
   const outputs = cell.model.outputs;
@@ -70,8 +112,28 @@ _OUTPUTS = """(index) => {
 }"""
 
 
+class Shots:
+    """Takes the screenshots of the project, if they are asked for.
+
+    Args:
+      folder: where they go; None if no screenshots are wanted.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def take(self, target: Page | Locator, name: str) -> None:
+        """Take a screenshot of a page, or of an element."""
+        if self._folder is None:
+            return
+        settle(getattr(target, "page", target))
+        target.screenshot(path=self._folder / name)
+
+
 class Lab:
-    """One notebook, open in one page."""
+    """One notebook, open in one page of JupyterLab, which other tests used before."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -79,15 +141,33 @@ class Lab:
 
     def open(self, path: str, theme: str = "JupyterLab Light") -> int:
         """Opens a notebook with a ready kernel; returns its number of cells."""
-        self.page.goto(f"{self.url}/lab?reset")
-        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
+        if not self.page.evaluate("() => window.isLikeNew ?? false"):
+            self._load("/lab?reset")
+        self.page.evaluate("() => { window.isLikeNew = false; }")
         cells: int = self.page.evaluate(_OPEN, [path, theme])
         self.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
         return cells
 
+    def _load(self, address: str) -> None:
+        self.page.goto(self.url + address)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=LOAD_LIMIT_MS)
+        self.page.evaluate("async () => { await window.jupyterapp.restored; }")
+
+    def reload(self, path: str = "") -> None:
+        """Loads the page again once JupyterLab has saved which documents and views are open.
+
+        With a path, JupyterLab brings this notebook to the front.
+        """
+        self.page.wait_for_function(_IS_SAVED, polling=100)
+        self._load(f"/lab/tree/{path}" if path else "/lab")
+        self.page.wait_for_function(_FIND_NOTEBOOK)
+
     def close(self) -> None:
-        """Ends the kernel, so that the next test has a fresh one."""
-        self.page.evaluate("async () => { await window.panel?.sessionContext.shutdown(); }")
+        """Ends the kernels and closes all documents, so that the next test finds a new page."""
+        is_like_new = self.page.evaluate(_RESET)
+        self.page.evaluate("(is) => { window.isLikeNew = is; }", is_like_new)
+        self.page.mouse.move(0, 0)
+        self.page.set_viewport_size(VIEWPORT)
 
     def run(self, index: int) -> None:
         """Runs a cell and waits for its end."""
@@ -141,9 +221,13 @@ class Notebook7(Lab):
     def open(self, path: str, theme: str = "JupyterLab Light") -> int:
         """Opens a notebook with a ready kernel; returns its number of cells."""
         self.page.goto(f"{self.url}/notebooks/{path}")
-        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=LOAD_LIMIT_MS)
         cells: int = self.page.evaluate(_OPEN_IN_NOTEBOOK, theme)
         return cells
+
+    def close(self) -> None:
+        """Ends the kernels."""
+        self.page.evaluate(_END_KERNELS)
 
 
 @contextlib.contextmanager
@@ -155,11 +239,14 @@ def running_server(folder: Path, module: str = "jupyterlab") -> Iterator[str]:
     application = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}[module]
     shutil.copytree(ROOT / "notebooks", folder / "notebooks", dirs_exist_ok=True)
     settings = folder / "settings"
-    quiet = settings / "@jupyterlab" / "apputils-extension"
-    quiet.mkdir(parents=True, exist_ok=True)
-    (quiet / "notification.jupyterlab-settings").write_text(
-        '{"fetchNews": "false", "checkForUpdates": false}'
-    )
+    # Notebooks change only on disk when a test saves them.
+    for name, values in (
+        ("apputils-extension/notification", '{"fetchNews": "false", "checkForUpdates": false}'),
+        ("docmanager-extension/plugin", '{"autosave": false}'),
+    ):
+        file = settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(values)
     runtime = folder / f"runtime-{module}"
     environment = {
         **os.environ,

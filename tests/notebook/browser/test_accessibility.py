@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.notebook.browser.stillness import settle
 from tests.notebook.browser.test_front_end import digits_scene
 from tests.notebook.browser.test_recorded_costs import passes_of_small_graph
 from tests.notebook.steps.recorded_loop import recorded_loop
@@ -123,7 +124,9 @@ def complaints(page: Any, where: str = "#place") -> list[str]:
     """Return axe-core's violations; rules about whole documents do not apply to a widget."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm --prefix labextension ci")
-    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    if page.evaluate("() => window.axe === undefined"):
+        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    settle(page)
     found: list[str] = page.evaluate(
         """async (where) => {
           const result = await axe.run(where, {

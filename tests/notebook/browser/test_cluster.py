@@ -11,9 +11,8 @@ from tests.notebook.browser.test_lab_panel import LIMIT_MS, show_panel, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = pytest.mark.browser
 
@@ -32,8 +31,25 @@ with tf.device("/job:worker/task:0"):
 session = tf.Session(servers[1].target)
 session.run(product.op)
 """
+# The parameter server sends its table when the worker's receive is seen to wait for it.
+HELD = """import time
+from tfnb.notebook.steps.step_waits import waits_of
+
+def when_awaited(value):
+    while True:
+        session.runtime.look_at_steps()
+        lines = [line for wait in waits_of(session).values() for line in wait.lines]
+        if any("(_Recv) waits for" in line for line in lines):
+            return value
+        time.sleep(0.01)
+
+with tf.device("/job:ps/task:0"):
+    held = tf.py_func(when_awaited, [table], tf.float32, name="held")
+with tf.device("/job:worker/task:0"):
+    received = tf.negative(held, name="received")
+"""
 RECORD = """%%tfnb record
-session.run(product.op)
+session.run(received.op)
 """
 WAITS = """%%tfnb watch
 try:
@@ -46,7 +62,7 @@ STOPPED = """servers[0].stop()
 
 
 def test_the_panel_lists_servers_and_says_which_does_not_answer(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """With memory and devices; a table below a cell says the same."""
     lab.open(notebook_of("servers.ipynb", SETUP, "%tfnb cluster", STOPPED))
@@ -60,7 +76,7 @@ def test_the_panel_lists_servers_and_says_which_does_not_answer(
     assert complaints(lab.page, ".tfnb-lab") == []
     lab.run(1)
     assert "/job:worker/task:0" in lab.outputs(1)[0]["data"]["text/plain"]
-    lab.page.screenshot(path=str(shots / "cluster.png"))
+    shots.take(lab.page, "cluster.png")
     lab.run(2)
     silent = panel.locator('.tfnb-lab-server[data-answers="false"]')
     silent.wait_for(timeout=LIMIT_MS)
@@ -69,12 +85,12 @@ def test_the_panel_lists_servers_and_says_which_does_not_answer(
 
 
 def test_a_recorded_step_has_a_lane_for_each_task(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """With the bytes that crossed and the time that the receiver waited."""
-    lab.open(notebook_of("lanes.ipynb", SETUP, RECORD))
-    lab.run(0)
-    lab.run(1)
+    lab.open(notebook_of("lanes.ipynb", SETUP, HELD, RECORD))
+    for index in range(3):
+        lab.run(index)
     # Before the view is ready, a click on a tab may come to nothing.
     view = lab.page.locator(".tfnb-view-run[data-ready]")
     view.wait_for(timeout=LIMIT_MS)
@@ -86,11 +102,11 @@ def test_a_recorded_step_has_a_lane_for_each_task(
         assert f"/job:{task}/task:0/CPU:0" in heads
     labels = " ".join(lanes.locator(".tfnb-edge-labels text").all_text_contents())
     assert "40.0 kB, waited" in labels
-    lab.page.screenshot(path=str(shots / "cluster_lanes.png"))
+    shots.take(lab.page, "cluster_lanes.png")
 
 
 def test_a_waiting_step_names_its_task_and_ends_from_the_panel(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """In the live view below the cell and in the panel."""
     lab.open(notebook_of("waits.ipynb", SETUP, WAITS))
@@ -100,7 +116,7 @@ def test_a_waiting_step_names_its_task_and_ends_from_the_panel(
     wait_for_text(panel, "/job:ps/replica:0/task:0: 'next' (QueueDequeueV2) waits for elements")
     live = lab.page.locator(".tfnb-waits")
     wait_for_text(live, "/job:ps/replica:0/task:0: 'next' (QueueDequeueV2) waits for elements")
-    lab.page.screenshot(path=str(shots / "cluster_waits.png"))
+    shots.take(lab.page, "cluster_waits.png")
     panel.get_by_role("button", name="Cancel").first.click()
     lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
     texts = [one.get("text", "") for one in lab.outputs(1)]

@@ -8,9 +8,8 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +46,7 @@ def _wait_until_done(lab: Lab) -> None:
 
 
 def test_a_loop_is_stopped_stepped_changed_and_resumed(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """The loop stops in iteration 3, makes one step, gets another value, and runs to its result."""
     page = lab.page
@@ -61,7 +60,7 @@ def test_a_loop_is_stopped_stepped_changed_and_resumed(
     assert "8." in page.locator(".tfnb-debug-text").first.inner_text()
     assert page.locator('.tfnb-debug-node[data-state="stands"]').count() == 1
     page.wait_for_selector(".tfnb-selected")
-    page.screenshot(path=str(shots / "debugger.png"))
+    shots.take(page, "debugger.png")
 
     form = page.locator(".tfnb-debug-change").first
     form.get_by_role("textbox").fill("100.0")

@@ -8,9 +8,8 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -21,7 +20,7 @@ loss = tf.reduce_sum(x * 2.0, name="loss")"""
 
 
 def test_the_traceback_is_folded_and_unfolds(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """The error is visible at once, the frames after a click."""
     page = lab.page
@@ -38,7 +37,7 @@ def test_the_traceback_is_folded_and_unfolds(
     folded = page.locator(".jp-RenderedHTML details")
     frames = folded.locator("pre")
     assert not frames.is_visible()
-    page.screenshot(path=shots / "error.png")
+    shots.take(page, "error.png")
     folded.locator("summary").click()
     frames.wait_for(state="visible")
     assert "call_plan.py" in frames.inner_text()

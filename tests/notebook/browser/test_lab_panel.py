@@ -11,9 +11,8 @@ from tests.notebook.browser.test_accessibility import complaints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab, Notebook7
+    from tests.notebook.browser.lab import Lab, Notebook7, Shots
 
 pytestmark = pytest.mark.browser
 
@@ -51,8 +50,9 @@ def wait_for_text(panel: Any, text: str) -> None:
     panel.get_by_text(text).first.wait_for(timeout=LIMIT_MS)
 
 
+@pytest.mark.oldest_lab
 def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """The panel is up to date as soon as the cell has loaded tfnb, without a reload or a click."""
     lab.open(notebook_of("panel.ipynb", SETUP))
@@ -64,7 +64,7 @@ def test_the_panel_shows_sessions_their_executors_and_what_they_hold(
     wait_for_text(panel, "fed x:0")
     wait_for_text(panel, "1 element of 5")
     wait_for_text(panel, "float32 (3, 2) · 24 B")
-    lab.page.screenshot(path=str(shots / "panel.png"))
+    shots.take(lab.page, "panel.png")
 
 
 def open_graph(lab: Lab) -> Any:
@@ -90,9 +90,9 @@ def wait_until_done(lab: Lab) -> None:
     lab.page.wait_for_function("() => window.isDone", timeout=LIMIT_MS)
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
+@pytest.mark.parametrize("theme", ["Light", pytest.param("Dark", marks=pytest.mark.oldest_lab)])
 def test_a_graph_opens_beside_the_notebook_and_grows_with_it(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots, theme: str
 ) -> None:
     """When the cell runs again, the view stays and shows the new nodes."""
     path = notebook_of(f"tab{theme}.ipynb", SETUP, 'tf.square(score, name="late");')
@@ -109,14 +109,25 @@ def test_a_graph_opens_beside_the_notebook_and_grows_with_it(
     view.locator(".tfnb-label", has_text="late").wait_for(timeout=LIMIT_MS)
     view.locator(".tfnb-node", has_text="score").first.click()
     view.locator(".tfnb-card-name", has_text="score").wait_for(timeout=LIMIT_MS)
-    lab.page.wait_for_timeout(400)
-    lab.page.screenshot(path=str(shots / f"lab-{theme.lower()}.png"))
+    shots.take(lab.page, f"lab-{theme.lower()}.png")
     assert complaints(lab.page, ".tfnb-lab") == []
     assert complaints(lab.page, ".tfnb-lab-tab") == []
 
 
+# A step stands if three reports in a row, with later times, name the same iteration. The first may
+# be from before it stood.
+_STANDS = """() => {
+  const step = document.querySelector(".tfnb-lab-step");
+  const [what, lines] = ["what", "lines"].map(
+    (name) => step.querySelector(`[data-part=${name}]`).textContent);
+  if (window.seen?.lines !== lines) window.seen = {lines, times: new Set()};
+  return lines.includes("in iteration") && window.seen.times.add(what).size >= 3;
+}"""
+
+
+@pytest.mark.oldest_lab
 def test_a_running_loop_is_paused_resumed_and_cancelled(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """The panel and the notebook's toolbar work while the cell runs; the kernel stays usable."""
     lab.page.set_viewport_size({"width": 1560, "height": 860})
@@ -135,12 +146,8 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     press(toolbar, "Pause the steps")
     toolbar.get_by_text("held").wait_for(timeout=LIMIT_MS)
     panel.get_by_text("held").wait_for(timeout=LIMIT_MS)
-    lines = panel.locator(".tfnb-lab-step [data-part=lines]")
-    lab.page.wait_for_timeout(700)  # the last news before it stood
-    before = lines.inner_text()
-    lab.page.wait_for_timeout(700)
-    assert lines.inner_text() == before
-    lab.page.screenshot(path=str(shots / "lab.png"))
+    lab.page.wait_for_function(_STANDS, timeout=LIMIT_MS)
+    shots.take(lab.page, "lab.png")
     assert complaints(lab.page, ".tfnb-lab-toolbar") == []
     assert complaints(lab.page, ".tfnb-lab") == []
     press(panel, "Resume sess")
@@ -158,6 +165,7 @@ def test_a_running_loop_is_paused_resumed_and_cancelled(
     assert "3.0" in str(lab.outputs(2))
 
 
+@pytest.mark.oldest_lab
 def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """Progress, the debugger, a recorded step, placement and partitions open in tabs."""
     short = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
@@ -178,22 +186,16 @@ def test_views_of_steps_live_in_tabs(lab: Lab, notebook_of: Callable[..., str]) 
     press(panel, "Debugger")
     debugger = lab.page.locator(".tfnb-lab-tab .tfnb-view-debug")
     debugger.get_by_role("button", name="Pause", exact=True).click()
+    # The kernel has heard of the pause when it says what follows from it.
+    attached = debugger.locator(".tfnb-notice", has_text="steps run node by node")
+    attached.wait_for(timeout=LIMIT_MS)
     lab.start(1)
     debugger.locator(".tfnb-debug-heading", has_text="Stands before").wait_for(timeout=LIMIT_MS)
     debugger.get_by_role("button", name="Continue", exact=True).click()
     wait_until_done(lab)
 
 
-_SAVED = """async () => {
-  for (let i = 0; i < 300; i++) {
-    const answer = await fetch("/lab/api/workspaces/default");
-    if (answer.ok && (await answer.text()).includes("tfnb-view:")) return;
-    await new Promise((go) => setTimeout(go, 100));
-  }
-  throw new Error("the layout of the page is not saved");
-}"""
-
-
+@pytest.mark.oldest_lab
 def test_panel_and_tabs_are_there_again_after_a_reload(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -203,26 +205,17 @@ def test_panel_and_tabs_are_there_again_after_a_reload(
     lab.run(0)
     wait_for_text(panel, "float32 (3, 2)")
     open_graph(lab)
-    lab.page.evaluate(_SAVED)
     lab.start(1)
     wait_for_text(panel, "in iteration")
-    lab.page.goto(f"{lab.url}/lab")
-    lab.page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
-    lab.page.evaluate("async () => { await window.jupyterapp.restored; }")
+    lab.reload()
     drawn(lab, "graph")
-    panel = lab.page.locator(".tfnb-lab")
-    if not panel.is_visible():
-        panel = show_panel(lab)
+    panel = show_panel(lab)
     wait_for_text(panel, "in iteration")
     panel.get_by_role("button", name="Cancel step").click()
     panel.locator(".tfnb-lab-step").wait_for(state="detached", timeout=LIMIT_MS)
-    lab.page.evaluate(
-        "() => { window.panel = window.jupyterapp.shell.currentWidget.sessionContext"
-        " ? window.jupyterapp.shell.currentWidget"
-        " : [...window.jupyterapp.shell.widgets('main')].find((one) => one.sessionContext); }"
-    )
 
 
+@pytest.mark.oldest_lab
 def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -243,6 +236,9 @@ def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
     wait_for_text(panel, "InteractiveSession")
 
 
+_DRAWN_GRAPH = "() => document.querySelector('.tfnb-lab-tab .tfnb-view-graph[data-ready]')"
+
+
 def test_a_tab_opens_again_what_the_kernel_has_closed(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -254,12 +250,12 @@ def test_a_tab_opens_again_what_the_kernel_has_closed(
     lab.run(0)
     wait_for_text(panel, "float32 (3, 2)")
     open_graph(lab)
+    lab.page.evaluate(f"() => {{ window.seen = ({_DRAWN_GRAPH})(); }}")
     lab.run(1)
-    for _ in range(60):
-        lab.run(2)
-        if "Graph of sess" in str(lab.outputs(2)):
-            break
-        lab.page.wait_for_timeout(250)
+    lab.page.wait_for_function(
+        f"() => ![null, window.seen].includes(({_DRAWN_GRAPH})())", timeout=LIMIT_MS
+    )
+    lab.run(2)
     assert "Graph of sess" in str(lab.outputs(2))
 
 
@@ -288,8 +284,8 @@ def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[
     )
     lab.run(0)
     wait_for_text(panel, "<img src=x onerror=window.hit=1>")
-    assert panel.get_by_role("region", name="Kernel of first.ipynb").count() == 1
-    assert panel.get_by_role("region", name="Kernel of other.ipynb").count() == 1
+    for name in ("first", "other"):
+        panel.get_by_role("region", name=f"Kernel of {name}.ipynb").wait_for(timeout=LIMIT_MS)
     assert lab.page.evaluate("() => window.hit") is None
     lab.page.evaluate("async () => { await window.first.sessionContext.shutdown(); }")
     panel.get_by_role("region", name="Kernel of first.ipynb").wait_for(
@@ -297,6 +293,7 @@ def test_several_kernels_are_shown_side_by_side(lab: Lab, notebook_of: Callable[
     )
 
 
+@pytest.mark.oldest_lab
 def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """The keyboard goes from the command palette to a node's card, and cancels."""
     sync_api = pytest.importorskip("playwright.sync_api")
@@ -356,12 +353,13 @@ def test_the_keyboard_is_enough(lab: Lab, notebook_of: Callable[..., str]) -> No
     wait_until_done(lab)
 
 
+@pytest.mark.oldest_lab
 def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable[..., str]) -> None:
     """The first cell is written, but not run."""
     lab.open(notebook_of("launch.ipynb", "1"))
     lab.close()
     page = lab.page
-    # JupyterLab may have opened a launcher of its own, too.
+    # JupyterLab has opened a launcher of its own, too.
     made = page.evaluate(
         "async () => (await window.jupyterapp.commands.execute('launcher:create')).id"
     )
@@ -379,8 +377,9 @@ def test_the_launcher_makes_a_notebook_with_tfnb(lab: Lab, notebook_of: Callable
     )
 
 
+@pytest.mark.oldest_lab
 def test_jupyter_notebook_has_panel_views_and_toolbar_item(
-    notebook7: Notebook7, notebook_of: Callable[..., str], shots: Path
+    notebook7: Notebook7, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """Views open below the notebook, because a page has one document."""
     page = notebook7.page
@@ -392,7 +391,7 @@ def test_jupyter_notebook_has_panel_views_and_toolbar_item(
     notebook7.start(1)
     toolbar = page.locator(".tfnb-lab-toolbar")
     toolbar.get_by_text("running").wait_for(timeout=LIMIT_MS)
-    page.screenshot(path=str(shots / "panel7.png"))
+    shots.take(page, "panel7.png")
     press(toolbar, "Cancel the running step")
     wait_until_done(notebook7)
     assert "cancelled in JupyterLab" in str(notebook7.outputs(1))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.notebook.browser.stillness import settle
 from tests.notebook.browser.test_lab_panel import (
     ENDLESS,
     LIMIT_MS,
@@ -39,6 +40,7 @@ _OPEN_ANOTHER = """async (path) => {
 _VISIBLE = "() => [window.first, window.panel].map((one) => one.isVisible)"
 
 
+@pytest.mark.oldest_lab
 def test_views_open_beside_their_notebook_wherever_that_is(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -58,13 +60,13 @@ def test_views_open_beside_their_notebook_wherever_that_is(
     drawn_tabs = lab.page.locator(".tfnb-lab-tab:visible .tfnb-view-graph[data-ready]")
     drawn_tabs.first.wait_for(timeout=LIMIT_MS)
     lab.page.get_by_role("tab", name="Graph of sess, beside_b.ipynb").wait_for(timeout=LIMIT_MS)
+    settle(lab.page)
     assert lab.page.evaluate(_VISIBLE)[1] is True
     notebook, view = (
         lab.page.evaluate("() => window.panel.node.getBoundingClientRect().toJSON()"),
         drawn_tabs.first.bounding_box(),
     )
     assert view["x"] >= notebook["right"] or view["x"] + view["width"] <= notebook["left"]
-    lab.page.evaluate("async () => { await window.first.sessionContext.shutdown(); }")
 
 
 def _inside(outer: Any, inner: Any) -> bool:
@@ -92,7 +94,7 @@ def test_narrow_tabs_are_filled_and_nothing_in_them_is_cut_off(
     ):
         press(panel, name)
         root = drawn(lab, view)
-        page.wait_for_timeout(300)
+        settle(page)
         tab = page.locator(".tfnb-lab-tab:visible")
         box, field = tab.bounding_box(), root.locator(".tfnb-field").bounding_box()
         for control in root.locator(".tfnb-toolbar :is(button, input, select):visible").all():
@@ -114,12 +116,13 @@ _WATCH_TOOLBAR = """() => {
       const box = item.getBoundingClientRect();
       if (box.width) window.lowest = Math.max(window.lowest, box.top - top);
     }
-    requestAnimationFrame(look);
+    if (toolbar.isConnected) requestAnimationFrame(look);
   };
   look();
 }"""
 
 
+@pytest.mark.oldest_lab
 def test_the_step_in_the_toolbar_moves_no_item_over_the_first_cell(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -177,13 +180,7 @@ _PICTURES = """() => [...document.querySelectorAll(".jp-CodeCell")].slice(1).map
 ])"""
 
 
-_FOUND_AGAIN = """() => {
-  const all = [...window.jupyterapp.shell.widgets("main")];
-  window.panel = all.find((one) => one.sessionContext) ?? null;
-  return window.panel !== null;
-}"""
-
-
+@pytest.mark.oldest_lab
 def test_a_picture_stands_for_its_view_while_the_kernel_is_busy(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
@@ -197,9 +194,7 @@ def test_a_picture_stands_for_its_view_while_the_kernel_is_busy(
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.start(2)
     page.locator(".tfnb-lab-toolbar").get_by_text("running").wait_for(timeout=LIMIT_MS)
-    page.goto(f"{lab.url}/lab/tree/{path}")
-    page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
-    page.wait_for_function(_FOUND_AGAIN, timeout=LIMIT_MS)
+    lab.reload(path)
     word = page.locator(".jp-OutputArea-output", has_text="Loading widget")
     word.wait_for(state="attached", timeout=LIMIT_MS)
     page.locator(".jp-RenderedSVG img").wait_for(timeout=LIMIT_MS)
@@ -214,6 +209,7 @@ _TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filte
 ).length"""
 
 
+@pytest.mark.oldest_lab
 def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab: Lab, notebook_of: Callable[..., str], server_folder: Path
 ) -> None:
@@ -227,6 +223,7 @@ def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
         lab.run(index)
     for view in ("graph", "placement", "partitions", "passes", "run", "progress"):
         lab.page.wait_for_selector(f".tfnb-view-{view}[data-ready]", timeout=LIMIT_MS)
+    settle(lab.page)
     assert lab.page.evaluate(_PICTURES) == [[0, False]] * 4 + [[1, False]] * 2
     lab.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.close()

@@ -8,9 +8,8 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Notebook7
+    from tests.notebook.browser.lab import Notebook7, Shots
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +26,7 @@ loop = tf.while_loop(
 
 
 def test_a_graph_is_drawn_and_a_scope_opens(
-    notebook7: Notebook7, notebook_of: Callable[..., str], shots: Path
+    notebook7: Notebook7, notebook_of: Callable[..., str], shots: Shots
 ) -> None:
     """A click opens a scope; Shift+Enter over the graph runs the cell again."""
     page = notebook7.page
@@ -37,7 +36,7 @@ def test_a_graph_is_drawn_and_a_scope_opens(
     page.wait_for_selector(".tfnb-view-graph[data-ready]")
     page.locator(".tfnb-closed", has_text="twice").click()
     page.locator(".tfnb-node", has_text="Mul").wait_for()
-    page.screenshot(path=str(shots / "notebook7.png"))
+    shots.take(page, "notebook7.png")
     page.locator(".tfnb-canvas").first.press("Shift+Enter")
     page.wait_for_function("() => window.panel.content.widgets[1].model.executionCount === 3")
 

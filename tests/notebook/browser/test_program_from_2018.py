@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = [
     pytest.mark.browser,
@@ -24,7 +22,7 @@ NOTEBOOK = "notebooks/10_a_program_from_2018.ipynb"
 _SHOW = "(element) => element.scrollIntoView({block: 'start'})"
 
 
-def test_a_program_of_tensorflow_1_is_watched_in_the_lab(lab: Lab, shots: Path) -> None:
+def test_a_program_of_tensorflow_1_is_watched_in_the_lab(lab: Lab, shots: Shots) -> None:
     """Every cell runs; the training has a view, and the graph is drawn with slim's scopes."""
     page = lab.page
     count = lab.open(NOTEBOOK)
@@ -33,11 +31,11 @@ def test_a_program_of_tensorflow_1_is_watched_in_the_lab(lab: Lab, shots: Path) 
         lab.run(index)
     page.evaluate(_SHOW, lab.cell(watch))
     page.wait_for_selector(".tfnb-view-progress[data-phase=done]")
-    page.screenshot(path=shots / "program_from_2018_watched.png")
+    shots.take(page, "program_from_2018_watched.png")
 
     for index in range(watch + 1, count):
         lab.run(index)
     page.evaluate(_SHOW, lab.cell(lab.index_of("%tfnb graph")))
     page.wait_for_selector(".tfnb-view-graph[data-ready]")
     assert page.locator(".tfnb-view-graph", has_text="conv1").count() >= 1
-    page.screenshot(path=shots / "program_from_2018_graph.png")
+    shots.take(page, "program_from_2018_graph.png")

@@ -6,19 +6,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.notebook.browser.stillness import settle
 
-    from tests.notebook.browser.lab import Lab
+if TYPE_CHECKING:
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NOTEBOOK = "notebooks/00_quickstart.ipynb"
-_PROGRESS = "() => document.querySelector('.tfnb-progress')?.innerText ?? ''"
+# Keeps every text of the progress while the step runs.
+_KEEP_PROGRESS = """() => {
+  const kept = window.seen = [];
+  const look = () => {
+    const view = window.panel?.node.querySelector(".tfnb-view-progress[data-phase=running]");
+    const text = view?.querySelector(".tfnb-progress").textContent;
+    if (text && !kept.includes(text)) kept.push(text);
+  };
+  const changes = {childList: true, characterData: true, subtree: true};
+  new MutationObserver(look).observe(window.panel.node, changes);
+}"""
 _SHOW = "(element) => element.scrollIntoView({block: 'start'})"
 
 
-def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
+@pytest.mark.oldest_lab
+def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Shots) -> None:
     """Graphs are drawn, progress changes during a step, scopes open, no cell fails."""
     page = lab.page
     count = lab.open(NOTEBOOK)
@@ -28,18 +39,14 @@ def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
     page.wait_for_selector(".tfnb-view-graph[data-ready]")
     assert page.locator(".tfnb-view-graph .tfnb-item").count() > 3
 
+    page.evaluate(_KEEP_PROGRESS)
     lab.start(watch)
     page.wait_for_selector(".tfnb-view-progress[data-ready]", timeout=90_000)
     page.evaluate(_SHOW, lab.cell(watch))
-    seen: list[str] = []
-    shot = None
-    while not lab.is_done:
-        text = page.evaluate(_PROGRESS)
-        if text and text not in seen and not lab.is_done:
-            seen.append(text)
-        if len(seen) == 6 and shot is None:
-            shot = page.screenshot(path=shots / "quickstart.png")
-        page.wait_for_timeout(60)
+    page.wait_for_function("() => window.seen.length >= 6 || window.isDone")
+    shots.take(page, "quickstart.png")
+    page.wait_for_function("() => window.isDone")
+    seen = page.evaluate("() => window.seen")
     assert len(seen) >= 5, "progress did not change while the step ran"
     assert all("iteration" in text for text in seen[1:])
     page.wait_for_selector(".tfnb-view-progress[data-phase=done]")
@@ -57,17 +64,15 @@ def test_the_quickstart_runs_and_its_views_live(lab: Lab, shots: Path) -> None:
     page.locator(".tfnb-view-graph").nth(1).locator(".tfnb-node", has_text="Conv2D").click()
     page.wait_for_selector(".tfnb-card-name >> text=block_1/conv")
     page.evaluate(_SHOW, lab.cell(network))
-    page.wait_for_timeout(400)
-    page.screenshot(path=shots / "graph.png")
+    shots.take(page, "graph.png")
 
     page.evaluate(_SHOW, lab.cell(lab.index_of("%tfnb partitions")))
     page.wait_for_selector(".tfnb-view-partitions[data-ready]")
     assert page.locator(".tfnb-lane").count() == 2
-    page.wait_for_timeout(400)
-    page.screenshot(path=shots / "partitions.png")
+    shots.take(page, "partitions.png")
 
 
-def test_the_dark_theme_is_dark(lab: Lab, shots: Path) -> None:
+def test_the_dark_theme_is_dark(lab: Lab, shots: Shots) -> None:
     """Surfaces follow JupyterLab's colours."""
     page = lab.page
     lab.open(NOTEBOOK, theme="JupyterLab Dark")
@@ -77,8 +82,8 @@ def test_the_dark_theme_is_dark(lab: Lab, shots: Path) -> None:
     lab.run(lab.index_of("def settle"))
     lab.run(lab.index_of("%%tfnb watch\n"))
     page.evaluate(_SHOW, lab.cell(lab.index_of("%%tfnb watch\n")))
-    page.wait_for_timeout(500)
-    page.screenshot(path=shots / "dark.png")
+    settle(page)
+    shots.take(page, "dark.png")
 
     colour = page.evaluate(
         "() => getComputedStyle(document.querySelector('.tfnb')).backgroundColor"

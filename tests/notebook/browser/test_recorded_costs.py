@@ -22,6 +22,7 @@ from tfnb.notebook.views.widget_page import widget_page as page_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.notebook.browser.lab import Shots
     from tests.notebook.browser.widget_page import WidgetPage
     from tfnb.notebook.scenes.scene import Scene
     from tfnb.notebook.steps.run_record import RunRecord
@@ -105,7 +106,7 @@ def test_a_scene_without_a_record_offers_no_costs(widget_page: WidgetPage) -> No
 
 
 def test_the_timeline_lists_what_is_held_at_a_moment(
-    widget_page: WidgetPage, chain: tuple[Any, RunRecord], shots: Path
+    widget_page: WidgetPage, chain: tuple[Any, RunRecord], shots: Shots
 ) -> None:
     """The list is shown with the pointer over the curve, and by a key at the peak."""
     page = mount_run(widget_page, chain[1])
@@ -119,7 +120,7 @@ def test_the_timeline_lists_what_is_held_at_a_moment(
     )
     held = page.locator(".tfnb-held li").all_inner_texts()
     assert "8.2 kB · float32 2048" in held[0]
-    page.locator(".tfnb").screenshot(path=shots / "timeline.png")
+    shots.take(page.locator(".tfnb"), "timeline.png")
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + 176, box["y"] + box["height"] - 12)
     page.wait_for_function(
@@ -184,7 +185,7 @@ def passes_of_small_graph() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-def test_passes_are_walked_through(widget_page: WidgetPage, shots: Path, is_dark: bool) -> None:
+def test_passes_are_walked_through(widget_page: WidgetPage, shots: Shots, is_dark: bool) -> None:
     """Mouse and keys step through passes; folded nodes are marked, and the selection stays."""
     widget_page.mount(
         None, "passes", colour_by="change", passes=passes_of_small_graph(), is_dark=is_dark
@@ -201,7 +202,7 @@ def test_passes_are_walked_through(widget_page: WidgetPage, shots: Path, is_dark
     assert "became a constant" in page.locator(".tfnb-card").inner_text()
     if not is_dark:
         widget_page.settle()
-        page.locator(".tfnb").screenshot(path=shots / "passes.png")
+        shots.take(page.locator(".tfnb"), "passes.png")
     page.get_by_role("button", name="After").click()
     page.wait_for_selector(f'.tfnb-passes[data-shown="{number} after"]')
     page.wait_for_function(

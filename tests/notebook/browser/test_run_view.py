@@ -22,6 +22,7 @@ from tfnb.notebook.views.record_html import record_html
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.notebook.browser.lab import Shots
     from tests.notebook.browser.widget_page import WidgetPage
 
 pytestmark = pytest.mark.browser
@@ -174,7 +175,7 @@ def test_it_plays_by_itself_to_the_end(widget_page: WidgetPage, record: RunRecor
 
 
 def test_the_file_of_its_own_opens_without_a_kernel(
-    chromium: Any, record: RunRecord, tmp_path: Path, shots: Path
+    chromium: Any, record: RunRecord, tmp_path: Path, shots: Shots
 ) -> None:
     """The file is opened from disk with the network off."""
     file = tmp_path / "run.html"
@@ -188,7 +189,7 @@ def test_the_file_of_its_own_opens_without_a_kernel(
     page.get_by_role("tab", name="Frames").click()
     move_to(page, 0.5)
     assert "in flight" in page.locator(".tfnb-frame-title").inner_text()
-    page.screenshot(path=str(shots / "frames.png"))
+    shots.take(page, "frames.png")
     context.close()
     assert problems == []
 

@@ -12,9 +12,8 @@ from tests.notebook.browser.test_lab_panel import LIMIT_MS, press, show_panel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +48,7 @@ STEP = re.compile(r"step\s[\d,]+")
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_one_of_two_trainings_is_cancelled_in_the_panel(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots, theme: str
 ) -> None:
     """Both count their steps in the panel; the other one goes on, and finishes."""
     name = f"sweep{theme}.ipynb"
@@ -76,7 +75,7 @@ def test_one_of_two_trainings_is_cancelled_in_the_panel(
         arg=[line.element_handle(), STEP.findall(line.text_content())[0]],
         timeout=LIMIT_MS,
     )
-    lab.page.screenshot(path=str(shots / f"sweep-{theme.lower()}.png"))
+    shots.take(lab.page, f"sweep-{theme.lower()}.png")
     assert complaints(lab.page, ".tfnb-lab") == []
 
     lab.run(1)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.notebook.browser.lab import Lab
+    from tests.notebook.browser.lab import Lab, Shots
     from tests.notebook.browser.widget_page import WidgetPage
 
 pytestmark = pytest.mark.browser
@@ -85,7 +85,7 @@ def state(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_a_table_is_driven_by_keys_and_accessible(
-    widget_page: WidgetPage, state: tuple[str, dict[str, Any]], is_dark: bool, shots: Path
+    widget_page: WidgetPage, state: tuple[str, dict[str, Any]], is_dark: bool, shots: Shots
 ) -> None:
     """Tab reaches one row, arrows the others; Enter selects; names are shown as text."""
     view, table = state
@@ -100,7 +100,7 @@ def test_a_table_is_driven_by_keys_and_accessible(
     page.keyboard.press("Enter")
     assert page.evaluate("() => model.get('selected')") == names[1]
     assert page.locator('tr[aria-current="true"]').count() == 1
-    page.locator(".tfnb").screenshot(path=shots / f"{view}-{'dark' if is_dark else 'light'}.png")
+    shots.take(page.locator(".tfnb"), f"{view}-{'dark' if is_dark else 'light'}.png")
     assert complaints(page) == []
     page.keyboard.press("End")
     page.keyboard.press("Enter")
@@ -183,7 +183,7 @@ def test_a_table_that_changes_keeps_focus_and_selection(widget_page: WidgetPage)
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_saved_page_follows_the_scheme_that_is_preferred(
-    widget_page: WidgetPage, tmp_path: Path, scheme: Any, shots: Path
+    widget_page: WidgetPage, tmp_path: Path, scheme: Any, shots: Shots
 ) -> None:
     """The page follows the system's colour scheme and its changes, and can be saved again."""
     file = tmp_path / "values.html"
@@ -196,7 +196,7 @@ def test_a_saved_page_follows_the_scheme_that_is_preferred(
     dark, light = "rgb(33, 33, 33)", "rgb(255, 255, 255)"
     paper = "() => getComputedStyle(document.querySelector('.tfnb')).backgroundColor"
     assert page.evaluate(paper) == (dark if scheme == "dark" else light)
-    page.screenshot(path=shots / f"saved-{scheme}.png")
+    shots.take(page, f"saved-{scheme}.png")
     page.emulate_media(color_scheme="light" if scheme == "dark" else "dark")
     page.wait_for_function(f"(wanted) => ({paper})() === wanted",
                            arg=light if scheme == "dark" else dark)  # fmt: skip
@@ -227,7 +227,7 @@ _SHOW = "(element) => element.scrollIntoView({block: 'start'})"
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_cells_and_tabs_select_together(
-    lab: Lab, notebook_of: Callable[..., str], shots: Path, theme: str
+    lab: Lab, notebook_of: Callable[..., str], shots: Shots, theme: str
 ) -> None:
     """A selection in one cell's table selects in another cell's graph, in tabs, and back."""
     path = notebook_of(f"tables{theme}.ipynb", SETUP, "%tfnb graph", *CELLS.values())
@@ -244,7 +244,7 @@ def test_cells_and_tabs_select_together(
         # The picture stays in the notebook, hidden while the table is shown.
         assert any("image/svg+xml" in one.get("data", {}) for one in lab.outputs(index))
         assert not page.locator(".jp-Cell").nth(index).locator(".jp-RenderedSVG").is_visible()
-        page.screenshot(path=shots / f"cell-{name}-{theme.lower()}.png")
+        shots.take(page, f"cell-{name}-{theme.lower()}.png")
     page.evaluate("() => window.panel.content.activate()")
 
     wait_for_text(panel, "Partial runs")
@@ -252,7 +252,7 @@ def test_cells_and_tabs_select_together(
         press(panel, button)
         drawn(lab, name)
         assert complaints(page, ".tfnb-lab-tab:not(.lm-mod-hidden)") == []
-    page.screenshot(path=shots / f"tabs-{theme.lower()}.png")
+    shots.take(page, f"tabs-{theme.lower()}.png")
 
     graph = page.locator(".jp-Cell .tfnb-view-graph")
     views["values"].get_by_role("button", name="total:0").click()
@@ -292,15 +292,9 @@ def test_tabs_follow_what_runs_and_are_there_after_a_reload(
     twice.wait_for(state="attached", timeout=LIMIT_MS)  # behind the other tabs
     lab.run(3)
     tabs["partial"].get_by_text("lacks 1").wait_for(timeout=LIMIT_MS)
-    page.goto(f"{lab.url}/lab/tree/{path}")
-    page.wait_for_function("window.jupyterapp !== undefined", timeout=120_000)
-    page.evaluate("async () => { await window.jupyterapp.restored; }")
+    lab.reload(path)
     tab = page.locator(".tfnb-lab-tab .tfnb-view-partial")
     tab.get_by_text("lacks 1").wait_for(timeout=LIMIT_MS)
-    page.evaluate(
-        "() => { window.panel ??= [...window.jupyterapp.shell.widgets('main')]"
-        ".find((one) => one.sessionContext); }"
-    )
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])

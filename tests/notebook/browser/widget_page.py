@@ -6,11 +6,14 @@ import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.notebook.browser.stillness import settle
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import ConsoleMessage, Dialog, Error, Page, ViewportSize
 
     from tfnb.notebook.scenes.scene import Scene
 
+VIEWPORT: ViewportSize = {"width": 1000, "height": 700}
 STATIC = Path(__file__).parents[3] / "tfnb" / "notebook" / "static"
 
 _DARK = (
@@ -71,17 +74,37 @@ _MOUNT = """async (given) => {
 
 
 class WidgetPage:
-    """A page to mount a widget in; records its errors."""
+    """A page to mount a widget in, used by one test after the other; records its errors."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.problems: list[str] = []
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on(
-            "console",
-            lambda message: self.problems.append(message.text) if message.type == "error" else None,
-        )
-        page.on("dialog", lambda dialog: (self.problems.append("dialog"), dialog.dismiss()))
+        page.on("pageerror", self._note_error)
+        page.on("console", self._note_message)
+        page.on("dialog", self._note_dialog)
+
+    def _note_error(self, error: Error) -> None:
+        self.problems.append(str(error))
+
+    def _note_message(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.problems.append(message.text)
+
+    def _note_dialog(self, dialog: Dialog) -> None:
+        self.problems.append("dialog")
+        dialog.dismiss()
+
+    def leave(self) -> None:
+        """Leave the page as new."""
+        page = self.page
+        page.remove_listener("pageerror", self._note_error)
+        page.remove_listener("console", self._note_message)
+        page.remove_listener("dialog", self._note_dialog)
+        page.goto("about:blank")
+        page.unroute_all()
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(VIEWPORT)
+        page.mouse.move(0, 0)
 
     def mount(
         self,
@@ -146,5 +169,5 @@ class WidgetPage:
         return self.page.locator(".tfnb-closed", has_text=label).first
 
     def settle(self) -> None:
-        """Wait for animations to end."""
-        self.page.wait_for_timeout(320)
+        """Wait until layouts are drawn and animations have ended."""
+        settle(self.page)
