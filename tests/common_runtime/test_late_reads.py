@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.repeats import few
 
 
 def values(session: Any, fetches: Any, feeds: Any = None) -> list[float]:
@@ -182,8 +183,10 @@ def test_a_partial_run_reads_late_too():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_traced", [False, True])
-@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize(
+    ("use_resource", "is_traced"),
+    few([(False, False), (True, False), (False, True), (True, True)], 3),
+)
 def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_traced):
     """An assignment with open order waits for reads, but not forever."""
     with tf.Graph().as_default(), tf.Session() as session:
