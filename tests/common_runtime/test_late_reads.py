@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.repeats import few
 
 
 def values(session: Any, fetches: Any, feeds: Any = None) -> list[float]:
@@ -185,7 +184,12 @@ def test_a_partial_run_reads_late_too():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("use_resource", "is_traced"),
-    few([(False, False), (True, False), (False, True), (True, True)], 3),
+    [
+        (False, False),
+        (True, False),
+        (False, True),
+        pytest.param(True, True, marks=pytest.mark.repeats),
+    ],
 )
 def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_traced):
     """An assignment with open order waits for reads, but not forever."""
