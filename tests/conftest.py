@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.selection import has_no_selected_test
+
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
 # Before NumPy is imported: with several test processes on few cores, BLAS threads slow each other
 # down, and one thread makes sums reproducible.
@@ -96,6 +99,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(*gc.get_threshold()[:2], 100)
         gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without a selected test, which takes seconds less in each process."""
+    if not (collection_path.name.startswith("test_") and collection_path.suffix == ".py"):
+        return None
+    markers = config.option.markexpr
+    return has_no_selected_test(collection_path.read_text("utf-8"), markers) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -139,13 +139,13 @@ def imports_of_typescript(folder: Path) -> dict[str, set[str]]:
 def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
     """Return a shortest circle of every group of modules that all need one another."""
     found = []
-    for group in _groups(imports):
+    for group in groups(imports):
         inner = {module: imports[module] & group for module in group}
         found.append(min((_way_back(start, inner) for start in sorted(group)), key=len))
     return sorted(found)
 
 
-def _groups(imports: Mapping[str, set[str]]) -> list[set[str]]:
+def groups(imports: Mapping[str, set[str]]) -> list[set[str]]:
     """Return the strongly connected components with more than one module.
 
     Each module is visited twice (Kosaraju's algorithm): in the order in which a walk along the
@@ -158,8 +158,8 @@ def _groups(imports: Mapping[str, set[str]]) -> list[set[str]]:
     done: set[str] = set()
     ended = [one for module in imports for one in _walk(module, imports, done)]
     done.clear()
-    groups = [set(_walk(module, above, done)) for module in reversed(ended)]
-    return [group for group in groups if len(group) > 1]
+    found = [set(_walk(module, above, done)) for module in reversed(ended)]
+    return [group for group in found if len(group) > 1]
 
 
 def _walk(start: str, edges: Mapping[str, set[str]], done: set[str]) -> list[str]:

@@ -39,8 +39,10 @@ _DECIDED_BY_ROUNDING = {
 _FUSED = frozenset(["basic_pitch", "cppflow_multi_io", "cppflow_sm", "rust_savedmodel_train_tf2"])
 
 
-# Cases that take seconds, whose kinds of nodes are counted in smaller ones, too.
-_LARGE = frozenset(["deepgaze_pitch", "fsrcnn_train_x3", "pose_mobilenet_thin_unfrozen"])
+# Cases that take seconds, whose kinds of nodes are in smaller ones, too.
+_LARGE = frozenset(
+    ["dag_5000_adds", "deepgaze_pitch", "fsrcnn_train_x3", "pose_mobilenet_thin_unfrozen"]
+)
 
 
 def _outside() -> list[Path]:
@@ -48,12 +50,18 @@ def _outside() -> list[Path]:
     return sorted(path.parent for path in folder.glob("**/case.json"))
 
 
-def _traced() -> list[Any]:
+def _some(folders: list[Path], stride: int) -> list[Any]:
+    """Return parameters for a test: large cases, and those between strides, are repeats."""
     return [
-        pytest.param(folder, marks=pytest.mark.repeats) if folder.name in _LARGE else folder
-        for folder in _outside()
-        if (folder / "trace.json").exists()
+        pytest.param(folder, marks=pytest.mark.repeats)
+        if number % stride or folder.name in _LARGE
+        else folder
+        for number, folder in enumerate(folders)
     ]
+
+
+def _traced() -> list[Any]:
+    return _some([one for one in _outside() if (one / "trace.json").exists()], 3)
 
 
 def test_the_project_has_cases_of_its_own():
@@ -68,7 +76,7 @@ def test_own_case_gives_tensorflows_answers(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", _outside(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", _some(_outside(), 1), ids=lambda folder: folder.name)
 def test_outside_case_gives_tensorflows_answers(folder):
     """Every fetched value and every error class is the stored one, if all ops are registered."""
     missing = missing_ops(folder)
@@ -106,7 +114,9 @@ def test_every_node_of_a_case_runs_as_often_where_bodies_are_left_alone(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "folder", few([*_OWN, *_outside()], len(_OWN)), ids=lambda folder: folder.name
+    "folder",
+    few([*_OWN, *(one for one in _outside() if one.name not in _LARGE)], len(_OWN)),
+    ids=lambda folder: folder.name,
 )
 def test_a_case_runs_alike_on_the_reference_and_as_functions(folder):
     """Bit for bit the same values, and the same errors at the same nodes."""

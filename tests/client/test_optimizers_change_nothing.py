@@ -285,7 +285,7 @@ def graphs(draw: Callable[[Any], Any]) -> tuple[Any, tf.Graph]:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(graphs())
 def test_random_graphs_answer_alike(made: Any) -> None:
     """Values to the bit, errors by class."""
@@ -294,7 +294,7 @@ def test_random_graphs_answer_alike(made: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.repeats
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_many_random_graphs_answer_alike(made: Any) -> None:
     """More graphs are compared in the same way."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 pytestmark = pytest.mark.slow
-DEEP = 5 * sys.getrecursionlimit()
+DEEP = 3 * sys.getrecursionlimit()
 
 
 @pytest.fixture

@@ -182,8 +182,15 @@ def test_a_partial_run_reads_late_too():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_traced", [False, True])
-@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize(
+    ("use_resource", "is_traced"),
+    [
+        (False, False),
+        (True, False),
+        (False, True),
+        pytest.param(True, True, marks=pytest.mark.repeats),
+    ],
+)
 def test_a_loop_that_waits_for_an_assignment_beside_it_ends(use_resource, is_traced):
     """An assignment with open order waits for reads, but not forever."""
     with tf.Graph().as_default(), tf.Session() as session:

@@ -16,6 +16,7 @@ import pytest
 
 import tfnb as tf
 from tests.interrupts import interrupted
+from tests.polling import wait_until
 from tfnb.dask_runtime import clients
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def test_an_interrupt_of_compute_ends_the_waiting(
             _wait_for_file, str(folder), str(goes_on), meta=META
         )
     )
-    interrupted(y.compute, lambda: _wait_for_files(folder, 1))
+    interrupted(y.compute, lambda: wait_until(lambda: any(folder.iterdir())))
     goes_on.touch()
 
     again = model.map(da.from_array(ROWS, chunks=(5, 2)))
@@ -104,16 +105,10 @@ def test_an_interrupt_of_compute_ends_the_waiting(
     assert embedded.run(os.getpid) == before
 
 
-def _wait_for_files(folder: Path, count: int) -> None:
-    while len(list(folder.iterdir())) < count:
-        os.sched_yield()
-
-
 def _wait_for_file(block: Any, folder: str, goes_on: str) -> Any:
     """Say that the block runs, and wait until it may end."""
     tempfile.mkstemp(dir=folder)
-    while not os.path.exists(goes_on):
-        os.sched_yield()
+    wait_until(lambda: os.path.exists(goes_on))
     return block
 
 
@@ -145,7 +140,7 @@ def test_an_interrupt_of_compute_ends_blocks_after_a_batch(
     model = tf.Model(frozen, outputs="sums")
     given = da.ones((len(before), 2), chunks=(1, 2), dtype=np.float32)
     sums = model.map(given.map_blocks(_endless, str(tmp_path), meta=META), batch_size=1)
-    interrupted(sums.compute, lambda: _wait_for_files(tmp_path, len(before)))
+    interrupted(sums.compute, lambda: wait_until(lambda: len([*tmp_path.iterdir()]) >= len(before)))
 
     again = model.map(da.from_array(ROWS, chunks=(1, 2)))
     np.testing.assert_array_equal(again.compute(), model(ROWS))

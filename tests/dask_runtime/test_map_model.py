@@ -15,6 +15,7 @@ import pytest
 
 import tfnb as tf
 from tests.interrupts import interrupted
+from tests.polling import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -398,11 +399,7 @@ def test_an_interrupt_leaves_client_and_model_usable(
     model = tf.Model(frozen, outputs="y")
     future = client.compute(model.map(given, client=client))
 
-    def until_the_block_runs() -> None:
-        while not started.exists():
-            os.sched_yield()
-
-    interrupted(future.result, until_the_block_runs)
+    interrupted(future.result, lambda: wait_until(started.exists))
     future.cancel()
     (tmp_path / "goes_on").touch()
     y = model.map(da.from_array(ROWS, chunks=(5, 2)), client=client)
@@ -412,8 +409,7 @@ def test_an_interrupt_leaves_client_and_model_usable(
 def _wait_for_file(block: Any, started: str, goes_on: str) -> Any:
     """Say that the block runs, and wait until it may end."""
     os.close(os.open(started, os.O_CREAT))
-    while not os.path.exists(goes_on):
-        os.sched_yield()
+    wait_until(lambda: os.path.exists(goes_on))
     return block
 
 

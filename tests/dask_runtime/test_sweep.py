@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
+from tests import polling
 from tests.interrupts import interrupted
 from tfnb.client.live_runs import find_run_group
 
@@ -34,11 +35,15 @@ def train(run: Any, rate: float, steps: int = 10) -> float:
         return float(sess.run(x))
 
 
-def wait_until(sweep: Any, holds: Callable[[list[Any]], bool]) -> None:
+def wait_for_rows(sweep: Any, holds: Callable[[list[Any]], bool]) -> None:
     """Wait for reports until something holds for the rows."""
-    while not holds(sweep.rows()):
-        assert not sweep.is_over, repr(sweep)
-        os.sched_yield()
+
+    def rows_hold() -> bool:
+        found = holds(sweep.rows())
+        assert found or not sweep.is_over, repr(sweep)
+        return found
+
+    polling.wait_until(rows_hold)
 
 
 def test_a_grid_gives_a_table(client: Any, tmp_path: Path) -> None:
@@ -119,7 +124,7 @@ def test_reports_arrive_while_a_training_runs(client: Any, tmp_path: Path) -> No
     sweep = tf.sweep(
         _report_and_wait, [{"goes_on": str(goes_on)}], client=client, directory=tmp_path
     )
-    wait_until(sweep, lambda rows: rows[0].step == 7)
+    wait_for_rows(sweep, lambda rows: rows[0].step == 7)
     group = find_run_group(sweep.key)
     assert group is sweep
     [row] = group.rows()
@@ -130,8 +135,7 @@ def test_reports_arrive_while_a_training_runs(client: Any, tmp_path: Path) -> No
 
 def _report_and_wait(run: Any, goes_on: str) -> None:
     run.report(7, loss=0.5, accuracy=0.75)
-    while not os.path.exists(goes_on):
-        os.sched_yield()
+    polling.wait_until(lambda: os.path.exists(goes_on))
 
 
 def test_one_training_is_cancelled_in_an_endless_step(client: Any, tmp_path: Path) -> None:
@@ -139,7 +143,7 @@ def test_one_training_is_cancelled_in_an_endless_step(client: Any, tmp_path: Pat
     sweep = tf.sweep(
         _endless, {"number": [0, 1]}, client=client, directory=tmp_path, title="endless"
     )
-    wait_until(sweep, lambda rows: all(row.status == "running" for row in rows))
+    wait_for_rows(sweep, lambda rows: all(row.status == "running" for row in rows))
     sweep.cancel(0)
     assert [row.status for row in sweep.rows()] == ["cancelled", "running"]
     sweep.cancel()
@@ -186,7 +190,7 @@ def test_an_interrupt_ends_the_waiting_only(client: Any, tmp_path: Path) -> None
     sweep = tf.sweep(
         _report_and_wait, [{"goes_on": str(goes_on)}], client=client, directory=tmp_path
     )
-    wait_until(sweep, lambda rows: rows[0].status == "running")
+    wait_for_rows(sweep, lambda rows: rows[0].status == "running")
     interrupted(sweep.result)
     assert sweep.rows()[0].status == "running"
     goes_on.touch()

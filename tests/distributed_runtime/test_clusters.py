@@ -15,6 +15,8 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+from tests.polling import wait_until
+from tfnb.distributed_runtime import master
 from tfnb.distributed_runtime.worker import Worker
 from tfnb.proto.cluster_pb2 import ClusterDef
 from tfnb.proto.worker_pb2 import CreateWorkerSessionRequest
@@ -317,9 +319,10 @@ def test_sessions_see_the_devices_of_all_tasks_with_and_without_sharing_them(
 
 
 def test_missing_tasks_are_named_while_a_session_waits_for_them(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the filters that would do without them; the session opens when they come."""
+    monkeypatch.setattr(master, "_FIRST_REPORT_S", 0.01)
     with cluster_of(ps=1, worker=1, started=False) as cluster:
         cluster.start("worker")
         found: list[float] = []
@@ -332,8 +335,13 @@ def test_missing_tasks_are_named_while_a_session_waits_for_them(
         with caplog.at_level(logging.WARNING, "tfnb"):
             thread = threading.Thread(target=run)
             thread.start()
-            while "response from worker: /job:ps/replica:0/task:0" not in caplog.text:
-                assert thread.is_alive()
+            wait_until(
+                lambda: (
+                    "response from worker: /job:ps/replica:0/task:0" in caplog.text
+                    or not thread.is_alive()
+                )
+            )
+            assert thread.is_alive()
             cluster.start("ps")
             thread.join()
 
@@ -414,7 +422,7 @@ def test_tasks_find_one_that_was_started_again_at_once() -> None:
             x = tf.placeholder_with_default(1.0, []) + 1.0
         with tf.device(PS):  # with control flow, the tensor goes from task to task
             y = tf.cond(x > 0.0, lambda: x * 2.0, lambda: x)
-        for _ in range(3):
+        for _ in range(2):
             worker = start("worker", 1)
             with tf.Session(f"grpc://{spec['worker'][0]}") as sess:
                 assert sess.run(y) == 4.0

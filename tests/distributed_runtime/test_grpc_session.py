@@ -13,6 +13,7 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_connected
+from tests.polling import wait_until
 from tfnb.distributed_runtime import grpc_remote_master
 from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
 from tfnb.proto.config_pb2 import CallableOptions
@@ -335,8 +336,11 @@ def test_a_session_that_cannot_be_opened_is_asked_for_once(
     assert asked == ["CreateSession"]
 
 
-def test_the_client_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_client_says_what_it_waits_for(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whether a server is there; the session opens as soon as it is."""
+    monkeypatch.setattr(grpc_remote_master, "_FIRST_REPORT_S", 0.01)
     one = tf.constant(1)
     found: list[int] = []
     with cluster_of(worker=1, started=False) as cluster:
@@ -348,8 +352,10 @@ def test_the_client_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> 
         with caplog.at_level(logging.WARNING, "tfnb"):
             thread = threading.Thread(target=run)
             thread.start()
-            while "nothing accepts a connection there" not in caplog.text:
-                assert thread.is_alive()
+            wait_until(
+                lambda: "nothing accepts a connection there" in caplog.text or not thread.is_alive()
+            )
+            assert thread.is_alive()
             cluster.start("worker")
             thread.join()
 

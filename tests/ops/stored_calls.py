@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.ops.golden import Golden
 from tests.ops.samples import Resource, Sample, Uninitialized
 
 PATH = Path(__file__).resolve().parents[1] / "golden/random_calls.bin"
 EDGES = PATH.with_name("edge_calls.bin")
+
+
+@cache
+def stored_calls(path: Path) -> Golden:
+    """Return the calls of a file, with their answers; all tests of a process share them."""
+    return Golden(path)
 
 
 def encode(row: Sample) -> dict[str, Any]:

@@ -17,11 +17,11 @@ import pytest
 
 from tests.joined import in_batches
 from tests.ops import samples
-from tests.ops.golden import Golden, upstream_gradient
+from tests.ops.golden import upstream_gradient
 from tests.ops.kernel_runner import SampleRun
 from tests.ops.samples import op as call
 from tests.ops.samples import uniform
-from tests.ops.stored_calls import PATH, decode
+from tests.ops.stored_calls import PATH, decode, stored_calls
 from tests.ops.test_samples import answer_of
 from tfnb.client.session.session import Session
 from tfnb.core import errors, op_registry
@@ -94,7 +94,7 @@ def calls_with_gradients() -> dict[str, list[Sample]]:
             answer = answer_of(family, row) if row.gradient else None
             if answer is not None and _has_gradients(answer):
                 found.setdefault(row.op, []).append(row)
-    stored = Golden(PATH)
+    stored = stored_calls(PATH)
     for key in stored.index:
         op = key.rsplit("-", 1)[0]
         if len(found.get(op, ())) >= 3 * _MOST_CALLS:

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from tests.joined import in_batches
-from tests.ops.golden import Golden
-from tests.ops.stored_calls import EDGES, PATH, decode
+from tests.ops.stored_calls import EDGES, PATH, decode, stored_calls
 from tests.random_calls.checks import differences
 from tests.random_calls.makers import makers
 
@@ -25,14 +24,9 @@ if TYPE_CHECKING:
 
 
 @cache
-def _stored(path: Path = PATH) -> Golden:
-    return Golden(path)
-
-
-@cache
 def _keys_by_op(path: Path = PATH) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for key in _stored(path).index:
+    for key in stored_calls(path).index:
         found.setdefault(key.split("-")[0], []).append(key)
     return found
 
@@ -44,7 +38,7 @@ _NUM_EDGES = 4
 
 def _check(path: Path, op_type: str, some: slice) -> None:
     for key in _keys_by_op(path)[op_type][some]:
-        stored = _stored(path).get(key)
+        stored = stored_calls(path).get(key)
         assert stored is not None
         row: Sample = decode(stored["call"])
         with np.errstate(all="ignore"):

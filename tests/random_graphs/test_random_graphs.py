@@ -50,7 +50,7 @@ def test_a_random_graph_gives_what_tensorflow_gave(stored: dict[str, Any]) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", few(range(8), 1))
+@pytest.mark.parametrize("block", few(range(0, 24, 3), 1))
 def test_steps_lines_and_traces_of_stored_graphs_execute_what_the_reference_does(
     block: int,
 ) -> None:
@@ -58,7 +58,7 @@ def test_steps_lines_and_traces_of_stored_graphs_execute_what_the_reference_does
 
     The counts of the reference on these graphs are TensorFlow's (the test above).
     """
-    for stored in STORED[block::8]:
+    for stored in STORED[block::24]:
         case = Case.from_json(stored["case"])
         found = disagreements(case, (stepped, lowered_line_by_line, traced))
         assert (stored["seed"], found) == (stored["seed"], [])
@@ -75,22 +75,22 @@ def test_all_ways_to_run_a_small_graph_agree() -> None:
 @pytest.mark.slow
 def test_all_ways_to_run_a_larger_graph_agree() -> None:
     """The larger graphs have nested loops."""
-    for seed in range(200_100, 200_108):
+    for seed in range(200_100, 200_104):
         assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
 
 
 @pytest.mark.slow
 @pytest.mark.repeats
-def test_all_ways_to_run_a_hundred_larger_graphs_agree() -> None:
-    """A hundred seeds are compared in the same way."""
-    for seed in range(200_200, 200_300):
+def test_all_ways_to_run_forty_larger_graphs_agree() -> None:
+    """Forty seeds are compared in the same way."""
+    for seed in range(200_200, 200_240):
         assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", few(range(20), 0))
+@pytest.mark.parametrize("block", few(range(10), 0))
 def test_all_ways_to_run_many_graphs_agree(block: int) -> None:
-    """Four hundred seeds are compared in the same way."""
+    """Two hundred seeds are compared in the same way."""
     for seed in range(20 * block, 20 * block + 20):
         assert (seed, disagreements(case_of_seed(seed))) == (seed, [])
 
@@ -127,9 +127,9 @@ def test_emitted_functions_count_what_the_reference_tells() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", few(range(10), 0))
+@pytest.mark.parametrize("block", few(range(5), 0))
 def test_emitted_functions_of_many_graphs_count_what_the_reference_tells(block: int) -> None:
-    """Three hundred seeds are compared in the same way."""
+    """A hundred and fifty seeds are compared in the same way."""
     assert _miscounted(range(30 * block, 30 * block + 30)) == []
 
 
@@ -157,9 +157,9 @@ def test_emitted_functions_write_down_what_the_reference_tells() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", few(range(20), 0))
+@pytest.mark.parametrize("block", few(range(8), 0))
 def test_emitted_functions_of_many_graphs_write_down_what_the_reference_tells(block: int) -> None:
-    """Five hundred seeds are compared in the same way."""
+    """Two hundred seeds are compared in the same way."""
     assert _miswritten(range(25 * block, 25 * block + 25)) == []
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
+from tests.repeats import few
 from tfnb.core.step_events import StepObserver
 from tfnb.proto import config_pb2
 
@@ -163,7 +164,7 @@ def forgetting(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["session", "callable", "handle"])
+@pytest.mark.parametrize("kind", few(["session", "callable", "handle"], 1))
 def test_dropped_objects_block_no_thread(kind: str) -> None:
     """The scene ends, with an object left to drop, and prints no error."""
     found = subprocess.run(

@@ -400,5 +400,5 @@ def test_an_idle_session_leaves_no_thread() -> None:
     before = set(threading.enumerate())
     with with_pools(3, 2) as sess:
         sess.run(thread_name(), options=on_pool(1))
-        assert set(threading.enumerate()) > before
-    assert set(threading.enumerate()) == before
+        assert set(threading.enumerate()) - before
+    assert set(threading.enumerate()) <= before  # threads of other tests may end meanwhile

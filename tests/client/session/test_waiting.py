@@ -24,11 +24,14 @@ def graph():
 
 
 def message_of(fetch, config=None, words="waits"):
-    """Return the message of a run's time-out."""
-    with tf.Session(config=config) as sess:
-        return message_of_time_out(
-            lambda limit: sess.run(fetch, options=tf.RunOptions(timeout_in_ms=limit)), words
-        )
+    """Return the message of the time-out of a session's first run."""
+
+    def run(limit):
+        # An emitted function, which runs later, awaits a part of the nodes at a time.
+        with tf.Session(config=config) as sess:
+            sess.run(fetch, options=tf.RunOptions(timeout_in_ms=limit))
+
+    return message_of_time_out(run, words)
 
 
 @pytest.mark.usefixtures("graph")

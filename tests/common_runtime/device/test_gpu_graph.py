@@ -16,6 +16,7 @@ import pytest
 
 import tfnb as tf
 from tests.common_runtime.device.recording_cupy import CUDARuntimeError, _Stream
+from tests.repeats import few
 from tfnb.common_runtime.device.gpu_device import GpuDevice
 from tfnb.common_runtime.device.gpu_graph import GraphSegment
 from tfnb.common_runtime.device.gpu_options import GpuSpec
@@ -383,7 +384,7 @@ def run_program(seed, on):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", few(range(10), 3))
 def test_random_programs_give_what_they_give_on_the_cpu(block, cupy):
     """Random combinations of fused and captured kernels give equal bits without races."""
     num_launches = 0

@@ -76,7 +76,7 @@ def peaks(build: Callable[[Any, int], Any], num_ops: int) -> list[float]:
     ("build", "tensors"),
     [
         (chain, 1),
-        (loop, 1),
+        pytest.param(loop, 1, marks=pytest.mark.repeats),
         (gradient, 2),
         pytest.param(reverse, 1, marks=pytest.mark.repeats),
         pytest.param(fan_out, 2, marks=pytest.mark.repeats),

@@ -90,7 +90,7 @@ def test_effects_happen_in_time_however_a_program_is_run(program, way, lower):
 @pytest.mark.slow
 @pytest.mark.parametrize(("way", "lower"), WAYS)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 @given(program=PROGRAMS, a=st.integers(-3, 3), b=st.integers(-3, 3))
 def test_random_programs_give_the_same_however_they_are_run(way, lower, program, a, b):

@@ -360,6 +360,7 @@ def operands(dtype, count):
 
 
 @pytest.mark.slow
+@pytest.mark.repeats
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 def test_what_a_compiler_makes_of_it_gives_the_same(tmp_path):
     """Every function of the ops is compared, for all types, with extreme numbers."""
