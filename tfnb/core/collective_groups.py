@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tfnb.core import errors
 from tfnb.core.device_spec import parse_full_name
+
+COLLECTIVE_EDGE: Final = "collective_"
+"""How the edge names of what members exchange begin."""
 
 
 class Member(NamedTuple):
@@ -45,7 +48,7 @@ class CollectiveGroups:
     ) -> Callable[[], None]:
         """Name a member; ``callback`` gets all members once the group is complete.
 
-        A device may join again: it is the same member.
+        A device may join again: it is the same member, also after its task was started again.
 
         Args:
           key: of the group.
@@ -99,9 +102,8 @@ class _Group:
         Raises:
           InvalidArgumentError: the size is not positive.
           InternalError: the group has another size, or is complete without this member.
-          FailedPreconditionError: the member's task was started again.
         """
-        name, known = member.device, self.members.get(member.device)
+        name = member.device
         if size < 1:
             raise errors.invalid_argument(
                 f"{name} joins group {self._key} with group_size={size}. A group has at least one "
@@ -112,16 +114,11 @@ class _Group:
                 f"{name} joins group {self._key} with group_size={size}, but another device joined "
                 f"it with group_size={self._size}. Give all collective ops of a group_key one size."
             )
-        if known is None and len(self.members) == size:
+        if name not in self.members and len(self.members) == size:
             others = ", ".join(sorted(self.members))
             raise errors.internal(
                 f"{name} cannot join group {self._key}, which has its {size} members: {others}. "
                 "Use another group_key, or a larger group_size."
-            )
-        if known is not None and known.incarnation != member.incarnation:
-            raise errors.failed_precondition(
-                f"{name} joined group {self._key} before its task was started again. Start the "
-                "leader of the groups again, or use another group_key."
             )
         self.members[name] = member
 

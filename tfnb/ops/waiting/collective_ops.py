@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.collective_groups import Member
+from tfnb.core.collective_groups import COLLECTIVE_EDGE, Member
 from tfnb.core.op_registry import register_op
 from tfnb.core.rendezvous import create_key
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
@@ -146,7 +146,9 @@ class _Exchange:
             errors.deadline_exceeded(
                 f"The {instance.kind} of instance {instance.instance_key} in group "
                 f"{instance.group_key} was not complete after timeout_seconds={instance.timeout_s}."
-                f" It needs an op of this instance on each of {instance.group_size} devices."
+                f" It needs an op of this instance on each of {instance.group_size} devices. If "
+                "they are on several tasks, name one of these for all servers: "
+                "config.experimental.collective_group_leader."
             )
         )
 
@@ -231,7 +233,7 @@ class _Exchange:
             source.device,
             source.incarnation,
             target.device,
-            f"collective_{instance.group_key}_{instance.instance_key}_{what}",
+            f"{COLLECTIVE_EDGE}{instance.group_key}_{instance.instance_key}_{what}",
             ctx.frame_id,
             ctx.iteration,
         )
@@ -492,5 +494,3 @@ def collective_bcast_recv_v2(
     keys = (group_size, group_key, instance_key)
     instance = _instance_of(ctx, "broadcast", np.asarray(shape).tolist(), keys)
     _Exchange(ctx, done, instance, None, _only).start()
-
-
