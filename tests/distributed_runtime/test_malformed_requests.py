@@ -62,7 +62,7 @@ class Services:
         )
         self.worker = Worker(task, make_local_devices({}, None, task), self.cache.find)
         self.cache.set_local(self.worker)
-        self.master = Master(task, self.cache, config_pb2.ConfigProto())
+        self.master = Master(task, self.cache, config_pb2.ConfigProto(), self.worker.step_sequences)
         self.services = MasterService(self.master), WorkerService(self.worker)
 
     def ask(self, name: str, request: bytes) -> tuple[bytes, Context]:

@@ -56,6 +56,11 @@ class KernelDevice(Protocol):
 class StepDevice(KernelDevice, Protocol):
     """A device that runs steps and exchanges tensors with other devices."""
 
+    @property
+    def incarnation(self) -> int:
+        """A number that tells the device from the one before its task was started again."""
+        ...
+
     def lend(self, value: Array) -> Array:
         """Return a value in the form that is sent to another device."""
         ...

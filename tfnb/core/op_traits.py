@@ -95,6 +95,9 @@ class Trait(enum.Enum):
     CLOSES = "closes"
     """The op closes a queue or barrier, which ends the waiting of other nodes."""
 
+    COLLECTIVE = "collective"
+    """The op exchanges tensors with ops of the same instance on other devices."""
+
     KEEPS_STATE = "keeps_state"
     """The op works on state that no resource or reference in its signature shows."""
 

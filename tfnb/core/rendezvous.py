@@ -14,11 +14,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import errors
+from tfnb.core.collective_groups import CollectiveGroups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.collective_groups import Member, type_of_group_callback
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -97,6 +99,20 @@ class Rendezvous:
         self._values: dict[str, deque[tuple[Any, bool]]] = {}  # guarded by self._lock
         self._waiters: dict[str, deque[type_of_callback]] = {}  # guarded by self._lock
         self._error: BaseException | None = None  # guarded by self._lock
+        self._groups: CollectiveGroups | None = None  # guarded by self._lock
+
+    def join_group(
+        self, key: int, size: int, member: Member, callback: type_of_group_callback
+    ) -> Callable[[], None]:
+        """Name a member of a group of collective ops; see :meth:`CollectiveGroups.join`.
+
+        All members of a step in this process are in this step.
+        """
+        with self._lock:
+            if self._groups is None:
+                self._groups = CollectiveGroups()
+            groups = self._groups
+        return groups.join(key, size, member, callback)
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
         """Store a value, or pass it to the oldest waiting Recv.

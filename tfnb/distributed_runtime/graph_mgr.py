@@ -22,6 +22,7 @@ from tfnb.core.effects import LOADED_ATTR
 from tfnb.core.rendezvous import key_of_transfer
 from tfnb.core.step_events import StepEvents
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
+from tfnb.graph.collective_nodes import has_collectives
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class RegisteredGraph(DirectSession):
         graph = self.graph
         if graph is None:
             raise errors.invalid_argument("A graph without nodes was registered.")
-        self.has_transfers = False
+        self.has_transfers = has_collectives(graph)
         for node in graph.op_nodes():
             node.assigned_device = node.requested_device
             self.device_mgr.lookup(node.requested_device)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.core.collective_groups import Member
 from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_channel import (
@@ -25,16 +26,23 @@ from tfnb.distributed_runtime.grpc_channel import (
     new_channel,
 )
 from tfnb.distributed_runtime.remote_errors import of_task, remote_error
+from tfnb.distributed_runtime.task_groups import check_library
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
-from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
+from tfnb.proto import (
+    config_pb2,
+    device_attributes_pb2,
+    graph_pb2,
+    step_stats_pb2,
+    worker_pb2,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
+    from tfnb.core.collective_groups import type_of_group_callback
     from tfnb.core.rendezvous import type_of_callback
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import RunGraphCall
-    from tfnb.proto import device_attributes_pb2
 
 SERVICE = "/tensorflow.WorkerService/"
 # Requests that a worker answers at once, unless it is stopped; in seconds.
@@ -289,6 +297,51 @@ class GrpcRemoteWorker:
         start(is_first=True)
         return give_up
 
+    def complete_group(
+        self, key: int, size: int, member: Member, callback: type_of_group_callback
+    ) -> Callable[[], None]:
+        """Name a member of a group that the worker leads; ``callback`` gets all members."""
+        request = worker_pb2.CompleteGroupRequest(
+            group_key=key,
+            group_size=size,
+            device_type=_type_of(member.device),
+            device_attributes=attributes_of(member),
+        )
+        future = self._method("CompleteGroup").future(request.SerializeToString())
+
+        def arrived(future: Any) -> None:
+            try:
+                response = worker_pb2.CompleteGroupResponse.FromString(future.result())
+                members = tuple(map(member_of, response.device_attributes))
+                for one in members:
+                    check_library(one)
+            except self._grpc.FutureCancelledError:
+                return
+            except self._grpc.RpcError as error:
+                callback(self._error(error, "CompleteGroup"), ())
+            except Exception as error:
+                callback(error, ())
+            else:
+                callback(None, members)
+
+        future.add_done_callback(arrived)
+
+        def give_up() -> None:
+            future.cancel()
+
+        return give_up
+
+    def get_step_sequence(self, graph_key: int) -> int:
+        """Return the id of the next step of a graph with collective ops."""
+        request = worker_pb2.GetStepSequenceRequest(graph_key=[graph_key])
+        response = self._call(
+            "GetStepSequence", request, worker_pb2.GetStepSequenceResponse, _SHORT_S
+        )
+        for sequence in response.step_sequence:
+            if sequence.graph_key == graph_key:
+                return int(sequence.next_step_id)
+        raise errors.internal(f"{self.task} has no step sequence of graph {graph_key}.")
+
     def _error_of_transfer(self, error: Any) -> Exception:
         """Return why a tensor did not come: an error of a node is one of its task, not of this."""
         found = self._error(error, "RecvTensor")
@@ -470,6 +523,25 @@ def _received(response: bytes) -> tuple[Any, bool]:
         elif number == 2:
             is_dead = bool(content)
     return (None if is_dead else value), is_dead
+
+
+def attributes_of(member: Member) -> device_attributes_pb2.DeviceAttributes:
+    """Return a member of a group of collective ops as a message."""
+    return device_attributes_pb2.DeviceAttributes(
+        name=member.device,
+        device_type=_type_of(member.device),
+        incarnation=member.incarnation,
+        physical_device_desc=member.description,
+    )
+
+
+def member_of(attributes: device_attributes_pb2.DeviceAttributes) -> Member:
+    """Return the member that a message describes."""
+    return Member(attributes.name, attributes.incarnation, attributes.physical_device_desc)
+
+
+def _type_of(device: str) -> str:
+    return device.partition("/device:")[2].partition(":")[0]
 
 
 def dtype_of(value: Any) -> dtypes.DType:

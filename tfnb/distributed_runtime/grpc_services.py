@@ -18,8 +18,9 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
-from tfnb.distributed_runtime.grpc_remote_worker import dtype_of
+from tfnb.distributed_runtime.grpc_remote_worker import attributes_of, dtype_of, member_of
 from tfnb.distributed_runtime.master_session import StepRequest
+from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.task_health import health_text
 from tfnb.distributed_runtime.worker_interface import RunGraphCall
 from tfnb.proto import config_pb2, master_pb2, worker_pb2
@@ -27,6 +28,7 @@ from tfnb.proto import config_pb2, master_pb2, worker_pb2
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core.collective_groups import Member
     from tfnb.distributed_runtime.master import Master
     from tfnb.distributed_runtime.master_session import StepResult
     from tfnb.distributed_runtime.worker import Worker
@@ -261,6 +263,8 @@ class WorkerService:
             "CleanupGraph": self._cleanup_graph,
             "CleanupAll": self._cleanup_all,
             "RecvTensor": self._recv_tensor,
+            "CompleteGroup": self._complete_group,
+            "GetStepSequence": self._get_step_sequence,
             "MarkRecvFinished": lambda request, context: b"",
             "Logging": self._logging,
         }
@@ -384,6 +388,43 @@ class WorkerService:
         if error is not None:
             raise error
         return _recv_response(value, is_dead)
+
+    def _complete_group(self, request: bytes, context: Any) -> bytes:
+        message = _parse(worker_pb2.CompleteGroupRequest, request)
+        is_complete = threading.Event()
+        box: list[tuple[BaseException | None, tuple[Member, ...]]] = []
+
+        def callback(error: BaseException | None, members: tuple[Member, ...]) -> None:
+            box.append((error, members))
+            is_complete.set()
+
+        key, size = message.group_key, message.group_size
+        member = member_of(message.device_attributes)
+        give_up = self._worker.complete_group(key, size, member, callback)
+        if not context.add_callback(is_complete.set):
+            is_complete.set()  # the client has gone already
+        is_complete.wait()
+        if not box:
+            give_up()
+            raise errors.cancelled(_CANCELLED)
+        error, members = box[0]
+        if error is not None:
+            raise error
+        return worker_pb2.CompleteGroupResponse(
+            group_key=key,
+            group_size=size,
+            device_type=message.device_type,
+            num_tasks=len({task_of(member.device) for member in members}),
+            device_attributes=map(attributes_of, members),
+        ).SerializeToString()
+
+    def _get_step_sequence(self, request: bytes, context: Any) -> bytes:
+        keys = _parse(worker_pb2.GetStepSequenceRequest, request).graph_key
+        sequences = [
+            worker_pb2.StepSequence(graph_key=key, next_step_id=self._worker.get_step_sequence(key))
+            for key in keys
+        ]
+        return worker_pb2.GetStepSequenceResponse(step_sequence=sequences).SerializeToString()
 
 
 def _recv_response(value: Any, is_dead: bool) -> bytes:

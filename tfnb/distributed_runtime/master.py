@@ -25,6 +25,7 @@ from tfnb.proto import config_pb2, device_attributes_pb2, master_pb2, step_stats
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.distributed_runtime.task_groups import StepSequences
 
 _log = logging.getLogger("tfnb")
 
@@ -41,7 +42,11 @@ class Master:
     """The master of a task; thread safe."""
 
     def __init__(
-        self, task: str, workers: WorkerCache, default_config: config_pb2.ConfigProto
+        self,
+        task: str,
+        workers: WorkerCache,
+        default_config: config_pb2.ConfigProto,
+        step_sequences: StepSequences,
     ) -> None:
         """Make a master without sessions.
 
@@ -49,10 +54,12 @@ class Master:
           task: the task that it belongs to.
           workers: the workers of its cluster, its own among them.
           default_config: of sessions that bring no configuration.
+          step_sequences: the ids of steps with collective ops.
         """
         self._task = task
         self._workers = workers
         self._default_config = default_config
+        self._step_sequences = step_sequences
         self._lock = threading.Lock()
         self._sessions: dict[str, MasterSession] = {}  # guarded by self._lock
         self._refuses = False
@@ -86,7 +93,7 @@ class Master:
         tasks = _filtered(workers.tasks, config.device_filters, own)
         devices = self._find_devices(workers, tasks, own, config, is_cancelled)
         handle = f"{random.getrandbits(64):016x}"
-        session = MasterSession(handle, config, own, devices, workers.find)
+        session = MasterSession(handle, config, own, devices, workers.find, self._step_sequences)
         brings_cluster = bool(config.cluster_def.job)
         isolates = (
             config.isolate_session_state or brings_cluster

@@ -31,6 +31,7 @@ from tfnb.distributed_runtime.remote_errors import CLOSED, of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.step_logs import add_silent_task
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
+from tfnb.graph.collective_nodes import collective_graph_key
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
 from tfnb.graph.packed_transfers import pack_transfers
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tfnb.common_runtime.session.graph_execution_state import ClientGraph
+    from tfnb.distributed_runtime.task_groups import StepSequences
     from tfnb.distributed_runtime.worker_interface import (
         PendingRun,
         RunGraphResult,
@@ -121,12 +123,13 @@ class Plan:
       stages: the parts that run at once, for each stage.
       parts: those of all stages.
       workers: the worker of each task that takes part.
+      collective_key: names its collective ops for masters of other tasks; 0: it has none.
     """
 
-    __slots__ = ("_keys", "parts", "stages", "workers")
+    __slots__ = ("_keys", "collective_key", "parts", "stages", "workers")
 
-    def __init__(self, stages: Sequence[Sequence[Part]]) -> None:
-        self.stages = stages
+    def __init__(self, stages: Sequence[Sequence[Part]], collective_key: int = 0) -> None:
+        self.stages, self.collective_key = stages, collective_key
         self.parts = [part for stage in stages for part in stage]
         self.workers = {part.task: part.worker for part in self.parts}
         self._keys = {name: key for part in self.parts for key, name in part.fetches.items()}
@@ -319,6 +322,7 @@ class MasterSession:
         master_task: str,
         devices: Sequence[device_attributes_pb2.DeviceAttributes],
         worker_of: Callable[[str], WorkerInterface],
+        step_sequences: StepSequences,
     ) -> None:
         """Make a session; the workers do not know of it yet.
 
@@ -328,6 +332,7 @@ class MasterSession:
           master_task: the task of the master.
           devices: of all tasks that the session sees.
           worker_of: finds the workers.
+          step_sequences: the ids of steps with collective ops.
         """
         self.handle = handle
         self.graph_version = 0
@@ -343,7 +348,7 @@ class MasterSession:
         }
         # After a step that succeeded, workers of tfnb clean up by themselves.
         self._tidy_tasks = set(map(task_of, self._packing))
-        self._worker_of = worker_of
+        self._worker_of, self._step_sequences = worker_of, step_sequences
         self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
         self._opened: list[str] = []  # the tasks that have a worker session
         self._lock = threading.Lock()
@@ -459,7 +464,7 @@ class MasterSession:
         except BaseException:
             self._deregister([part for parts in registered for part in parts])
             raise
-        return Plan(registered)
+        return Plan(registered, collective_graph_key(client_graph.graph))
 
     def _may_pack(self, source: str, target: str) -> bool:
         """Return whether transfers between two devices may be packed: TensorFlow's get each tensor.
@@ -525,7 +530,10 @@ class MasterSession:
         self, plan: Plan, request: StepRequest, on_start: Callable[[Any], None] | None
     ) -> StepResult:
         options = _executor_options(request.options)
-        step_id = _new_step_id()
+        given = 0 if request.options is None else request.options.experimental.collective_graph_key
+        # As in TensorFlow, the client may name the steps that several masters run together.
+        key = plan.collective_key and (given or plan.collective_key)
+        step_id = self._step_sequences.next_id(key) if key else _new_step_id()
         step = _Step()
         with self._lock:
             self._check_open()
@@ -535,6 +543,7 @@ class MasterSession:
         results: list[RunGraphResult] = []
         received: dict[str, Any] = {}
         relayed: dict[str, Any] = {}
+        has_failed = True
         try:
             if on_start is not None:
                 on_start(step.fail)
@@ -552,7 +561,10 @@ class MasterSession:
                 for part in parts:
                     for key, name in part.gives.items():
                         relayed[name] = received[key]
+            has_failed = step.error is not None
         finally:
+            if key:
+                self._step_sequences.retire(key, step_id, has_failed=has_failed)
             with self._lock:
                 self._steps.discard(step)
                 self._asked.pop(request.request_id, None)

@@ -10,6 +10,7 @@ Corresponds to TensorFlow's ``base_rendezvous_mgr.cc``.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.cancellation import CancellationManager
+    from tfnb.core.collective_groups import Member, type_of_group_callback
     from tfnb.core.rendezvous import type_of_callback
+    from tfnb.distributed_runtime.task_groups import TaskGroups
     from tfnb.distributed_runtime.worker_interface import WorkerInterface
+
+_MANY_STEPS = 1000
 
 
 def task_of(device: str) -> str:
@@ -47,7 +52,11 @@ class RemoteRendezvous(Rendezvous):
     """One step's rendezvous on one task; thread safe."""
 
     def __init__(
-        self, step_id: int, task: str, worker_of: Callable[[str], WorkerInterface]
+        self,
+        step_id: int,
+        task: str,
+        worker_of: Callable[[str], WorkerInterface],
+        groups: TaskGroups,
     ) -> None:
         """Make an empty rendezvous.
 
@@ -55,9 +64,11 @@ class RemoteRendezvous(Rendezvous):
           step_id: the step.
           task: the task of this process.
           worker_of: finds the worker of another task.
+          groups: the groups of collective ops.
         """
         super().__init__()
         self._step_id, self._task, self._worker_of = step_id, task, worker_of
+        self._task_groups = groups
         self._pending_lock = threading.Lock()
         self._pending: dict[object, type_of_callback] = {}  # guarded by self._pending_lock
         self._give_up: dict[object, Callable[[], None]] = {}  # likewise
@@ -74,6 +85,12 @@ class RemoteRendezvous(Rendezvous):
     def use_cluster(self, task: str, worker_of: Callable[[str], WorkerInterface]) -> None:
         """Use the names that tasks have in the cluster of the step's session."""
         self._task, self._worker_of = task, worker_of
+
+    def join_group(
+        self, key: int, size: int, member: Member, callback: type_of_group_callback
+    ) -> Callable[[], None]:
+        """Name a member of a group of collective ops, whose members may be on other tasks."""
+        return self._task_groups.join(key, size, member, callback, self._worker_of)
 
     def recv_local_async(self, key: str, callback: type_of_callback) -> None:
         """Call ``callback`` once a Send of this task has left the value, for another task."""
@@ -159,17 +176,21 @@ class RemoteRendezvous(Rendezvous):
 class RendezvousMgr:
     """The rendezvous of the steps in flight on one task; thread safe."""
 
-    def __init__(self, task: str, worker_of: Callable[[str], WorkerInterface]) -> None:
-        self._task, self._worker_of = task, worker_of
+    def __init__(
+        self, task: str, worker_of: Callable[[str], WorkerInterface], groups: TaskGroups
+    ) -> None:
+        self._task, self._worker_of, self._groups = task, worker_of, groups
         self._lock = threading.Lock()
         self._steps: dict[int, RemoteRendezvous] = {}  # guarded by self._lock
+        # The steps that were cleaned up last, with oldest first; guarded by self._lock.
+        self._cleaned: OrderedDict[int, None] = OrderedDict()
 
     def find(self, step_id: int) -> RemoteRendezvous:
         """Return the rendezvous of a step; make it if there is none."""
         with self._lock:
             found = self._steps.get(step_id)
             if found is None:
-                found = RemoteRendezvous(step_id, self._task, self._worker_of)
+                found = RemoteRendezvous(step_id, self._task, self._worker_of, self._groups)
                 self._steps[step_id] = found
             return found
 
@@ -180,6 +201,11 @@ class RendezvousMgr:
 
     def recv(self, step_id: int, key: str, callback: type_of_callback) -> None:
         """Call ``callback`` once a step of this task has left a value, for another task."""
+        with self._lock:
+            is_late = step_id in self._cleaned
+        if is_late:  # the master of another task may not know that the step has failed
+            callback(errors.aborted(f"Cleanup {step_id}"), None, False)
+            return
         rendezvous = self.find(step_id)
         rendezvous.recv_local_async(key, callback)
         self._drop_if_done(step_id, rendezvous)
@@ -202,6 +228,9 @@ class RendezvousMgr:
         """Drop a step's rendezvous; those who still wait there are told."""
         with self._lock:
             found = self._steps.pop(step_id, None)
+            self._cleaned[step_id] = None
+            if len(self._cleaned) > _MANY_STEPS:
+                self._cleaned.popitem(last=False)
         if found is not None:
             found.start_abort(errors.aborted(f"Cleanup {step_id}"))
 

@@ -106,9 +106,10 @@ class GrpcServer:
         process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
         self._workers = new_worker_cache(cluster, config.rpc_options, tls)
-        self._worker = Worker(self.task, devices, self._workers.find, policy, tls)
+        leader = config.experimental.collective_group_leader
+        self._worker = Worker(self.task, devices, self._workers.find, policy, tls, leader)
         self._workers.set_local(self._worker)
-        self._master = Master(self.task, self._workers, config)
+        self._master = Master(self.task, self._workers, config, self._worker.step_sequences)
         self._threads = ServerThreads("tfnb-server")
         limit = min(max_message_bytes, MAX_MESSAGE_BYTES)
         options = (*_OPTIONS, ("grpc.max_receive_message_length", limit))

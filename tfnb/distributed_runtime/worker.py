@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
+from tfnb.core.collective_groups import COLLECTIVE_EDGE
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
 from tfnb.distributed_runtime.step_logs import add_log
+from tfnb.distributed_runtime.task_groups import StepSequences, TaskGroups, check_library
 from tfnb.distributed_runtime.transfer_logs import add_transfers
 from tfnb.distributed_runtime.worker_cache import (
     WorkerCache,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.device import Device
+    from tfnb.core.collective_groups import Member, type_of_group_callback
     from tfnb.core.effects import EffectsPolicy
     from tfnb.core.rendezvous import Rendezvous, type_of_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
@@ -78,6 +81,7 @@ class Worker:
       task: its name, ``/job:worker/replica:0/task:0``.
       devices: its devices.
       num_runs_done: how many runs of graphs have ended.
+      step_sequences: the ids of steps with collective ops.
     """
 
     is_local = True
@@ -89,6 +93,7 @@ class Worker:
         worker_of: Callable[[str], WorkerInterface],
         policy: EffectsPolicy | None = None,
         tls: TlsFiles | None = None,
+        group_leader: str = "",
     ) -> None:
         """Make a worker.
 
@@ -98,12 +103,15 @@ class Worker:
           worker_of: finds the workers of other tasks.
           policy: the effects that graphs of clients may have; None: all.
           tls: its files for TLS, which it also connects to other tasks with; None: no encryption.
+          group_leader: the task that leads the groups of collective ops; "": each task its own.
         """
         self.task = task
         self._tls = tls
         self._policy = policy
         self.devices = SharedDeviceMgr(devices)
-        self.rendezvous_mgr = RendezvousMgr(task, worker_of)
+        self.step_sequences = StepSequences(task, group_leader, worker_of)
+        self._groups = TaskGroups(task, group_leader)
+        self.rendezvous_mgr = RendezvousMgr(task, worker_of, self._groups)
         self._lock = threading.Lock()
         self._sessions: dict[str, WorkerSession] = {}  # guarded by self._lock
         self._runs: set[LocalRun] = set()  # guarded by self._lock
@@ -274,6 +282,7 @@ class Worker:
         for step in steps:
             step.cancel(errors.aborted(f"Cleanup {step_id}"))
         self.rendezvous_mgr.cleanup(step_id)
+        self._groups.forget()
 
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Clear containers of all devices; none named means the default one."""
@@ -301,8 +310,36 @@ class Worker:
 
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` once a Send of this task has left a value; return how to give up."""
+        if self._is_of_the_past(key):
+            callback(errors.aborted(f"{self.task} was started again."), None, False)
+            return lambda: None
         self.rendezvous_mgr.recv(step_id, key, callback)
         return lambda: None
+
+    def _is_of_the_past(self, key: str) -> bool:
+        """Return whether a member of a group asks for what this task gave before it was restarted.
+
+        The master of that member does not know of it, unlike one that runs parts on this task.
+        """
+        parsed = parse_key(key)
+        if not parsed.edge_name.startswith(COLLECTIVE_EDGE):
+            return False
+        return parsed.src_incarnation not in [one.incarnation for one in self.devices.devices]
+
+    def complete_group(
+        self, key: int, size: int, member: Member, callback: type_of_group_callback
+    ) -> Callable[[], None]:
+        """Name a member of a group that this worker leads; see ``task_groups.py``.
+
+        Raises:
+          UnimplementedError: the member is a device of TensorFlow.
+        """
+        check_library(member)
+        return self._groups.led.join(key, size, member, callback)
+
+    def get_step_sequence(self, graph_key: int) -> int:
+        """Return the id of the next step of a graph with collective ops."""
+        return self.step_sequences.next_id(graph_key)
 
     def close(self) -> None:
         """End all sessions and drop what the devices hold."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
+    from tfnb.core.collective_groups import Member, type_of_group_callback
     from tfnb.core.rendezvous import type_of_callback
     from tfnb.proto import config_pb2, device_attributes_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
@@ -125,3 +126,15 @@ class WorkerInterface(Protocol):
 
     def recv_tensor(self, step_id: int, key: str, callback: type_of_callback) -> Callable[[], None]:
         """Call ``callback`` with the tensor of a key; return a function that gives up waiting."""
+
+    def complete_group(
+        self, key: int, size: int, member: Member, callback: type_of_group_callback
+    ) -> Callable[[], None]:
+        """Name a member of a group of collective ops that this worker leads.
+
+        ``callback`` gets all members once the group is complete. Returns a function that gives up
+        waiting.
+        """
+
+    def get_step_sequence(self, graph_key: int) -> int:
+        """Return the id of the next step of a graph with collective ops."""

@@ -511,3 +511,119 @@ class LoggingResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["step", b"step"]) -> None: ...
 
 global___LoggingResponse = LoggingResponse
+
+@typing.final
+class CompleteGroupRequest(google.protobuf.message.Message):
+    """Names a device as a member of a group of collective ops; answered once the group is complete."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GROUP_KEY_FIELD_NUMBER: builtins.int
+    GROUP_SIZE_FIELD_NUMBER: builtins.int
+    DEVICE_TYPE_FIELD_NUMBER: builtins.int
+    COLLECTIVE_TYPE_FIELD_NUMBER: builtins.int
+    DEVICE_ATTRIBUTES_FIELD_NUMBER: builtins.int
+    group_key: builtins.int
+    group_size: builtins.int
+    device_type: builtins.str
+    collective_type: builtins.int
+    @property
+    def device_attributes(self) -> tfnb.proto.device_attributes_pb2.DeviceAttributes: ...
+    def __init__(
+        self,
+        *,
+        group_key: builtins.int = ...,
+        group_size: builtins.int = ...,
+        device_type: builtins.str = ...,
+        collective_type: builtins.int = ...,
+        device_attributes: tfnb.proto.device_attributes_pb2.DeviceAttributes | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["device_attributes", b"device_attributes"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collective_type", b"collective_type", "device_attributes", b"device_attributes", "device_type", b"device_type", "group_key", b"group_key", "group_size", b"group_size"]) -> None: ...
+
+global___CompleteGroupRequest = CompleteGroupRequest
+
+@typing.final
+class CompleteGroupResponse(google.protobuf.message.Message):
+    """The members of the group, in the order of their ranks."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GROUP_KEY_FIELD_NUMBER: builtins.int
+    GROUP_SIZE_FIELD_NUMBER: builtins.int
+    DEVICE_TYPE_FIELD_NUMBER: builtins.int
+    NUM_TASKS_FIELD_NUMBER: builtins.int
+    COMMUNICATOR_KEY_FIELD_NUMBER: builtins.int
+    DEVICE_ATTRIBUTES_FIELD_NUMBER: builtins.int
+    group_key: builtins.int
+    group_size: builtins.int
+    device_type: builtins.str
+    num_tasks: builtins.int
+    communicator_key: builtins.bytes
+    @property
+    def device_attributes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[tfnb.proto.device_attributes_pb2.DeviceAttributes]: ...
+    def __init__(
+        self,
+        *,
+        group_key: builtins.int = ...,
+        group_size: builtins.int = ...,
+        device_type: builtins.str = ...,
+        num_tasks: builtins.int = ...,
+        communicator_key: builtins.bytes = ...,
+        device_attributes: collections.abc.Iterable[tfnb.proto.device_attributes_pb2.DeviceAttributes] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["communicator_key", b"communicator_key", "device_attributes", b"device_attributes", "device_type", b"device_type", "group_key", b"group_key", "group_size", b"group_size", "num_tasks", b"num_tasks"]) -> None: ...
+
+global___CompleteGroupResponse = CompleteGroupResponse
+
+@typing.final
+class GetStepSequenceRequest(google.protobuf.message.Message):
+    """Asks the leader of groups for the ids of steps that masters of several tasks run together."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GRAPH_KEY_FIELD_NUMBER: builtins.int
+    @property
+    def graph_key(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        graph_key: collections.abc.Iterable[builtins.int] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["graph_key", b"graph_key"]) -> None: ...
+
+global___GetStepSequenceRequest = GetStepSequenceRequest
+
+@typing.final
+class StepSequence(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GRAPH_KEY_FIELD_NUMBER: builtins.int
+    NEXT_STEP_ID_FIELD_NUMBER: builtins.int
+    graph_key: builtins.int
+    next_step_id: builtins.int
+    def __init__(
+        self,
+        *,
+        graph_key: builtins.int = ...,
+        next_step_id: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["graph_key", b"graph_key", "next_step_id", b"next_step_id"]) -> None: ...
+
+global___StepSequence = StepSequence
+
+@typing.final
+class GetStepSequenceResponse(google.protobuf.message.Message):
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    STEP_SEQUENCE_FIELD_NUMBER: builtins.int
+    @property
+    def step_sequence(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___StepSequence]: ...
+    def __init__(
+        self,
+        *,
+        step_sequence: collections.abc.Iterable[global___StepSequence] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["step_sequence", b"step_sequence"]) -> None: ...
+
+global___GetStepSequenceResponse = GetStepSequenceResponse

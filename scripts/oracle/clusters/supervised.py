@@ -30,6 +30,8 @@ CLUSTERS = {
     "one of each": ("tfnb", "tensorflow", "tfnb", "tensorflow"),
 }
 STEPS = 30
+# A worker that trains for longer hangs, on a machine with other work, too.
+PATIENCE_S = 240.0
 
 
 class Model:
@@ -153,7 +155,7 @@ class Processes:
         found: dict[int, list[tuple[str, str]]] = {}
         for number, worker in sorted(workers.items()):
             try:
-                out, errors = worker.communicate("", timeout=120)
+                out, errors = worker.communicate("", timeout=PATIENCE_S)
             except subprocess.TimeoutExpired:
                 raise RuntimeError(f"worker {number - 2} did not end") from None
             if worker.returncode:

@@ -1999,6 +1999,10 @@ OPS: dict[str, str] = {
         "BarrierTakeMany"
     ),
     "tfnb.ops.waiting.batch_function_ops": "Batch BatchFunction Unbatch UnbatchGrad",
+    "tfnb.ops.waiting.collective_ops": (
+        "CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend CollectiveBcastSendV2 "
+        "CollectiveGather CollectiveGatherV2 CollectiveReduce CollectiveReduceV2"
+    ),
     "tfnb.ops.waiting.mutex_ops": "ConsumeMutexLock MutexLock MutexV2",
     "tfnb.ops.waiting.queue_ops": (
         "FIFOQueueV2 FakeQueue PaddingFIFOQueueV2 PriorityQueueV2 QueueClose QueueCloseV2 "
