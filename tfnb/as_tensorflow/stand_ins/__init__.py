@@ -43,6 +43,7 @@ STAND_INS = {
     "tensorflow.python.lib.io.file_io": "file_io",
     "tensorflow.python.platform.tf_logging": "logs",
     "tensorflow.python.platform.googletest": "tests",
+    "tensorflow.python.framework.test_util": "test_util",
     "tensorflow.python.estimator.canned.head": "estimators",
     "tensorflow.python.estimator.canned.metric_keys": "estimators",
     "tensorflow.python.estimator.canned.optimizers": "estimators",
