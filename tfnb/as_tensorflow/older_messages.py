@@ -7,6 +7,7 @@ contains the serialized file, from which the classes are built as newer modules 
 from __future__ import annotations
 
 import ast
+import re
 from importlib.machinery import PathFinder, SourceFileLoader
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from types import CodeType
 
 _ENDING = "_pb2"
-# Only modules of that time make descriptors of fields by hand; newer ones read them from a pool.
-_SIGN = b"_descriptor.FileDescriptor("
+# Only modules of that time make descriptors by hand; newer ones read them from a pool.
+_SIGN = re.compile(rb"^DESCRIPTOR = _descriptor\.FileDescriptor\(", re.MULTILINE)
 _NEWER = """
 from google.protobuf import descriptor_pool as _pool
 from google.protobuf.internal import builder as _builder
@@ -47,7 +48,7 @@ class _MessagesLoader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
         source = self.get_data(path)
-        if _SIGN in source:
+        if _SIGN.search(source) is not None:
             return self.source_to_code(newer_source(fullname, source).encode(), path)
         return super().get_code(fullname)
 

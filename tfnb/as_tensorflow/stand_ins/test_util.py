@@ -1,4 +1,4 @@
-"""``tensorflow.python.framework.test_util``: in which mode a test runs, which here is always one."""
+"""``tensorflow.python.framework.test_util``: the modes of tests, which here are always one."""
 
 from __future__ import annotations
 
