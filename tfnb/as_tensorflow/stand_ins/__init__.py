@@ -3,6 +3,7 @@
 # Module of TensorFlow -> file here.
 STAND_INS = {
     "tensorflow.python.util.deprecation": "deprecation",
+    "tensorflow.python.util.function_utils": "inspection",
     "tensorflow.python.util.all_util": "decorators",
     "tensorflow.python.util.tf_contextlib": "decorators",
     "tensorflow.python.util.tf_decorator": "decorators",
@@ -35,6 +36,13 @@ STAND_INS = {
     "tensorflow.python.training.distribution_strategy_context": "strategies",
     "tensorflow.python.distribute.distribution_strategy_context": "strategies",
     "tensorflow.python.distribute.distribute_lib": "strategies",
+    "tensorflow.python.distribute.summary_op_util": "summary_utils",
+    "tensorflow.python.ops.inplace_ops": "inplace",
+    "tensorflow.python.ops.summary_op_util": "summary_utils",
+    "tensorflow.autograph": "autograph",
+    "tensorflow.compat.v1.autograph": "autograph",
+    "tensorflow.tpu": "tpu",
+    "tensorflow.compat.v1.tpu": "tpu",
     "tensorflow.distribute": "distribute",
     "tensorflow.compat.v1.distribute": "distribute",
     "tensorflow.python.client.session": "sessions",

@@ -1,4 +1,4 @@
-"""``tensorflow.python.feature_column.feature_column``: classes that columns of programs derive from.
+"""``tensorflow.python.feature_column.feature_column``: bases of columns that programs define.
 
 A column of a program has the methods of TensorFlow 1 (``_get_dense_tensor``); those of its second
 form may be there, too.

@@ -104,7 +104,7 @@ class ControlFlowContext:
         """Return the innermost while loop that this is or lies in."""
         return None if self.outer_context is None else self.outer_context.while_context()
 
-    # -- TensorFlow's spelling, for programs that ask a graph for its context -----------------------
+    # -- TensorFlow's spelling, for programs that ask a graph for its context --------------------
 
     def IsWhileContext(self) -> bool:
         """Return whether this is a while loop."""

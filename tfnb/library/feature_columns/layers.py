@@ -83,9 +83,8 @@ def input_layer(
                 output = array_ops.reshape(tensor, shape=(array_ops.shape(tensor)[0], size))
                 if cols_to_vars is not None:
                     scope = get_variable_scope().name
-                    cols_to_vars[column.original] = get_collection(
-                        GraphKeys.GLOBAL_VARIABLES, scope
-                    )
+                    variables = get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+                    cols_to_vars[column.original] = variables
                 if cols_to_output_tensors is not None:
                     cols_to_output_tensors[column.original] = output
             found.append(output)
