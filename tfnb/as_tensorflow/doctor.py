@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 EXPORTS = {"tf": ["doctor"]}
 
 _MOST_BYTES = 10_000_000
+# Magics of a whole cell whose lines are Python.
+_CELL_MAGICS_OF_PYTHON = ("capture", "prun", "time", "timeit")
 _SKIPPED = frozenset((".git", "__pycache__", ".venv", "venv", "node_modules", ".ipynb_checkpoints"))
 
 
@@ -148,12 +150,30 @@ def _code_of(notebook: Any) -> str:
     for cell in notebook["cells"]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             text = cell.get("source", "")
-            text = "".join(text) if isinstance(text, list) else str(text)
-            lines += [
-                "pass" if line.lstrip().startswith(("%", "!")) else line
-                for line in text.splitlines()
-            ]
+            lines += _without_magics("".join(text) if isinstance(text, list) else str(text))
     return "\n".join(lines)
+
+
+def _without_magics(text: str) -> list[str]:
+    """Return the lines of a cell; ``pass`` stands for each line of a magic or of the shell."""
+    lines = text.splitlines()
+    first = text.split(None, 1)[:1]
+    if first and first[0].startswith("%%") and first[0][2:] not in _CELL_MAGICS_OF_PYTHON:
+        return [""] * len(lines)
+    found: list[str] = []
+    goes_on = False
+    for line in lines:
+        code = line.lstrip()
+        if goes_on:
+            found.append("")
+        elif code.startswith(("%", "!")):
+            # The block that the line belongs to may have no other line.
+            found.append(f"{line[: len(line) - len(code)]}pass")
+        else:
+            found.append(line)
+            continue
+        goes_on = code.endswith("\\")
+    return found
 
 
 def _reason(error: Exception) -> str:

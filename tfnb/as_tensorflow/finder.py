@@ -14,7 +14,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
-from tfnb.as_tensorflow import modules
+from tfnb.as_tensorflow import modules, older_messages
 from tfnb.as_tensorflow.keras import loading as keras
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ROOT = "tensorflow"
 
 
 class TensorFlowFinder(MetaPathFinder):
-    """Finds ``tensorflow`` and its submodules, and Keras."""
+    """Finds ``tensorflow`` and its submodules, Keras, and modules of messages."""
 
     def find_spec(
         self,
@@ -35,7 +35,7 @@ class TensorFlowFinder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Return the spec of a module of TensorFlow or Keras, and None for all others.
+        """Return the spec of a module of TensorFlow, Keras or messages, and None for others.
 
         Raises:
           ModuleNotFoundError: tfnb does not serve that module; the message says what to do.
@@ -43,6 +43,8 @@ class TensorFlowFinder(MetaPathFinder):
         if keras.is_package(fullname):
             return keras.find_module(fullname, path)
         if not _is_served(fullname):
+            if older_messages.is_module_of_messages(fullname):
+                return older_messages.find_module(fullname, path)
             return None
         if keras.name_in_keras(fullname) is not None and not keras.is_internal(fullname):
             found = keras.find_same_module(fullname)

@@ -148,7 +148,7 @@ class TensorFlowModule(View):
 
     # Names that are no part of a namespace.
     OWN_NAMES = frozenset(("newaxis", "VERSION", "GIT_VERSION", "COMPILER_VERSION"))
-    _SUBMODULES = frozenset(("contrib", "python", "core", "examples", "compat"))
+    _SUBMODULES = frozenset(("autograph", "compat", "contrib", "core", "examples", "python", "tpu"))
 
     def __init__(self, name: str, namespace: str) -> None:
         super().__init__(name, namespace)

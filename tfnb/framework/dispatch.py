@@ -10,10 +10,13 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfnb.framework import functions_above as above
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.tensor_shape import TensorShape
+    from tfnb.framework.structures.type_spec import TypeSpec
     from tfnb.framework.tensor import Tensor
 
 type_of_function = TypeVar("type_of_function", bound="Callable[..., Any]")
@@ -23,6 +26,12 @@ class CompositeTensor:
     """A value that consists of several tensors."""
 
     is_tensor_like = True
+
+    @property
+    def _type_spec(self) -> TypeSpec:
+        """The spec of its values, TensorFlow's name."""
+        found: TypeSpec = above.type_spec_from_value(self)
+        return found
 
     def parts(self) -> list[Tensor]:
         """Return the tensors."""

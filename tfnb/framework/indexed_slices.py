@@ -11,6 +11,7 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.core.op_registry import get as op_definition
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import functions_above as above
 from tfnb.framework.constant_value import constant_value, constant_value_as_shape
 from tfnb.framework.convert import (
     convert_to_tensor,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.structures.type_spec import TypeSpec
     from tfnb.framework.tensor import Tensor
 
 EXPORTS = {"tf": ["IndexedSlices", "convert_to_tensor_or_indexed_slices"]}
@@ -54,6 +56,12 @@ class IndexedSlices:
         self._values = values
         self._indices = indices
         self._dense_shape = dense_shape
+
+    @property
+    def _type_spec(self) -> TypeSpec:
+        """The spec of its values, TensorFlow's name."""
+        found: TypeSpec = above.type_spec_from_value(self)
+        return found
 
     @property
     def values(self) -> Tensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import functions_above as above
 from tfnb.framework.constant_value import constant_value_as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_session import SessionLike, session_for_eval
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.framework.structures.type_spec import TypeSpec
 
 EXPORTS = {
     "tf": ["SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor"],
@@ -130,6 +132,12 @@ class SparseTensor:
     def graph(self) -> Graph:
         """The graph of the parts."""
         return self._indices.graph
+
+    @property
+    def _type_spec(self) -> TypeSpec:
+        """The spec of its values, TensorFlow's name."""
+        found: TypeSpec = above.type_spec_from_value(self)
+        return found
 
     def consumers(self) -> list[Operation]:
         """Return the operations that take any of the parts."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.public.api import tf
+from tfnb.library.control_flow.cond_context import CondContext as CondContext
+from tfnb.library.control_flow.control_flow_context import (
+    ControlFlowContext as ControlFlowContext,
+)
 from tfnb.library.control_flow.smart_cond import smart_cond as smart_cond
+from tfnb.library.control_flow.while_context import WhileContext as WhileContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +28,10 @@ def with_dependencies(
 def GraphOrParentsInXlaContext(graph: Any) -> bool:
     """Return False: nothing is compiled by XLA."""
     return False
+
+
+def GetContainingXLAContext(ctxt: Any) -> None:
+    """Return None: nothing is compiled by XLA."""
 
 
 def IsInWhileLoop(op: Any) -> bool:

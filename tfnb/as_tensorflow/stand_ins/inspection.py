@@ -31,7 +31,7 @@ from inspect import (
 from typing import Any
 
 __all__ = [
-    "ArgSpec", "FullArgSpec", "Parameter", "Signature", "currentframe", "getargspec",
+    "ArgSpec", "FullArgSpec", "Parameter", "Signature", "currentframe", "fn_args", "getargspec",
     "getargvalues", "getcallargs", "getdoc", "getfile", "getfullargspec", "getmembers",
     "getmodule", "getmro", "getsource", "isabstract", "isbuiltin", "isclass", "isfunction",
     "isgenerator", "ismethod", "ismodule", "isroutine", "signature", "stack",
@@ -40,6 +40,15 @@ __all__ = [
 # Python 3.11 dropped it; Keras and others compare with it.
 ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")  # noqa: PYI024
 FullArgSpec = inspect.FullArgSpec
+
+
+def fn_args(fn: Any) -> tuple[str, ...]:
+    """Return the names of a function's arguments; without ``self`` for a method."""
+    return tuple(
+        name
+        for name, one in inspect.signature(fn).parameters.items()
+        if one.kind is not Parameter.VAR_POSITIONAL and one.kind is not Parameter.VAR_KEYWORD
+    )
 
 
 def getargspec(target: Any) -> ArgSpec:

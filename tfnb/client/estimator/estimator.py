@@ -112,6 +112,11 @@ class Estimator:
         return self._model_dir
 
     @property
+    def _session_config(self) -> Any:
+        """The configuration of its sessions, TensorFlow's name."""
+        return self._config.session_config
+
+    @property
     def config(self) -> Any:
         """A copy of the configuration."""
         return copy.deepcopy(self._config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tfnb.client.flags.absl_flags import parse_absl_flags
 from tfnb.client.flags.flag import Error
 from tfnb.client.flags.flag_values import FLAGS
 
@@ -41,7 +42,7 @@ def run(
             print(_help_text(words[0], asked == "helpfull"))
             sys.exit(1)
     try:
-        rest = FLAGS(words)
+        rest = parse_absl_flags(FLAGS(words))
     except Error as error:
         print(f"FATAL Flags parsing error: {error}", file=sys.stderr)
         sys.exit(1)

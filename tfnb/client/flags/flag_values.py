@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from tfnb.client.flags.absl_flags import flags_with
 from tfnb.client.flags.flag import (
     CantOpenFlagFileError,
     Flag,
@@ -213,11 +214,18 @@ class FlagValues:
             return self._flags
         if name.startswith("__"):
             raise AttributeError(name)
+        of_absl = flags_with(name) if name not in self._flags else None
+        if of_absl is not None:
+            return of_absl[name].value
         flag = self._find(name)
         self._parse_if_needed()
         return flag.value
 
     def __setattr__(self, name: str, value: Any) -> None:
+        of_absl = flags_with(name) if name not in self._flags else None
+        if of_absl is not None:
+            setattr(of_absl, name, value)
+            return
         self._parse_if_needed()
         flag = self._find(name)
         before, flag.value = flag.value, value

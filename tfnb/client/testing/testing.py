@@ -31,6 +31,7 @@ from tfnb.framework.default_graph import (
 from tfnb.framework.default_session import _default_session_stack, get_default_session
 from tfnb.framework.random_seed import DEFAULT_GRAPH_SEED
 from tfnb.framework.tensor import Tensor
+from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 from tfnb.proto.config_pb2 import ConfigProto
 
 if TYPE_CHECKING:
@@ -160,8 +161,21 @@ class TestCase(MoreAssertions):
             value = self.evaluate(value)
         return value if isinstance(value, np.ndarray) else np.array(value)
 
+    def _list(self, value: Any) -> Any:
+        if isinstance(value, (Tensor, RaggedTensor)):
+            value = self.evaluate(value)
+        if isinstance(value, RaggedTensorValue):
+            return value.to_list()
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
     def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
-        """Refuse arrays that differ in shape or in an element; NaN equals NaN."""
+        """Refuse arrays that differ in shape or in an element; NaN equals NaN.
+
+        Ragged values are compared as nested lists.
+        """
+        if any(isinstance(one, (RaggedTensor, RaggedTensorValue)) for one in (a, b)):
+            self.assertEqual(self._list(a), self._list(b), msg)
+            return
         a, b = self._array(a), self._array(b)
         self.assertEqual(a.shape, b.shape, msg)
         a, b = _comparable(a), _comparable(b)

@@ -13,6 +13,7 @@ from tfnb.core.tensor_shape import TensorShape, unknown_shape
 from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.structures.type_spec import TypeSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 
 def is_composite(value: Any) -> bool:
-    """Return whether a value consists of several tensors."""
-    return isinstance(value, (SparseTensor, IndexedSlices, CompositeTensor))
+    """Return whether a value consists of several tensors, or is the spec of one that does."""
+    return isinstance(value, (SparseTensor, IndexedSlices, CompositeTensor)) or (
+        isinstance(value, TypeSpec) and value.has_parts
+    )
 
 
 def components(value: Any) -> list[Tensor]:
-    """Return the tensors that a composite value consists of."""
+    """Return the tensors that a composite value consists of; of a spec, their specs."""
+    if isinstance(value, TypeSpec):
+        return value.flatten()
     if isinstance(value, SparseTensor):
         return [value.indices, value.values, value.dense_shape]
     if isinstance(value, CompositeTensor):
@@ -40,9 +45,11 @@ def with_components(like: Any, parts: Sequence[Any]) -> Any:
     """Return a composite value of the kind and shape of ``like`` made of other tensors.
 
     Args:
-      like: a SparseTensor or IndexedSlices.
+      like: a SparseTensor or IndexedSlices, or the spec of one.
       parts: its tensors, in the order of :func:`components`.
     """
+    if isinstance(like, TypeSpec):
+        return like.from_tensors(iter(parts))
     if isinstance(like, IndexedSlices):
         return IndexedSlices(*parts)
     if isinstance(like, CompositeTensor):

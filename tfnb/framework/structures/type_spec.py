@@ -32,6 +32,11 @@ class TypeSpec:
         """The class of the values that it describes."""
         raise NotImplementedError(f"{type(self).__name__} describes no values.")
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether values are containers of tensors for ``nest`` with ``expand_composites``."""
+        return False
+
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, one.name) for one in dataclasses.fields(self))  # type: ignore[arg-type]
 
@@ -112,6 +117,19 @@ class TypeSpec:
         if all(one is other for one, (_, other) in zip(made, parts, strict=True)):
             return value
         return self.from_tensors(iter(made))
+
+    @property
+    def _component_specs(self) -> list[Any]:
+        """The types of the parts of a value, TensorFlow's name."""
+        return self.flatten()
+
+    def _to_components(self, value: Any) -> list[Any]:
+        """Return the parts of a value, TensorFlow's name."""
+        return self.to_tensors(value)
+
+    def _from_components(self, components: Sequence[Any]) -> Any:
+        """Return the value that consists of these parts, TensorFlow's name."""
+        return self.from_tensors(iter(components))
 
     # --------------------------------------------------------------------------------- as messages
 

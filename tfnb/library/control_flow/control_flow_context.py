@@ -104,5 +104,35 @@ class ControlFlowContext:
         """Return the innermost while loop that this is or lies in."""
         return None if self.outer_context is None else self.outer_context.while_context()
 
+    # -- TensorFlow's spelling, for programs that ask a graph for its context --------------------
+
+    def IsWhileContext(self) -> bool:
+        """Return whether this is a while loop."""
+        return self.is_while_context
+
+    def IsCondContext(self) -> bool:
+        """Return whether this is a branch of a cond."""
+        return self.is_cond_context
+
+    def GetWhileContext(self) -> ControlFlowContext | None:
+        """Return the innermost while loop that this is or lies in."""
+        return self.while_context()
+
+    def AddValue(self, val: Tensor) -> Tensor:
+        """Return the tensor that stands for ``val`` inside; bring it in if necessary."""
+        return self.add_value(val)
+
+    def Enter(self) -> None:
+        """Make this the context of new operations."""
+        self.enter()
+
+    def Exit(self) -> None:
+        """Restore the context that was current before :meth:`Enter`."""
+        self.exit()
+
+    def ExitResult(self, result: Iterable[Tensor]) -> None:
+        """Add tensors to the known values of the outer context."""
+        self.exit_result(result)
+
     def __str__(self) -> str:
         return self.name

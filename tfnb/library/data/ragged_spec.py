@@ -108,6 +108,11 @@ class RaggedTensorSpec(TypeSpec):
         return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
     @property
+    def has_parts(self) -> bool:
+        """Whether values are containers of tensors: not without ragged dimensions."""
+        return bool(self.ragged_rank > 0)
+
+    @property
     def value_type(self) -> Any:
         """The class of the values that it describes."""
         return RaggedTensor if self.ragged_rank > 0 else Tensor

@@ -92,6 +92,11 @@ class SparseTensorSpec(TypeSpec):
         return SparseTensor(next(tensors), next(tensors), next(tensors))
 
     @property
+    def has_parts(self) -> bool:
+        """Whether values are containers of tensors: they are."""
+        return True
+
+    @property
     def value_type(self) -> Any:
         """The class of the values that it describes."""
         return SparseTensor

@@ -85,6 +85,11 @@ class IndexedSlicesSpec(TypeSpec):
         return IndexedSlices(*(next(tensors) for _ in self.flatten()))
 
     @property
+    def has_parts(self) -> bool:
+        """Whether values are containers of tensors: they are."""
+        return True
+
+    @property
     def value_type(self) -> Any:
         """The class of the values that it describes."""
         return IndexedSlices

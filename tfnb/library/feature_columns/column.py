@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import dtypes
+from tfnb.core.tensor_shape import as_shape
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfnb.library.feature_columns.configurations import ColumnFields
@@ -40,6 +41,11 @@ class FeatureColumn(ColumnFields):
 
     def __hash__(self) -> int:
         return hash(self._parameters)
+
+    @property
+    def original(self) -> Any:
+        """The column that the program made."""
+        return self
 
     @property
     def _is_v2_column(self) -> bool:
@@ -83,6 +89,83 @@ class DenseColumn(FeatureColumn):
     ) -> TensorResult:
         """Return the value, [batch, ...]."""
         raise NotImplementedError
+
+
+class ProgramColumn:
+    """The base of a column whose class a program defines, with the methods of TensorFlow 1.
+
+    Besides these methods, the class has ``name`` and ``_variable_shape``.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in variables and errors."""
+        raise NotImplementedError
+
+    @property
+    def _var_scope_name(self) -> str:
+        """The name of the scope of its variables."""
+        return self.name
+
+    @property
+    def _parse_example_spec(self) -> dict[str, Any]:
+        """The raw features that it needs, for ``tf.parse_example``."""
+        raise NotImplementedError
+
+    def _transform_feature(self, inputs: Features) -> TensorResult:
+        """Return the column's value; ``inputs.get`` gives raw features and other columns."""
+        raise NotImplementedError
+
+    def _get_dense_tensor(
+        self,
+        inputs: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool | None = None,
+    ) -> TensorResult:
+        """Return the value, [batch, ...]; ``inputs.get(self)`` is what it was transformed to."""
+        raise NotImplementedError
+
+
+class _DenseColumnOfProgram(DenseColumn):
+    """A dense column that calls the methods of a program's column."""
+
+    _fields = ("column",)
+
+    def __init__(self, column: Any) -> None:
+        super().__init__(column.name, column)
+        self.column = column
+
+    @property
+    def original(self) -> Any:
+        """The program's column."""
+        return self.column
+
+    @property
+    def var_scope_name(self) -> str:
+        """The name of the scope of its variables."""
+        return str(self.column._var_scope_name)
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """The raw features that it needs, for ``tf.parse_example``."""
+        return dict(self.column._parse_example_spec)
+
+    @property
+    def variable_shape(self) -> TensorShape:
+        """The shape of the value for one example."""
+        return as_shape(self.column._variable_shape)
+
+    def dense_tensor(
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> TensorResult:
+        """Return the value, [batch, ...]."""
+        found: TensorResult = self.column._get_dense_tensor(
+            features, weight_collections=weight_collections, trainable=trainable
+        )
+        return found
 
 
 class IdsAndWeights(NamedTuple):
@@ -137,6 +220,8 @@ class Features:
             value = self._raw_tensor(key)
         elif isinstance(key, str):
             raise ValueError(f"Feature {key} is not in features dictionary.")
+        elif isinstance(key, ProgramColumn):
+            value = key._transform_feature(self)
         elif not isinstance(key, FeatureColumn):
             raise TypeError(f'"key" must be either a "str" or "_FeatureColumn". Provided: {key}')
         else:
@@ -197,17 +282,22 @@ def to_sparse(value: TensorLike, ignored: TensorLike | None = None) -> SparseTen
         )
 
 
+def _own(column: Any) -> Any:
+    """Return a column of a program as one of tfnb; any other value unchanged."""
+    return _DenseColumnOfProgram(column) if isinstance(column, ProgramColumn) else column
+
+
 def check_columns(feature_columns: Any) -> list[FeatureColumn]:
     """Return a list of columns.
 
     Raises:
       ValueError: the argument is a dict or is empty, or an item is no column.
     """
-    if isinstance(feature_columns, FeatureColumn):
+    if isinstance(feature_columns, (FeatureColumn, ProgramColumn)):
         feature_columns = [feature_columns]
     if isinstance(feature_columns, dict):
         raise ValueError("Expected feature_columns to be iterable, found dict.")
-    found = list(feature_columns)
+    found = [_own(column) for column in feature_columns]
     for column in found:
         if not isinstance(column, FeatureColumn):
             raise ValueError(
@@ -236,7 +326,7 @@ def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
       ValueError: an item is no column, or two columns need a feature in different forms.
     """
     found: dict[str, Any] = {}
-    for column in feature_columns:
+    for column in map(_own, feature_columns):
         if not isinstance(column, FeatureColumn):
             raise ValueError(
                 f"All feature_columns must be _FeatureColumn instances. Given: {column}"

@@ -83,9 +83,10 @@ def input_layer(
                 output = array_ops.reshape(tensor, shape=(array_ops.shape(tensor)[0], size))
                 if cols_to_vars is not None:
                     scope = get_variable_scope().name
-                    cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+                    variables = get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+                    cols_to_vars[column.original] = variables
                 if cols_to_output_tensors is not None:
-                    cols_to_output_tensors[column] = output
+                    cols_to_output_tensors[column.original] = output
             found.append(output)
         _check_batch_sizes(found, [column.name for column in columns])
         return array_ops.concat(found, 1)
@@ -218,7 +219,7 @@ def _linear_sum(
                 _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
             )
         if cols_to_vars is not None:
-            cols_to_vars[column] = _parts(weights)
+            cols_to_vars[column.original] = _parts(weights)
     _check_batch_sizes(sums, [column.name for column in columns])
     no_bias = math_ops.add_n(sums, name="weighted_sum_no_bias")
     with variable_scope(variables, auxiliary_name_scope=False):

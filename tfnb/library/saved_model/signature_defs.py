@@ -9,7 +9,10 @@ from tfnb.core.tensor_util import shape_to_proto
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.framework.structures.structure_protos import decode_type_spec
 from tfnb.framework.tensor import Tensor
+from tfnb.library.data.type_specs import type_spec_from_value
+from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.library.saved_model import constants
 from tfnb.proto import meta_graph_pb2
 
@@ -36,7 +39,15 @@ SignatureDef = meta_graph_pb2.SignatureDef
 
 
 def build_tensor_info(tensor: TensorLike) -> TensorInfo:
-    """Return the message that names a tensor or a sparse tensor, with type and shape."""
+    """Return the message that names a tensor, a sparse or a ragged one, with type and shape."""
+    if isinstance(tensor, RaggedTensor):
+        spec = type_spec_from_value(tensor)
+        parts = [build_tensor_info(part) for part in spec.to_tensors(tensor)]
+        return TensorInfo(
+            composite_tensor=TensorInfo.CompositeTensor(
+                type_spec=spec.experimental_as_proto(), components=parts
+            )
+        )
     info = TensorInfo(
         dtype=cast("Any", dtypes.as_dtype(tensor.dtype).as_datatype_enum),
         tensor_shape=shape_to_proto(tensor.get_shape()),
@@ -53,7 +64,7 @@ def build_tensor_info(tensor: TensorLike) -> TensorInfo:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """Return the tensor, or sparse tensor, that a message names.
+    """Return the tensor, or sparse or ragged tensor, that a message names.
 
     Args:
       tensor_info: the message.
@@ -79,6 +90,10 @@ def get_tensor_from_tensor_info(
             find(sparse.values_tensor_name),
             find(sparse.dense_shape_tensor_name),
         )
+    if encoding == "composite_tensor":
+        composite = tensor_info.composite_tensor
+        spec = decode_type_spec(composite.type_spec)
+        return spec.from_tensors(iter([find(one.name) for one in composite.components]))
     raise ValueError(f"Invalid TensorInfo.encoding: {encoding}. Expected `coo_sparse` or `name`.")
 
 

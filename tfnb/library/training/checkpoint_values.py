@@ -26,8 +26,8 @@ class CheckpointReader:
       DataLossError: its list of tensors is damaged.
     """
 
-    def __init__(self, filepattern: str) -> None:
-        self._prefix = os.fspath(filepattern)
+    def __init__(self, filepattern: str | bytes) -> None:
+        self._prefix = os.fsdecode(filepattern)
         # Raises if it cannot be read; no file stays open between two calls.
         with checkpoint_reader.CheckpointReader(self._prefix) as reader:
             self._stored = {name: reader.shape_and_dtype(name) for name in reader.names()}
@@ -80,7 +80,7 @@ def NewCheckpointReader(filepattern: str) -> CheckpointReader:
 
 def checkpoint_path_of(ckpt_dir_or_file: PathLike) -> str | None:
     """Return the prefix of a checkpoint, or that of a folder's last one."""
-    path: str = os.fspath(ckpt_dir_or_file)
+    path = os.fsdecode(ckpt_dir_or_file)
     return latest_checkpoint(path) if os.path.isdir(path) else path
 
 

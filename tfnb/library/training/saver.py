@@ -311,7 +311,7 @@ class Saver:
         latest_filename = latest_filename or "checkpoint"
         if os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
-        save_path = os.fspath(save_path)
+        save_path = os.fsdecode(save_path)
         if global_step is not None:
             if not isinstance(global_step, numbers.Integral):
                 global_step = read_global_step(sess, global_step)
