@@ -109,6 +109,21 @@ def test_without_tf_slim_the_error_says_what_to_install(part: str) -> None:
     assert "type pip install 'tfnb[contrib]'" in found.stderr.splitlines()[-1], found.stderr
 
 
+@pytest.mark.slow
+def test_slim_imports_scikit_learn_when_a_measure_of_clusters_needs_it() -> None:
+    """And Keras not at all."""
+    code = (
+        "import sys, tfnb; tfnb.install_as_tensorflow()\n"
+        "import tensorflow.contrib.slim\n"
+        "from tf_slim.losses import metric_learning\n"
+        "assert not {'sklearn', 'scipy', 'keras', 'pandas'} & {*sys.modules}, sys.modules.keys()\n"
+        "assert metric_learning.HAS_SKLEARN\n"
+        "print(metric_learning.metrics.v_measure_score([0, 1], [1, 0]))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "1.0\n"
+
+
 def test_layer_norm_lstm_without_normalization_is_an_lstm(tf: Any) -> None:
     """Its answers are those of BasicLSTMCell with the same weights."""
     rnn = importlib.import_module("tensorflow.contrib.rnn")
