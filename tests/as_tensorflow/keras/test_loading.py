@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tfnb.as_tensorflow.keras import helpers
 from tfnb.as_tensorflow.keras.mends import MENDS, mends_of
-from tfnb.as_tensorflow.mending import Mend
+
+if TYPE_CHECKING:
+    from tfnb.as_tensorflow.mending import Mend
 
 
 @pytest.mark.parametrize(
