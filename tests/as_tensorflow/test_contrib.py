@@ -61,6 +61,15 @@ def test_a_network_of_slim_trains(tf: Any) -> None:
         ("memory_stats", "BytesLimit"),
         ("learn", "ModeKeys"),
         ("learn.python.learn.preprocessing", "VocabularyProcessor"),
+        ("learn.python.learn", "learn_runner"),
+        ("learn.python.learn.estimators.run_config", "RunConfig"),
+        ("learn.python.learn.estimators.model_fn", "ModelFnOps"),
+        ("learn.python.learn.datasets.mnist", "read_data_sets"),
+        ("learn.python.learn.utils.saved_model_export_utils", "make_export_strategy"),
+        ("learn.python.learn.metric_spec", "MetricSpec"),
+        ("learn.python.learn.monitors", "ValidationMonitor"),
+        ("learn.monitors", "ValidationMonitor"),
+        ("layers.python.layers.feature_column", "real_valued_column"),
         ("slim", "nets"),
         ("eager", "in_eager_mode"),
         ("tpu", "TPUEstimator"),
@@ -107,6 +116,21 @@ def test_without_tf_slim_the_error_says_what_to_install(part: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert "type pip install 'tfnb[contrib]'" in found.stderr.splitlines()[-1], found.stderr
+
+
+@pytest.mark.slow
+def test_slim_imports_scikit_learn_when_a_measure_of_clusters_needs_it() -> None:
+    """And Keras not at all."""
+    code = (
+        "import sys, tfnb; tfnb.install_as_tensorflow()\n"
+        "import tensorflow.contrib.slim\n"
+        "from tf_slim.losses import metric_learning\n"
+        "assert not {'sklearn', 'scipy', 'keras', 'pandas'} & {*sys.modules}, sys.modules.keys()\n"
+        "assert metric_learning.HAS_SKLEARN\n"
+        "print(metric_learning.metrics.v_measure_score([0, 1], [1, 0]))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "1.0\n"
 
 
 def test_layer_norm_lstm_without_normalization_is_an_lstm(tf: Any) -> None:
@@ -352,10 +376,10 @@ class TestLeftovers:
     @pytest.mark.parametrize(
         ("module", "name", "says"),
         [
-            ("layers", "real_valued_column", r"tf\.feature_column"),
+            ("layers", "scattered_embedding_column", "embedding_column"),
             ("training", "batch_sequences_with_states", "initial_state"),
             ("rnn", "NTMCell", "RNNCell"),
-            ("learn", "Estimator", r"tf\.estimator"),
+            ("learn", "SVM", "LinearClassifier"),
         ],
     )
     def test_what_is_not_there_says_what_to_use(self, module: str, name: str, says: str) -> None:
@@ -382,6 +406,10 @@ class TestLeftovers:
             ("metrics", "confusion_matrix"),
             ("signal", "stft"),
             ("learn", "ModeKeys"),
+            ("learn", "Experiment"),
+            ("layers", "sparse_column_with_keys"),
+            ("factorization", "KMeansClustering"),
+            ("predictor", "from_saved_model"),
             ("linalg", "LinearOperatorDiag"),
             ("stateless", "stateless_random_normal"),
             ("util", "ops_used_by_graph_def"),

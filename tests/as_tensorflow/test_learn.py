@@ -75,9 +75,9 @@ def test_texts_are_rows_of_bytes(learn: Any) -> None:
     assert list(made.reverse([*rows, np.array([255])])) == ["hé", "other", ""]
 
 
-def test_its_estimators_say_what_came_in_their_place(learn: Any) -> None:
-    """They are refused when they are used."""
+def test_what_is_not_there_says_what_came_in_its_place(learn: Any) -> None:
+    """It is refused when it is used."""
     assert learn.ModeKeys.INFER == "infer"
-    with pytest.raises(NotImplementedError, match=r"tf\.estimator came in its place"):
-        learn.Experiment(None)
+    with pytest.raises(NotImplementedError, match=r"use LinearClassifier"):
+        learn.LogisticRegressor(None)
     assert not hasattr(learn, "learn_runner_of_none")

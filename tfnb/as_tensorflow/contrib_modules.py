@@ -39,6 +39,9 @@ CONTRIB: dict[str, str] = {
     "estimator": f"{_OURS}.estimator",
     "tpu": f"{_OURS}.tpu",
     "tensorboard": f"{_OURS}.tensorboard",
+    "factorization": f"{_OURS}.factorization",
+    "predictor": f"{_OURS}.predictor",
+    "resampler": f"{_OURS}.resampler",
 }
 
 # Parts that tfnb does not have -> what to do.

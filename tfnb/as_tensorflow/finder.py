@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from tfnb.as_tensorflow import modules, older_messages
 from tfnb.as_tensorflow.keras import loading as keras
+from tfnb.as_tensorflow.mending import mended_spec
+from tfnb.as_tensorflow.slim_mends import MENDED as SLIM_MENDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +44,8 @@ class TensorFlowFinder(MetaPathFinder):
         """
         if keras.is_package(fullname):
             return keras.find_module(fullname, path)
+        if fullname in SLIM_MENDS:
+            return mended_spec(fullname, path, SLIM_MENDS[fullname])
         if not _is_served(fullname):
             if older_messages.is_module_of_messages(fullname):
                 return older_messages.find_module(fullname, path)

@@ -1,9 +1,55 @@
-"""``tf.contrib.layers``: tf-slim's layers, and embeddings of ids."""
+"""``tf.contrib.layers``: tf-slim's layers, feature columns, and embeddings of ids."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tfnb.as_tensorflow.contrib import feature_columns
+from tfnb.as_tensorflow.contrib.feature_columns import bucketized_column as bucketized_column
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    check_feature_columns as check_feature_columns,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    create_feature_spec_for_parsing as create_feature_spec_for_parsing,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import crossed_column as crossed_column
+from tfnb.as_tensorflow.contrib.feature_columns import embedding_column as embedding_column
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    infer_real_valued_columns as infer_real_valued_columns,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    input_from_feature_columns as input_from_feature_columns,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    joint_weighted_sum_from_feature_columns as joint_weighted_sum_from_feature_columns,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import one_hot_column as one_hot_column
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    parse_feature_columns_from_examples as parse_feature_columns_from_examples,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import real_valued_column as real_valued_column
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    shared_embedding_columns as shared_embedding_columns,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    sparse_column_with_hash_bucket as sparse_column_with_hash_bucket,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    sparse_column_with_integerized_feature as sparse_column_with_integerized_feature,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    sparse_column_with_keys as sparse_column_with_keys,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    sparse_column_with_vocabulary_file as sparse_column_with_vocabulary_file,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import transform_features as transform_features
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    weighted_sparse_column as weighted_sparse_column,
+)
+from tfnb.as_tensorflow.contrib.feature_columns import (
+    weighted_sum_from_feature_columns as weighted_sum_from_feature_columns,
+)
 from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
 from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.client.public.api import tf
@@ -20,20 +66,12 @@ _PLACES = (
     "tf_slim.layers.rev_block_lib",
     "tf_slim.layers.sparse_ops",
 )
-_COLUMNS = frozenset(
-    (
-        "bucketized_column", "check_feature_columns", "create_feature_spec_for_parsing",
-        "crossed_column", "embedding_column", "feature_column", "infer_real_valued_columns",
-        "input_from_feature_columns", "joint_weighted_sum_from_feature_columns",
-        "make_place_holder_tensors_for_base_features", "one_hot_column",
-        "parse_feature_columns_from_examples", "parse_feature_columns_from_sequence_examples",
-        "real_valued_column", "scattered_embedding_column", "sequence_input_from_feature_columns",
-        "shared_embedding_columns", "sparse_column_with_hash_bucket",
-        "sparse_column_with_integerized_feature", "sparse_column_with_keys",
-        "sparse_column_with_vocabulary_file", "transform_features", "weighted_sparse_column",
-        "weighted_sum_from_feature_columns",
-    )
-)  # fmt: skip
+_MISSING = {
+    "scattered_embedding_column": "use embedding_column",
+    "sequence_input_from_feature_columns": "use embedding_lookup on dense ids",
+    "parse_feature_columns_from_sequence_examples": "use tf.parse_sequence_example",
+    "make_place_holder_tensors_for_base_features": "use tf.parse_example on a placeholder",
+}
 
 
 def embed_sequence(
@@ -175,6 +213,8 @@ def safe_embedding_lookup_sparse(
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in _COLUMNS:
-        return missing_name("tf.contrib.layers", name, "use the columns of tf.feature_column")
+    if name in _MISSING:
+        return missing_name("tf.contrib.layers", name, _MISSING[name])
+    if name == "feature_column":
+        return feature_columns
     return name_of_slim("layers", name, _PLACES)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-import warnings
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.util import decode_source
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfnb.as_tensorflow.keras.mends import mended, mends_of
+from tfnb.as_tensorflow.keras.mends import mends_of
+from tfnb.as_tensorflow.mending import MendingLoader, mended_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import CodeType, ModuleType
+    from types import ModuleType
 
 # Packages that import Keras' modules, or hand them on.
 PACKAGES = ("keras", "keras_applications", "keras_preprocessing")
@@ -122,29 +121,7 @@ def find_module(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
             raise ModuleNotFoundError(f"No module named 'keras': {reason}", name=name)
     if name in _LATER_MODULES:
         return ModuleSpec(name, _LATER, origin="keras")
-    spec = PathFinder.find_spec(name, path)
-    if spec is not None and isinstance(spec.loader, SourceFileLoader):
-        spec.loader = _KerasLoader(name, spec.loader.path)
-    return spec
-
-
-class _KerasLoader(SourceFileLoader):
-    """Loads a module of Keras' packages; of a mended module nothing is written to the disk."""
-
-    def get_code(self, fullname: str) -> CodeType | None:
-        if not mends_of(fullname):
-            return super().get_code(fullname)
-        path = self.get_filename(fullname)
-        source = decode_source(self.get_data(path))
-        return self.source_to_code(mended(fullname, source).encode(), path)
-
-    def source_to_code(  # type: ignore[override]
-        self, data: Any, path: Any, *, _optimize: int = -1
-    ) -> CodeType:
-        """Compile without the warnings about `is` with numbers, of which Keras has many."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            return super().source_to_code(data, path, _optimize=_optimize)
+    return mended_spec(name, path, mends_of(name))
 
 
 # Module that only TensorFlow's Keras has -> the module of Keras with its names.
@@ -212,7 +189,7 @@ def _check(name: str, loaded: ModuleType | None) -> None:
 
 
 def _is_ours(module: ModuleType) -> bool:
-    return module.__spec__ is not None and isinstance(module.__spec__.loader, _KerasLoader)
+    return module.__spec__ is not None and isinstance(module.__spec__.loader, MendingLoader)
 
 
 def _exists(name: str) -> bool:

@@ -6,39 +6,11 @@ so that tracebacks point to the lines of the installed files.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import cache
 
+from tfnb.as_tensorflow.mending import Mend
+
 _HELPERS = "tfnb.as_tensorflow.keras.helpers"
-
-
-@dataclass(frozen=True)
-class Mend:
-    """A change of the source of some modules.
-
-    Args:
-      name: what is mended.
-      reason: what fails without the change.
-      modules: the modules that need it, in any version of Keras 2.
-      changes: pattern -> replacement, as for ``re.sub`` over lines.
-      ending: lines that follow the source.
-    """
-
-    name: str
-    reason: str
-    modules: tuple[str, ...]
-    changes: tuple[tuple[str, str], ...] = ()
-    ending: str = ""
-
-    def of(self, source: str) -> str:
-        """Return the source with the change; the same source where nothing is to change."""
-        found = source
-        for pattern, replacement in self.changes:
-            found = re.sub(pattern, replacement, found, flags=re.MULTILINE)
-        if self.ending and (found != source or not self.changes):
-            found = f"{found.rstrip()}\n{self.ending}\n"
-        return found
 
 
 MENDS = (
@@ -172,10 +144,3 @@ MENDS = (
 def mends_of(module: str) -> tuple[Mend, ...]:
     """Return the changes of a module."""
     return tuple(mend for mend in MENDS if module in mend.modules)
-
-
-def mended(module: str, source: str) -> str:
-    """Return the source of a module of Keras as it runs on today's Python."""
-    for mend in mends_of(module):
-        source = mend.of(source)
-    return source

@@ -209,7 +209,11 @@ class CheckpointEvaluator:
             return EvalResult()
         spec = self._eval_spec
         metrics = self._estimator.evaluate(
-            spec.input_fn, spec.steps, spec.hooks, checkpoint_path=path, name=spec.name
+            input_fn=spec.input_fn,
+            steps=spec.steps,
+            hooks=spec.hooks,
+            checkpoint_path=path,
+            name=spec.name,
         )
         limit = self._max_training_steps
         is_final = bool(limit) and metrics[tf.GraphKeys.GLOBAL_STEP] >= limit
@@ -316,13 +320,13 @@ def train_and_evaluate(
                 "For distributed training, there can only be one `evaluator` task (with task id "
                 f"0).  Given task id {config.task_id}"
             )
-        _evaluate_until_trained(estimator, train_spec, eval_spec)
+        evaluate_until_trained(estimator, train_spec, eval_spec)
         return None
     if not config.cluster_spec:
         _log.info("Running training and evaluation locally (non-distributed).")
         return _run_local(estimator, train_spec, eval_spec)
     if config.task_type == TaskType.PS:
-        server = _start_server(config)
+        server = start_server(config)
         assert server is not None
         server.join()
     elif config.task_type in _TRAINERS:
@@ -364,7 +368,7 @@ def _run_local(
     return result.metrics, None if result.metrics is None else result.exports
 
 
-def _start_server(config: Any) -> Any:
+def start_server(config: Any) -> Any:
     """Start the server of this task; return None if the cluster has no other task."""
     if not config.master:
         jobs = config.cluster_spec.jobs
@@ -393,7 +397,7 @@ def _train_in_cluster(estimator: Estimator, train_spec: TrainSpec, eval_spec: Ev
     config = estimator.config
     # In that environment, servers run already.
     described = json.loads(os.environ.get("TF_CONFIG") or "{}")
-    server = None if described.get("environment") == "google" else _start_server(config)
+    server = None if described.get("environment") == "google" else start_server(config)
     if config.task_type == TaskType.WORKER:
         limit = config.experimental_max_worker_delay_secs
         limit = _MAX_DELAY_SECS if limit is None else limit
@@ -413,7 +417,7 @@ def _train_in_cluster(estimator: Estimator, train_spec: TrainSpec, eval_spec: Ev
     del server  # it serves others until this process ends
 
 
-def _evaluate_until_trained(
+def evaluate_until_trained(
     estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec
 ) -> None:
     """Evaluate new checkpoints until one has the last step."""

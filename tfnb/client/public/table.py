@@ -49,6 +49,9 @@ TABLE: dict[str, dict[str, str]] = {
             "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
         ),
     },
+    "tfnb.client.estimator.canned.kmeans": {
+        "estimator.experimental": "KMeans",
+    },
     "tfnb.client.estimator.canned.linear": {
         "estimator": "LinearClassifier LinearEstimator LinearRegressor",
         "estimator.experimental": "linear_logit_fn_builder",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.as_tensorflow.contrib.distributions import bijectors as bijectors
 from tfnb.as_tensorflow.contrib.distributions.combined import Independent as Independent
 from tfnb.as_tensorflow.contrib.distributions.combined import Mixture as Mixture
 from tfnb.as_tensorflow.contrib.distributions.combined import MixtureSameFamily as MixtureSameFamily
@@ -38,13 +39,16 @@ from tfnb.as_tensorflow.contrib.distributions.scalars import (
 )
 from tfnb.as_tensorflow.contrib.distributions.scalars import Poisson as Poisson
 from tfnb.as_tensorflow.contrib.distributions.scalars import softplus_inverse as softplus_inverse
+from tfnb.as_tensorflow.contrib.distributions.transformed import (
+    TransformedDistribution as TransformedDistribution,
+)
 from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.client.public.api import tf
 
 _TRANSFORMED = "write its log_prob and sample with the functions of tf, or use another distribution"
 _MISSING = frozenset(
     (
-        "bijectors", "TransformedDistribution", "ConditionalTransformedDistribution",
+        "ConditionalTransformedDistribution",
         "QuantizedDistribution", "Autoregressive", "BatchReshape", "SinhArcsinh",
         "MultivariateNormalDiagPlusLowRank", "MultivariateStudentT", "VectorDeterministic",
         "VectorDiffeomixture", "VectorExponentialDiag", "VectorLaplaceDiag", "WishartCholesky",
