@@ -33,8 +33,8 @@ PURE = (
     "typing_extensions",
 )  # fmt: skip
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
-# Notebooks that need a second process.
-LEFT_OUT = ("09_a_cluster_on_one_machine.ipynb",)
+# Notebooks that start processes.
+LEFT_OUT = ("09_a_cluster_on_one_machine.ipynb", "10_a_program_from_2018.ipynb")
 
 # Cells that import what most notebooks do: the modules of tfnb that they load are compiled.
 _USUAL_CELLS = (
@@ -70,6 +70,11 @@ import piplite
 
 await piplite.install("tfnb")
 """
+# Stands before the code of a cell with the tag "needs-threads".
+_NEEDS_THREADS = (
+    "*Python in a browser has one thread, and this cell needs a second one. Outside of the browser "
+    "it runs:*"
+)
 
 
 def main() -> None:
@@ -193,6 +198,7 @@ def _copy_notebooks(folder: Path) -> None:
     )
     for path in folder.glob("*.ipynb"):
         notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"] = [_without_threads(cell) for cell in notebook["cells"]]
         notebook["cells"].insert(
             0,
             {
@@ -210,6 +216,15 @@ def _copy_notebooks(folder: Path) -> None:
             "language": "python",
         }
         path.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+
+
+def _without_threads(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell; a text in place of a cell that needs a second thread."""
+    if "needs-threads" not in cell["metadata"].get("tags", ()):
+        return cell
+    text = f"{_NEEDS_THREADS}\n\n```python\n{''.join(cell['source'])}\n```\n"
+    kept = {"id": cell["id"], "metadata": cell["metadata"]}
+    return {"cell_type": "markdown", **kept, "source": text.splitlines(keepends=True)}
 
 
 def _build(folder: Path, contents: Path, wheels: Path, output: Path, pyodide: Path | None) -> None:
