@@ -39,6 +39,9 @@ _OPEN = """async (path) => {
   await panel.context.ready;
   await panel.revealed;
   await panel.sessionContext.ready;
+  // Pictures show all cells, also those that were never in sight.
+  const notebook = panel.content;
+  notebook.notebookConfig = {...notebook.notebookConfig, windowingMode: "none"};
 }"""
 _RUN = """() => {
   window.isDone = false;
