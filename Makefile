@@ -46,7 +46,8 @@ lab: $(VENV)/.installed-lab
 
 # LITE_PYODIDE names a folder with Pyodide; then the site needs no other server.
 lite: $(VENV)/.installed-lite
-	$(BIN)/python scripts/lite.py $(if $(LITE_PYODIDE),--pyodide "$(LITE_PYODIDE)")
+	$(BIN)/python scripts/lite.py $(if $(LITE_PYODIDE),--pyodide "$(LITE_PYODIDE)") \
+	  $(if $(LITE_PYTHON),--python "$(LITE_PYTHON)")
 
 # TEST_ARGS selects tests: make test TEST_ARGS='tests/core -x'
 # Each process begins with a half of the tests, so that a file's tables are read and its servers

