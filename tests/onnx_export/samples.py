@@ -128,8 +128,10 @@ def _applied(run: SampleRun, as_constants: bool, fed: dict[Any, Any]) -> list[An
     given = []
     for number, value in enumerate(run.inputs):
         array = np.asarray(value)
-        is_small = array.dtype.kind in "iub" and array.ndim <= 2 and array.size <= 16 and number
-        if as_constants and (is_small or run.op_def.name in _FORMS):
+        is_number = array.ndim == 0 and array.dtype.kind == "f"
+        is_whole = array.dtype.kind in "iub" and array.ndim <= 2 and array.size <= 16
+        is_form = is_whole and run.op_def.name in _FORMS
+        if as_constants and (is_form or ((is_number or is_whole) and number)):
             given.append(tf.constant(array, run.input_types[number]))
             continue
         one = tf.placeholder(run.input_types[number], array.shape, name=f"in{number}")
@@ -150,7 +152,10 @@ def _applied(run: SampleRun, as_constants: bool, fed: dict[Any, Any]) -> list[An
     return list(found.outputs)
 
 
-_FORMS = frozenset(["Fill", "Range"])
+# Ops whose first input is an axis or a shape.
+_FORMS = frozenset(
+    ["AvgPoolGrad", "AvgPool3DGrad", "Concat", "ConcatOffset", "Fill", "Range", "Split"]
+)
 
 
 def _compared(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tfnb.onnx_export.families import (
     arrays,
+    cells,
+    counts,
     drawn,
     elementwise,
+    gradients,
     images,
     matrices,
     neural,
@@ -20,8 +23,11 @@ FAMILIES = (
     reductions,
     arrays,
     slices,
+    counts,
     windows,
     neural,
+    cells,
+    gradients,
     matrices,
     images,
     sequences,
