@@ -15,11 +15,15 @@ from tfnb.onnx_export.families import (
     reductions,
     sequences,
     slices,
+    sparse,
+    special,
+    spectra,
     windows,
 )
 
 FAMILIES = (
     elementwise,
+    special,
     reductions,
     arrays,
     slices,
@@ -30,6 +34,8 @@ FAMILIES = (
     gradients,
     matrices,
     images,
+    sparse,
+    spectra,
     sequences,
     drawn,
 )

@@ -242,8 +242,12 @@ def with_zeros(node: NodeToConvert) -> str:
 @converts("Atan2")
 def atan2(node: NodeToConvert) -> str:
     """Convert Atan2 with the arc tangent and the signs."""
+    return angle_of(node, *node.inputs)
+
+
+def angle_of(node: NodeToConvert, y: str, x: str) -> str:
+    """Return the angle of points; both numbers have the type of input 0."""
     dtype = node.dtype(0)
-    y, x = node.inputs
     zero = node.scalar(0)
     angle = node.numeric("Atan", [node.numeric("Div", [y, x], dtype)], dtype)
     turn = node.add(

@@ -22,13 +22,34 @@ CONVERTERS: dict[str, type_of_converter] = {}
 """Op -> what converts it."""
 
 
+COMPLEX_CONVERTERS: dict[str, type_of_converter] = {}
+"""Op -> what converts it where inputs or outputs are complex."""
+
+
+def converter_of(item: NodeItem) -> type_of_converter | None:
+    """Return what converts a node, or None."""
+    types = (*item.input_types, *item.output_types)
+    table = COMPLEX_CONVERTERS if any(one.is_complex for one in types) else CONVERTERS
+    return table.get(item.op)
+
+
+def converts_complex(*ops: str) -> Callable[[type_of_converter], type_of_converter]:
+    """Return a decorator that registers a converter for ops of complex numbers."""
+    return _registering(COMPLEX_CONVERTERS, ops)
+
+
 def converts(*ops: str) -> Callable[[type_of_converter], type_of_converter]:
     """Return a decorator that registers a converter for ops."""
+    return _registering(CONVERTERS, ops)
 
+
+def _registering(
+    table: dict[str, type_of_converter], ops: Sequence[str]
+) -> Callable[[type_of_converter], type_of_converter]:
     def register(converter: type_of_converter) -> type_of_converter:
         for op in ops:
-            assert op not in CONVERTERS, op
-            CONVERTERS[op] = converter
+            assert op not in table, op
+            table[op] = converter
         return converter
 
     return register
