@@ -15,7 +15,10 @@ sys.path.insert(0, str(ROOT))
 
 from tfnb.onnx_export.families.all_families import FAMILIES  # noqa: E402
 from tfnb.onnx_export.program_writer import LEFT_OUT  # noqa: E402
-from tfnb.onnx_export.writing.converters import CONVERTERS  # noqa: E402
+from tfnb.onnx_export.writing.converters import (  # noqa: E402
+    COMPLEX_CONVERTERS,
+    CONVERTERS,
+)
 
 TARGET = ROOT / "docs" / "onnx.md"
 BEGIN = "<!-- written by scripts/generate_onnx_table.py -->\n"
@@ -38,7 +41,7 @@ STRUCTURE = (
 
 def table() -> str:
     """Return the table, with the number of ops before it."""
-    number = len(CONVERTERS) + len(STRUCTURE)
+    number = len({*CONVERTERS, *COMPLEX_CONVERTERS}) + len(STRUCTURE)
     lines = [
         f"{number} ops are converted; {len(LEFT_OUT)} more are left out, because they only check, "
         "print or order.",
@@ -53,6 +56,8 @@ def table() -> str:
         )
         title = (module.__doc__ or "").partition("\n")[0].rstrip(".")
         lines.append(f"| {title}: {len(ops)} | {', '.join(ops)} |")
+    ops = sorted(COMPLEX_CONVERTERS)
+    lines.append(f"| of complex numbers: {len(ops)} | {', '.join(ops)} |")
     lines.append(f"| left out: {len(LEFT_OUT)} | {', '.join(sorted(LEFT_OUT))} |")
     return "\n".join(lines) + "\n"
 

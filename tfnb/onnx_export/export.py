@@ -20,6 +20,7 @@ from tfnb.onnx_export.onnx_import import import_onnx
 from tfnb.onnx_export.program_writer import ProgramWriter
 from tfnb.onnx_export.static_values import StaticValues
 from tfnb.onnx_export.writing.onnx_nodes import Kind, Names, OnnxGraph, OnnxNode, Writer
+from tfnb.onnx_export.writing.problems import ConversionError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -182,6 +183,14 @@ def _converted(
     fed = list(dict.fromkeys(inputs.values()))
     if len(fed) < len(inputs):
         raise errors.invalid_argument("A tensor is named twice among the inputs.")
+    found = [
+        Problem(one.op.name, one.op.type, f"an {side} of complex numbers; take their parts")
+        for side, tensors in (("input", inputs), ("output", outputs))
+        for one in tensors.values()
+        if one.dtype.is_complex
+    ]
+    if found:
+        raise ConversionError(found)
     with enter("freezing"):
         frozen = freeze(graph, sess, fed, list(outputs.values()))
     with enter("converting"):

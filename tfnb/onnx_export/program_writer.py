@@ -31,7 +31,12 @@ from tfnb.common_runtime.lowering.recognise.program import (
 )
 from tfnb.core import dtypes
 from tfnb.onnx_export.static_values import StaticValues, all_writes
-from tfnb.onnx_export.writing.converters import CONVERTERS, NodeToConvert, has_onnx_type
+from tfnb.onnx_export.writing.converters import (
+    CONVERTERS,
+    NodeToConvert,
+    converter_of,
+    has_onnx_type,
+)
 from tfnb.onnx_export.writing.onnx_nodes import Body, Kind, Writer, close_body, loop_body
 from tfnb.onnx_export.writing.problems import ConversionError, Problem, Refused
 
@@ -120,6 +125,8 @@ class ProgramWriter:
             return found
         known = self._values.constants.get(register)
         if known is not None:
+            if known.dtype.kind == "c":  # an axis for the parts, as families/spectra.py has it
+                known = np.stack([known.real, known.imag], axis=-1)
             name = self._writer.constant(known)
             self._writer.graph.kinds.setdefault(name, Kind(self._dtype(register)))
             return name
@@ -132,7 +139,7 @@ class ProgramWriter:
         if found is None:
             return dtypes.bool  # a flag of Choose
         item, output = found
-        return item.output_types[output].base_dtype
+        return _written_type(item.output_types[output].base_dtype)
 
     def _kind(self, value: str, register: str) -> Kind:
         return self._writer.graph.kinds.get(value) or Kind(self._dtype(register))
@@ -227,7 +234,9 @@ class ProgramWriter:
             writer,
         )
         node.registers = args
-        made = CONVERTERS[item.op](node)
+        converter = converter_of(item)
+        assert converter is not None  # else there is a reason
+        made = converter(node)
         outputs = [made] if isinstance(made, str) else list(made)
         if item.op in _STACK_CHANGES:
             # The state behind the handle is a register of its own: that of the handle.
@@ -237,7 +246,9 @@ class ProgramWriter:
             kind = node.kinds.get(number)
             if kind is None and value in inputs:
                 kind = writer.graph.kinds.get(value)
-            writer.graph.kinds.setdefault(value, kind or Kind(item.output_types[number].base_dtype))
+            writer.graph.kinds.setdefault(
+                value, kind or Kind(_written_type(item.output_types[number]))
+            )
             values[result] = value
         return None
 
@@ -384,13 +395,23 @@ class ProgramWriter:
         return predicate if leave.goes_on else self._writer.add("Not", [predicate])[0]
 
 
+def _written_type(dtype: DType) -> DType:
+    """Return the type of a value's elements; of complex numbers, that of their parts."""
+    dtype = dtype.base_dtype
+    return dtype.real_dtype if dtype.is_complex else dtype
+
+
 def why_not(item: NodeItem) -> str:
     """Return why a node cannot be converted, as far as its op and types tell, or ""."""
-    if item.op not in CONVERTERS:
+    if item.op not in CONVERTERS and converter_of(item) is None:
         return reason_of(item.op)
     if item.op.startswith(("TensorArray", "TensorList", "EmptyTensorList", "Stack")):
         return ""
+    if converter_of(item) is None:
+        return "there is no converter for this op of complex numbers"
     for dtype in (*item.input_types, *item.output_types):
+        if dtype.is_complex:
+            continue
         if dtype.is_ref_dtype or dtype in _HANDLES:
             return "it works on a variable or another resource"
         if not has_onnx_type(dtype):

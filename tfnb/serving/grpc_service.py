@@ -98,7 +98,7 @@ class GrpcService:
 
         return answer
 
-    async def _predict(self, data: bytes) -> Message:
+    async def _predict(self, data: bytes) -> bytes:
         request = parsed(PredictRequest, data)
         self._served.check_asked_for(request.model_spec)
         function = self._served.function(request.model_spec.signature_name)
@@ -110,12 +110,13 @@ class GrpcService:
         is_small = len(data) <= _SMALL_BYTES
         values = decoded() if is_small else await self._inference.runner.call(decoded)
         outputs = await self._inference.predict(function, values, request.output_filter)
-        found = PredictResponse(
-            model_spec=self._served.spec(request.model_spec.signature_name or "serving_default")
-        )
+        found = PredictResponse()
         for key, value in outputs.items():
             fill_tensor_proto(found.outputs[key], value, function.outputs[key].dtype)
-        return found
+        # Messages that follow each other on the wire are one message.
+        return found.SerializeToString() + self._served.answer_bytes(
+            request.model_spec.signature_name
+        )
 
     async def _classify(self, data: bytes) -> Message:
         request = parsed(ClassificationRequest, data)

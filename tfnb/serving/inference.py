@@ -46,7 +46,8 @@ class Inference:
             OpError: The values do not fit, or the model failed.
         """
         wanted = list(wanted)
-        filtered(function, function.outputs, wanted)  # before the model runs
+        if wanted:
+            filtered(function, function.outputs, wanted)  # before the model runs
         results = await self.runner.run(function, values_for(function, values))
         return filtered(function, results, wanted)
 

@@ -70,6 +70,11 @@ class ModelRunner:
             raise errors.resource_exhausted(
                 f"{self.num_requests} requests run or wait. Send the request again later."
             )
+        short = self._short_steps(function)
+        if short.expects(values):
+            # Nothing is awaited: there is no time for a timeout, or for others to be joined with.
+            self.num_steps += 1
+            return _timed(function, values, short)
         self.num_requests += 1
         try:
             async with asyncio.timeout(self._options.timeout_s):
@@ -86,14 +91,18 @@ class ModelRunner:
     async def step(self, function: ModelFunction, values: list[Any]) -> list[Any]:
         """Run one step, in a thread unless it is shorter than the way there."""
         self.num_steps += 1
-        short = self._short.get(id(function))
-        if short is None:
-            # The function lives as long as the served model, and so does its id.
-            short = self._short[id(function)] = ShortSteps(function, self._graph)
+        short = self._short_steps(function)
         if short.expects(values):
             return _timed(function, values, short)
         results: list[Any] = await self.call(_timed, function, values, short)
         return results
+
+    def _short_steps(self, function: ModelFunction) -> ShortSteps:
+        found = self._short.get(id(function))
+        if found is None:
+            # The function lives as long as the served model, and so does its id.
+            found = self._short[id(function)] = ShortSteps(function, self._graph)
+        return found
 
     async def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function in a thread, so that other requests go on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tfnb.client.model import Model
 from tfnb.core import dtypes, errors
 from tfnb.proto.get_model_metadata_pb2 import SignatureDefMap
 from tfnb.proto.model_pb2 import ModelSpec
+from tfnb.proto.predict_pb2 import PredictResponse
 from tfnb.serving.short_steps import is_bounded
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from tfnb.client.model_function import ModelFunction
     from tfnb.client.model_tensor import ModelTensor
+    from tfnb.core.dtypes import DType
 
 DEFAULT_SIGNATURE = "serving_default"
 PREDICT = "tensorflow/serving/predict"
@@ -49,6 +52,7 @@ class ServedModel:
         self.version = version
         self.functions: dict[str, ModelFunction] = dict(model.signatures)
         self.functions.setdefault(DEFAULT_SIGNATURE, model)
+        self._spec_bytes: dict[str, bytes] = {}
 
     @classmethod
     def read(cls, path: str, name: str = "", **options: Any) -> ServedModel:
@@ -129,6 +133,19 @@ class ServedModel:
         found.version.value = self.version
         return found
 
+    def answer_bytes(self, signature: str = "") -> bytes:
+        """Return the bytes of an answer to Predict that has no outputs; those may stand before.
+
+        Args:
+            signature: The name of a signature that the model has.
+        """
+        key = signature or DEFAULT_SIGNATURE
+        found = self._spec_bytes.get(key)
+        if found is None:
+            found = PredictResponse(model_spec=self.spec(key)).SerializeToString()
+            self._spec_bytes[key] = found
+        return found
+
     def signature_defs(self) -> SignatureDefMap:
         """Return the signatures as a message."""
         found = SignatureDefMap()
@@ -153,21 +170,20 @@ def values_for(function: ModelFunction, given: Mapping[str, Any]) -> list[Any]:
     Raises:
         InvalidArgumentError: An input is missing, unknown, or has another type or shape.
     """
+    if given.keys() == function.inputs.keys():
+        return [_checked(given[key], one) for key, one in function.inputs.items()]
     missing = [f"{key} ({one})" for key, one in function.inputs.items() if key not in given]
     extra = [key for key in given if key not in function.inputs]
-    if missing or extra:
-        told = [f"Missing but required: {', '.join(missing)}"] if missing else []
-        told += [f"Sent extra: {', '.join(extra)}"] if extra else []
-        raise errors.invalid_argument(
-            f"input size does not match signature: {len(given)}!={len(function.inputs)}. "
-            f"{'. '.join(told)}. The inputs are {', '.join(function.inputs)}."
-        )
-    return [_checked(given[key], one) for key, one in function.inputs.items()]
+    told = [f"Missing but required: {', '.join(missing)}"] if missing else []
+    told += [f"Sent extra: {', '.join(extra)}"] if extra else []
+    raise errors.invalid_argument(
+        f"input size does not match signature: {len(given)}!={len(function.inputs)}. "
+        f"{'. '.join(told)}. The inputs are {', '.join(function.inputs)}."
+    )
 
 
 def _checked(value: Any, one: ModelTensor) -> Any:
-    wanted = np.dtype(object) if one.dtype == dtypes.string else np.dtype(one.dtype.as_numpy_dtype)
-    if value.dtype != wanted:
+    if value.dtype != _array_type(one.dtype):
         raise errors.invalid_argument(
             f"The input {one.key!r} takes {one}, but the request has {value.dtype.name}."
         )
@@ -176,6 +192,11 @@ def _checked(value: Any, one: ModelTensor) -> Any:
             f"The input {one.key!r} takes {one}, but the request has shape {value.shape}."
         )
     return value
+
+
+@cache
+def _array_type(dtype: DType) -> np.dtype[Any]:
+    return np.dtype(object if dtype == dtypes.string else dtype.as_numpy_dtype)
 
 
 def filtered(

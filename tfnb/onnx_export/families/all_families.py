@@ -4,26 +4,38 @@ from __future__ import annotations
 
 from tfnb.onnx_export.families import (
     arrays,
+    cells,
+    counts,
     drawn,
     elementwise,
+    gradients,
     images,
     matrices,
     neural,
     reductions,
     sequences,
     slices,
+    sparse,
+    special,
+    spectra,
     windows,
 )
 
 FAMILIES = (
     elementwise,
+    special,
     reductions,
     arrays,
     slices,
+    counts,
     windows,
     neural,
+    cells,
+    gradients,
     matrices,
     images,
+    sparse,
+    spectra,
     sequences,
     drawn,
 )

@@ -5,40 +5,35 @@ from __future__ import annotations
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.onnx_export.families.counts import by_places
 from tfnb.onnx_export.writing.converters import NodeToConvert, converts
 from tfnb.onnx_export.writing.problems import Refused
 
 _END = np.iinfo(np.int64).max
 
 
-def _of_type(node: NodeToConvert, value: str) -> str:
-    """Return an int64 in the type of the node's output."""
-    target = node.output_dtype()
-    return value if target == dtypes.int64 else node.cast(value, target)
-
-
 @converts("Shape")
 def shape(node: NodeToConvert) -> str:
     """Convert Shape."""
-    return _of_type(node, node.shape_of(0))
+    return node.as_output(node.shape_of(0))
 
 
 @converts("ShapeN")
 def shape_n(node: NodeToConvert) -> list[str]:
     """Convert ShapeN."""
-    return [_of_type(node, node.shape_of(number)) for number in range(len(node.inputs))]
+    return [node.as_output(node.shape_of(number)) for number in range(len(node.inputs))]
 
 
 @converts("Size")
 def size(node: NodeToConvert) -> str:
     """Convert Size."""
-    return _of_type(node, node.add("Size", node.inputs[0]))
+    return node.as_output(node.add("Size", node.inputs[0]))
 
 
 @converts("Rank")
 def rank(node: NodeToConvert) -> str:
     """Convert Rank."""
-    return _of_type(node, node.add("Size", node.add("Shape", node.inputs[0])))
+    return node.as_output(node.add("Size", node.add("Shape", node.inputs[0])))
 
 
 @converts("Reshape")
@@ -145,7 +140,7 @@ def concat_offset(node: NodeToConvert) -> list[str]:
     so_far = node.add("Mul", first, node.value(np.zeros(number), np.int64))
     found = []
     for index in range(1, len(node.inputs)):
-        found.append(_of_type(node, so_far))
+        found.append(node.as_output(so_far))
         size = node.add("Mul", node.int64(index), node.value(mask))
         so_far = node.add("Add", so_far, size)
     return found
@@ -213,34 +208,53 @@ def gather(node: NodeToConvert) -> str:
         axis %= rank
         if batch < 0:
             batch += node.rank(1)
-        if axis != batch:
-            raise Refused("batch_dims with another axis")
         indices = node.add("Unsqueeze", node.int64(1), node.ints(-1))
-        return node.add("GatherND", node.inputs[0], indices, batch_dims=batch)
+        if axis == batch:
+            return node.add("GatherND", node.inputs[0], indices, batch_dims=batch)
+        # The axis moves to the batch, and what lay between moves behind the indices.
+        between = list(range(batch, axis))
+        order = [*range(batch), axis, *between, *range(axis + 1, rank)]
+        turned = node.transposed(node.inputs[0], order)
+        found = node.add("GatherND", turned, indices, batch_dims=batch)
+        last = node.rank(1)
+        back = [*range(batch), *(last + one - batch for one in between), *range(batch, last)]
+        return node.transposed(found, [*back, *range(last + len(between), rank + last - batch - 1)])
     return node.add("Gather", node.inputs[0], node.inputs[1], axis=axis)
 
 
 @converts("GatherNd")
 def gather_nd(node: NodeToConvert) -> str:
     """Convert GatherNd."""
+    _needs_indices_inside(node)
     return node.add("GatherND", node.inputs[0], node.int64(1))
 
 
 @converts("ScatterNd")
 def scatter_nd(node: NodeToConvert) -> str:
     """Convert ScatterNd: a sum into zeros."""
+    _needs_indices_inside(node)
     dtype = node.dtype(1)
     zeros = node.add("ConstantOfShape", node.int64(2), value=np.zeros(1, dtype.numpy_dtype))
-    return node.add("ScatterND", zeros, node.int64(0), node.inputs[1], reduction="add")
+    return node.scattered("ScatterND", zeros, node.int64(0), node.inputs[1], dtype, "add")
+
+
+def _needs_indices_inside(node: NodeToConvert) -> None:
+    if node.attr("bad_indices_policy") == "IGNORE":
+        raise Refused("it ignores indices that are outside")
 
 
 @converts("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
+@converts("TensorScatterSub", "ScatterNdNonAliasingAdd")
 def tensor_scatter(node: NodeToConvert) -> str:
     """Convert a scatter into a tensor."""
-    reduction = {"Add": "add", "Max": "max", "Min": "min"}.get(node.op[13:], "none")
-    if reduction in ("max", "min"):
-        node.needs_opset(18)
-    return node.add("ScatterND", node.inputs[0], node.int64(1), node.inputs[2], reduction=reduction)
+    _needs_indices_inside(node)
+    target, updates, dtype = node.inputs[0], node.inputs[2], node.dtype(0)
+    if node.op == "TensorScatterUpdate":
+        return node.add("ScatterND", target, node.int64(1), updates)
+    if node.op == "TensorScatterSub":
+        updates = node.numeric("Mul", [updates, node.scalar(-1)], dtype)
+    reduction = {"Max": "max", "Min": "min"}.get(node.op[13:], "add")
+    return node.scattered("ScatterND", target, node.int64(1), updates, dtype, reduction)
 
 
 @converts("OneHot")
@@ -339,7 +353,10 @@ def reverse_sequence(node: NodeToConvert) -> str:
 @converts("Where")
 def where(node: NodeToConvert) -> str:
     """Convert Where: the indices of what is not zero."""
-    return node.transposed(node.add("NonZero", node.inputs[0]), [1, 0])
+    dtype, value = node.dtype(0), node.inputs[0]
+    if dtype not in (dtypes.bool, dtypes.float32, dtypes.int32, dtypes.int64, dtypes.uint8):
+        value = node.cast(value, dtypes.bool)
+    return node.transposed(node.add("NonZero", value), [1, 0])
 
 
 @converts("InvertPermutation")
@@ -349,29 +366,39 @@ def invert_permutation(node: NodeToConvert) -> str:
     number = node.add("Squeeze", node.add("Shape", order))
     steps = node.add("Range", node.value(0, np.int64), number, node.value(1, np.int64))
     found = node.add("ScatterElements", steps, order, steps)
-    return _of_type(node, found)
+    return node.as_output(found)
 
 
 @converts("MatrixBandPart")
 def matrix_band_part(node: NodeToConvert) -> str:
     """Convert MatrixBandPart with the upper and the lower triangle."""
     low, high = (int(node.needed(number, "its band")) for number in (1, 2))
-    found = node.inputs[0]
+    dtype = node.dtype(0)
+    wide = dtype if dtype in _TRIANGLES else dtypes.int64 if dtype.is_integer else dtypes.float32
+    found = node.as_type(0, wide)
     if low >= 0:
         found = node.add("Trilu", found, node.value(-low, np.int64), upper=1)
     if high >= 0:
         found = node.add("Trilu", found, node.value(high, np.int64), upper=0)
+    if wide != dtype:
+        return node.cast(found, dtype)
     return found if found != node.inputs[0] else node.add("Identity", found)
+
+
+_TRIANGLES = (dtypes.float32, dtypes.float64, dtypes.int64, dtypes.bool)
 
 
 @converts("MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "Diag")
 def matrix_diag(node: NodeToConvert) -> str:
-    """Convert the making of a matrix with a main diagonal."""
+    """Convert the making of a matrix with diagonals; other than the main one need known sizes."""
     if len(node.inputs) > 1:
-        wanted = [node.needed(number, "its form") for number in range(1, len(node.inputs))]
-        band, rows, columns, *_ = (int(np.reshape(one, -1)[0]) for one in wanted)
-        if (band, rows, columns) != (0, -1, -1) or any(np.any(one) for one in wanted[3:]):
-            raise Refused("another diagonal than the main one")
+        wanted = [node.needed(number, "its form") for number in range(1, len(node.inputs) - 1)]
+        band, rows, columns = (int(np.reshape(one, -1)[0]) for one in wanted)
+        padding = node.constant(len(node.inputs) - 1)
+        is_main = (band, rows, columns) == (0, -1, -1) and np.size(wanted[0]) == 1
+        if not is_main or padding is None or np.any(padding):
+            axes = 2 if np.unique(wanted[0]).size > 1 else 1
+            return by_places(node, axes, (0,), "its form")
     elif node.op == "Diag" and node.rank(0) != 1:
         raise Refused("the diagonal of a tensor of higher rank")
     dtype = node.dtype(0)
@@ -385,9 +412,9 @@ def matrix_diag(node: NodeToConvert) -> str:
 
 @converts("MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "DiagPart")
 def matrix_diag_part(node: NodeToConvert) -> str:
-    """Convert the reading of the main diagonal of a matrix."""
+    """Convert the reading of diagonals of a matrix."""
     if len(node.inputs) > 1 and np.any(node.needed(1, "its band")):
-        raise Refused("another diagonal than the main one")
+        return by_places(node, 2, (0,), "its form")
     rows, columns = node.size(0, -2), node.size(0, -1)
     number = min(rows, columns)
     flat_shape = node.ints(*[0] * (node.rank(0) - 2), rows * columns)
@@ -395,19 +422,25 @@ def matrix_diag_part(node: NodeToConvert) -> str:
     return node.add("Gather", flat, node.value(np.arange(number) * (columns + 1)), axis=-1)
 
 
-@converts("Unique", "UniqueWithCounts", "UniqueV2")
+@converts("Unique", "UniqueWithCounts", "UniqueV2", "UniqueWithCountsV2")
 def unique(node: NodeToConvert) -> list[str]:
     """Convert Unique: the values in the order of their first place."""
-    if node.op == "UniqueV2" and node.rank(0) != 1:
-        raise Refused("unique rows of a tensor")
+    attrs = {"sorted": 0}
+    if node.op.endswith("V2"):
+        axes = np.reshape(node.needed(1, "its axis"), -1)
+        if axes.size:
+            attrs["axis"] = int(axes[0])
     dtype = node.dtype(0)
     value = node.inputs[0]
-    if dtype == dtypes.int32:
-        value = node.cast(value, dtypes.int64)
-    outputs = node.add_many("Unique", 4, value, sorted=0)
-    found = outputs[0] if dtype != dtypes.int32 else node.cast(outputs[0], dtype)
+    if dtype not in _UNIQUE:
+        value = node.cast(node.inputs[0], dtypes.int64 if dtype.is_integer else dtypes.float32)
+    outputs = node.add_many("Unique", 4, value, **attrs)
+    found = outputs[0] if dtype in _UNIQUE else node.cast(outputs[0], dtype)
     numbers = [node.cast(one, node.output_dtype(1)) for one in (outputs[2], outputs[3])]
     return [found, *numbers][: len(node.item.output_types)]
+
+
+_UNIQUE = (dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int8, dtypes.string)
 
 
 @converts("Roll")
@@ -434,7 +467,7 @@ def broadcast_args(node: NodeToConvert) -> str:
         for number in (0, 1)
     )
     wide = [node.cast(value, dtypes.int32) for value in (one, other)]
-    return _of_type(node, node.add("Shape", node.add("Add", *wide)))
+    return node.as_output(node.add("Shape", node.add("Add", *wide)))
 
 
 @converts("DepthToSpace", "SpaceToDepth")
@@ -448,7 +481,13 @@ def space_and_depth(node: NodeToConvert) -> str:
     if layout == "NHWC":
         value = node.transposed(value, [0, 3, 1, 2])
     attrs = {"mode": "DCR"} if node.op == "DepthToSpace" else {}
+    dtype = node.dtype(0)
+    wide = dtype if dtype in (dtypes.float32, dtypes.float64) else dtypes.float64
+    if wide != dtype:
+        value = node.cast(value, wide)
     found = node.add(node.op, value, blocksize=size, **attrs)
+    if wide != dtype:
+        found = node.cast(found, dtype)
     return node.transposed(found, [0, 2, 3, 1]) if layout == "NHWC" else found
 
 
@@ -501,16 +540,18 @@ def broadcast_gradient_args(node: NodeToConvert) -> list[str]:
             value = node.add("Concat", node.ints(*[1] * (rank - number)), value, axis=0)
         shapes.append(value)
     found = []
-    same = node.add("Equal", *shapes) if rank else node.value(np.zeros(0), np.bool_)
+    differ = ""
+    if numbers[0] == numbers[1] and rank:  # equal shapes need no sums
+        same = node.cast(node.add("Equal", *shapes), dtypes.int32)
+        all_same = node.reduce("ReduceMin", same, [0], dtypes.int32, True)
+        differ = node.add("Not", node.cast(all_same, dtypes.bool))
     for shape_of_one in shapes:
         if not rank:
             found.append(node.value(np.zeros(0), node.output_dtype().numpy_dtype))
             continue
-        is_one = node.add("Equal", shape_of_one, node.value(1, np.int64))
-        both_one = node.add("And", is_one, same)
-        # TensorFlow leaves out axes on which both are 1, which makes no difference to a sum.
-        chosen = node.add("And", is_one, node.add("Not", both_one))
-        chosen = node.add("Or", chosen, both_one)
+        chosen = node.add("Equal", shape_of_one, node.value(1, np.int64))
+        if differ:
+            chosen = node.add("And", chosen, differ)
         axes = node.add("Compress", node.value(np.arange(rank), np.int64), chosen)
-        found.append(_of_type(node, axes))
+        found.append(node.as_output(axes))
     return found

@@ -62,7 +62,8 @@ def selu(node: NodeToConvert) -> str:
 
 
 @converts("Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape", "Print")
-@converts("PlaceholderWithDefault", "CheckNumerics")
+@converts("PlaceholderWithDefault", "CheckNumerics", "GuaranteeConst")
+@converts("CheckNumericsV2")
 def identity(node: NodeToConvert) -> str:
     """Convert an op that returns its first input; what it checks or prints is left out."""
     return node.inputs[0]
@@ -133,13 +134,19 @@ def is_nan(node: NodeToConvert) -> str:
 @converts("IsInf")
 def is_inf(node: NodeToConvert) -> str:
     """Convert IsInf."""
-    return node.add("IsInf", node.inputs[0])
+    return node.add("IsInf", _of_exact_type(node))
+
+
+def _of_exact_type(node: NodeToConvert) -> str:
+    """Return the first input in a type whose infinities runtimes find."""
+    dtype = node.dtype(0)
+    return node.as_type(0, dtypes.float32 if dtype.size == 2 else dtype)
 
 
 @converts("IsFinite")
 def is_finite(node: NodeToConvert) -> str:
     """Convert IsFinite."""
-    value = node.inputs[0]
+    value = _of_exact_type(node)
     either = node.add("Or", node.add("IsNaN", value), node.add("IsInf", value))
     return node.add("Not", either)
 
@@ -235,8 +242,12 @@ def with_zeros(node: NodeToConvert) -> str:
 @converts("Atan2")
 def atan2(node: NodeToConvert) -> str:
     """Convert Atan2 with the arc tangent and the signs."""
+    return angle_of(node, *node.inputs)
+
+
+def angle_of(node: NodeToConvert, y: str, x: str) -> str:
+    """Return the angle of points; both numbers have the type of input 0."""
     dtype = node.dtype(0)
-    y, x = node.inputs
     zero = node.scalar(0)
     angle = node.numeric("Atan", [node.numeric("Div", [y, x], dtype)], dtype)
     turn = node.add(
@@ -275,6 +286,14 @@ def comparison(node: NodeToConvert) -> str:
     if dtype == dtypes.string:
         node.needs_opset(19)
     one, other = node.inputs
+    if not node.attr("incompatible_shape_error", True):
+        shapes = [shape.dim_values for shape in node.shapes]
+        if any(dims is None or None in dims for dims in shapes):
+            raise Refused("its shapes may not fit each other, which then is its answer")
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            return node.add("Identity", node.value(node.op == "NotEqual"))
     found = node.compare(_COMPARISONS.get(node.op, "Equal"), one, other, dtype)
     return node.add("Not", found) if node.op == "NotEqual" else found
 

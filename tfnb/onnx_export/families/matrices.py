@@ -1,4 +1,4 @@
-"""Matrices: factors and triangular systems, as loops over columns or rows."""
+"""Matrices: factors, inverses and systems, as loops over columns or rows."""
 
 from __future__ import annotations
 
@@ -55,6 +55,67 @@ def cholesky(node: NodeToConvert) -> str:
         return [node.add("Sub", rest, outer), node.add("Add", so_far, placed)]
 
     return _loop(node, length, [value, lower], step)[1]
+
+
+@converts("MatrixInverse", "MatrixSolve")
+def inverse(node: NodeToConvert) -> str:
+    """Convert the inverse or a system by elimination, with the largest pivot of each column."""
+    dtype = node.dtype(0)
+    matrix = node.inputs[0]
+    rank = node.rank(0)
+    order = [*range(rank - 2), rank - 1, rank - 2]
+    if node.attr("adjoint", False):
+        matrix = node.transposed(matrix, order)
+    length = node.add("Gather", node.add("Shape", matrix), node.value(-1, np.int64))
+    if node.op == "MatrixInverse":
+        steps = node.steps(length)
+        column = node.add("Unsqueeze", steps, node.ints(1))
+        eye = node.cast(node.add("Equal", column, steps), dtype)
+        right = node.numeric(
+            "Add", [node.numeric("Mul", [matrix, node.scalar(0)], dtype), eye], dtype
+        )
+    else:
+        right = node.inputs[1]
+
+    def step(mark: str, later: str, rest: str, so_far: str) -> list[str]:
+        column = node.add("Unsqueeze", mark, node.ints(1))
+        found = node.add("MatMul", rest, column)
+        sizes = node.add("Abs", found)
+        open_rows = node.add("Unsqueeze", later, node.ints(1))
+        # Rows above have been pivots; their size counts below any other.
+        shut = node.add("Sub", open_rows, node.value(1, dtype.numpy_dtype))
+        sizes = node.add("Add", node.add("Mul", sizes, open_rows), shut)
+        best = node.add("ArgMax", sizes, axis=-2, keepdims=1)
+        positions = node.add("Unsqueeze", node.steps(length), node.ints(1))
+        picked = node.cast(node.add("Equal", positions, best), dtype)
+        # Exchanges the row of the pivot with the one of this turn.
+        apart = node.add("Sub", column, picked)
+        turned = node.transposed(apart, order)
+
+        def exchanged(value: str) -> str:
+            moved = node.add("MatMul", turned, value)
+            return node.add("Sub", value, node.add("MatMul", apart, moved))
+
+        rest, so_far, found = exchanged(rest), exchanged(so_far), exchanged(found)
+        row = node.add("Unsqueeze", mark, node.ints(0))
+        pivot = node.add("MatMul", row, found)
+        factors = node.add("Sub", found, column)
+        results = []
+        for value in (rest, so_far):
+            own = node.add("Div", node.add("MatMul", row, value), pivot)
+            results.append(node.add("Sub", value, node.add("MatMul", factors, own)))
+        return results
+
+    return _loop(node, length, [matrix, right], step)[1]
+
+
+@converts("LogMatrixDeterminant")
+def log_determinant(node: NodeToConvert) -> list[str]:
+    """Convert the sign and the logarithm of a determinant."""
+    dtype = node.dtype(0)
+    found = node.numeric("Det", [node.inputs[0]], dtype)
+    size = node.numeric("Abs", [found], dtype)
+    return [node.numeric("Sign", [found], dtype), node.numeric("Log", [size], dtype)]
 
 
 @converts("MatrixTriangularSolve")

@@ -36,7 +36,10 @@ def _product(node: NodeToConvert) -> str:
             else:
                 value = node.transposed(value, order)
         found.append(value)
-    return node.numeric("MatMul", found, node.dtype(0))
+    dtype, wanted = node.dtype(0), node.output_dtype()
+    if wanted != dtype or node.dtype(1) != dtype:  # BatchMatMulV3 widens small integers
+        return node.numeric("MatMul", [node.cast(one, wanted) for one in found], wanted)
+    return node.numeric("MatMul", found, dtype)
 
 
 @converts("BiasAdd", "BiasAddV1")
@@ -89,7 +92,7 @@ def batch_norm(node: NodeToConvert) -> list[str]:
                 dtype,
             )
         )
-        more = [mean, variance, mean, variance, mean]
+        more = [mean, variance, mean, variance, node.value(0.0, np.float32)]
         return [layout.back(node, found), *more][: len(node.item.output_types)]
     axes = [0, *layout.places]
     kind = node.dtype(1)
@@ -116,7 +119,17 @@ def batch_norm(node: NodeToConvert) -> list[str]:
     )
     unbiased = node.numeric("Mul", [flat[1], node.numeric("Div", [number, fewer], kind)], kind)
     result = found if dtype == kind else node.cast(found, dtype)
-    return [result, flat[0], unbiased, flat[0], flat[1], flat[0]][: len(node.item.output_types)]
+    running = [flat[0], unbiased]
+    factor = float(node.attr("exponential_avg_factor", 1.0))
+    if factor != 1:
+        old, new = (node.value(share, kind.numpy_dtype) for share in (1 - factor, factor))
+        for place, before in enumerate((mean, variance)):
+            kept = node.numeric("Mul", [before, old], kind)
+            running[place] = node.numeric(
+                "Add", [kept, node.numeric("Mul", [running[place], new], kind)], kind
+            )
+    more = [*running, *flat, node.value(0.0, np.float32)]
+    return [result, *more][: len(node.item.output_types)]
 
 
 @converts("BatchNormWithGlobalNormalization")
@@ -202,13 +215,19 @@ def top_k(node: NodeToConvert) -> list[str]:
 def in_top_k(node: NodeToConvert) -> str:
     """Convert InTopK: fewer than k scores are larger than that of the label."""
     scores = node.inputs[0]
-    column = node.add("Unsqueeze", node.int64(1), node.ints(-1))
+    classes = node.add("Gather", node.add("Shape", scores), node.value(1, np.int64))
+    labels = node.int64(1)
+    last = node.add("Sub", classes, node.value(1, np.int64))
+    within = node.add("Max", node.add("Min", labels, last), node.value(0, np.int64))
+    column = node.add("Unsqueeze", within, node.ints(-1))
     own = node.add("GatherElements", scores, column, axis=-1)
     larger = node.cast(node.add("Greater", scores, own), dtypes.int64)
     count = node.reduce("ReduceSum", larger, [-1], dtypes.int64, False)
     known = node.int64(2) if node.op == "InTopKV2" else node.value(int(node.attr("k")), np.int64)
-    finite = node.add("Not", node.add("IsInf", node.add("Squeeze", own, node.ints(-1))))
-    return node.add("And", node.add("Less", count, known), finite)
+    is_number = node.add("Equal", node.add("Sub", scores, scores), node.value(0, np.float32))
+    finite = node.reduce("ReduceMin", node.cast(is_number, dtypes.int32), [-1], dtypes.int32, False)
+    valid = node.add("And", node.cast(finite, dtypes.bool), node.add("Equal", within, labels))
+    return node.add("And", node.add("Less", count, known), valid)
 
 
 @converts("Einsum")

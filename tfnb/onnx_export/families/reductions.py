@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.onnx_export.writing.converters import NodeToConvert, computed_as, converts
+from tfnb.onnx_export.writing.converters import NodeToConvert, converts
 from tfnb.onnx_export.writing.problems import Refused
 
 _REDUCTIONS = {
@@ -46,7 +46,8 @@ def logical_reduction(node: NodeToConvert) -> str:
     numbers = node.cast(node.inputs[0], dtypes.int32)
     op = "ReduceMin" if node.op == "All" else "ReduceMax"
     found = node.reduce_over(op, numbers, given, dtypes.int32, keep, axes)
-    return node.cast(found, dtypes.bool)
+    # Of no values, the smallest is the largest number, and the largest is the smallest one.
+    return node.add("Greater", found, node.value(0, np.int32))
 
 
 @converts("EuclideanNorm")
@@ -141,27 +142,32 @@ def segments(node: NodeToConvert) -> str:
         node.needs_opset(18)
     rest = node.add("Slice", node.shape_of(0), node.ints(ids_rank), node.ints(1 << 31))
     shape = node.add("Concat", number, rest, axis=0)
-    wide = computed_as("Add", dtype)
-    limits = np.finfo(wide.numpy_dtype) if wide.is_floating else np.iinfo(wide.numpy_dtype)
+    limits = np.finfo(dtype.numpy_dtype) if dtype.is_floating else np.iinfo(dtype.numpy_dtype)
     lowest = limits.max if kind == "Min" else limits.min
     unsorted = node.op.startswith("Unsorted")
-    first = {"Sum": 0, "Prod": 1}.get(kind, lowest if unsorted else 0)
-    filled = node.add("ConstantOfShape", shape, value=np.asarray([first], wide.numpy_dtype))
-    data = node.inputs[0] if wide == dtype else node.cast(node.inputs[0], wide)
-    if kind in ("Max", "Min") and not unsorted:
-        raise Refused("empty segments have no form; the op for unsorted segments has")
+    first = {"Sum": 0, "Prod": 1}.get(kind, lowest)
+    filled = node.add("ConstantOfShape", shape, value=np.asarray([first], dtype.numpy_dtype))
+    data = node.inputs[0]
     indices = node.add("Unsqueeze", ids, node.ints(-1))
     reduction = {"Sum": "add", "Prod": "mul", "Max": "max", "Min": "min"}[kind]
     if unsorted:  # TensorFlow drops rows with a negative id; a further row takes them
         pads = node.add("Add", number, node.ints(1))
         shape = node.add("Concat", pads, rest, axis=0)
-        filled = node.add("ConstantOfShape", shape, value=np.asarray([first], wide.numpy_dtype))
+        filled = node.add("ConstantOfShape", shape, value=np.asarray([first], dtype.numpy_dtype))
         below = node.add("Less", indices, node.value(0, np.int64))
         indices = node.add("Where", below, number, indices)
-    found = node.add("ScatterND", filled, indices, data, reduction=reduction)
+    found = node.scattered("ScatterND", filled, indices, data, dtype, reduction)
     if unsorted:
-        found = node.add("Slice", found, node.ints(0), number, node.ints(0))
-    return found if wide == dtype else node.cast(found, dtype)
+        return node.add("Slice", found, node.ints(0), number, node.ints(0))
+    if kind in ("Max", "Min"):  # segments without rows are 0
+        rows = node.add("ConstantOfShape", number, value=np.zeros(1, np.int64))
+        ones = node.add("ConstantOfShape", node.add("Shape", ids), value=np.ones(1, np.int64))
+        counts = node.add("ScatterND", rows, indices, ones, reduction="add")
+        column = [-1, *[1] * (node.rank(0) - 1)]
+        counts = node.add("Reshape", counts, node.ints(*column))
+        some = node.add("Greater", counts, node.value(0, np.int64))
+        found = node.numeric_where(some, found, node.scalar(0), dtype)
+    return found
 
 
 @converts("SegmentMean")
@@ -178,7 +184,7 @@ def segment_mean(node: NodeToConvert) -> str:
         value=np.asarray([0], dtype.numpy_dtype),
     )
     indices = node.add("Unsqueeze", ids, node.ints(-1))
-    total = node.add("ScatterND", zeros, indices, node.inputs[0], reduction="add")
+    total = node.scattered("ScatterND", zeros, indices, node.inputs[0], dtype, "add")
     ones = node.add("ConstantOfShape", node.shape_of(0), value=np.asarray([1], dtype.numpy_dtype))
-    count = node.add("ScatterND", zeros, indices, ones, reduction="add")
+    count = node.scattered("ScatterND", zeros, indices, ones, dtype, "add")
     return node.numeric("Div", [total, node.numeric("Max", [count, node.scalar(1)], dtype)], dtype)

@@ -28,15 +28,26 @@ def slice_of(node: NodeToConvert) -> str:
 @converts("StridedSlice")
 def strided_slice(node: NodeToConvert) -> str:
     """Convert StridedSlice: a Slice, then axes that are removed and added."""
-    plan = _SlicePlan(node)
-    value = node.inputs[0]
+    value = cut(node, node.inputs[0], None)
+    return value if value != node.inputs[0] else node.add("Identity", value)
+
+
+def cut(node: NodeToConvert, value: str, rank: int | None) -> str:
+    """Return a slice of a value by inputs 1 to 3 and the masks of a node.
+
+    Args:
+      node: the node.
+      value: what is cut.
+      rank: its rank; None: that of input 0.
+    """
+    plan = _SlicePlan(node, rank)
     if plan.axes:
         value = node.add("Slice", value, plan.begin, plan.end, node.ints(*plan.axes), plan.stride)
     if plan.shrunk:
         value = node.add("Squeeze", value, node.ints(*plan.shrunk))
     if plan.added:
         value = node.add("Unsqueeze", value, node.ints(*plan.added))
-    return value if value != node.inputs[0] else node.add("Identity", value)
+    return value
 
 
 class _SlicePlan:
@@ -51,7 +62,7 @@ class _SlicePlan:
       added: the axes of the result that are new.
     """
 
-    def __init__(self, node: NodeToConvert) -> None:
+    def __init__(self, node: NodeToConvert, rank: int | None) -> None:
         self._node = node
         masks = {
             name: int(node.attr(f"{name}_mask", 0))
@@ -69,7 +80,7 @@ class _SlicePlan:
             if masks["ellipsis"] & bit:
                 later = range(entry + 1, number)
                 behind = sum(not masks["new_axis"] & (1 << one) for one in later)
-                skipped = node.rank(0) - axis - behind
+                skipped = (node.rank(0) if rank is None else rank) - axis - behind
                 axis += skipped
                 place += skipped
                 continue

@@ -47,6 +47,33 @@ class Layout:
         return [int(sizes[place]) for place in self.places]
 
 
+def pads_of(
+    node: NodeToConvert,
+    layout: Layout,
+    kernel: list[int],
+    strides: list[int],
+    dilations: list[int],
+    lengths: list[int] | None = None,
+) -> list[int]:
+    """Return the padding in numbers: before each axis, then behind each.
+
+    Args:
+      node: the node, whose first input has the windows.
+      layout: its axes.
+      kernel: the sizes of the windows.
+      strides: their strides.
+      dilations: their dilations.
+      lengths: the sizes of the axes; None: those of the first input.
+    """
+    padding = node.attr("padding")
+    if padding == "VALID":
+        return [0] * (2 * len(kernel))
+    if padding == "EXPLICIT":
+        pads: list[int] = _padding(node, layout)["pads"]
+        return pads
+    return _same_pads(node, layout, kernel, strides, dilations, lengths)["pads"]
+
+
 def _padding(node: NodeToConvert, layout: Layout) -> dict[str, Any]:
     padding = node.attr("padding")
     if padding == "EXPLICIT":
@@ -56,16 +83,22 @@ def _padding(node: NodeToConvert, layout: Layout) -> dict[str, Any]:
 
 
 def _same_pads(
-    node: NodeToConvert, layout: Layout, kernel: list[int], strides: list[int], dilations: list[int]
-) -> dict[str, Any]:
+    node: NodeToConvert,
+    layout: Layout,
+    kernel: list[int],
+    strides: list[int],
+    dilations: list[int],
+    lengths: list[int] | None = None,
+) -> dict[str, list[int]]:
     """Return the padding of SAME in numbers, which runtimes need where windows are dilated."""
     pads: list[list[int]] = [[], []]
-    for place, size, stride, dilation in zip(layout.places, kernel, strides, dilations):
+    for axis, place in enumerate(layout.places):
+        size, stride, dilation = kernel[axis], strides[axis], dilations[axis]
         whole = (size - 1) * dilation + 1
         if stride == 1:
             total = whole - 1
         else:
-            length = node.size(0, place)
+            length = node.size(0, place) if lengths is None else lengths[axis]
             total = max((-(-length // stride) - 1) * stride + whole - length, 0)
         pads[0].append(total // 2)
         pads[1].append(total - total // 2)
@@ -123,14 +156,7 @@ def depthwise(node: NodeToConvert) -> str:
     """Convert a depthwise convolution: one group for each channel."""
     layout = Layout(node)
     height, width, channels, multiplier = (node.size(1, axis) for axis in range(4))
-    known = node.constant(1)
-    shape = (channels * multiplier, 1, height, width)
-    if known is not None:
-        turned = np.transpose(known, (2, 3, 0, 1)).reshape(shape)
-        weights = node.value(np.ascontiguousarray(turned))
-    else:
-        turned_value = node.transposed(node.inputs[1], [2, 3, 0, 1])
-        weights = node.add("Reshape", turned_value, node.ints(*shape))
+    weights = channels_first_filter(node, 1, (channels * multiplier, 1, height, width))
     strides = layout.chosen(node.attr("strides"))
     dilations = layout.chosen(node.attr("dilations") or [1] * 4)
     attrs = _padding(node, layout)
@@ -148,16 +174,46 @@ def depthwise(node: NodeToConvert) -> str:
     return layout.back(node, found)
 
 
+def channels_first_filter(node: NodeToConvert, index: int, shape: tuple[int, ...]) -> str:
+    """Return a depthwise filter with its channels first, in another shape."""
+    known = node.constant(index)
+    if known is not None:
+        turned = np.transpose(known, (2, 3, 0, 1)).reshape(shape)
+        return node.value(np.ascontiguousarray(turned))
+    turned_value = node.transposed(node.inputs[index], [2, 3, 0, 1])
+    return node.add("Reshape", turned_value, node.ints(*shape))
+
+
 @converts("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def convolution_transposed(node: NodeToConvert) -> str:
     """Convert a transposed convolution, whose output size is an input in TensorFlow."""
     spatial = 2 if node.op.startswith("Conv2D") else 3
     layout = Layout(node, spatial)
+    kernel = [node.size(1, axis) for axis in range(spatial)]
+    weights = _kernel(node, node.inputs[1], 1, [spatial + 1, spatial, *range(spatial)])
+    depth, sizes = node.dims(1)[spatial], node.output_shapes[0].dim_values
+    total = None if sizes is None else sizes[-1 if layout.is_last else 1]
+    if depth is not None and total not in (None, depth):
+        raise Refused("a transposed convolution in groups")
+    return transposed_convolution(node, layout, weights, kernel, 1)
+
+
+def transposed_convolution(
+    node: NodeToConvert, layout: Layout, weights: str, kernel: list[int], groups: int
+) -> str:
+    """Return the transposed convolution of input 2, whose wanted shape is input 0.
+
+    Args:
+      node: the node.
+      layout: its axes.
+      weights: the filter in ONNX's order.
+      kernel: its sizes.
+      groups: the number of groups.
+    """
+    spatial = layout.spatial
     strides = layout.chosen(node.attr("strides"))
     dilations = layout.chosen(node.attr("dilations") or [1] * (spatial + 2))
-    kernel = [node.size(1, axis) for axis in range(spatial)]
     gradient = layout.first(node, node.inputs[2])
-    weights = _kernel(node, node.inputs[1], 1, [spatial + 1, spatial, *range(spatial)])
     padding = node.attr("padding")
     whole = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations)]
     sizes = node.output_shapes[0].dim_values
@@ -171,6 +227,7 @@ def convolution_transposed(node: NodeToConvert) -> str:
             node.dtype(2),
             strides=strides,
             dilations=dilations,
+            group=groups,
             **attrs,
         )
         return layout.back(node, found)
@@ -181,12 +238,17 @@ def convolution_transposed(node: NodeToConvert) -> str:
         node.dtype(2),
         strides=strides,
         dilations=dilations,
+        group=groups,
         output_padding=[stride - 1 for stride in strides],
     )
     if padding == "EXPLICIT":
         raise Refused("explicit padding of an output whose size is not known")
     places = node.ints(*layout.places)
-    lengths = node.add("Gather", node.int64(0), places)
+    whole_shape = node.int64(0)
+    if node.shapes[0].dim_values == (spatial,):  # old graphs give the sizes of the windows' axes
+        whole_shape = node.add("Concat", node.ints(1), whole_shape, node.ints(1), axis=0)
+        places = node.ints(*range(1, spatial + 1))
+    lengths = node.add("Gather", whole_shape, places)
     if padding == "SAME":
         counts = node.add("Slice", node.add("Shape", gradient), node.ints(2), node.ints(9))
         steps = node.add("Sub", counts, node.ints(1))
@@ -237,24 +299,49 @@ def _known_transposed_attrs(
 def pooling(node: NodeToConvert) -> str:
     """Convert a pooling."""
     layout = Layout(node, 3 if node.op.endswith("3D") else 2)
-    if node.op == "MaxPoolV2":
-        sizes, steps = node.needed(1, "its window"), node.needed(2, "its strides")
+    op = "MaxPool" if node.op.startswith("Max") else "AveragePool"
+    value = layout.first(node, node.inputs[0])
+    attrs = _pooling_attrs(node, layout, 1)
+    return layout.back(node, node.numeric(op, [value], node.dtype(0), **attrs))
+
+
+def _pooling_attrs(node: NodeToConvert, layout: Layout, first: int) -> dict[str, Any]:
+    """Return the attributes of a pooling.
+
+    Args:
+      node: the node.
+      layout: its axes.
+      first: the input that has the sizes of the windows, if the op has inputs for them.
+    """
+    if node.op in ("MaxPoolV2", "MaxPoolGradV2"):
+        sizes = node.needed(first, "its window")
+        steps = node.needed(first + 1, "its strides")
     else:
         sizes, steps = node.attr("ksize"), node.attr("strides")
     channel = -1 if layout.is_last else 1
     if sizes[0] != 1 or sizes[channel] != 1:
         raise Refused("windows over the batch or the channels")
-    op = "MaxPool" if node.op.startswith("Max") else "AveragePool"
+    kernel, strides = layout.chosen(sizes), layout.chosen(steps)
+    attrs = _padding(node, layout)
+    if attrs.get("auto_pad") == "SAME_UPPER" and any(
+        step > size for step, size in zip(strides, kernel)
+    ):
+        # Runtimes compute a negative padding.
+        attrs = dict(_same_pads(node, layout, kernel, strides, [1] * len(kernel)))
+    return {"kernel_shape": kernel, "strides": strides, **attrs}
+
+
+def pooled_with_places(node: NodeToConvert, layout: Layout) -> tuple[str, str, str]:
+    """Return input 0 with channels first, its maxima, and their places in the flat input."""
     value = layout.first(node, node.inputs[0])
-    found = node.numeric(
-        op,
-        [value],
-        node.dtype(0),
-        kernel_shape=layout.chosen(sizes),
-        strides=layout.chosen(steps),
-        **_padding(node, layout),
-    )
-    return layout.back(node, found)
+    dtype = node.dtype(0)
+    wide = dtype if dtype in (dtypes.float32, dtypes.float64) else dtypes.float32
+    if wide != dtype:
+        value = node.cast(value, wide)
+    best, places = node.add_many("MaxPool", 2, value, **_pooling_attrs(node, layout, 3))
+    if wide != dtype:
+        value, best = node.cast(value, dtype), node.cast(best, dtype)
+    return value, best, places
 
 
 @converts("SpaceToBatchND", "BatchToSpaceND", "SpaceToBatch", "BatchToSpace")

@@ -22,13 +22,34 @@ CONVERTERS: dict[str, type_of_converter] = {}
 """Op -> what converts it."""
 
 
+COMPLEX_CONVERTERS: dict[str, type_of_converter] = {}
+"""Op -> what converts it where inputs or outputs are complex."""
+
+
+def converter_of(item: NodeItem) -> type_of_converter | None:
+    """Return what converts a node, or None."""
+    types = (*item.input_types, *item.output_types)
+    table = COMPLEX_CONVERTERS if any(one.is_complex for one in types) else CONVERTERS
+    return table.get(item.op)
+
+
+def converts_complex(*ops: str) -> Callable[[type_of_converter], type_of_converter]:
+    """Return a decorator that registers a converter for ops of complex numbers."""
+    return _registering(COMPLEX_CONVERTERS, ops)
+
+
 def converts(*ops: str) -> Callable[[type_of_converter], type_of_converter]:
     """Return a decorator that registers a converter for ops."""
+    return _registering(CONVERTERS, ops)
 
+
+def _registering(
+    table: dict[str, type_of_converter], ops: Sequence[str]
+) -> Callable[[type_of_converter], type_of_converter]:
     def register(converter: type_of_converter) -> type_of_converter:
         for op in ops:
-            assert op not in CONVERTERS, op
-            CONVERTERS[op] = converter
+            assert op not in table, op
+            table[op] = converter
         return converter
 
     return register
@@ -161,6 +182,16 @@ class NodeToConvert:
             return self.inputs[index]
         return self.cast(self.inputs[index], dtypes.int64)
 
+    def as_type(self, index: int, dtype: DType) -> str:
+        """Return an input in another type."""
+        value = self.inputs[index]
+        return value if self.dtype(index) == dtype else self.cast(value, dtype)
+
+    def as_output(self, value: str, output: int = 0, dtype: DType = dtypes.int64) -> str:
+        """Return a value of a type, int64 if missing, in the type of an output."""
+        wanted = self.output_dtype(output)
+        return value if wanted == dtype else self.cast(value, wanted)
+
     def vector(self, index: int) -> str:
         """Return an input of integers as a vector of int64."""
         known = self.constants[index]
@@ -193,11 +224,37 @@ class NodeToConvert:
 
     def numeric_where(self, condition: str, one: str, other: str, dtype: DType) -> str:
         """Add a choice; runtimes choose among few types."""
-        if dtype in (dtypes.int8, dtypes.uint16, dtypes.int16, *_LARGE, dtypes.bfloat16):
-            wide = dtypes.float32 if dtype == dtypes.bfloat16 else dtypes.int64
+        halves = (dtypes.bfloat16, dtypes.float16)
+        if dtype in (dtypes.int8, dtypes.uint16, dtypes.int16, *_LARGE, *halves):
+            wide = dtypes.float32 if dtype in halves else dtypes.int64
             found = self.add("Where", condition, self.cast(one, wide), self.cast(other, wide))
             return self.cast(found, dtype)
         return self.add("Where", condition, one, other)
+
+    def scattered(
+        self, op: str, target: str, indices: str, updates: str, dtype: DType, reduction: str
+    ) -> str:
+        """Add a scatter that joins what meets at one place: add, mul, max or min.
+
+        Args:
+          op: ScatterND or ScatterElements.
+          target: the values before it.
+          indices: the places.
+          updates: the values that are scattered.
+          dtype: the type of both.
+          reduction: how they are joined.
+        """
+        if reduction in ("max", "min"):
+            self.needs_opset(18)
+        wide = dtypes.float32 if dtype == dtypes.float16 else computed_as("Add", dtype)
+        if wide != dtype:
+            target, updates = self.cast(target, wide), self.cast(updates, wide)
+        found = self.add(op, target, indices, updates, reduction=reduction)
+        return found if wide == dtype else self.cast(found, dtype)
+
+    def steps(self, length: str) -> str:
+        """Return the numbers from 0 up to a length, which is a scalar of int64."""
+        return self.add("Range", self.value(0, np.int64), length, self.value(1, np.int64))
 
     def compare(self, op: str, one: str, other: str, dtype: DType) -> str:
         """Add a comparison."""

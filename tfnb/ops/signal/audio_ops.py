@@ -160,7 +160,8 @@ def encode_wav(xp: Xp, audio: Array, sample_rate: Array) -> Array:
 # -------------------------------------------------------------------------------------- spectrogram
 
 
-def _fft_length(window_size: int) -> int:
+def spectrum_length(window_size: int) -> int:
+    """Return how many samples are transformed for a window: the next power of two."""
     return 1 << max(window_size - 1, 0).bit_length()
 
 
@@ -172,7 +173,7 @@ def _spectrogram_shape(c: InferenceContext) -> TensorShape:
     dims = c.with_rank(0, 2).dim_values
     window_size, stride = c.attr("window_size"), c.attr("stride")
     channels, length = (None, None) if dims is None else (dims[1], dims[0])
-    width = 1 + _fft_length(window_size) // 2
+    width = 1 + spectrum_length(window_size) // 2
     frames = None if length is None else _frames(length, window_size, stride)
     return TensorShape([channels, frames, width])
 
@@ -197,7 +198,7 @@ def audio_spectrogram(
             f"Spectrogram initialization failed for window size {window_size} and stride {stride}"
         )
     length, channels = samples.shape
-    count, width = _frames(length, window_size, stride), _fft_length(window_size)
+    count, width = _frames(length, window_size, stride), spectrum_length(window_size)
     check_fits(np, (channels, count, width), np.dtype(np.complex128))
     if count == 0:
         return np.zeros((channels, 0, 1 + width // 2), np.float32)
@@ -242,6 +243,30 @@ def _mel_bands(
             matrix[place, band] += 1 - falling
     matrix.setflags(write=False)
     return matrix
+
+
+def has_enough_frequencies(length: int, rate: int, upper: float) -> bool:
+    """Return whether a spectrum reaches the upper limit of the bands."""
+    return 2 * upper * (length - 1) / rate < length
+
+
+def mel_weights(
+    length: int, rate: int, bands: int, count: int, lower: float, upper: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights of frequencies in bands, and those of bands in coefficients.
+
+    Args:
+      length: the number of frequencies.
+      rate: samples per second.
+      bands: the number of bands.
+      count: the number of coefficients.
+      lower: the lowest frequency of a band.
+      upper: the highest one.
+    """
+    step = math.pi / bands
+    cosines = np.cos(np.outer(np.arange(count) * step, np.arange(bands) + 0.5))
+    matrix = _mel_bands(length, float(rate), bands, lower, upper)
+    return matrix, (math.sqrt(2.0 / bands) * cosines).T
 
 
 def _mfcc_shape(c: InferenceContext) -> TensorShape:
@@ -289,12 +314,9 @@ def mfcc(
             f"{int(sample_rate)}, filterbank channel count {bands} and dct coefficient count "
             f"{count}"
         )
-    if 2 * upper * (length - 1) / int(sample_rate) >= length:
-        # There are too few frequencies for the bands.
+    if not has_enough_frequencies(length, int(sample_rate), upper):
         return np.zeros((*spectrogram.shape[:2], count), np.float32)
-    matrix = _mel_bands(length, float(sample_rate), bands, lower, upper)
+    matrix, cosines = mel_weights(length, int(sample_rate), bands, count, lower, upper)
     energies = np.sqrt(spectrogram.astype(np.float64)) @ matrix
     logarithms = np.log(np.maximum(energies, _FLOOR))
-    step = math.pi / bands
-    cosines = np.cos(np.outer(np.arange(count) * step, np.arange(bands) + 0.5))
-    return (logarithms @ (math.sqrt(2.0 / bands) * cosines).T).astype(np.float32)
+    return (logarithms @ cosines).astype(np.float32)
