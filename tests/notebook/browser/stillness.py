@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# A view that got another size asks for a layout in the next frame: a page rests if three frames find
-# it at rest. The mark of a running step moves for as long as the step runs.
+# A view that got another size asks for a layout in the next frame: a page rests if three frames
+# find it at rest. The mark of a running step moves for as long as the step runs.
 _RESTS = """() => {
   const moves = (one) => one.playState === "running" && one.effect?.target?.closest(".tfnb")
     && one.effect.getComputedTiming().endTime !== Infinity;
