@@ -60,14 +60,20 @@ _OPEN_IN_NOTEBOOK = """async (theme) => {
   return panel.content.widgets.length;
 }"""
 
-# Select a cell and run it; resolve when the kernel has answered.
+# Select a cell and run it; resolve when the kernel has answered. The notebook takes the focus in
+# the frame after it was activated, and again after it has run a cell.
 _RUN = """async (index) => {
+  const frame = () => new Promise((go) => requestAnimationFrame(go));
   const notebook = window.panel.content;
   notebook.activeCellIndex = index;
   notebook.deselectAll();
   await notebook.scrollToItem(index, "smart").catch(() => {});
   window.jupyterapp.shell.activateById(window.panel.id);
+  await frame();
+  await frame();
   await window.jupyterapp.commands.execute("notebook:run-cell");
+  await frame();
+  await frame();
 }"""
 
 # Documents go first: the end of a kernel is no news to a notebook that is closed. True if the page
@@ -141,6 +147,7 @@ class Lab:
 
     def open(self, path: str, theme: str = "JupyterLab Light") -> int:
         """Opens a notebook with a ready kernel; returns its number of cells."""
+        self.page.bring_to_front()
         if not self.page.evaluate("() => window.isLikeNew ?? false"):
             self._load("/lab?reset")
         self.page.evaluate("() => { window.isLikeNew = false; }")

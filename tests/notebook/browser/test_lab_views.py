@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from playwright.sync_api import ViewportSize
+
     from tests.notebook.browser.lab import Lab
 
 pytestmark = pytest.mark.browser
@@ -203,6 +205,8 @@ def test_a_picture_stands_for_its_view_while_the_kernel_is_busy(
     page.locator(".tfnb-lab-toolbar").wait_for(state="hidden", timeout=LIMIT_MS)
 
 
+# JupyterLab draws only the cells that the window has room for.
+_ALL_CELLS: ViewportSize = {"width": 1320, "height": 3200}
 # How many pictures their cells cut off.
 _TOO_WIDE = """() => [...document.querySelectorAll(".jp-RenderedSVG img")].filter(
   (one) => one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 1
@@ -217,7 +221,7 @@ def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     run = "sess.run(score, {x: [[1.0, 2.0, 3.0]]})"
     live = (f"%%tfnb record\n{run}", f"%%tfnb watch\n{run}")
     path = notebook_of("saved_views.ipynb", SETUP, *SAVED_VIEWS, *live)
-    lab.page.set_viewport_size({"width": 1320, "height": 3200})
+    lab.page.set_viewport_size(_ALL_CELLS)
     lab.open(path)
     for index in range(len(SAVED_VIEWS) + 3):
         lab.run(index)
@@ -228,6 +232,7 @@ def test_a_notebook_that_is_opened_again_has_a_picture_of_every_view(
     lab.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.close()
 
+    lab.page.set_viewport_size(_ALL_CELLS)
     lab.open(path)
     # JupyterLab adds the cells of a notebook one after the other.
     are_there = f"""() => {{

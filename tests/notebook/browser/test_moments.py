@@ -80,7 +80,6 @@ def test_the_picture_follows_the_header_whichever_graph_took_longer(
     page.evaluate(_MESSAGE, message(chain(60), 60, WAITING))
     page.evaluate(_MESSAGE, message(chain(14), 14, WAITING))
     page.wait_for_function("() => window.kept.length > 0")
-    widget_page.settle()
     page.evaluate("() => { for (const go of window.kept) go(); }")
     page.wait_for_function(f"() => ({_STATES})().join() === Array(14).fill('waiting').join()")
     page.evaluate(_MESSAGE, message(None, 14, DONE))
