@@ -207,7 +207,7 @@ def _differences(seeds: range, *, is_spread: bool) -> list[Any]:
 @PLACED
 def test_random_graphs_that_are_left_give_what_they_give(is_spread: bool) -> None:
     """Values, dead fetches and states are equal, wherever the function is left."""
-    assert _differences(range(100_100, 100_106), is_spread=is_spread) == []
+    assert _differences(range(100_100, 100_103), is_spread=is_spread) == []
 
 
 @pytest.mark.slow
