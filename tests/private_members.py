@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 _OF_ONESELF = re.compile(r"(?<![\w.])(?:self|cls)\._\w+")
-_PRIVATE = re.compile(r"\.[\s\\]*_(?!_)")
+_PRIVATE = re.compile(r"\.[\s\\]*(_(?!_)\w*)")
+_DEFINITION = re.compile(
+    r"^[ \t]*(?:(?:async def|def|class)[ \t]+(_\w+)"
+    r"|(?:self\.|cls\.)?(_\w+)(?::[^=\n]*)?[ \t]=[ \t])",
+    re.MULTILINE,
+)
 
 
 class PrivateUse(NamedTuple):
@@ -27,7 +32,8 @@ def foreign_private_uses(text: str) -> Iterator[PrivateUse]:
 
     A member counts as the file's own if a class of the file, or the file, defines or sets it.
     """
-    if not _PRIVATE.search(_OF_ONESELF.sub("", text)):
+    used = set(_PRIVATE.findall(_OF_ONESELF.sub("", text)))
+    if used <= {name for names in _DEFINITION.findall(text) for name in names}:
         return  # parsing all files takes seconds
     tree = ast.parse(text)
     own = set(_defined_names(tree))

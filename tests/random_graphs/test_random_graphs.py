@@ -40,7 +40,13 @@ _GOLDEN = Path(__file__).parents[1] / "golden/random_graphs.json.xz"
 STORED: list[dict[str, Any]] = json.loads(lzma.decompress(_GOLDEN.read_bytes()))
 
 
-@pytest.mark.parametrize("stored", STORED, ids=[str(stored["seed"]) for stored in STORED])
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param(stored, id=str(stored["seed"]), marks=[pytest.mark.repeats] * (number % 2))
+        for number, stored in enumerate(STORED)
+    ],
+)
 def test_a_random_graph_gives_what_tensorflow_gave(stored: dict[str, Any]) -> None:
     """Values, dead fetches, error class and node, and the executions of each node are compared."""
     case = Case.from_json(stored["case"])
