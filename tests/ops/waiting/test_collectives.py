@@ -131,8 +131,8 @@ def test_keys_may_be_inputs(sess: tf.Session) -> None:
                     T=tf.float32, shape=[3], instance_key=14, **keys
                 )
             assert (rows.shape.as_list(), sent.shape.rank) == ([None], 1)
-            found.append(sent)
-    assert [one.tolist() for one in sess.run(found)] == [[2.0, 3.0, 4.0]] * 3
+            found += [rows, sent]
+    assert [one.tolist() for one in sess.run(found)] == [[2.0, 3.0, 4.0]] * 6
 
 
 def test_a_group_of_one_gets_its_own_value(sess: tf.Session) -> None:
