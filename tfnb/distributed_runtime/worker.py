@@ -339,7 +339,7 @@ class Worker:
 
     def get_step_sequence(self, graph_key: int) -> int:
         """Return the id of the next step of a graph with collective ops."""
-        return self.step_sequences.next_id(graph_key)
+        return self.step_sequences.current_id(graph_key)
 
     def close(self) -> None:
         """End all sessions and drop what the devices hold."""

@@ -222,8 +222,11 @@ class _Exchange:
         def arrived(error: BaseException | None, value: Array, is_dead: bool) -> None:
             if error is not None:
                 self._end(error)
-            else:
+                return
+            try:
                 take(value)
+            except Exception as failure:  # another task may send anything
+                self._end(failure)
 
         self._ctx.rendezvous.recv_async(self._key(member, self._own, what), arrived)
 
