@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.collective_groups import COLLECTIVE_EDGE, Member
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.collective_groups import COLLECTIVE_EDGE, Member
 from tfnb.core.rendezvous import create_key
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
