@@ -60,7 +60,7 @@ def _gather(values: Sequence[Any], devices: Sequence[int] = (0, 1, 2)) -> list[t
 
 def _broadcast(
     senders: Sequence[int] = (0,),
-    shape: Sequence[int] = (2,),
+    shape: Sequence[int | None] = (2,),
     dtype: DType = tf.float32,
 ) -> list[tf.Tensor]:
     keys: dict[str, Any] = {"group_size": 3, "group_key": 3, "instance_key": 9}
@@ -162,6 +162,7 @@ def test_steps_after_each_other_and_at_once_do_not_mix(sess: tf.Session) -> None
         (lambda: _reduce([[1.0, 2.0], [3.0], [5.0, 0.5]]), tf.errors.InvalidArgumentError, "[1]"),
         (lambda: _gather([[1.0, 2.0], [3.0]]), tf.errors.InvalidArgumentError, "[1]"),
         (lambda: _broadcast(shape=[3]), tf.errors.InvalidArgumentError, "[3]"),
+        (lambda: _broadcast(shape=[None]), tf.errors.InvalidArgumentError, "must be known"),
         (lambda: _broadcast(dtype=tf.int32), tf.errors.InternalError, "int32"),
         (lambda: _broadcast([0, 1]), tf.errors.InternalError, "one sender, this one has 2"),
         (lambda: _broadcast([]), tf.errors.InternalError, "one sender, this one has 0"),

@@ -475,8 +475,12 @@ def collective_bcast_send_v2(
 )  # fmt: skip
 def collective_bcast_recv(ctx: OpKernelContext, done: type_of_done) -> None:
     """Receive what the sender of the group sends."""
-    shape: Any = ctx.attrs["shape"]
-    instance = _instance_of(ctx, "broadcast", TensorShape(shape).as_list())
+    declared: Any = ctx.attrs["shape"]
+    shape = TensorShape(declared)
+    if not shape.is_fully_defined():
+        raise errors.invalid_argument(f"The shape of what is received must be known, not {shape}.")
+    sizes = [size for size in shape.as_list() if size is not None]
+    instance = _instance_of(ctx, "broadcast", sizes)
     _Exchange(ctx, done, instance, None, _only).start()
 
 
