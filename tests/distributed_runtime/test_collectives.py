@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of
-from tfnb.core.collective_groups import CollectiveGroups, Member
+from tfnb.core.process.collective_groups import CollectiveGroups, Member
 from tfnb.distributed_runtime.task_groups import StepSequences, TaskGroups, check_library
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 
@@ -223,17 +223,39 @@ def test_a_complete_group_is_asked_for_once_until_a_step_fails() -> None:
 
 
 def test_step_ids_follow_each_other_and_the_leader_after_a_failure() -> None:
-    """A step that another thread has retired already changes nothing."""
+    """One step of a graph is in flight at a time."""
     leader: Any = _Leader()
     sequences = StepSequences("/job:worker/replica:0/task:1", LEADER, lambda task: leader)
 
-    assert sequences.next_id(5) == 40
-    sequences.retire(5, 40, has_failed=False)
-    sequences.retire(5, 40, has_failed=False)
-    assert sequences.next_id(5) == 41
+    assert sequences.begin(5) == 40
+    with pytest.raises(tf.errors.FailedPreconditionError, match="in one thread"):
+        sequences.begin(5)
+    sequences.end(5, has_failed=False)
+    assert sequences.begin(5) == 41
     leader.next_id = 77
-    sequences.retire(5, 41, has_failed=True)
-    assert sequences.next_id(5) == 77
-    sequences.retire(5, 77, has_failed=True)  # the leader does not know of it yet
-    assert sequences.next_id(5) == 78
+    sequences.end(5, has_failed=True)
+    assert sequences.begin(5) == 77
+    sequences.end(5, has_failed=True)  # the leader does not know of it yet
+    assert sequences.begin(5) == 78
     assert leader.num_asked == 3
+
+
+def test_without_a_leader_steps_have_ids_of_their_own() -> None:
+    """They may run at once."""
+    sequences = StepSequences(LEADER, "", _no_worker)
+    first, second = sequences.begin(5), sequences.begin(5)
+    sequences.end(5, has_failed=True)
+    sequences.end(5, has_failed=False)
+    assert first != second
+
+
+def test_a_leader_that_does_not_answer_leaves_no_step_in_flight() -> None:
+    """The next step asks again."""
+    sequences = StepSequences("/job:worker/replica:0/task:1", LEADER, _no_worker)
+    for _ in range(2):
+        with pytest.raises(tf.errors.UnavailableError):
+            sequences.begin(5)
+
+
+def _no_worker(task: str) -> Any:
+    raise tf.errors.UnavailableError(None, None, f"{task} is not there")

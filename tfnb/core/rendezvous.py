@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfnb.core import errors
-from tfnb.core.collective_groups import CollectiveGroups
+from tfnb.core.process.collective_groups import CollectiveGroups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfnb.core.cancellation import CancellationManager
-    from tfnb.core.collective_groups import Member, type_of_group_callback
+    from tfnb.core.process.collective_groups import Member, type_of_group_callback
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 

@@ -12,7 +12,6 @@ Corresponds to TensorFlow's ``master_session.cc``.
 from __future__ import annotations
 
 import itertools
-import random
 import threading
 from dataclasses import dataclass, field
 from time import monotonic
@@ -30,6 +29,7 @@ from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
 from tfnb.distributed_runtime.remote_errors import CLOSED, of_task
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.step_logs import add_silent_task
+from tfnb.distributed_runtime.task_groups import new_step_id
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
 from tfnb.graph.collective_nodes import collective_graph_key
 from tfnb.graph.graph_constructor import node_to_node_def
@@ -529,11 +529,28 @@ class MasterSession:
     def _run_plan(
         self, plan: Plan, request: StepRequest, on_start: Callable[[Any], None] | None
     ) -> StepResult:
-        options = _executor_options(request.options)
+        if not plan.collective_key:
+            return self._run_step(plan, request, on_start, new_step_id())
         given = 0 if request.options is None else request.options.experimental.collective_graph_key
-        # As in TensorFlow, the client may name the steps that several masters run together.
-        key = plan.collective_key and (given or plan.collective_key)
-        step_id = self._step_sequences.next_id(key) if key else _new_step_id()
+        # The client may name the steps that several masters run together.
+        key = given or plan.collective_key
+        step_id = self._step_sequences.begin(key)
+        has_failed = True
+        try:
+            result = self._run_step(plan, request, on_start, step_id)
+            has_failed = False
+            return result
+        finally:
+            self._step_sequences.end(key, has_failed=has_failed)
+
+    def _run_step(
+        self,
+        plan: Plan,
+        request: StepRequest,
+        on_start: Callable[[Any], None] | None,
+        step_id: int,
+    ) -> StepResult:
+        options = _executor_options(request.options)
         step = _Step()
         with self._lock:
             self._check_open()
@@ -543,7 +560,6 @@ class MasterSession:
         results: list[RunGraphResult] = []
         received: dict[str, Any] = {}
         relayed: dict[str, Any] = {}
-        has_failed = True
         try:
             if on_start is not None:
                 on_start(step.fail)
@@ -561,10 +577,7 @@ class MasterSession:
                 for part in parts:
                     for key, name in part.gives.items():
                         relayed[name] = received[key]
-            has_failed = step.error is not None
         finally:
-            if key:
-                self._step_sequences.retire(key, step_id, has_failed=has_failed)
             with self._lock:
                 self._steps.discard(step)
                 self._asked.pop(request.request_id, None)
@@ -639,7 +652,7 @@ class MasterSession:
         """
         plan = self._plan_of(_Signature.of(feeds, fetches, targets, is_partial=True))
         run = _PartialRun(
-            _new_step_id(),
+            new_step_id(),
             plan,
             dict.fromkeys(feeds, False),
             dict.fromkeys(fetches, False),
@@ -882,10 +895,6 @@ def cut_by_device(
             node.set_attr("send_device_incarnation", _signed(incarnation))
     signed = {name: _signed(number) for name, number in incarnations.items()}
     return client_graph, partition(graph, device_mgr.devices, edge_names, signed)
-
-
-def _new_step_id() -> int:
-    return random.getrandbits(55) | 1 << 54
 
 
 def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[RunGraphResult]:

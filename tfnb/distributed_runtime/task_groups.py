@@ -13,13 +13,13 @@ import threading
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
-from tfnb.core.collective_groups import CollectiveGroups
+from tfnb.core.process.collective_groups import CollectiveGroups
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.core.collective_groups import Member, type_of_group_callback
+    from tfnb.core.process.collective_groups import Member, type_of_group_callback
     from tfnb.distributed_runtime.worker_interface import WorkerInterface
 
     type_of_worker_of = Callable[[str], WorkerInterface]
@@ -102,10 +102,16 @@ def check_library(member: Member) -> None:
         )
 
 
+def new_step_id() -> int:
+    """Return the id of a step of one master, which no other step has."""
+    return random.getrandbits(55) | 1 << 54
+
+
 class StepSequences:
     """The ids of the steps with collective ops; masters of several tasks count alike; thread safe.
 
     A step has the next id of its graph's sequence; the sequence goes on when the step has ended.
+    Without a leader, no group has members with other masters, and steps have ids of their own.
     """
 
     def __init__(self, task: str, leader: str, worker_of: type_of_worker_of) -> None:
@@ -113,17 +119,19 @@ class StepSequences:
 
         Args:
           task: the task of this process.
-          leader: the task that begins all sequences; "": each begins its own.
+          leader: the task that begins all sequences; "": none.
           worker_of: finds the worker of the leader.
         """
+        self._has_leader = bool(leader)
         self._leader = "" if leader == task else leader
         self._worker_of = worker_of
         self._lock = threading.Lock()
         self._next: dict[int, int] = {}  # by the key of the graph; guarded by self._lock
         self._failed: dict[int, int] = {}  # the last step that has failed; likewise
+        self._running: set[int] = set()  # the keys whose step is in flight; likewise
 
-    def next_id(self, graph_key: int) -> int:
-        """Return the id of the next step of a graph.
+    def current_id(self, graph_key: int) -> int:
+        """Return the id of the step that is in flight, or comes next.
 
         Raises:
           OpError: the leader does not answer.
@@ -134,22 +142,46 @@ class StepSequences:
             if self._leader:
                 found = self._worker_of(self._leader).get_step_sequence(graph_key)
             else:
-                found = random.getrandbits(54) | 1 << 54
+                found = new_step_id()
             with self._lock:
                 # The leader's part of a step that has failed here fails, too, if not yet.
                 found += found == self._failed.get(graph_key)
                 found = self._next.setdefault(graph_key, found)
         return found
 
-    def retire(self, graph_key: int, step_id: int, *, has_failed: bool) -> None:
+    def begin(self, graph_key: int) -> int:
+        """Return the id of a step that begins.
+
+        Raises:
+          FailedPreconditionError: a step of these collective ops is in flight.
+          OpError: the leader does not answer.
+        """
+        if not self._has_leader:
+            return new_step_id()
+        with self._lock:
+            if graph_key in self._running:
+                raise errors.failed_precondition(
+                    "Another step with these collective ops is in flight. Masters of several tasks "
+                    "run such steps one after the other: run them in one thread."
+                )
+            self._running.add(graph_key)
+        try:
+            return self.current_id(graph_key)
+        except BaseException:
+            with self._lock:
+                self._running.discard(graph_key)
+            raise
+
+    def end(self, graph_key: int, *, has_failed: bool) -> None:
         """Note that a step has ended.
 
         After a failure the other masters may be at another step: the leader is asked again.
         """
+        if not self._has_leader:
+            return
         with self._lock:
-            if self._next.get(graph_key) != step_id:
-                return
+            self._running.discard(graph_key)
             if has_failed and self._leader:
                 self._failed[graph_key] = self._next.pop(graph_key)
             else:
-                self._next[graph_key] = step_id + 1
+                self._next[graph_key] += 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
-from tfnb.core.collective_groups import COLLECTIVE_EDGE
+from tfnb.core.process.collective_groups import COLLECTIVE_EDGE
 from tfnb.core.rendezvous import parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.device.device import Device
-    from tfnb.core.collective_groups import Member, type_of_group_callback
     from tfnb.core.effects import EffectsPolicy
+    from tfnb.core.process.collective_groups import Member, type_of_group_callback
     from tfnb.core.rendezvous import Rendezvous, type_of_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
@@ -339,7 +339,7 @@ class Worker:
 
     def get_step_sequence(self, graph_key: int) -> int:
         """Return the id of the next step of a graph with collective ops."""
-        return self.step_sequences.next_id(graph_key)
+        return self.step_sequences.current_id(graph_key)
 
     def close(self) -> None:
         """End all sessions and drop what the devices hold."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.collective_groups import COLLECTIVE_EDGE, Member
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.collective_groups import COLLECTIVE_EDGE, Member
 from tfnb.core.rendezvous import create_key
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
@@ -222,8 +222,11 @@ class _Exchange:
         def arrived(error: BaseException | None, value: Array, is_dead: bool) -> None:
             if error is not None:
                 self._end(error)
-            else:
+                return
+            try:
                 take(value)
+            except Exception as failure:  # another task may send anything
+                self._end(failure)
 
         self._ctx.rendezvous.recv_async(self._key(member, self._own, what), arrived)
 
@@ -472,8 +475,12 @@ def collective_bcast_send_v2(
 )  # fmt: skip
 def collective_bcast_recv(ctx: OpKernelContext, done: type_of_done) -> None:
     """Receive what the sender of the group sends."""
-    shape: Any = ctx.attrs["shape"]
-    instance = _instance_of(ctx, "broadcast", TensorShape(shape).as_list())
+    declared: Any = ctx.attrs["shape"]
+    shape = TensorShape(declared)
+    if not shape.is_fully_defined():
+        raise errors.invalid_argument(f"The shape of what is received must be known, not {shape}.")
+    sizes = [size for size in shape.as_list() if size is not None]
+    instance = _instance_of(ctx, "broadcast", sizes)
     _Exchange(ctx, done, instance, None, _only).start()
 
 
