@@ -108,6 +108,21 @@ def test_doctor_reads_notebooks(tmp_path: Path) -> None:
     assert dict(found.uses) == {"tensorflow": 1, "tensorflow.constant": 1}
 
 
+def test_doctor_reads_magics_in_blocks_and_over_lines(tmp_path: Path) -> None:
+    """They may be the only line of a block; cells of another language are left out."""
+    cells = [
+        "if old:\n  %tensorflow_version 1.x\nelse:\n  !pip install \\\n    --upgrade x\n",
+        "%%bash\nif [ -e x ]; then ls; fi\n",
+        "%%time\nimport tensorflow as tf\ntf.zeros([1])\n",
+    ]
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": s} for s in cells]}))
+    found = doctor(path)
+
+    assert found.is_well
+    assert dict(found.uses) == {"tensorflow": 1, "tensorflow.zeros": 1}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [

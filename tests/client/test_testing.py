@@ -407,3 +407,14 @@ def test_notes_of_a_test_and_of_its_parts() -> None:
     assert Case("test_it").run().wasSuccessful()
     whole = {"where": "test", "kind": "whole"}
     assert found == [{**whole, "where": "part"}, whole, {"where": "part"}]
+
+
+def test_ragged_values_are_compared_as_lists() -> None:
+    """Tensors, values and lists; rows of other lengths differ."""
+    case = tf.test.TestCase()
+    with tf.Graph().as_default(), tf.Session():
+        ragged = tf.ragged.constant([[1, 2], [3]])
+        case.assertAllEqual(ragged, [[1, 2], [3]])
+        case.assertAllEqual(tf.ragged.constant_value([[1, 2], [3]]), ragged)
+        with pytest.raises(AssertionError):
+            case.assertAllEqual(ragged, [[1], [2, 3]])

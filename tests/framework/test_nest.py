@@ -237,3 +237,24 @@ def test_paths_lead_to_atoms() -> None:
     ]
     named = nest.map_structure_with_paths(lambda path, atom: (path, atom), {"a": [1]})
     assert named == {"a": [("a/0", 1)]}
+
+
+def test_specs_of_several_tensors_are_taken_apart() -> None:
+    """With expand_composites, as their values are; the specs of tensors are atoms."""
+    specs = [tf.SparseTensorSpec([3], tf.int32), tf.RaggedTensorSpec([2, None], tf.string)]
+    flat = nest.flatten(specs, expand_composites=True)
+
+    assert [one.dtype for one in flat] == [tf.int64, tf.int32, tf.int64, tf.string, tf.int64]
+    assert nest.flatten(specs) == specs
+    with tf.Graph().as_default():
+        parts = [tf.placeholder(one.dtype, one.shape) for one in flat]
+        sparse, ragged = nest.pack_sequence_as(specs, parts, expand_composites=True)
+
+        assert (sparse.values, ragged.values) == (parts[1], parts[3])
+        assert [sparse._type_spec, ragged._type_spec.dtype] == [specs[0], tf.string]
+        assert specs[1]._from_components(parts[3:]).row_splits is parts[4]
+        assert specs[0]._to_components(sparse) == parts[:3]
+        assert specs[0]._component_specs == flat[:3]
+        slices = tf.IndexedSlices(parts[1], tf.placeholder(tf.int64, [None]))
+        assert slices._type_spec.value_type is tf.IndexedSlices
+    assert nest.flatten(tf.TensorSpec([1]), expand_composites=True) == [tf.TensorSpec([1])]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 # Name -> (module, its name there).
 PROVIDED: dict[str, tuple[str, str]] = {
     "dataset_class": ("tfnb.library.data.dataset", "dataset_class"),
-    "decode_type_spec": ("tfnb.framework.structures.structure_protos", "decode_type_spec"),
+    # There, since every class of specs is loaded then.
+    "decode_type_spec": ("tfnb.library.data.type_specs", "decode_type_spec"),
     "encode_type_spec": ("tfnb.framework.structures.structure_protos", "encode_type_spec"),
     "export_meta_graph": ("tfnb.library.training.meta_graph", "export_meta_graph"),
     "infer_call_shapes": ("tfnb.framework.function_shapes", "infer_call_shapes"),

@@ -205,7 +205,67 @@ assert np.isfinite(value)
 print("done")
 """
 
+_SEGMENTS_WITH_MEMORY = """\
+import numpy as np
+import tensorflow as tf
+from absl import flags
+
+flags.DEFINE_integer("d_model", default=8, help="Size.")
+flags.DEFINE_integer("steps", default=12, help="Steps.")
+FLAGS = flags.FLAGS
+
+
+def attend(segment, memory):
+    both = tf.concat([memory, segment], 0)
+    query = tf.layers.dense(segment, FLAGS.d_model, use_bias=False, name="q")
+    pair = tf.layers.dense(both, 2 * FLAGS.d_model, use_bias=False, name="kv")
+    key, value = tf.split(pair, 2, -1)
+    score = tf.einsum("ibd,jbd->ijb", query, key) / FLAGS.d_model ** 0.5
+    length, all_length = tf.shape(segment)[0], tf.shape(both)[0]
+    mask = tf.matrix_band_part(tf.ones([length, length]), 0, -1)
+    mask -= tf.matrix_band_part(mask, 0, 0)
+    mask = tf.concat([tf.zeros([length, all_length - length]), mask], 1)[:, :, None]
+    weights = tf.nn.softmax(score * (1 - mask) - 1e30 * mask, 1)
+    found = tf.einsum("ijb,jbd->ibd", weights, value)
+    return tf.contrib.layers.layer_norm(found + segment, begin_norm_axis=-1)
+
+
+def main(unused):
+    del unused
+    assert FLAGS.d_model == 16 and tf.flags.FLAGS.steps == 12
+    tf.set_random_seed(1)
+    words = np.tile(np.arange(4), 40)[:144].reshape(4, 36).T
+    data = tf.data.Dataset.from_tensor_slices((words[:-1], words[1:]))
+    batch = data.batch(5).repeat().make_one_shot_iterator().get_next()
+    memory = tf.placeholder(tf.float32, [None, 4, FLAGS.d_model])
+    table = tf.get_variable("table", [4, FLAGS.d_model])
+    with tf.variable_scope("layer"):
+        out = attend(tf.nn.embedding_lookup(table, batch[0]), memory)
+    logits = tf.einsum("ibd,nd->ibn", out, table)
+    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=batch[1], logits=logits))
+    grads, names = zip(*tf.train.AdamOptimizer(0.05).compute_gradients(loss))
+    step = tf.train.get_or_create_global_step()
+    grads, norm = tf.clip_by_global_norm(grads, 0.25)
+    rate = tf.train.cosine_decay(0.05, step, FLAGS.steps, alpha=0.1)
+    train = tf.train.AdamOptimizer(rate).apply_gradients(zip(grads, names), step)
+    losses = []
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as sess:
+        sess.run(tf.global_variables_initializer())
+        kept = np.zeros([5, 4, FLAGS.d_model], np.float32)
+        for _ in range(FLAGS.steps):
+            value, kept, _ = sess.run([loss, tf.stop_gradient(out), train], {memory: kept})
+            losses.append(value)
+    assert losses[-1] < losses[0] / 2, losses
+    print("done")
+
+
+if __name__ == "__main__":
+    tf.app.run()
+"""
+
 _PROGRAMS = {
+    "segments_with_memory": (_SEGMENTS_WITH_MEMORY, ("tf_slim", "absl")),
     "flags_and_queues": (_FLAGS_AND_QUEUES, ()),
     "two_networks": (_TWO_NETWORKS, ("tf_slim", "scipy")),
     "translator": (_TRANSLATOR, ("tf_slim",)),
@@ -222,7 +282,7 @@ def test_a_program_of_2018_runs_unmodified(tmp_path: Path, name: str) -> None:
         if find_spec(package) is None:
             pytest.skip(f"needs {package}")
     (tmp_path / f"{name}.py").write_text(source)
-    arguments = [f"--folder={tmp_path}"] if "folder" in source else []
+    arguments = [f"--folder={tmp_path}"] if "folder" in source else ["--d_model", "16"]
     found = subprocess.run(
         [sys.executable, "-m", "tfnb", "run", f"{name}.py", *arguments],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -327,3 +327,23 @@ def test_variables_inside_functions_are_frozen() -> None:
         tf.import_graph_def(graph_def, name="")
         found = [sess.run(outputs, {"p:0": value}) for value in (True, False)]
     np.testing.assert_equal(found, wanted)
+
+
+def test_a_ragged_tensor_is_named_with_its_spec() -> None:
+    """The message has the parts; the tensor is made of them again, in a scope, too."""
+    with tf.Graph().as_default() as graph:
+        ragged = tf.ragged.placeholder(tf.float32, 1, [2], "x")
+        info = tf.saved_model.build_tensor_info(ragged)
+    with tf.Graph().as_default() as other, tf.Session() as session:
+        tf.import_graph_def(graph.as_graph_def(), name="scope")
+        found = tf.saved_model.get_tensor_from_tensor_info(info, other, "scope")
+        rows = session.run(
+            found, {found: tf.ragged.constant_value([[[1.0, 2.0]], []], inner_shape=(2,))}
+        )
+
+    assert info.WhichOneof("encoding") == "composite_tensor"
+    assert [one.name for one in info.composite_tensor.components] == [
+        ragged.flat_values.name, ragged.row_splits.name,
+    ]  # fmt: skip
+    assert found.flat_values.name == f"scope/{ragged.flat_values.name}"
+    assert rows.to_list() == [[[1.0, 2.0]], []]

@@ -31,3 +31,20 @@ def test_saver_does_what_tensorflows_does(name: str) -> None:
     """Files, values and errors equal TensorFlow's."""
     actual = json.loads(json.dumps(answer_of_run(tf, RUNS[name])))
     assert _ANSWERS[f"run:{name}"] == actual
+
+
+def test_paths_may_be_bytes(tmp_path: Path) -> None:
+    """As names of files that the operating system gives."""
+    path = str(tmp_path / "model").encode()
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.get_variable("x", initializer=3.0)
+        session.run(x.initializer)
+        saver = tf.train.Saver()
+        saved = saver.save(session, path)
+        session.run(x.assign(0.0))
+        saver.restore(session, path)
+        assert session.run(x) == 3.0
+
+    assert saved == path.decode()
+    assert tf.train.load_variable(path, "x") == 3.0
+    assert tf.train.list_variables(str(tmp_path).encode()) == [("x", [])]

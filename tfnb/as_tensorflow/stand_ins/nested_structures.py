@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import tfnb.library.data.type_specs  # noqa: F401  # all classes of specs are there then
 from tfnb.framework.structures.structure_protos import decode_structure, encode_structure
 
 decode_proto = decode_structure

@@ -117,18 +117,18 @@ class TestCase(MoreAssertions):
         with sess.graph.as_default(), sess.as_default(), self._on_device(sess, use_gpu, force_gpu):
             yield sess
 
-    @contextlib.contextmanager
     def test_session(
         self,
         graph: Graph | None = None,
         config: Any = None,
         use_gpu: bool = True,
         force_gpu: bool = False,
-    ) -> Iterator[Session]:
+    ) -> contextlib.AbstractContextManager[Session]:
         """Return a context by the deprecated name: the shared session; a new one for a graph."""
+        if self.id().endswith(".test_session"):
+            self.skipTest("Not a test.")  # its name is that of one
         chosen = self.cached_session if graph is None else self.session
-        with chosen(graph, config, use_gpu, force_gpu) as sess:
-            yield sess
+        return chosen(graph, config, use_gpu, force_gpu)
 
     def _on_device(self, sess: Session, use_gpu: bool, force_gpu: bool) -> Any:
         if force_gpu:

@@ -89,7 +89,9 @@ class SparseTensorSpec(TypeSpec):
 
     def from_tensors(self, tensors: Iterator[TensorLike]) -> SparseTensor:
         """Return the sparse tensor of indices, values and a shape."""
-        return SparseTensor(next(tensors), next(tensors), next(tensors))
+        found = SparseTensor(next(tensors), next(tensors), next(tensors))
+        found.set_shape(self.shape)
+        return found
 
     @property
     def has_parts(self) -> bool:

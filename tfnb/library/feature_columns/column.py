@@ -92,10 +92,7 @@ class DenseColumn(FeatureColumn):
 
 
 class ProgramColumn:
-    """The base of a column whose class a program defines, with the methods of TensorFlow 1.
-
-    Besides these methods, the class has ``name`` and ``_variable_shape``.
-    """
+    """The base of a column whose class a program defines, with the members of TensorFlow 1."""
 
     @property
     def name(self) -> str:
@@ -110,6 +107,11 @@ class ProgramColumn:
     @property
     def _parse_example_spec(self) -> dict[str, Any]:
         """The raw features that it needs, for ``tf.parse_example``."""
+        raise NotImplementedError
+
+    @property
+    def _variable_shape(self) -> TensorShape:
+        """The shape of the value for one example."""
         raise NotImplementedError
 
     def _transform_feature(self, inputs: Features) -> TensorResult:

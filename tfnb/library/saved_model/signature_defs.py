@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfnb.core import dtypes
 from tfnb.core.tensor_util import shape_to_proto
+from tfnb.framework import functions_above as above
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.scope_names import prepend_name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.framework.structures.structure_protos import decode_type_spec
 from tfnb.framework.tensor import Tensor
-from tfnb.library.data.type_specs import type_spec_from_value
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.library.saved_model import constants
 from tfnb.proto import meta_graph_pb2
@@ -41,7 +40,7 @@ SignatureDef = meta_graph_pb2.SignatureDef
 def build_tensor_info(tensor: TensorLike) -> TensorInfo:
     """Return the message that names a tensor, a sparse or a ragged one, with type and shape."""
     if isinstance(tensor, RaggedTensor):
-        spec = type_spec_from_value(tensor)
+        spec = above.type_spec_from_value(tensor)
         parts = [build_tensor_info(part) for part in spec.to_tensors(tensor)]
         return TensorInfo(
             composite_tensor=TensorInfo.CompositeTensor(
@@ -92,7 +91,7 @@ def get_tensor_from_tensor_info(
         )
     if encoding == "composite_tensor":
         composite = tensor_info.composite_tensor
-        spec = decode_type_spec(composite.type_spec)
+        spec = above.decode_type_spec(composite.type_spec)
         return spec.from_tensors(iter([find(one.name) for one in composite.components]))
     raise ValueError(f"Invalid TensorInfo.encoding: {encoding}. Expected `coo_sparse` or `name`.")
 
