@@ -227,6 +227,18 @@ def _without_threads(cell: dict[str, Any]) -> dict[str, Any]:
     return {"cell_type": "markdown", **kept, "source": text.splitlines(keepends=True)}
 
 
+def _copy_extensions(folder: Path) -> Path:
+    """Return a folder with JupyterLab's extensions: the checkout's panel, the environment's others.
+
+    The environment has a panel of tfnb, too, and the builder takes each name only once.
+    """
+    extensions = folder / "labextensions"
+    shutil.copytree(Path(sys.prefix) / "share" / "jupyter" / "labextensions", extensions)
+    shutil.rmtree(extensions / "tfnb", ignore_errors=True)
+    shutil.copytree(ROOT / "labextension" / "built" / "tfnb", extensions / "tfnb")
+    return extensions
+
+
 def _build(folder: Path, contents: Path, wheels: Path, output: Path, pyodide: Path | None) -> None:
     """Run JupyterLite's builder."""
     shutil.rmtree(output, ignore_errors=True)
@@ -235,16 +247,17 @@ def _build(folder: Path, contents: Path, wheels: Path, output: Path, pyodide: Pa
     command += ["--no-sourcemaps"]
     for wheel in sorted(wheels.glob("*.whl")):
         command += ["--piplite-wheels", str(wheel)]
-    # The panel of tfnb, which the wheel installs beside JupyterLab otherwise.
-    command += [
-        f"--FederatedExtensionAddon.extra_labextensions_path={ROOT / 'labextension' / 'built'}"
-    ]
+    settings = {
+        "LiteBuildConfig": {"ignore_sys_prefix": ["federated_extensions"]},
+        "FederatedExtensionAddon": {"extra_labextensions_path": [str(_copy_extensions(folder))]},
+    }
+    (folder / "jupyter_lite_config.json").write_text(json.dumps(settings), encoding="utf-8")
     if pyodide is not None:
-        settings = {_KERNEL: {"pyodideUrl": f"./static/pyodide/{_script_name()}"}}
+        plugin = {_KERNEL: {"pyodideUrl": f"./static/pyodide/{_script_name()}"}}
         text = json.dumps(
             {
                 "jupyter-lite-schema-version": 0,
-                "jupyter-config-data": {"litePluginSettings": settings},
+                "jupyter-config-data": {"litePluginSettings": plugin},
             }
         )
         (folder / "jupyter-lite.json").write_text(text)

@@ -14,6 +14,7 @@ import functools
 import http.server
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_MS = 20 * 60 * 1000
+LIMIT_MS = 40 * 60 * 1000
 # A picture shows this much of a notebook; the next one begins so much further down.
 STEP = 820
 
@@ -68,18 +69,11 @@ _CLOSE = """async () => {
   await window.panel.context.save();
   window.panel.dispose();
 }"""
-# Drops a file on the file browser, as a hand would.
-_DROP = """async ([name, bytes]) => {
+_SHOW_FILES = """async () => {
   const app = window.jupyterapp;
   await app.started;
   await app.restored;
   await app.commands.execute("filebrowser:activate");
-  const dropped = new DataTransfer();
-  dropped.items.add(new File([new Uint8Array(bytes)], name));
-  const target = document.querySelector(".jp-DirListing");
-  for (const kind of ["dragenter", "dragover", "drop"]) {
-    target.dispatchEvent(new DragEvent(kind, {dataTransfer: dropped, bubbles: true}));
-  }
 }"""
 _SAVE = """(notebook) => window.jupyterapp.serviceManager.contents.save("dropped.ipynb", {
   type: "notebook", format: "json", content: notebook,
@@ -155,11 +149,23 @@ def _take_pictures(page: Page, folder: Path, name: str) -> None:
             break
 
 
+def _drop(page: Page, file: Path, box: Any) -> None:
+    """Drop a file of this machine on a place of the page, as a hand would."""
+    devtools = page.context.new_cdp_session(page)
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] - 20}
+    data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        devtools.send("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
+
+
 def drop_a_graph(page: Page, pictures: Path) -> list[str]:
     """Drop a frozen graph into the page, show it and run it; return the errors of cells."""
-    content = (ROOT / "notebooks" / "models" / "digits_conv.pb").read_bytes()
-    page.evaluate(_DROP, ["dropped.pb", list(content)])
-    page.wait_for_selector(".jp-DirListing-item >> text=dropped.pb", timeout=LIMIT_MS)
+    page.evaluate(_SHOW_FILES)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "dropped.pb"
+        shutil.copy(ROOT / "notebooks" / "models" / "digits_conv.pb", file)
+        _drop(page, file, page.locator(".jp-DirListing-content").bounding_box())
+        page.wait_for_selector(".jp-DirListing-item >> text=dropped.pb")
     page.screenshot(path=pictures / "dropped_file.png")
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     notebook = {
