@@ -462,6 +462,8 @@ def reason_of(op: str) -> str:
     definition = op_registry.find(op)
     if definition is None:
         return "the op is unknown, and ONNX has no form for it"
+    if op.startswith("Stateless"):
+        return "its numbers follow from its seed, and runtimes draw other ones"
     if definition.is_stateful:
         return "it holds or changes state, which a file cannot do"
     return "there is no converter for this op"
