@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,11 +49,17 @@ def rows_of(ops: Iterable[str] = ()) -> dict[str, list[samples.Sample]]:
     Args:
         ops: The ops; all if empty.
     """
-    wanted = set(ops)
+    wanted = list(ops)
+    found = _all_rows()
+    return {op: found[op] for op in wanted if op in found} if wanted else found
+
+
+@cache
+def _all_rows() -> dict[str, list[samples.Sample]]:
     found: dict[str, list[samples.Sample]] = {}
     for name in samples.families():
         for row in samples.family(name):
-            if (not wanted or row.op in wanted) and row.error is None and row.values:
+            if row.error is None and row.values:
                 found.setdefault(row.op, []).append(row)
     return found
 

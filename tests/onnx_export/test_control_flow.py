@@ -166,6 +166,35 @@ def test_the_gradient_of_a_loop_agrees(version):
     agree(build, X, np.int32(3))
 
 
+@BOTH_WAYS
+def test_the_gradients_of_tensor_arrays_agree(version):
+    """Reads of one element twice, and a map: gradients are added at their places."""
+    _use(version)
+
+    def build(x):
+        array = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack(x)
+        some = array.read(0) * 2 + array.read(0) * array.read(1)
+        mapped = tf.map_fn(lambda row: row * row, x)
+        return [*tf.gradients(some, x), *tf.gradients(tf.reduce_sum(mapped * mapped), x)]
+
+    agree(build, X)
+
+
+@BOTH_WAYS
+def test_the_gradients_of_a_recurrent_network_agree(version):
+    """Gradients of the input and of the variables, through time of any length."""
+    _use(version)
+
+    def build(x):
+        cell = tf.nn.rnn_cell.BasicLSTMCell(4)
+        output, _ = tf.nn.dynamic_rnn(cell, x, [3, 2], dtype=tf.float32)
+        loss = tf.reduce_sum(tf.square(output))
+        return tf.gradients(loss, [x, *tf.trainable_variables()])
+
+    values = np.random.default_rng(1).standard_normal((2, 3, 3)).astype(np.float32)
+    agree(build, values, shapes={0: [2, None, 3]})
+
+
 @pytest.mark.parametrize("cell", ["LSTMCell", "GRUCell", "BasicRNNCell"])
 def test_a_recurrent_network_agrees(cell):
     """dynamic_rnn with lengths, whose variables are frozen."""

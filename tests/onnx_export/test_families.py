@@ -343,3 +343,8 @@ def test_drawn_numbers_have_their_distribution():
         return [tf.reduce_all(one) for one in inside] + [tf.shape(drawn)]
 
     agree(build, X)
+
+
+def test_outputs_of_bfloat16_are_compared():
+    """NumPy in onnxruntime has no such type; the values are read as float32."""
+    agree(lambda x: tf.cast(x, tf.bfloat16) + 1, X)

@@ -55,13 +55,38 @@ def run_in_onnxruntime(model: Any, feeds: Mapping[str, Any]) -> dict[str, Any]:
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     given = model if isinstance(model, str | bytes) else model.SerializeToString()
-    session = runtime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+    providers = ["CPUExecutionProvider"]
+    session = runtime.InferenceSession(given, options, providers=providers)
     names = [one.name for one in session.get_outputs()]
+    short = {one.name for one in session.get_outputs() if one.type == "tensor(bfloat16)"}
+    if short:
+        widened = _with_wide_outputs(given, short)
+        session = runtime.InferenceSession(widened, options, providers=providers)
     fed = {
         name: np.asarray(value).astype(str) if np.asarray(value).dtype == object else value
         for name, value in feeds.items()
     }
-    return dict(zip(names, session.run(names, fed)))
+    wanted = [f"{name}{_WIDE}" if name in short else name for name in names]
+    found = dict(zip(names, session.run(wanted, fed)))
+    return {
+        name: value.astype(dtypes.bfloat16.numpy_dtype) if name in short else value
+        for name, value in found.items()
+    }
+
+
+_WIDE = "/float32"
+
+
+def _with_wide_outputs(model: str | bytes, names: set[str]) -> bytes:
+    """Return a model with further outputs, as float32, for those that NumPy has no type for."""
+    onnx = import_onnx()
+    made = onnx.load(model) if isinstance(model, str) else onnx.load_from_string(model)
+    wide = onnx.TensorProto.FLOAT
+    for name in sorted(names):
+        made.graph.node.append(onnx.helper.make_node("Cast", [name], [f"{name}{_WIDE}"], to=wide))
+        made.graph.output.append(onnx.helper.make_tensor_value_info(f"{name}{_WIDE}", wide, None))
+    found: bytes = made.SerializeToString()
+    return found
 
 
 def check(path: str | os.PathLike[str], model: Model, *, seed: int = 0) -> dict[str, float]:

@@ -52,6 +52,8 @@ LEFT_OUT = frozenset(["Assert", "NoOp", "PrintV2", "ControlTrigger"])
 _HANDLES = (dtypes.resource, dtypes.variant)
 
 
+# Ops of the gradients of tensor lists.
+_OF_LISTS = frozenset(["AddN", "ZerosLike"])
 _STACK_CHANGES = frozenset(["StackPushV2", "StackPush", "StackPopV2", "StackPop"])
 
 
@@ -366,20 +368,38 @@ class ProgramWriter:
             if register in last.targets and not values[register].startswith("refused "):
                 item = self._program.item_of[register][0]
                 self._refuse(item, f"a loop variable of type {kind.dtype.name}")
-        body, _, _ = loop_body(writer.graph, writer.names)
-        inner = dict(values)
-        for register, kind in zip(carried, kinds):
-            name = writer.names.new(register)
-            writer.graph.kinds[name] = kind
-            body.inputs.append((name, kind))
-            inner[register] = name
         goes_on = self._goes_on(leave, values)
-        self._depth += 1
-        with writer.inside(body):
-            self._block(rest, inner, after | _reads(test) | {leave.predicate})
-            self._block(test, inner, after | {leave.predicate})
-            again = self._goes_on(leave, inner)
-        self._depth -= 1
+        needed = (after | _reads(test) | {leave.predicate}, after | {leave.predicate})
+
+        def written() -> tuple[Body, dict[str, str], str]:
+            body, _, _ = loop_body(writer.graph, writer.names)
+            inner = dict(values)
+            for register, kind in zip(carried, kinds):
+                name = writer.names.new(register)
+                writer.graph.kinds[name] = kind
+                body.inputs.append((name, kind))
+                inner[register] = name
+            self._depth += 1
+            with writer.inside(body):
+                self._block(rest, inner, needed[0])
+                self._block(test, inner, needed[1])
+                again = self._goes_on(leave, inner)
+            self._depth -= 1
+            return body, inner, again
+
+        body, inner, again = written()
+        # The gradient of a tensor array begins as the number 0: it becomes an empty sequence, and
+        # the body is written again for it.
+        grown = [
+            place
+            for place, register in enumerate(carried)
+            if not kinds[place].is_sequence and self._kind(inner[register], register).is_sequence
+        ]
+        for place in grown:
+            kinds[place] = self._kind(inner[carried[place]], carried[place])
+            first[place] = self._nothing(kinds[place])
+        if grown:
+            body, inner, again = written()
         for register, kind in zip(carried, kinds):
             writer.graph.kinds.setdefault(inner[register], kind)
         writer.graph.kinds.setdefault(again, Kind(dtypes.bool))
@@ -406,6 +426,8 @@ def why_not(item: NodeItem) -> str:
     if item.op not in CONVERTERS and converter_of(item) is None:
         return reason_of(item.op)
     if item.op.startswith(("TensorArray", "TensorList", "EmptyTensorList", "Stack")):
+        return ""
+    if item.op in _OF_LISTS and item.input_types[0] == dtypes.variant:
         return ""
     if converter_of(item) is None:
         return "there is no converter for this op of complex numbers"
@@ -440,6 +462,8 @@ def reason_of(op: str) -> str:
     definition = op_registry.find(op)
     if definition is None:
         return "the op is unknown, and ONNX has no form for it"
+    if op.startswith("Stateless"):
+        return "its numbers follow from its seed, and runtimes draw other ones"
     if definition.is_stateful:
         return "it holds or changes state, which a file cannot do"
     return "there is no converter for this op"

@@ -7,7 +7,14 @@ import math
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.onnx_export.families.sequences import (
+    is_sequence,
+    kind_of,
+    sum_of_gradients,
+    zeros_like_each,
+)
 from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
+from tfnb.onnx_export.writing.onnx_nodes import Kind
 from tfnb.onnx_export.writing.problems import Refused
 
 _UNARY = {
@@ -164,11 +171,19 @@ _BINARY = {
 @converts(*_BINARY)
 def binary(node: NodeToConvert) -> str:
     """Convert an operation on two tensors that ONNX has, too."""
+    if is_sequence(node, 0) or is_sequence(node, 1):
+        return _sum_of_sequences(node)
     dtype = node.dtype(0)
     if dtype == dtypes.string:
         node.needs_opset(20)
         return node.add("StringConcat", *node.inputs)
     return node.numeric(_BINARY[node.op], node.inputs, dtype)
+
+
+def _sum_of_sequences(node: NodeToConvert) -> str:
+    if node.op not in ("Add", "AddV2", "AddN"):
+        raise Refused("it works on a tensor array")
+    return sum_of_gradients(node)
 
 
 @converts("Pow")
@@ -264,6 +279,8 @@ def angle_of(node: NodeToConvert, y: str, x: str) -> str:
 @converts("AddN", "AccumulateNV2")
 def add_n(node: NodeToConvert) -> str:
     """Convert AddN."""
+    if any(is_sequence(node, number) for number in range(len(node.inputs))):
+        return _sum_of_sequences(node)
     found = node.inputs[0]
     for one in node.inputs[1:]:
         found = node.numeric("Add", [found, one], node.dtype(0))
@@ -287,11 +304,11 @@ def comparison(node: NodeToConvert) -> str:
         node.needs_opset(19)
     one, other = node.inputs
     if not node.attr("incompatible_shape_error", True):
-        shapes = [shape.dim_values for shape in node.shapes]
-        if any(dims is None or None in dims for dims in shapes):
+        if any(None in node.dims(number) for number in (0, 1)):
             raise Refused("its shapes may not fit each other, which then is its answer")
+        sizes = [[size or 0 for size in node.dims(number)] for number in (0, 1)]
         try:
-            np.broadcast_shapes(*shapes)
+            np.broadcast_shapes(*map(tuple, sizes))
         except ValueError:
             return node.add("Identity", node.value(node.op == "NotEqual"))
     found = node.compare(_COMPARISONS.get(node.op, "Equal"), one, other, dtype)
@@ -349,7 +366,13 @@ def select(node: NodeToConvert) -> str:
             shape = node.ints(-1, *[1] * (rank - 1))
             condition = node.add("Reshape", condition, shape)
     elif one is None and (other is None or len(other) > 1):
-        node.rank(0)
+        # The sizes of the condition, and ones up to the rank of the rows.
+        rows = node.add("Shape", node.inputs[1])
+        ones = node.add("ConstantOfShape", node.add("Shape", rows), value=np.ones(1, np.int64))
+        sizes = node.add("Concat", node.add("Shape", condition), ones, axis=0)
+        rank_of_rows = node.add("Shape", rows)
+        shape = node.add("Slice", sizes, node.ints(0), rank_of_rows)
+        condition = node.add("Reshape", condition, shape, allowzero=1)
     return node.numeric_where(condition, node.inputs[1], node.inputs[2], node.dtype(1))
 
 
@@ -432,6 +455,10 @@ def bitcast(node: NodeToConvert) -> str:
 @converts("ZerosLike", "OnesLike")
 def filled_like(node: NodeToConvert) -> str:
     """Convert ZerosLike and OnesLike."""
+    kind = kind_of(node, 0)
+    if kind is not None and kind.is_sequence:
+        node.kinds[0] = Kind(kind.dtype, True, True)
+        return zeros_like_each(node, node.inputs[0], kind.dtype)
     dtype = node.output_dtype()
     number = np.asarray([int(node.op == "OnesLike")], dtype.numpy_dtype)
     onnx_type(dtype)

@@ -74,9 +74,9 @@ def depthwise_filter(node: NodeToConvert) -> str:
     layout, sizes, attrs = _filter_windows(node, 2)
     swap = [3, 0, 1, 2] if layout.is_last else [1, 0, 2, 3]
     dims = node.output_shapes[0].dim_values
-    if dims is None or None in dims:
+    channels, multiplier = (None, None) if dims is None else dims[2:4]
+    if channels is None or multiplier is None:
         raise Refused("the size of its filter is not known")
-    channels, multiplier = dims[2], dims[3]
     value, gradient = (node.transposed(node.inputs[index], swap) for index in (0, 2))
     rest = node.add("Slice", node.add("Shape", value), node.ints(2), node.ints(4))
     joined = node.add("Reshape", value, node.add("Concat", node.ints(1, -1), rest, axis=0))

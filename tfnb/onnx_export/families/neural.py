@@ -59,6 +59,13 @@ def bias_add(node: NodeToConvert) -> str:
 @converts("BiasAddGrad")
 def bias_add_grad(node: NodeToConvert) -> str:
     """Convert BiasAddGrad: a sum over all axes but that of the channels."""
+    is_last = not str(node.attr("data_format", "NHWC")).startswith("NC")
+    if is_last and node.shapes[0].dim_values is None:
+        shape = node.add("Shape", node.inputs[0])
+        channels = node.add("Slice", shape, node.ints(-1), node.ints(np.iinfo(np.int64).max))
+        rows = node.add("Concat", node.ints(-1), channels, axis=0)
+        flat = node.add("Reshape", node.inputs[0], rows)
+        return node.reduce("ReduceSum", flat, [0], node.dtype(0), False)
     rank = node.rank(0)
     place = 1 if str(node.attr("data_format", "NHWC")).startswith("NC") else rank - 1
     axes = [axis for axis in range(rank) if axis != place]

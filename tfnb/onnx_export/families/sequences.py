@@ -13,8 +13,11 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.onnx_export.writing.converters import NodeToConvert, converts, onnx_type
 from tfnb.onnx_export.writing.onnx_nodes import Body, Kind, close_body, loop_body
+from tfnb.onnx_export.writing.problems import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType
 
 _ZERO_TO = 0
@@ -69,6 +72,93 @@ def written(node: NodeToConvert, sequence: str, index: str, value: str, dtype: D
     return node.add("SequenceInsert", shorter, value, index)
 
 
+def kind_of(node: NodeToConvert, index: int) -> Kind | None:
+    """Return the type of an input, if it is known as one."""
+    return node.writer.graph.kinds.get(node.inputs[index])
+
+
+def is_sequence(node: NodeToConvert, index: int) -> bool:
+    """Return whether an input is a tensor array or a list."""
+    kind = kind_of(node, index)
+    return kind is not None and kind.is_sequence
+
+
+def _each(
+    node: NodeToConvert, sequence: str, kind: Kind, element: Callable[[str, str], str]
+) -> str:
+    """Return a sequence of what is made of each element, given it and its number."""
+    writer = node.writer
+    first = node.add("SequenceEmpty", dtype=onnx_type(kind.dtype))
+    body, turn, going = loop_body(writer.graph, writer.names)
+    so_far = writer.names.new("so_far")
+    writer.graph.kinds[so_far] = kind
+    body.inputs.append((so_far, kind))
+    with writer.inside(body):
+        made = element(node.add("SequenceAt", sequence, turn), turn)
+        result = node.add("SequenceInsert", so_far, made)
+    writer.graph.kinds[result] = kind
+    close_body(writer, body, [going, result])
+    number = node.add("SequenceLength", sequence)
+    return node.add_many("Loop", 1, number, "", first, body=body)[0]
+
+
+def zeros_like_each(node: NodeToConvert, sequence: str, dtype: DType) -> str:
+    """Return the gradient of a sequence before anything is added to it."""
+    zero = node.value(0, dtype.numpy_dtype)
+    return _each(
+        node,
+        sequence,
+        Kind(dtype, True, True),
+        lambda element, _: node.numeric("Mul", [element, zero], dtype),
+    )
+
+
+def sum_of_gradients(node: NodeToConvert) -> str:
+    """Return the sum of gradients of sequences; a number among them is a 0."""
+    given = [number for number in range(len(node.inputs)) if is_sequence(node, number)]
+    found = node.inputs[given[0]]
+    kind = kind_of(node, given[0])
+    assert kind is not None
+    kind = Kind(kind.dtype, True, True)
+    for number in given[1:]:
+        found = _sum_of_two(node, found, node.inputs[number], kind)
+    node.kinds[0] = kind
+    return found
+
+
+def _sum_of_two(node: NodeToConvert, one: str, other: str, kind: Kind) -> str:
+    """Return the sum of two sequences; one without elements is 0."""
+    writer = node.writer
+
+    def chosen(test: str, some: Callable[[], str], none: str) -> str:
+        there, nothing = Body(), Body()
+        with writer.inside(there):
+            value = some()
+        writer.graph.kinds[value] = kind
+        close_body(writer, there, [value])
+        with writer.inside(nothing):
+            same = node.add("Identity", none)
+        writer.graph.kinds[same] = kind
+        close_body(writer, nothing, [same])
+        is_some = node.add("Greater", node.add("SequenceLength", test), node.value(0, np.int64))
+        return node.add_many("If", 1, is_some, then_branch=there, else_branch=nothing)[0]
+
+    def added(element: str, turn: str) -> str:
+        return node.numeric("Add", [element, node.add("SequenceAt", other, turn)], kind.dtype)
+
+    def both() -> str:
+        return chosen(other, lambda: _each(node, one, kind, added), one)
+
+    return chosen(one, both, other)
+
+
+def added_to(node: NodeToConvert, sequence: str, index: str, value: str, dtype: DType) -> str:
+    """Return the gradient of a sequence with a value added to an element."""
+    old = node.add("SequenceAt", sequence, index)
+    rest = node.add("SequenceErase", sequence, index)
+    return node.add("SequenceInsert", rest, node.numeric("Add", [old, value], dtype), index)
+
+
 def _scalar(node: NodeToConvert, index: int) -> str:
     known = node.constant(index)
     if known is not None:
@@ -100,16 +190,23 @@ def rows(node: NodeToConvert, value: str) -> str:
     return node.add("SplitToSequence", value, axis=0, keepdims=0)
 
 
-def scattered(node: NodeToConvert, sequence: str, indices: str, value: str, dtype: DType) -> str:
-    """Return a sequence with rows of a tensor at places."""
+def scattered(
+    node: NodeToConvert,
+    sequence: str,
+    indices: str,
+    value: str,
+    kind: Kind,
+) -> str:
+    """Return a sequence with rows of a tensor at places; to those of a gradient they are added."""
     writer = node.writer
+    write = added_to if kind.is_gradient else written
     body, turn, going = loop_body(writer.graph, writer.names)
-    so_far, kind = writer.names.new("so_far"), Kind(dtype, True)
+    so_far = writer.names.new("so_far")
     writer.graph.kinds[so_far] = kind
     body.inputs.append((so_far, kind))
     with writer.inside(body):
         place = node.add("Gather", indices, turn)
-        result = written(node, so_far, place, node.add("Gather", value, turn), dtype)
+        result = write(node, so_far, place, node.add("Gather", value, turn), kind.dtype)
     writer.graph.kinds[result] = kind
     close_body(writer, body, [going, result])
     number = node.add("Squeeze", node.add("Shape", indices))
@@ -133,30 +230,59 @@ def tensor_array(node: NodeToConvert) -> list[str]:
 
 @converts("TensorArrayWriteV3", "TensorArrayWriteV2")
 def tensor_array_write(node: NodeToConvert) -> str:
-    """Convert a write."""
-    dtype = node.dtype(2)
-    _sequence(node, dtype, 0)
-    return written(node, node.inputs[3], _scalar(node, 1), node.inputs[2], dtype)
+    """Convert a write; to the gradient of a tensor array, it is an addition."""
+    flow, kind = _flow(node, 3, node.dtype(2))
+    node.kinds[0] = kind
+    write = added_to if kind.is_gradient else written
+    return write(node, flow, _scalar(node, 1), node.inputs[2], kind.dtype)
+
+
+def _flow(node: NodeToConvert, index: int, dtype: DType) -> tuple[str, Kind]:
+    """Return the sequence of a flow, and its type.
+
+    Where the handle is that of a gradient, a flow of the tensor array itself only orders: the
+    gradient is 0 then.
+    """
+    onnx_type(dtype)
+    handle, kind, flow = kind_of(node, 0), kind_of(node, index), node.inputs[index]
+    wanted = Kind(dtype, True, handle is not None and handle.is_gradient)
+    if kind is None or not kind.is_sequence:
+        if wanted.is_gradient:
+            raise Refused("the gradient of an array to which nothing was added")
+        return flow, wanted
+    if wanted.is_gradient and not kind.is_gradient:
+        flow = zeros_like_each(node, flow, dtype)
+    return flow, wanted
+
+
+@converts("TensorArrayGradV3", "TensorArrayGradV2")
+def tensor_array_gradient(node: NodeToConvert) -> list[str]:
+    """Convert the gradient of a tensor array: a handle that says so, and the flow."""
+    handle = node.add("Identity", node.value(np.zeros(0), np.float32))
+    node.kinds[0] = Kind(dtypes.float32, False, True)
+    return [handle, node.inputs[1]][: len(node.item.output_types)]
 
 
 @converts("TensorArrayReadV3", "TensorArrayReadV2")
 def tensor_array_read(node: NodeToConvert) -> str:
     """Convert a read."""
-    return node.add("SequenceAt", node.inputs[2], _scalar(node, 1))
+    flow, _ = _flow(node, 2, node.output_dtype())
+    return node.add("SequenceAt", flow, _scalar(node, 1))
 
 
 @converts("TensorArrayGatherV3", "TensorArrayGatherV2")
 def tensor_array_gather(node: NodeToConvert) -> str:
     """Convert a gather of elements."""
-    return node.add("Gather", stacked(node, node.inputs[2], node.output_dtype()), node.int64(1))
+    flow, kind = _flow(node, 2, node.output_dtype())
+    return node.add("Gather", stacked(node, flow, kind.dtype), node.int64(1))
 
 
 @converts("TensorArrayScatterV3", "TensorArrayScatterV2")
 def tensor_array_scatter(node: NodeToConvert) -> str:
     """Convert a scatter of rows into elements."""
-    dtype = node.dtype(2)
-    _sequence(node, dtype, 0)
-    return scattered(node, node.inputs[3], node.int64(1), node.inputs[2], dtype)
+    flow, kind = _flow(node, 3, node.dtype(2))
+    node.kinds[0] = kind
+    return scattered(node, flow, node.int64(1), node.inputs[2], kind)
 
 
 @converts("TensorArraySizeV3", "TensorArraySizeV2")
@@ -168,9 +294,10 @@ def tensor_array_size(node: NodeToConvert) -> str:
 @converts("TensorArrayConcatV3", "TensorArrayConcatV2")
 def tensor_array_concat(node: NodeToConvert) -> list[str]:
     """Convert a concatenation of elements, with their lengths."""
+    flow, _ = _flow(node, 1, node.output_dtype())
     return [
-        node.add("ConcatFromSequence", node.inputs[1], axis=0, new_axis=0),
-        lengths_of(node, node.inputs[1]),
+        node.add("ConcatFromSequence", flow, axis=0, new_axis=0),
+        lengths_of(node, flow),
     ]
 
 
@@ -213,6 +340,9 @@ def list_reserve(node: NodeToConvert) -> str:
 def _of_list(node: NodeToConvert, index: int, dtype: DType) -> str:
     """Return an element that was not written."""
     shape = node.constant(index)
+    if shape is None and node.shapes[index].dim_values != ():
+        sizes_value = node.add("Max", node.int64(index), node.value(0, np.int64))
+        return node.add("ConstantOfShape", sizes_value, value=np.zeros(1, dtype.numpy_dtype))
     sizes: tuple[int, ...] = (0,)
     if shape is not None and shape.ndim == 1 and (shape >= 0).all():
         sizes = tuple(int(size) for size in shape)
@@ -268,7 +398,14 @@ def list_scatter(node: NodeToConvert) -> str:
     top = node.reduce("ReduceMax", node.int64(1), [0], dtypes.int64, False)
     number = node.add("Add", top, node.value(1, np.int64))
     first = repeated(node, number, node.value(np.zeros((_ZERO_TO,), dtype.numpy_dtype)), dtype)
-    return scattered(node, first, node.int64(1), node.inputs[0], dtype)
+    return scattered(node, first, node.int64(1), node.inputs[0], Kind(dtype, True))
+
+
+@converts("TensorListElementShape")
+def list_element_shape(node: NodeToConvert) -> str:
+    """Convert the reading of the shape of elements: that of the first one."""
+    first = node.add("SequenceAt", node.inputs[0], node.value(0, np.int64))
+    return node.as_output(node.add("Shape", first))
 
 
 @converts("TensorListLength")
@@ -326,6 +463,9 @@ def stack(node: NodeToConvert) -> str:
 def stack_push(node: NodeToConvert) -> list[str]:
     """Convert a push: the value, and the stack behind it."""
     _sequence(node, node.dtype(1), 1)
+    if is_sequence(node, 1):  # a flow, whose popped value only orders
+        nothing = node.value(0, node.dtype(1).numpy_dtype)
+        return [node.inputs[1], node.add("SequenceInsert", node.inputs[0], nothing)]
     return [node.inputs[1], node.add("SequenceInsert", node.inputs[0], node.inputs[1])]
 
 

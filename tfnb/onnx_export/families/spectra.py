@@ -133,7 +133,8 @@ def product(node: NodeToConvert) -> str:
             parts[side] = [node.transposed(part, order) for part in parts[side]]
         if adjoint:
             parts[side][1] = node.numeric("Neg", [parts[side][1]], dtype)
-    return _product(node, *parts, lambda a, b: node.numeric("MatMul", [a, b], dtype))
+    one, other = parts
+    return _product(node, one, other, lambda a, b: node.numeric("MatMul", [a, b], dtype))
 
 
 @converts_complex("RealDiv", "Div", "Reciprocal")

@@ -28,10 +28,13 @@ class Kind:
     Attributes:
       dtype: the type of its elements.
       is_sequence: whether it is a sequence of tensors.
+      is_gradient: whether the sequence is the gradient of a tensor array or a list: writes add to
+        its elements, and it may be empty where nothing was added.
     """
 
     dtype: Any
     is_sequence: bool = False
+    is_gradient: bool = False
 
 
 @record(slots=True, eq=False)
