@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.lowering.rewrite import compiled_clusters
 from tfnb.common_runtime.lowering.rewrite.compiled_clusters import CompiledCluster, WarmUp
-from tfnb.common_runtime.lowering.support.machine_code import num_instructions
+from tfnb.common_runtime.lowering.support.machine_code import PARTS, data_of, write_kernel
+from tfnb.common_runtime.lowering.support.traced import NotElementwise
+from tfnb.core import op_registry
+from tfnb.core.compiled.array_calls import as_function
 from tfnb.core.compiled.helper import HELPER
+from tfnb.core.op_kernel import create_kernel
 
 pytest.importorskip("llvmlite")
 
@@ -33,12 +38,13 @@ def compare(build, feeds, rtol=2e-6, atol=1e-6):
     """
     with tf.Graph().as_default(), tf.Session() as session:
         places = {
-            name: tf.placeholder(np.asarray(value).dtype, name=name) for name, value in feeds.items()
+            name: tf.placeholder(np.asarray(value).dtype, name=name)
+            for name, value in feeds.items()
         }
         fetches = build(**places)
         given = {places[name]: value for name, value in feeds.items()}
         plain = session.run(fetches, given)
-        for _ in range(3):
+        for _ in range(5):
             session.run(fetches, given)
         HELPER.wait()
         found = session.run(fetches, given)
@@ -157,7 +163,7 @@ def test_cells_of_a_loop_are_compiled(active):
         given = {places[name]: value for name, value in feeds.items()}
         session.run(tf.global_variables_initializer())
         plain = session.run(fetches, given)
-        for _ in range(3):
+        for _ in range(5):
             session.run(fetches, given)
         HELPER.wait()
         for one, other in zip(session.run(fetches, given), plain, strict=True):
@@ -200,9 +206,6 @@ def test_a_kernel_that_fails_leaves_the_nodes(monkeypatch):
     compare(lambda x: [tf.exp(x * 1.25) + 7.0], {"x": _random(33)})
 
 
-write_kernel = compiled_clusters.write_kernel
-
-
 def _broken(*args, write):
     made = write(*args)
     made.text = "no source"
@@ -220,17 +223,12 @@ def test_errors_are_those_of_the_nodes():
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
         z = tf.multiply(x + y, x, name="product")
-        for _ in range(4):
+        for _ in range(6):
             session.run(z, {x: _random(3, 4), y: _random(4)})
         HELPER.wait()
         session.run(z, {x: _random(3, 4), y: _random(4)})
         with pytest.raises(tf.errors.InvalidArgumentError, match="3,4"):
             session.run(z, {x: _random(3, 4), y: _random(5)})
-
-
-def _elementwise_samples():
-    for op, sample in samples.all_samples() if hasattr(samples, "all_samples") else ():
-        yield op, sample
 
 
 def test_large_arrays_do_not_depend_on_the_cuts(monkeypatch):
@@ -248,7 +246,7 @@ def test_large_arrays_do_not_depend_on_the_cuts(monkeypatch):
             x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
             z = tf.tanh(x * y + 0.25) * x
             given = {x: _random(301, 600), y: _random(600)}
-            for _ in range(3):
+            for _ in range(5):
                 session.run(z, given)
             HELPER.wait()
             return session.run(z, given)
@@ -273,3 +271,46 @@ def test_interrupted_look_is_repeated():
         with pytest.raises(KeyboardInterrupt):
             warm_up()
     assert names == {"kernel1": None}
+
+
+# -- every op, against its kernel
+
+
+def _elementwise_rows():
+    """Return the first two stored samples of each op that can be compiled."""
+    found = {}
+    for name in samples.families():
+        for row in samples.family(name):
+            definition = op_registry.get(row.op)
+            if row.error or not row.values or len(found.get(row.op, ())) > 1:
+                continue
+            sample = SampleRun(row)
+            if any(not isinstance(one, np.ndarray) or one.dtype == object for one in sample.inputs):
+                continue
+            try:
+                bound = create_kernel(definition, "n", sample.attrs, sample.device)
+                forms = [(one.dtype, one.shape) for one in sample.inputs]
+                source = write_kernel([(bound, range(len(forms)))], forms, [0])
+            except (NotElementwise, NotImplementedError, tf.errors.OpError):
+                continue
+            found.setdefault(row.op, []).append((sample, forms, source))
+    return found
+
+
+ROWS = _elementwise_rows()
+
+
+@in_batches("op", sorted(ROWS))
+def test_the_kernel_gives_what_the_node_gives(op):
+    """The stored samples of the op agree within the rounding of exp, tanh and log."""
+    for sample, forms, source in ROWS[op]:
+        kernel = HELPER.request(source.text, PARTS)
+        HELPER.wait()
+        assert kernel.addresses, kernel.failure
+        call = as_function(kernel.addresses[0], data_of(source, forms, "a" * len(forms)))
+        found = np.empty(source.shape, source.dtypes[0])
+        inputs = [np.ascontiguousarray(one) for one in sample.inputs]
+        assert call(*inputs, found) is found
+        (wanted,) = sample.run()
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, 2e-6, 1e-6)

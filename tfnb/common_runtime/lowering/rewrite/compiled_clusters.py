@@ -455,7 +455,7 @@ class _Division:
                     else made[one[0]] if one.__class__ is tuple else one
                     for one in sources
                 ])  # fmt: skip
-            found = compiled(*[args[x] if x.__class__ is int else made[x[0]] for x in given])
+            found = compiled(*[args[x] if isinstance(x, int) else made[x[0]] for x in given])
             if found is None:
                 return None
             if len(outputs) == 1:
