@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -29,12 +31,13 @@ def _compiles(monkeypatch):
 
 
 def compare(build, feeds, rtol=2e-6, atol=1e-6):
-    """Run a graph the plain way and compiled; return the emitted source and the warm-ups.
+    """Run a graph the plain way and compiled; return the emitted source.
 
     Args:
       build: makes the fetches from the placeholders, by the names of the feeds.
       feeds: the arrays.
-      rtol, atol: the rounding of exp, tanh and log; 0 where no such function is used.
+      rtol: the rounding of exp, tanh and log; 0 where no such function is used.
+      atol: that of results around zero.
     """
     with tf.Graph().as_default(), tf.Session() as session:
         places = {
@@ -237,7 +240,7 @@ def test_large_arrays_do_not_depend_on_the_cuts(monkeypatch):
 
     def cut(total, least, work, unit=1):
         places = [0, total // 3, total // 3 + 1, total]
-        for first, last in zip(places, places[1:]):
+        for first, last in itertools.pairwise(places):
             work(first, last)
         cluster["cuts"] = cluster.get("cuts", 0) + 1
 
@@ -309,7 +312,7 @@ def test_the_kernel_gives_what_the_node_gives(op):
         assert kernel.addresses, kernel.failure
         call = as_function(kernel.addresses[0], data_of(source, forms, "a" * len(forms)))
         found = np.empty(source.shape, source.dtypes[0])
-        inputs = [np.ascontiguousarray(one) for one in sample.inputs]
+        inputs = [np.array(one, order="C") for one in sample.inputs]
         assert call(*inputs, found) is found
         (wanted,) = sample.run()
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)

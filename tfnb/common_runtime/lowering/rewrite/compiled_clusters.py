@@ -257,6 +257,10 @@ class _Heat:
         self.kernel: CompiledKernel | None = None
 
 
+# Larger results are computed tile by tile, in the memory of an input that ends (``clusters.py``).
+_MOST_BYTES = 1 << 24
+
+
 _heats: dict[str, _Heat] = {}
 _lock = threading.Lock()
 
@@ -526,6 +530,11 @@ class CompiledCluster:
             try:
                 nodes = _Division(self._members, self._outputs, inputs, kinds)
                 source = write_kernel(nodes.members, nodes.inputs, nodes.outputs, nodes.kinds)
+                if (
+                    math.prod(source.shape) * max(one.itemsize for one in source.dtypes)
+                    > _MOST_BYTES
+                ):
+                    raise NotElementwise("large results")
             except NotElementwise as reason:
                 forget_some(self.refusals)
                 self.refusals[key] = str(reason)
