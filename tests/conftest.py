@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import tempfile
 import threading
 from functools import cache
 from typing import TYPE_CHECKING
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 # down, and one thread makes sums reproducible.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+
+# Tests of compiled kernels switch them on; the code is kept between test processes.
+os.environ.setdefault("TFNB_COMPILED", "0")
+os.environ.setdefault(
+    "TFNB_CACHE", os.path.join(tempfile.gettempdir(), f"tfnb-test-kernels-{os.getuid()}")
+)
 
 
 def _is_installed(module: str) -> bool:

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1] / "tfnb"
 _MAY = {
     "core/files/file_access.py": "the door",
     "core/files/database_file.py": "the part of the door for SQLite",
+    "core/compiled/object_cache.py": "the user's own folder; names are hashes of sources",
     "core/effects.py": "resolves paths to compare them",
     "core/host_memory.py": "asks the system how much memory there is",
     "core/process/large_bytes.py": "asks for huge pages of memory; it maps no file",

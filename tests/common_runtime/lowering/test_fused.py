@@ -22,12 +22,11 @@ from tests.ops.kernel_runner import SampleRun
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.lowering.support.cuda_functions import C_TYPES, literal
 from tfnb.common_runtime.lowering.support.fused import (
-    NotElementwise,
-    TracedArray,
     _Statements,
     num_functions,
     write_source,
 )
+from tfnb.common_runtime.lowering.support.traced import NotElementwise, TracedArray
 from tfnb.core import dtypes, op_registry
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.resource_mgr import RefCell

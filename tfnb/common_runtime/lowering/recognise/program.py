@@ -146,14 +146,17 @@ class Loop:
 class Cluster:
     """Elementwise nodes that run tile by tile if their inputs are large, else as ``plain``.
 
-    On a GPU they run as one kernel if the shapes allow it.
+    On a GPU they run as one kernel if the shapes allow it.  A compiled cluster becomes one of a CPU
+    (``compiled_clusters.py``), and may have several results.
     """
 
-    number: int  # unique in the program
+    number: int  # unique in the program, among compiled clusters or the others
     args: list[str]
     result: str
     plain: Block
     is_on_gpu: bool = False
+    other_results: list[str] = field(default_factory=list)
+    compiled: list[Compute] = field(default_factory=list)  # its nodes, if it is a compiled cluster
 
 
 @record(slots=True, eq=False)
@@ -362,7 +365,7 @@ def writes_of(instruction: type_of_instruction) -> list[str]:
     if isinstance(instruction, Assign):
         return [*instruction.targets, *instruction.index_targets]
     if isinstance(instruction, Cluster):
-        return [instruction.result]
+        return [instruction.result, *instruction.other_results]
     return []
 
 

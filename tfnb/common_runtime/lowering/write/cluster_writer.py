@@ -48,6 +48,7 @@ class ClusterWriter:
         program: Program,
         scalars: Collection[str],
         segments: Any,
+        compiled: Any,
     ) -> None:
         """Initialize the writer.
 
@@ -58,6 +59,7 @@ class ClusterWriter:
           program: the program that contains the clusters and segments.
           scalars: the registers that hold scalars.
           segments: the module ``segments.py``, if there is a GPU.
+          compiled: the module ``compiled_clusters.py``, if the program has such clusters.
         """
         self._source = source
         self._nodes = nodes
@@ -65,15 +67,20 @@ class ClusterWriter:
         self._program = program
         self._scalars = scalars
         self._on_gpu = segments
+        self._compiling = compiled
         self.makers: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self._tiles: list[tuple[str, Cluster, TilePlan]] = []
         self._segments: list[tuple[str, Segment]] = []
+        self._compiled_clusters: dict[str, Any] = {}
 
     def cluster(self, cluster: Cluster, following: type_of_instruction | None) -> None:
         """Write a cluster; ``following`` is the instruction behind it."""
         source = self._source
         if cluster.result in self._scalars:
             self._write_block(cluster.plain)
+            return
+        if cluster.compiled:
+            self._compiled(cluster)
             return
         if cluster.is_on_gpu:
             self._fused(cluster)
@@ -170,6 +177,35 @@ class ClusterWriter:
         item = _members(cluster)[-1].item
         source.line(f"if ({cluster.result} := {call}) is None:", item, cluster.args)
         self._one_by_one(cluster.plain)
+
+    def _compiled(self, cluster: Cluster) -> None:
+        """Write a cluster that becomes a kernel once it is worth it; its name is None until then.
+
+        The results of a kernel are new arrays, as those of the nodes are.
+        """
+        source, name = self._source, f"kernel{cluster.number}"
+        members = cluster.compiled
+        numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
+        kernels = []
+        for position, one in enumerate(members):
+            args = [numbers[x] if x in numbers else self._program.constants[x] for x in one.args]
+            kernels.append((one.item.kernel, args))
+            numbers[one.results[0]] = (position,)
+        results = [cluster.result, *cluster.other_results]
+        clusters, compiling = self._compiled_clusters, self._compiling
+        clusters[name] = compiling.CompiledCluster(kernels, [numbers[one][0] for one in results])
+        self.makers["warm_up"] = lambda names: compiling.WarmUp(names, clusters)
+        source.names[name] = None
+        source.check(1)
+        target = cluster.result if len(results) == 1 else "made"
+        call = f"{name}({', '.join(cluster.args)})"
+        source.line(f"if {name} is None or ({target} := {call}) is None:")
+        source.unchecked = 0.0
+        self._one_by_one(cluster.plain)
+        if len(results) > 1:
+            source.line("else:")
+            source.line(f"    {', '.join(results)} = made")
+            source.line("    del made")
 
     def _one_by_one(self, block: Block) -> None:
         with self._source.indented():

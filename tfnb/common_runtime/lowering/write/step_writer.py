@@ -62,6 +62,7 @@ from tfnb.common_runtime.lowering.write.journal_writer import JournalWriter, Jou
 from tfnb.common_runtime.lowering.write.leave_writer import LeaveWriter, registers_to_keep
 from tfnb.common_runtime.lowering.write.node_writer import NodeWriter
 from tfnb.common_runtime.lowering.write.source import CALLS_PER_CHECK, Source
+from tfnb.core.compiled.helper import is_available
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -106,8 +107,16 @@ class StepWriter:
         if journal is None:
             spread_sums(program)
         scalars = scalar_registers(program, scalar_args)
+        self._compiled: Any = None
         if journal is None or (points is not None and not points.after):
             # Without clusters in a recorded function, each node has a time of its own.
+            if journal is None and is_available():
+                # Imported only where kernels are compiled.
+                compiled = importlib.import_module(
+                    "tfnb.common_runtime.lowering.rewrite.compiled_clusters"
+                )
+                if compiled.find_compiled(program, scalars):
+                    self._compiled = compiled
             find_clusters(program)
         self.segments: Any = None
         if immutable.device.xp is not np:
@@ -118,7 +127,7 @@ class StepWriter:
         self.source = Source()
         self.nodes = NodeWriter(self.source, immutable, program, scalars)
         self.clusters = ClusterWriter(
-            self.source, self.nodes, self._block, program, scalars, self.segments
+            self.source, self.nodes, self._block, program, scalars, self.segments, self._compiled
         )
         self.loops: dict[int, tuple[str, int, int]] = {}
         self.last = 0
@@ -157,6 +166,8 @@ class StepWriter:
             source.line(f"{' = '.join(predicates)} = None")
         if any(isinstance(one, Loop) for one in instructions_in(self._program.root)):
             source.line("new_frame = count(1).__next__")
+        if self._compiled is not None:
+            source.line("warm_up()")
         place = len(source.lines)
         if self._counting is not None and not self._counting.is_silent:
             source.line("pass")

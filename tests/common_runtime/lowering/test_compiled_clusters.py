@@ -1,0 +1,319 @@
+"""Compiled clusters give the values of their nodes, for all shapes, layouts and numbers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tests.joined import in_batches
+from tests.ops import samples
+from tests.ops.kernel_runner import SampleRun
+from tfnb.common_runtime.lowering.rewrite import compiled_clusters
+from tfnb.common_runtime.lowering.rewrite.compiled_clusters import CompiledCluster, WarmUp
+from tfnb.common_runtime.lowering.support.machine_code import PARTS, data_of, write_kernel
+from tfnb.common_runtime.lowering.support.traced import NotElementwise
+from tfnb.core import op_registry
+from tfnb.core.compiled.array_calls import as_function
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.op_kernel import create_kernel
+
+pytest.importorskip("llvmlite")
+
+
+@pytest.fixture(autouse=True)
+def _compiles(monkeypatch):
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    with compiled_clusters.compiling_at_once():
+        yield
+
+
+def compare(build, feeds, rtol=2e-6, atol=1e-6):
+    """Run a graph the plain way and compiled; return the emitted source.
+
+    Args:
+      build: makes the fetches from the placeholders, by the names of the feeds.
+      feeds: the arrays.
+      rtol: the rounding of exp, tanh and log; 0 where no such function is used.
+      atol: that of results around zero.
+    """
+    with tf.Graph().as_default(), tf.Session() as session:
+        places = {
+            name: tf.placeholder(np.asarray(value).dtype, name=name)
+            for name, value in feeds.items()
+        }
+        fetches = build(**places)
+        given = {places[name]: value for name, value in feeds.items()}
+        plain = session.run(fetches, given)
+        for _ in range(5):
+            session.run(fetches, given)
+        HELPER.wait()
+        found = session.run(fetches, given)
+        for one, other in zip(found, plain, strict=True):
+            assert one.dtype == other.dtype
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one, other, rtol, atol, equal_nan=True)
+        return session.emitted_sources()
+
+
+@pytest.fixture(name="active")
+def _active(monkeypatch):
+    """Collect the names of clusters that ran as kernels in the latest step of each function."""
+    seen = []
+    look = WarmUp._look
+
+    def looked(self, steps):
+        look(self, steps)
+        seen[:] = [
+            name
+            for name, one in self._clusters.items()
+            if any(form.run is not None for form in one.forms_of_arrays())
+        ]
+
+    monkeypatch.setattr(WarmUp, "_look", looked)
+    return seen
+
+
+def _random(*shape, dtype=np.float32):
+    return np.random.default_rng(3).normal(size=shape).astype(dtype)
+
+
+SPECIAL = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 88.8, -104, 3e38, 1, -1], np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_chain_of_activations(active, dtype):
+    """NaN, infinity, zeros and numbers out of range give what the nodes give."""
+    x = np.concatenate([SPECIAL, _random(1000) * 10]).astype(dtype)
+
+    def build(x):
+        y = tf.exp(-tf.abs(x)) + tf.tanh(x) * tf.maximum(x, 0.5)
+        return [tf.log1p(tf.exp(x) * 0.0 + 1) + y, tf.where(x > 0, tf.square(x), y), tf.sigmoid(x)]
+
+    compare(build, {"x": x})
+    assert active
+
+
+def test_arithmetic_is_equal_bit_for_bit(active):
+    """Sums, products, quotients, roots, limits and choices are rounded as NumPy rounds them."""
+    feeds = {"x": np.tile(SPECIAL, 9), "y": np.repeat(SPECIAL, 9)}
+
+    def build(x, y):
+        return [
+            (x + y) * x - y / x,
+            tf.sqrt(tf.abs(x)) + tf.floor(y) * 0.1,
+            tf.where(tf.logical_and(x < y, y >= 0), tf.minimum(x, y), -x),
+            tf.cast(tf.equal(x, y), tf.float32) * tf.sign(x) + tf.pow(y, 3.0),
+        ]
+
+    compare(build, feeds, 0, 0)
+    assert active
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((5, 7), (7,)), ((5, 7), (5, 1)), ((3, 1, 5), (4, 1)), ((2, 3, 4, 5), (2, 1, 1, 5)),
+        ((1, 1), (1,)), ((17,), ()), ((0, 3), (3,)), ((300, 700), (700,)), ((1, 5), (4, 1)),
+    ],
+)  # fmt: skip
+def test_shapes_are_broadcast(first, second):
+    """Vectors, columns, numbers, arrays without elements and large arrays."""
+    feeds = {"x": _random(*first), "y": _random(*second)}
+    compare(lambda x, y: [(x + y) * y - 2.0, (x * y) * (x - y)], feeds, 0, 0)
+
+
+def test_arrays_with_strides(active):
+    """Parts of a split are read where they lie; transposed arrays run node by node."""
+
+    def build(x, y):
+        a, b, c = tf.split(x, 3, axis=1)
+        t = tf.transpose(y)
+        return [tf.sigmoid(a) * tf.tanh(b) + c * 0.5, (t + 1.0) * t]
+
+    compare(build, {"x": _random(6, 12), "y": _random(5, 4)})
+    assert len(active) >= 1
+
+
+def test_rows_are_chosen_by_a_vector(active):
+    """The condition of whole rows runs by itself, and is an input of the kernel."""
+    feeds = {"x": _random(6, 5), "y": _random(6, 5), "n": np.arange(6, dtype=np.int32)}
+
+    def build(x, y, n):
+        chosen = tf.less(n, 3)
+        return [tf.where(chosen, x * 2.0 + y, y), tf.cast(chosen, tf.int32)]
+
+    compare(build, feeds, 0, 0)
+    assert active
+
+
+def test_cells_of_a_loop_are_compiled(active):
+    """A recurrent network gives the values of its nodes in each iteration."""
+    feeds = {"x": _random(4, 9, 8), "n": np.array([9, 3, 1, 5], np.int32)}
+
+    def build(x, n):
+        tf.set_random_seed(1)
+        cell = tf.nn.rnn_cell.BasicLSTMCell(16)
+        x = tf.ensure_shape(x, [4, 9, 8])
+        outputs, state = tf.nn.dynamic_rnn(cell, x, n, dtype=tf.float32)
+        return [outputs, *state]
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        places = {name: tf.placeholder(one.dtype, name=name) for name, one in feeds.items()}
+        fetches = build(**places)
+        given = {places[name]: value for name, value in feeds.items()}
+        session.run(tf.global_variables_initializer())
+        plain = session.run(fetches, given)
+        for _ in range(5):
+            session.run(fetches, given)
+        HELPER.wait()
+        for one, other in zip(session.run(fetches, given), plain, strict=True):
+            np.testing.assert_allclose(one, other, 1e-5, 1e-6)
+    assert active
+
+
+def test_shapes_that_change_run_node_by_node_until_their_kernel_is_ready():
+    """Each step gets the result of its own shapes."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32)
+        y = (x + 1.0) * x - 3.0
+        for step in range(12):
+            value = np.full((2, step % 4 + 1), step, np.float32)
+            np.testing.assert_array_equal(session.run(y, {x: value}), (value + 1) * value - 3)
+            if step == 6:
+                HELPER.wait()
+
+
+def test_few_cheap_steps_compile_nothing(monkeypatch):
+    """The kernel of a graph costs more than its nodes in twenty steps."""
+    monkeypatch.setattr(compiled_clusters._Prices, "of_kernel", 0.06)
+    monkeypatch.setattr(compiled_clusters._Prices, "of_start", 0.3)
+    monkeypatch.setattr(compiled_clusters._Prices, "paid", 0.0)
+    requested = []
+    monkeypatch.setattr(HELPER, "request", lambda *args: requested.append(args))
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32)
+        y = tf.tanh(x + 1.0) * x
+        for _ in range(20):
+            session.run(y, {x: _random(8, 8)})
+    assert not requested
+
+
+def test_a_kernel_that_fails_leaves_the_nodes(monkeypatch):
+    """The step goes on as without compiled kernels."""
+    monkeypatch.setattr(
+        compiled_clusters, "write_kernel", lambda *args: _broken(*args, write=write_kernel)
+    )
+    compare(lambda x: [tf.exp(x * 1.25) + 7.0], {"x": _random(33)})
+
+
+def _broken(*args, write):
+    made = write(*args)
+    made.text = "no source"
+    return made
+
+
+def test_switched_off(monkeypatch):
+    """With TFNB_COMPILED=0 the emitted source has no clusters."""
+    monkeypatch.setenv("TFNB_COMPILED", "0")
+    assert "kernel1" not in str(compare(lambda x: [tf.exp(x) * 2.0], {"x": _random(9)}))
+
+
+def test_errors_are_those_of_the_nodes():
+    """Shapes that do not fit raise the node's error, also once the kernel is ready."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        z = tf.multiply(x + y, x, name="product")
+        for _ in range(6):
+            session.run(z, {x: _random(3, 4), y: _random(4)})
+        HELPER.wait()
+        session.run(z, {x: _random(3, 4), y: _random(4)})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="3,4"):
+            session.run(z, {x: _random(3, 4), y: _random(5)})
+
+
+def test_large_arrays_do_not_depend_on_the_cuts(monkeypatch):
+    """Ranges of rows that end anywhere give the same bits."""
+    cluster = {}
+
+    def cut(total, least, work, unit=1):
+        places = [0, total // 3, total // 3 + 1, total]
+        for first, last in itertools.pairwise(places):
+            work(first, last)
+        cluster["cuts"] = cluster.get("cuts", 0) + 1
+
+    def run():
+        with tf.Graph().as_default(), tf.Session() as session:
+            x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+            z = tf.tanh(x * y + 0.25) * x
+            given = {x: _random(301, 600), y: _random(600)}
+            for _ in range(5):
+                session.run(z, given)
+            HELPER.wait()
+            return session.run(z, given)
+
+    whole = run()
+    monkeypatch.setattr(compiled_clusters, "shard", cut)
+    np.testing.assert_array_equal(run(), whole)
+    assert cluster["cuts"]
+
+
+def test_interrupted_look_is_repeated():
+    """An interrupt while a step begins leaves the nodes in charge."""
+
+    class Interrupts(CompiledCluster):
+        def forms_of_arrays(self):
+            raise KeyboardInterrupt
+
+    names = {"kernel1": None}
+    warm_up = WarmUp(names, {"kernel1": Interrupts([], [])})
+    warm_up()
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            warm_up()
+    assert names == {"kernel1": None}
+
+
+# -- every op, against its kernel
+
+
+def _elementwise_rows():
+    """Return the first two stored samples of each op that can be compiled."""
+    found = {}
+    for name in samples.families():
+        for row in samples.family(name):
+            definition = op_registry.get(row.op)
+            if row.error or not row.values or len(found.get(row.op, ())) > 1:
+                continue
+            sample = SampleRun(row)
+            if any(not isinstance(one, np.ndarray) or one.dtype == object for one in sample.inputs):
+                continue
+            try:
+                bound = create_kernel(definition, "n", sample.attrs, sample.device)
+                forms = [(one.dtype, one.shape) for one in sample.inputs]
+                source = write_kernel([(bound, range(len(forms)))], forms, [0])
+            except (NotElementwise, NotImplementedError, tf.errors.OpError):
+                continue
+            found.setdefault(row.op, []).append((sample, forms, source))
+    return found
+
+
+ROWS = _elementwise_rows()
+
+
+@in_batches("op", sorted(ROWS))
+def test_the_kernel_gives_what_the_node_gives(op):
+    """The stored samples of the op agree within the rounding of exp, tanh and log."""
+    for sample, forms, source in ROWS[op]:
+        kernel = HELPER.request(source.text, PARTS)
+        HELPER.wait()
+        assert kernel.addresses, kernel.failure
+        call = as_function(kernel.addresses[0], data_of(source, forms, "a" * len(forms)))
+        found = np.empty(source.shape, source.dtypes[0])
+        inputs = [np.array(one, order="C") for one in sample.inputs]
+        assert call(*inputs, found) is found
+        (wanted,) = sample.run()
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, 2e-6, 1e-6)

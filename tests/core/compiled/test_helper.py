@@ -1,0 +1,83 @@
+"""Kernels are compiled once, and what cannot be compiled is refused with one line in the log."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tfnb.core.compiled import helper
+from tfnb.core.compiled.helper import Helper
+
+pytest.importorskip("llvmlite")
+
+SOURCE = "define i64 @KERNEL(i64 %x) {\n  %y = add i64 %x, 1\n  ret i64 %y\n}"
+
+
+@pytest.fixture(name="own")
+def _own():
+    made = Helper()
+    yield made
+    made.end()
+
+
+def test_kernel_is_compiled_once(own):
+    """A second request for the same source gets the same kernel."""
+    kernel = own.request(SOURCE, ("",))
+    assert own.request(SOURCE, ("",)) is kernel
+    own.wait()
+    assert len(kernel.addresses) == 1
+    assert kernel.addresses[0] != 0
+
+
+def test_source_that_llvm_refuses_fails_alone(own, caplog):
+    """One line in the log; other kernels are compiled."""
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        bad, good = own.request("define", ("",)), own.request(SOURCE, ("",))
+        own.wait()
+    assert bad.failure
+    assert not bad.addresses
+    assert good.addresses
+    assert len(caplog.records) == 1
+
+
+def test_broken_package_refuses_everything(own, caplog, monkeypatch):
+    """An import that fails is tried once."""
+
+    def fail():
+        raise ImportError("broken")
+
+    monkeypatch.setattr(helper, "_make_engine", fail)
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        kernels = [own.request(f"{SOURCE};{i}", ("",)) for i in range(3)]
+        own.wait()
+    assert {one.failure for one in kernels} == {"ImportError: broken"}
+    assert len(caplog.records) == 1
+    assert own.request(f"{SOURCE};9", ("",)).failure
+
+
+def test_child_of_a_compiling_process_compiles_nothing(own):
+    """The thread that held LLVM's locks does not exist there."""
+    own._is_busy = True
+    own.renew_after_fork()
+    assert "forked" in own.request(SOURCE, ("",)).failure
+
+
+def test_child_of_an_idle_process_compiles(own):
+    """It starts a thread of its own."""
+    own.renew_after_fork()
+    kernel = own.request(SOURCE, ("",))
+    own.wait()
+    assert kernel.addresses
+
+
+@pytest.mark.parametrize(
+    ("installed", "variable", "expected"),
+    [(True, "1", True), (True, "0", False), (False, "1", False)],
+)
+def test_availability(monkeypatch, installed, variable, expected):
+    """Without the package, and with TFNB_COMPILED=0, no kernel is compiled."""
+    monkeypatch.setattr(helper, "_is_installed", None)
+    monkeypatch.setattr(helper, "PACKAGE", "llvmlite" if installed else "no_such_package")
+    monkeypatch.setenv("TFNB_COMPILED", variable)
+    assert helper.is_available() is expected

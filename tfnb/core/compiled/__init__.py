@@ -1,0 +1,1 @@
+"""Kernels compiled to machine code while the program runs."""

@@ -1,0 +1,190 @@
+"""The thread that compiles kernels, and whether it may.
+
+A kernel is requested by its source and compiled once per process; until it is ready, and wherever
+it cannot be compiled, the plain way computes the same.  The plain way is also taken without the
+package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, and where no thread can be started.
+
+LLVM is imported and called in the helper thread alone, mostly without the interpreter's lock.  A
+process ends after the compilation that runs at the time.  A child of a fork has no helper thread;
+it starts its own, except if the parent's was compiling, whose locks are then held for ever: such a
+child compiles nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import logging
+import os
+import sys
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from tfnb.core.compiled.array_calls import is_supported
+from tfnb.core.process import forking, threads
+from tfnb.core.process.shelter import call_sheltered
+
+if TYPE_CHECKING:
+    from tfnb.core.compiled.engine import Engine
+
+_log = logging.getLogger("tfnb")
+
+PACKAGE = "llvmlite"
+
+
+class CompiledKernel:
+    """A kernel that was requested.
+
+    Attributes:
+      source: its text.
+      parts: the ends of the names of its functions.
+      addresses: the addresses of these functions; empty until it is ready.
+      failure: why it cannot be compiled; "" if that is not known.
+    """
+
+    __slots__ = ("addresses", "failure", "parts", "source")
+
+    def __init__(self, source: str, parts: tuple[str, ...]) -> None:
+        self.source = source
+        self.parts = parts
+        self.addresses: tuple[int, ...] = ()
+        self.failure = ""
+
+
+class _End:
+    """The last entry of the queue."""
+
+
+class Helper:
+    """Compiles requested kernels one after the other, in one thread.
+
+    Attributes:
+      refusal: why nothing is compiled any more; "" if kernels are.
+    """
+
+    def __init__(self) -> None:
+        self.refusal = ""
+        self._lock = threading.Lock()
+        self._kernels: dict[tuple[str, tuple[str, ...]], CompiledKernel] = {}
+        self._queue: SimpleQueue[CompiledKernel | threading.Event | _End] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._is_busy = False
+        forking.renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """Begin anew in a child; refuse all requests if the parent was compiling."""
+        self._lock = threading.Lock()
+        self._queue, self._thread = SimpleQueue(), None
+        if self._is_busy:
+            self.refusal = "the parent process was compiling when this one was forked"
+        self._kernels = {key: one for key, one in self._kernels.items() if one.addresses}
+
+    def request(self, source: str, parts: tuple[str, ...]) -> CompiledKernel:
+        """Return a kernel, which becomes ready later; one source is compiled only once.
+
+        Args:
+          source: its text, see ``Engine.addresses``.
+          parts: the ends of the names of its functions.
+        """
+        with self._lock:
+            found = self._kernels.get((source, parts))
+            if found is not None:
+                return found
+            kernel = self._kernels[source, parts] = CompiledKernel(source, parts)
+            if self.refusal:
+                kernel.failure = self.refusal
+                return kernel
+            self._queue.put(kernel)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._serve, args=(self._queue,), name="compiler", daemon=True
+                )
+                try:
+                    call_sheltered(self._thread.start)
+                except RuntimeError as error:
+                    self._thread = None
+                    self._refuse(error)
+                    kernel.failure = self.refusal
+                else:
+                    atexit.register(self.end)
+            return kernel
+
+    def wait(self) -> None:
+        """Wait until all kernels requested so far are ready, or have failed."""
+        if self._thread is not None:
+            done = threading.Event()
+            self._queue.put(done)
+            done.wait()
+
+    def end(self) -> None:
+        """End the thread after the kernel that it compiles."""
+        thread, self._thread = self._thread, None
+        self.refusal = self.refusal or "the process ends"
+        if thread is not None:
+            self._queue.put(_End())
+            thread.join()
+
+    def _serve(self, queue: SimpleQueue[CompiledKernel | threading.Event | _End]) -> None:
+        engine = None
+        while True:
+            entry = queue.get()
+            if isinstance(entry, _End):
+                return
+            if isinstance(entry, threading.Event):
+                entry.set()
+                continue
+            if self.refusal:
+                entry.failure = self.refusal
+                continue
+            self._is_busy = True
+            try:
+                if engine is None:
+                    engine = _make_engine()
+            except Exception as error:
+                self._refuse(error)
+                entry.failure = self.refusal
+                self._is_busy = False
+                continue
+            try:
+                entry.addresses = engine.addresses(entry.source, entry.parts)
+            except Exception as error:
+                entry.failure = f"{type(error).__name__}: {error}"
+                _log.warning("A kernel is not compiled, and runs as without tfnb[fast]: %s", error)
+            finally:
+                self._is_busy = False
+
+    def _refuse(self, error: Exception) -> None:
+        self.refusal = f"{type(error).__name__}: {error}"
+        _log.warning("No kernel is compiled; all run as without tfnb[fast]: %s", self.refusal)
+
+
+def _make_engine() -> Engine:
+    # Imported in the helper thread, by the first kernel.
+    from tfnb.core.compiled.engine import Engine
+    from tfnb.core.compiled.object_cache import ObjectCache, default_folder
+
+    cache = ObjectCache(default_folder())
+    if cache.refusal:
+        _log.warning("Compiled kernels are not kept: %s", cache.refusal)
+    return Engine(cache)
+
+
+HELPER = Helper()
+"""The helper of this process."""
+
+_is_installed: bool | None = None
+
+
+def is_available() -> bool:
+    """Return whether kernels may be compiled in this process; imports nothing."""
+    global _is_installed
+    if os.environ.get("TFNB_COMPILED") == "0" or HELPER.refusal:
+        return False
+    if _is_installed is None:
+        try:
+            found = PACKAGE in sys.modules or importlib.util.find_spec(PACKAGE) is not None
+        except (ImportError, ValueError):
+            found = False
+        _is_installed = found and is_supported() and threads.can_start()
+    return _is_installed
