@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.client.estimator.evaluation import StopAfterNEvalsHook as _StopAfterNEvalsHook
+from tfnb.client.estimator.evaluation import StopAfterNEvalsHook
 from tfnb.client.estimator.evaluation import get_or_create_eval_step as _get_or_create_eval_step
 from tfnb.client.public.api import tf
 
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["_StopAfterNEvalsHook", "_evaluate_once", "_get_or_create_eval_step"]
+
+
+class _StopAfterNEvalsHook(StopAfterNEvalsHook):
+    """The hook, with the method by which tf-slim hands it the number of batches."""
+
+    def _set_evals_completed_tensor(self, updated_eval_step: Any) -> None:
+        self.evals_completed = updated_eval_step
 
 
 def _evaluate_once(
