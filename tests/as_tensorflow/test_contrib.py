@@ -119,6 +119,47 @@ def test_without_tf_slim_the_error_says_what_to_install(part: str) -> None:
 
 
 @pytest.mark.slow
+def test_slim_evaluates_a_checkpoint(tf: Any, tmp_path: Path) -> None:
+    """A number of times, with feeds, and the final value at the end."""
+    slim = importlib.import_module("tensorflow.contrib.slim")
+    weight = tf.get_variable("weight", initializer=2.0)
+    fed = tf.placeholder(tf.float32, [])
+    value, update = slim.metrics.streaming_mean(weight * fed)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        path = tf.train.Saver([weight]).save(session, str(tmp_path / "model"))
+    counted = []
+
+    class Count(tf.train.SessionRunHook):  # type: ignore[misc]
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            counted.append(1)
+
+    found = slim.evaluation.evaluate_once(
+        "", path, str(tmp_path), 3, eval_op=update, eval_op_feed_dict={fed: 4.0}, final_op=value,
+        hooks=[Count()], variables_to_restore=[weight],
+    )  # fmt: skip
+    assert found == 8
+    assert len(counted) == 3
+
+
+@pytest.mark.slow
+def test_slim_reads_a_checkpoint_into_parts_of_a_variable(tf: Any, tmp_path: Path) -> None:
+    """Each part gets its rows."""
+    slim = importlib.import_module("tensorflow.contrib.slim")
+    rows = np.arange(8.0).reshape(4, 2)
+    with tf.Session() as session:
+        whole = tf.get_variable("w", initializer=tf.constant(rows))
+        session.run(whole.initializer)
+        path = tf.train.Saver([whole]).save(session, str(tmp_path / "model"))
+    with tf.Graph().as_default(), tf.Session() as session:
+        halves = tf.fixed_size_partitioner(2)
+        parts = tf.get_variable("w", [4, 2], tf.float64, partitioner=halves)
+        assign, feeds = slim.assign_from_checkpoint(path, list(parts))
+        session.run(assign, feeds)
+        np.testing.assert_array_equal(session.run(parts.as_tensor()), rows)
+
+
+@pytest.mark.slow
 def test_slim_imports_scikit_learn_when_a_measure_of_clusters_needs_it() -> None:
     """And Keras not at all."""
     code = (

@@ -21,6 +21,12 @@ _MENDS = (
             ),
         ),
     ),
+    Mend(
+        "slices of partitioned variables",
+        "NumPy takes a tuple of slices as an index, and no list",
+        ("tf_slim.ops.variables",),
+        ((r"\bckpt_value\[slice_dims\]", "ckpt_value[tuple(slice_dims)]"),),
+    ),
 )
 # Module of tf-slim -> its changes.
 MENDED: dict[str, tuple[Mend, ...]] = {

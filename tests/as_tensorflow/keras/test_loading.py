@@ -74,6 +74,7 @@ SAMPLES = {
     ),
     "infinity": ("best = -np.Inf\n", "best = -np.inf\n"),
     "bytes": ("kind == np.string_\n", "kind == np.bytes_\n"),
+    "texts": ("np.issubdtype(dtype, np.unicode_)\n", "np.issubdtype(dtype, np.str_)\n"),
     "lists of slices": ("a[slices]\n", "a[tuple(slices)]\n"),
     "sizes of shapes": ("d = x.get_shape()._dims\n", "d = x.get_shape().dims\n"),
     "device scopes": ("    g._apply_device_functions(op)\n", "    return _device_of_scope(g)\n"),

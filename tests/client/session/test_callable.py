@@ -95,6 +95,19 @@ def test_options_only_where_accepted(sess: tf.Session) -> None:
         sess.make_callable(c)(options=options)
 
 
+def test_a_callable_leaves_no_older_record_in_the_metadata(sess: tf.Session) -> None:
+    """A step that records nothing clears the message, as one of `run` does."""
+    c = tf.constant(1.0) + 1.0
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(output_partition_graphs=True)
+    recording = CallableOptions(fetch=[c.name], run_options=options)
+    assert sess._make_callable_from_options(recording)(run_metadata=metadata) == [2.0]
+    assert len(metadata.partition_graphs) == 1
+    plain = sess._make_callable_from_options(CallableOptions(fetch=[c.name]))
+    assert plain(run_metadata=metadata) == [2.0]
+    assert len(metadata.partition_graphs) == 0
+
+
 def test_callable_outlives_close_with_a_cancelled_error(sess: tf.Session) -> None:
     """The call reaches the runtime, which raises CancelledError, unlike run."""
     a = tf.placeholder(tf.float32)

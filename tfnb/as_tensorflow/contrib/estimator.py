@@ -68,7 +68,7 @@ BaselineEstimator = tf.estimator.BaselineEstimator
 
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
 _NO_RNN = "write a model_fn with tf.nn.dynamic_rnn for tf.estimator.Estimator"
-_NO_TREES = "boosted trees are not there; scikit-learn and others have them"
+_NO_TREES = "use tf.estimator.BoostedTreesClassifier or BoostedTreesRegressor, and train it"
 _MISSING = {
     "RNNClassifier": _NO_RNN,
     "RNNEstimator": _NO_RNN,

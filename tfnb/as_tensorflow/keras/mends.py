@@ -44,6 +44,12 @@ MENDS = (
         ((r"\bnp\.string_", "np.bytes_"),),
     ),
     Mend(
+        "texts",
+        "NumPy 2 has str_, and no unicode_",
+        ("keras_preprocessing.sequence",),
+        ((r"\bnp\.unicode_", "np.str_"),),
+    ),
+    Mend(
         "lists of slices",
         "NumPy takes a tuple of slices as an index, and no list",
         ("keras.utils.conv_utils",),

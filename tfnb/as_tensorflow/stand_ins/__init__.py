@@ -46,6 +46,7 @@ STAND_INS = {
     "tensorflow.distribute": "distribute",
     "tensorflow.compat.v1.distribute": "distribute",
     "tensorflow.python.client.session": "sessions",
+    "tensorflow.python.training.evaluation": "evaluation",
     "tensorflow.python.client.device_lib": "devices",
     "tensorflow.python.pywrap_tensorflow": "files",
     "tensorflow.python.lib.io.file_io": "file_io",

@@ -3,6 +3,15 @@
 from tfnb.client.estimator.canned.baseline import BaselineClassifier as BaselineClassifier
 from tfnb.client.estimator.canned.baseline import BaselineEstimator as BaselineEstimator
 from tfnb.client.estimator.canned.baseline import BaselineRegressor as BaselineRegressor
+from tfnb.client.estimator.canned.boosted_trees import (
+    BoostedTreesClassifier as BoostedTreesClassifier,
+)
+from tfnb.client.estimator.canned.boosted_trees import (
+    BoostedTreesEstimator as BoostedTreesEstimator,
+)
+from tfnb.client.estimator.canned.boosted_trees import (
+    BoostedTreesRegressor as BoostedTreesRegressor,
+)
 from tfnb.client.estimator.canned.dnn import DNNClassifier as DNNClassifier
 from tfnb.client.estimator.canned.dnn import DNNEstimator as DNNEstimator
 from tfnb.client.estimator.canned.dnn import DNNRegressor as DNNRegressor

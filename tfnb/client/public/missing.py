@@ -140,8 +140,8 @@ _WHOLE_AREAS = {
     "tf.config": _SESSION_CONFIG,
     "tf.distribute": "use tf.device, or a session on a server",
     "tf.estimator": (
-        "canned models of trees, recurrent networks and clusters are not there: write a model_fn "
-        "for tf.estimator.Estimator"
+        "canned models of recurrent networks are not there: write a model_fn for "
+        "tf.estimator.Estimator"
     ),
     "tf.experimental": f"{_GRAPHS_ONLY}: it belongs to TensorFlow 2",
     "tf.lite": "tfnb does not convert models",

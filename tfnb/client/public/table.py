@@ -40,6 +40,9 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.client.estimator.canned.baseline": {
         "estimator": "BaselineClassifier BaselineEstimator BaselineRegressor",
     },
+    "tfnb.client.estimator.canned.boosted_trees": {
+        "estimator": "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
+    },
     "tfnb.client.estimator.canned.dnn": {
         "estimator": "DNNClassifier DNNEstimator DNNRegressor",
         "estimator.experimental": "dnn_logit_fn_builder",

@@ -166,6 +166,8 @@ class Callables:
             feed_values = list(feed_values)
             for position, device in found.feed_places:
                 feed_values[position] = device.adopt(feed_values[position])
+        if run_metadata is not None:
+            run_metadata.Clear()
         results = self._session.run_prepared(
             found.prepared, feed_values, found.run_options, run_metadata
         )

@@ -171,10 +171,10 @@ class Bijector:
     def _inverse(self, y: Any) -> Any:
         raise NotImplementedError("inverse not implemented.")
 
-    def _forward_log_det_jacobian(self, x: Any, **condition: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: Any) -> Any:
         raise NotImplementedError("forward_log_det_jacobian not implemented.")
 
-    def _inverse_log_det_jacobian(self, y: Any, **condition: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: Any) -> Any:
         raise NotImplementedError("inverse_log_det_jacobian not implemented.")
 
     def _forward_event_shape(self, input_shape: Any) -> Any:

@@ -187,7 +187,10 @@ def masked_autoregressive_default_template(
         clip = tf.clip_by_value if log_scale_clip_gradient else _clipped_value
         return shift, clip(log_scale, log_scale_min_clip, log_scale_max_clip)
 
-    return tf.make_template(name or "masked_autoregressive_default_template", network)
+    made: Callable[..., Any] = tf.make_template(
+        name or "masked_autoregressive_default_template", network
+    )
+    return made
 
 
 def _clipped_value(x: Any, low: float, high: float) -> Any:
@@ -275,4 +278,5 @@ def real_nvp_default_template(
         x = tf.layers.dense(x, (1 if shift_only else 2) * output_units, None, *args, **kwargs)
         return (x, None) if shift_only else tuple(tf.split(x, 2, -1))
 
-    return tf.make_template(name or "real_nvp_default_template", network)
+    made: Callable[..., Any] = tf.make_template(name or "real_nvp_default_template", network)
+    return made
