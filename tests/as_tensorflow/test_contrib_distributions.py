@@ -270,4 +270,4 @@ def test_names_that_became_public_are_there(tf: Any) -> None:
     assert d.Normal is tf.distributions.Normal
     assert _values(tf, tf.nn.softplus(d.softplus_inverse(2.0))) == pytest.approx(2)
     with pytest.raises(NotImplementedError, match="log_prob and sample"):
-        d.TransformedDistribution()
+        d.QuantizedDistribution()
