@@ -5,7 +5,7 @@ other nodes read are results of the cluster.  Its nodes run one after the other 
 is ready, and wherever the kernel does not fit: other shapes, results of several shapes, arrays that
 are not contiguous.
 
-A function with clusters calls a :class:`WarmUp` once a step.  In the steps 2, 4, 8, 16, ... the
+A function with clusters calls a :class:`WarmUp` once a step.  In the steps 32, 64, 128, ... the
 clusters record the shapes that they get, and how often.  A kernel is requested once its nodes have
 probably run for as long as its compilation takes, the first one of a process once LLVM's import has
 paid, too; a program that runs a few steps compiles nothing.  Kernels are put into a function when a
@@ -222,8 +222,11 @@ class _Prices:
       of_start: the import of LLVM.
       of_kernel: the compilation of a kernel.
       paid: the estimated time that the nodes of all clusters have taken so far.
+      first_step: the first step of a function in which shapes are recorded and sources written,
+        which costs as much as a few steps.
     """
 
+    first_step = 32
     of_start = 0.3
     of_kernel = 0.06
     paid = 0.0
@@ -232,12 +235,13 @@ class _Prices:
 @contextmanager
 def compiling_at_once() -> Iterator[None]:
     """Request kernels in the third step of a function, however cheap their nodes are."""
-    before = _Prices.of_start, _Prices.of_kernel
+    before = _Prices.of_start, _Prices.of_kernel, _Prices.first_step
     _Prices.of_start = _Prices.of_kernel = 0.0
+    _Prices.first_step = 2
     try:
         yield
     finally:
-        _Prices.of_start, _Prices.of_kernel = before
+        _Prices.of_start, _Prices.of_kernel, _Prices.first_step = before
 
 
 # Estimates of a node's time without a kernel.
@@ -568,8 +572,8 @@ class WarmUp:
         self._clusters = clusters
         self._lock = threading.Lock()
         self._steps = 0
-        self._next = self._records_at = 2
-        self._recorded_at = 1
+        self._next = self._records_at = _Prices.first_step
+        self._recorded_at = 0
 
     def __call__(self) -> None:
         """Begin a step."""

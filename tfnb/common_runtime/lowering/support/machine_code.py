@@ -612,10 +612,12 @@ def _traced_length(kernel: OpKernel, dtypes: Sequence[np.dtype[Any]]) -> int:
     full, row, column = (2, 3), (3,), (2,)
     for first, others in ((full, full), (full, row), (column, full), (full, ())):
         forms = [(dtypes[0], first), *((one, others) for one in dtypes[1:])]
+        source = LlvmStatements(forms)
+        values = [TracedArray(source, f"%in{i}", *form) for i, form in enumerate(forms)]
         try:
-            found = write_kernel([(kernel, list(range(len(dtypes))))], forms, [0])
+            (found,) = trace([(kernel, list(range(len(forms))))], source, values)
         except NotElementwise:
             continue
         if found.shape == full:
-            return found.num_functions
+            return len(source.statements)
     return 0
