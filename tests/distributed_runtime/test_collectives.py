@@ -10,7 +10,7 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of
-from tfnb.core.process.collective_groups import CollectiveGroups, Member
+from tfnb.core.rendezvous import CollectiveGroups, Member
 from tfnb.distributed_runtime.task_groups import StepSequences, TaskGroups, check_library
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 

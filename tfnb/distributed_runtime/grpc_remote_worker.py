@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.process.collective_groups import Member
+from tfnb.core.rendezvous import Member
 from tfnb.core.variant_op_registry import EncodableVariant
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_channel import (
@@ -39,8 +39,7 @@ from tfnb.proto import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from tfnb.core.process.collective_groups import type_of_group_callback
-    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.core.rendezvous import type_of_callback, type_of_group_callback
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import RunGraphCall
 

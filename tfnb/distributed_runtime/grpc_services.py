@@ -28,7 +28,7 @@ from tfnb.proto import config_pb2, master_pb2, worker_pb2
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.core.process.collective_groups import Member
+    from tfnb.core.rendezvous import Member
     from tfnb.distributed_runtime.master import Master
     from tfnb.distributed_runtime.master_session import StepResult
     from tfnb.distributed_runtime.worker import Worker

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.cancellation import CancellationManager
-    from tfnb.core.process.collective_groups import Member, type_of_group_callback
-    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.core.rendezvous import Member, type_of_callback, type_of_group_callback
     from tfnb.distributed_runtime.task_groups import TaskGroups
     from tfnb.distributed_runtime.worker_interface import WorkerInterface
 

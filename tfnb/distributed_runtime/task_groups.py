@@ -13,13 +13,13 @@ import threading
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
-from tfnb.core.process.collective_groups import CollectiveGroups
+from tfnb.core.rendezvous import CollectiveGroups
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfnb.core.process.collective_groups import Member, type_of_group_callback
+    from tfnb.core.rendezvous import Member, type_of_group_callback
     from tfnb.distributed_runtime.worker_interface import WorkerInterface
 
     type_of_worker_of = Callable[[str], WorkerInterface]

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.core import errors
-from tfnb.core.process.collective_groups import COLLECTIVE_EDGE
-from tfnb.core.rendezvous import parse_key
+from tfnb.core.rendezvous import COLLECTIVE_EDGE, parse_key
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime.graph_mgr import GraphMgr
 from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr, in_task
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.core.effects import EffectsPolicy
-    from tfnb.core.process.collective_groups import Member, type_of_group_callback
-    from tfnb.core.rendezvous import Rendezvous, type_of_callback
+    from tfnb.core.rendezvous import Member, Rendezvous, type_of_callback, type_of_group_callback
     from tfnb.distributed_runtime.graph_mgr import RegisteredGraph
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
     from tfnb.distributed_runtime.worker_interface import RunGraphCall, WorkerInterface

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from tfnb.core.process.collective_groups import Member, type_of_group_callback
-    from tfnb.core.rendezvous import type_of_callback
+    from tfnb.core.rendezvous import Member, type_of_callback, type_of_group_callback
     from tfnb.proto import config_pb2, device_attributes_pb2, graph_pb2, step_stats_pb2, worker_pb2
 
 DESCRIPTION: Final = "runtime: tfnb"

@@ -17,8 +17,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
-from tfnb.core.process.collective_groups import COLLECTIVE_EDGE, Member
-from tfnb.core.rendezvous import create_key
+from tfnb.core.rendezvous import COLLECTIVE_EDGE, Member, create_key
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
 
