@@ -165,8 +165,8 @@ from tfnb.framework.sparse_tensor import (
 )
 from tfnb.framework.sparse_tensor import SparseTensor as SparseTensor
 from tfnb.framework.sparse_tensor import SparseTensorValue as SparseTensorValue
-from tfnb.framework.structures.type_spec import TypeSpec as TypeSpec
 from tfnb.framework.tensor import Tensor as Tensor
+from tfnb.framework.type_spec import TypeSpec as TypeSpec
 from tfnb.library.control_flow.case import case as case
 from tfnb.library.control_flow.case import switch_case as switch_case
 from tfnb.library.control_flow.check_ops import assert_equal as assert_equal

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from tfnb.as_tensorflow import modules, older_messages
 from tfnb.as_tensorflow.keras import loading as keras
-from tfnb.as_tensorflow.mending import mended_spec
-from tfnb.as_tensorflow.slim_mends import MENDED as SLIM_MENDS
+from tfnb.as_tensorflow.sources.mending import mended_spec
+from tfnb.as_tensorflow.sources.slim_mends import MENDED as SLIM_MENDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

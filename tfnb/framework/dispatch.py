@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.tensor_shape import TensorShape
-    from tfnb.framework.structures.type_spec import TypeSpec
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.type_spec import TypeSpec
 
 type_of_function = TypeVar("type_of_function", bound="Callable[..., Any]")
 

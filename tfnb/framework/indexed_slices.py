@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
-    from tfnb.framework.structures.type_spec import TypeSpec
     from tfnb.framework.tensor import Tensor
+    from tfnb.framework.type_spec import TypeSpec
 
 EXPORTS = {"tf": ["IndexedSlices", "convert_to_tensor_or_indexed_slices"]}
 

@@ -11,7 +11,7 @@ from tfnb.as_tensorflow.keras import helpers
 from tfnb.as_tensorflow.keras.mends import MENDS, mends_of
 
 if TYPE_CHECKING:
-    from tfnb.as_tensorflow.mending import Mend
+    from tfnb.as_tensorflow.sources.mending import Mend
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfnb.as_tensorflow.keras.mends import mends_of
-from tfnb.as_tensorflow.mending import MendingLoader, mended_spec
+from tfnb.as_tensorflow.sources.mending import MendingLoader, mended_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tfnb.as_tensorflow.mending import Mend
+from tfnb.as_tensorflow.sources.mending import Mend
 
 _HELPERS = "tfnb.as_tensorflow.keras.helpers"
 

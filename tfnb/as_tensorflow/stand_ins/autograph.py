@@ -19,8 +19,11 @@ def _do_not_convert(func: Callable[..., Any] | None = None) -> Any:
 experimental = SimpleNamespace(do_not_convert=_do_not_convert)
 
 
+_ADVICE = "use tf.cond and tf.while_loop: Python's if and while are not rewritten"
+_MISSING = frozenset(["set_verbosity", "stack", "to_code", "to_graph", "trace"])
+
+
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    advice = "use tf.cond and tf.while_loop: Python's if and while are not rewritten"
-    return missing_name("tensorflow.autograph", name, advice)
+    if name in _MISSING or name[:1].isupper():
+        return missing_name("tensorflow.autograph", name, _ADVICE)
+    raise AttributeError(f"module 'tensorflow.autograph' has no attribute {name!r}: {_ADVICE}.")

@@ -357,12 +357,12 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.framework.structures.nest": {
         "nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as",
     },
-    "tfnb.framework.structures.type_spec": {
-        "data.experimental": "Structure:TypeSpec",
-        "tf": "TypeSpec",
-    },
     "tfnb.framework.tensor": {
         "tf": "Tensor",
+    },
+    "tfnb.framework.type_spec": {
+        "data.experimental": "Structure:TypeSpec",
+        "tf": "TypeSpec",
     },
     "tfnb.library.control_flow.case": {
         "tf": "case switch_case",

@@ -13,7 +13,7 @@ from tfnb.core.tensor_shape import TensorShape, unknown_shape
 from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.framework.structures.type_spec import TypeSpec
+from tfnb.framework.type_spec import TypeSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from tfnb.core.dtypes import DType
 from tfnb.core.tensor_proto import decode_tensor, shape_from_proto, shape_to_proto
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.structures import nest
-from tfnb.framework.structures.type_spec import TypeSpec
+from tfnb.framework.type_spec import TypeSpec
 from tfnb.proto import struct_pb2
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
-from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
+from tfnb.framework.type_spec import TypeSpec
 from tfnb.library.data.tensor_spec import TensorSpec, common_shape
 from tfnb.library.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 from tfnb.ops.sparse.ragged_variant_ops import ragged_tensor_from_variant, ragged_tensor_to_variant

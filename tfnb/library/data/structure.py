@@ -18,8 +18,8 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from tfnb.framework.structures import nest
-from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
+from tfnb.framework.type_spec import TypeSpec
 from tfnb.library.data import functions_above as above
 from tfnb.library.data.ragged_spec import RaggedTensorSpec, as_ragged, ragged_spec_of
 from tfnb.library.data.tensor_spec import TensorSpec, common_shape

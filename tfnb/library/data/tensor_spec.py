@@ -10,8 +10,8 @@ from tfnb.core.tensor_proto import shape_from_proto
 from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.structures.structure_protos import TENSOR
-from tfnb.framework.structures.type_spec import TypeSpec
 from tfnb.framework.tensor import Tensor
+from tfnb.framework.type_spec import TypeSpec
 from tfnb.ops.array.constant_ops import placeholder
 from tfnb.proto import struct_pb2
 

@@ -10,7 +10,7 @@ from tfnb.core.tensor_shape import TensorShape, as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.structures.structure_protos import decode_type_spec as decode_type_spec
-from tfnb.framework.structures.type_spec import TypeSpec
+from tfnb.framework.type_spec import TypeSpec
 from tfnb.library.control_flow.tensor_array import TensorArray
 from tfnb.library.data.optional import Optional
 from tfnb.library.data.ragged_spec import RaggedTensorSpec

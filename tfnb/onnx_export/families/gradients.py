@@ -103,7 +103,10 @@ def average_pool(node: NodeToConvert) -> str:
         begins = begins * strides[axis] - before
         counts.append(np.minimum(begins + kernel[axis], length) - np.maximum(begins, 0))
     dtype = node.dtype(1)
-    shares = np.reshape(1.0 / np.outer(*counts), (1, 1, len(counts[0]), len(counts[1])))
+    # A window that lies on added places alone has none to share with.
+    shares = np.reshape(
+        1.0 / np.maximum(np.outer(*counts), 1), (1, 1, len(counts[0]), len(counts[1]))
+    )
     gradient = node.numeric(
         "Mul", [layout.first(node, node.inputs[1]), node.value(shares, dtype.numpy_dtype)], dtype
     )

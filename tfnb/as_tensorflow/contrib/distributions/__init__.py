@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfnb.as_tensorflow.contrib.distributions import bijectors as bijectors
+from tfnb.as_tensorflow.contrib.distributions.bijectors.elementwise import (
+    softplus_inverse as softplus_inverse,
+)
 from tfnb.as_tensorflow.contrib.distributions.combined import Independent as Independent
 from tfnb.as_tensorflow.contrib.distributions.combined import Mixture as Mixture
 from tfnb.as_tensorflow.contrib.distributions.combined import MixtureSameFamily as MixtureSameFamily
@@ -38,7 +41,6 @@ from tfnb.as_tensorflow.contrib.distributions.scalars import (
     NormalWithSoftplusScale as NormalWithSoftplusScale,
 )
 from tfnb.as_tensorflow.contrib.distributions.scalars import Poisson as Poisson
-from tfnb.as_tensorflow.contrib.distributions.scalars import softplus_inverse as softplus_inverse
 from tfnb.as_tensorflow.contrib.distributions.transformed import (
     TransformedDistribution as TransformedDistribution,
 )

@@ -9,18 +9,6 @@ from tfnb.as_tensorflow.contrib.distributions.shaped import Shaped, gumbel, logi
 from tfnb.client.public.api import tf
 
 
-def softplus_inverse(x: Any, name: str | None = None) -> Any:
-    """Return the number whose softplus is x: log(exp(x) - 1).
-
-    Args:
-      x: positive numbers.
-      name: the name of the scope.
-    """
-    with tf.name_scope(name, "softplus_inverse", [x]):
-        x = tf.convert_to_tensor(x)
-        return x + tf.log(-tf.expm1(-x))
-
-
 class NormalWithSoftplusScale(tf.distributions.Normal):  # type: ignore[misc]
     """A normal distribution whose deviation goes through softplus.
 

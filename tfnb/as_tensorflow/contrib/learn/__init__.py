@@ -27,10 +27,6 @@ from tfnb.as_tensorflow.contrib.learn.canned import PredictionKey as PredictionK
 from tfnb.as_tensorflow.contrib.learn.estimator import Estimator as Estimator
 from tfnb.as_tensorflow.contrib.learn.estimator import SKCompat as SKCompat
 from tfnb.as_tensorflow.contrib.learn.experiment import Experiment as Experiment
-from tfnb.as_tensorflow.contrib.learn.export_strategy import ExportStrategy as ExportStrategy
-from tfnb.as_tensorflow.contrib.learn.export_strategy import (
-    make_export_strategy as make_export_strategy,
-)
 from tfnb.as_tensorflow.contrib.learn.metric_spec import MetricSpec as MetricSpec
 from tfnb.as_tensorflow.contrib.learn.model_fn import ModeKeys as ModeKeys
 from tfnb.as_tensorflow.contrib.learn.model_fn import ModelFnOps as ModelFnOps
@@ -41,6 +37,10 @@ from tfnb.as_tensorflow.contrib.learn.run_config import TaskType as TaskType
 from tfnb.as_tensorflow.contrib.learn.utils import InputFnOps as InputFnOps
 from tfnb.as_tensorflow.contrib.learn.utils import (
     build_parsing_serving_input_fn as build_parsing_serving_input_fn,
+)
+from tfnb.as_tensorflow.contrib.learn.utils.export_strategy import ExportStrategy as ExportStrategy
+from tfnb.as_tensorflow.contrib.learn.utils.export_strategy import (
+    make_export_strategy as make_export_strategy,
 )
 from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.client.public.api import tf

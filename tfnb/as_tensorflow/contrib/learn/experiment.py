@@ -6,8 +6,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tfnb.as_tensorflow.contrib.learn.estimator import Estimator
-from tfnb.as_tensorflow.contrib.learn.export_strategy import ExportStrategy
 from tfnb.as_tensorflow.contrib.learn.monitors import as_hooks
+from tfnb.as_tensorflow.contrib.learn.utils.export_strategy import ExportStrategy
 from tfnb.client.estimator.training import evaluate_until_trained, start_server
 from tfnb.client.public.api import tf
 

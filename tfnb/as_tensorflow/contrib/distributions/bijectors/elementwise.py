@@ -6,8 +6,19 @@ import math
 from typing import Any
 
 from tfnb.as_tensorflow.contrib.distributions.bijectors.bijector import Bijector
-from tfnb.as_tensorflow.contrib.distributions.scalars import softplus_inverse
 from tfnb.client.public.api import tf
+
+
+def softplus_inverse(x: Any, name: str | None = None) -> Any:
+    """Return the number whose softplus is x: log(exp(x) - 1).
+
+    Args:
+      x: positive numbers.
+      name: the name of the scope.
+    """
+    with tf.name_scope(name, "softplus_inverse", [x]):
+        x = tf.convert_to_tensor(x)
+        return x + tf.log(-tf.expm1(-x))
 
 
 class _Elementwise(Bijector):

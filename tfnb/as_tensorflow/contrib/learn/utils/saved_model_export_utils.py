@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tfnb.as_tensorflow.contrib.learn.export_strategy import (
+from tfnb.as_tensorflow.contrib.learn.utils.export_strategy import (
     make_export_strategy as make_export_strategy,
 )

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from tfnb.as_tensorflow.mending import Mend
+from tfnb.as_tensorflow.sources.mending import Mend
 
 _MENDS = (
     Mend(
