@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
-
-from tfnb.as_tensorflow.missing_name import missing_name
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +18,17 @@ experimental = SimpleNamespace(do_not_convert=_do_not_convert)
 
 
 _ADVICE = "use tf.cond and tf.while_loop: Python's if and while are not rewritten"
-_MISSING = frozenset(["set_verbosity", "stack", "to_code", "to_graph", "trace"])
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MISSING or name[:1].isupper():
-        return missing_name("tensorflow.autograph", name, _ADVICE)
-    raise AttributeError(f"module 'tensorflow.autograph' has no attribute {name!r}: {_ADVICE}.")
+def to_graph(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse to rewrite a function."""
+    raise NotImplementedError(f"'tensorflow.autograph.to_graph' is not there: {_ADVICE}")
+
+
+def to_code(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse to rewrite a function."""
+    raise NotImplementedError(f"'tensorflow.autograph.to_code' is not there: {_ADVICE}")
+
+
+def set_verbosity(*args: Any, **kwargs: Any) -> None:
+    """Accept how much is logged of what does not happen."""
