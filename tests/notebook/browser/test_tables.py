@@ -243,7 +243,9 @@ def test_cells_and_tabs_select_together(
         page.evaluate(_SHOW, lab.cell(index))
         # The picture stays in the notebook, hidden while the table is shown.
         assert any("image/svg+xml" in one.get("data", {}) for one in lab.outputs(index))
-        assert not page.locator(".jp-Cell").nth(index).locator(".jp-RenderedSVG").is_visible()
+        still = lab.show(index).query_selector(".jp-RenderedSVG")
+        assert still is not None
+        assert not still.is_visible()
         shots.take(page, f"cell-{name}-{theme.lower()}.png")
     page.evaluate("() => window.panel.content.activate()")
 
@@ -308,7 +310,7 @@ def test_pictures_follow_the_theme(lab: Lab, notebook_of: Callable[..., str], th
         lab.run(index)
     assert not any("execute_result" in one["output_type"] for one in lab.outputs(3))
     for index in (1, 2):
-        picture = lab.page.locator(".jp-Cell").nth(index).locator(".jp-RenderedSVG img")
+        picture = lab.show(index).wait_for_selector(".jp-RenderedSVG img")
         shot = base64.b64encode(picture.screenshot()).decode()
         level = lab.page.evaluate(
             """async (shot) => {
