@@ -20,7 +20,10 @@ PROVIDED: dict[str, tuple[str, str]] = {
     "export_meta_graph": ("tfnb.library.training.meta_graph", "export_meta_graph"),
     "infer_call_shapes": ("tfnb.framework.function_shapes", "infer_call_shapes"),
     "new_graph": ("tfnb.framework.graph", "Graph"),
-    "operation_of_node_def": ("tfnb.framework.node_def_operation", "operation_of_node_def"),
+    "operation_of_node_def": (
+        "tfnb.framework.importing.node_def_operation",
+        "operation_of_node_def",
+    ),
     "type_spec_from_value": ("tfnb.library.data.type_specs", "type_spec_from_value"),
     "variant_dataset": ("tfnb.library.data.dataset", "VariantDataset"),
     "reshape": ("tfnb.ops.array.shape_ops", "reshape"),
