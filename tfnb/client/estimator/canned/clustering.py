@@ -274,7 +274,7 @@ class KMeans:
         return tf.group(*updates)
 
     def _synchronization(self, left: Any, centers: Any, moved: Any, counts: Any) -> Any:
-        """Return the op that puts moved centers into use, after so many batches."""
+        """Return the op that puts moved centers into use, after that number of batches."""
         if left is None:
             return tf.no_op()
 

@@ -87,7 +87,7 @@ class TreeEnsemble:
         n_batches_per_layer: int,
         growth: Growth,
     ) -> Any:
-        """Return the op that adds a batch, and grows a layer after so many batches.
+        """Return the op that adds a batch, and grows a layer after a number of batches.
 
         Args:
             buckets: [batch, features].

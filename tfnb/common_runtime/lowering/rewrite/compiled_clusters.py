@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 _FEWEST = 2  # minimum number of instructions
 _MOST = 48  # nodes of a cluster
-# A cluster to which so many instructions add nothing ends, so that its inputs do not live longer.
+# A cluster ends when this number of instructions add nothing to it: its inputs live no longer.
 _PATIENCE = 24
 
 
@@ -301,7 +301,7 @@ class _Form:
         return kernel is not None and not kernel.addresses and not kernel.failure
 
     def pay(self, steps: int) -> None:
-        """Note the runs of so many steps like the recorded ones."""
+        """Note the runs of a number of steps like the recorded ones."""
         seconds = self.runs * steps * self.weight
         self.runs = 0
         self._heat.seconds += seconds
