@@ -28,7 +28,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch, served():
         patch.setenv("KERAS_HOME", str(tmp_path_factory.mktemp("keras")))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of distutils
+            warnings.simplefilter("ignore")  # distutils is deprecated
             found = importlib.import_module("tensorflow_hub")
         yield found
 

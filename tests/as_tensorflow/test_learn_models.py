@@ -158,7 +158,7 @@ def test_an_experiment_trains_evaluates_and_exports(tf: Any, learn: Any, tmp_pat
 
 @pytest.mark.slow
 def test_a_monitor_ends_a_training(tf: Any, learn: Any, tmp_path: Path) -> None:
-    """When a metric is no better after so many steps."""
+    """The training ends when a metric has not improved for a number of steps."""
     config = _config(learn, tmp_path, save_checkpoints_steps=1, save_checkpoints_secs=None)
     model = learn.Estimator(_model_fn(learn, tf), params={"rate": 0.0}, config=config)
     x, y = np.float32([[1], [2]]), np.float32([3, 6])

@@ -13,7 +13,7 @@ from tfnb.onnx_export.writing.converters import CONVERTERS
 pytest.importorskip("onnxruntime")
 
 _NARROW = (cells, counts, gradients, matrices, sparse, special)
-# What rows of these ops are refused for is no matter of values, or a draw.
+# Rows of these ops are refused for their attributes, or draw random numbers.
 _DRAWN = frozenset(["Multinomial", "RandomShuffle", "RandomUniform", "RandomStandardNormal"])
 _DRAWN |= {"TruncatedNormal", "RandomUniformInt"}
 # Rows that differ for a reason that docs/onnx.md gives.

@@ -18,7 +18,7 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "canned_estimators.j
 pytestmark = pytest.mark.slow
 
 
-# What the others are made of is in these.
+# The other models consist of the parts of these.
 _WHOLE = ("linear, two classes", "deep, three classes", "wide and deep", "baseline")
 
 

@@ -328,7 +328,7 @@ def test_a_hundred_threads_with_interrupts_leave_nothing(seed: int) -> None:
     sess.runtime._partial_runs.close(tf.errors.CancelledError(None, None, "given up"))
     assert leftovers(sess.runtime) == dict.fromkeys(leftovers(sess.runtime), 0)
     after = live_states()
-    # What other tests left may end meanwhile.
+    # Threads of other tests may end meanwhile.
     assert all(after[kind] <= before[kind] for kind in after)
     runtime = weakref.ref(sess.runtime)
     sess.close()

@@ -153,7 +153,7 @@ def _signed_as(b: _Lines, found: str, x: str) -> str:
 
 
 def _expm1(b: _Lines) -> str:
-    return _signed_as(b, _expm1_of(b, "%x"), "%x")  # of -0, too
+    return _signed_as(b, _expm1_of(b, "%x"), "%x")  # -0 stays -0
 
 
 def _tanh(b: _Lines) -> str:
@@ -191,7 +191,7 @@ def _log_of(b: _Lines, x: str) -> str:
     found = b.do("fadd", found, b.do("fmul", k, b.number(form.ln2_high)))
     found = b.choose("oeq", x, b.number(math.inf), x, found)
     found = b.choose("oeq", x, b.number(0), b.number(-math.inf), found)
-    # Of a negative number, and of NaN, which is neither.
+    # The comparison does not hold for negative numbers and NaN: the result is NaN.
     return b.choose("oge", x, b.number(0), found, b.number(math.nan))
 
 

@@ -10,7 +10,7 @@ from tfnb.as_tensorflow.missing_name import missing_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What a task of a cluster does.
+# The method of an experiment that a task of a cluster calls.
 _OF_TASK = {
     "master": "train_and_evaluate",
     "chief": "train",

@@ -328,11 +328,11 @@ class TiledCluster:
         shape, is_turned = arg.shape, lies_channels_last(arg)
         del arg
         if is_turned:
-            found = only_here(args, self._over, ALONE, shape)
+            found = _only_here(args, self._over, _ALONE, shape)
             return self._of_channels_last(args, len(shape), found)
         if not self._fits(args, shape):
             return None
-        return self._run(args, shape, only_here(args, self._over, ALONE, shape))
+        return self._run(args, shape, _only_here(args, self._over, _ALONE, shape))
 
     def _of_channels_last(self, args: Sequence[Any], rank: int, found: int) -> Any:
         """Return the result for images of NCHW whose channels come last in memory, or None."""
@@ -347,7 +347,7 @@ class TiledCluster:
     def over_input(self, args: list[Any]) -> Any:
         """Return the result in the memory of an input that only the list holds, or None."""
         twice = len(args) == 2 and args[0] is args[1]
-        found = only_here(args, self._over, ALONE_IN_LIST + twice)
+        found = _only_here(args, self._over, _ALONE_IN_LIST + twice)
         if found in self._vectors:
             return None
         if found < 0 or not self._fits(args, args[found].shape):
@@ -440,7 +440,7 @@ def _positions_of_row(positions: int, channels: int) -> int:
     return next(number for number in range(most, 0, -1) if positions % number == 0)
 
 
-def only_here(
+def _only_here(
     args: Sequence[Any], numbers: Iterable[int], alone: int, shape: tuple[int, ...] | None = None
 ) -> int:
     """Return the first argument that is an array without holders besides the caller, or -1.
@@ -484,8 +484,8 @@ def _count_alone() -> int:
     return count
 
 
-ALONE = _count_alone()
-ALONE_IN_LIST = _Probe().over_input([np.empty(1)])
+_ALONE = _count_alone()
+_ALONE_IN_LIST = _Probe().over_input([np.empty(1)])
 
 
 # -- one node of a partition that is not lowered yet -----------------------------------------------

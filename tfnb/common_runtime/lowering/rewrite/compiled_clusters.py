@@ -417,7 +417,7 @@ class _Division:
         self._outputs = outputs
         self.members: list[type_of_member] = []
         self.inputs: list[type_of_form] = []
-        # What the kernel gets: the number of an argument, or (number,) of a node by itself.
+        # Inputs of the kernel: the number of an argument, or (number,) of a node by itself.
         self._given: list[int | tuple[int]] = []
         self.outputs: list[int] = []
         self.kinds = ""
