@@ -9,6 +9,8 @@ from email.parser import Parser
 from pathlib import Path
 
 MAX_BYTES = 8_000_000
+# tensorflow-hub is an extra, and requires NumPy and protobuf only.
+WITHOUT_TENSORFLOW = {"tensorflow-hub"}
 ROOT = Path(__file__).parents[1]
 
 
@@ -30,9 +32,7 @@ def complaints(wheel: Path) -> list[str]:
         ]
     requirements = metadata.get_all("Requires-Dist") or []
     found += [
-        f"it requires {requirement}"
-        for requirement in requirements
-        if requirement.lower().startswith(("tensorflow", "tf-nightly", "tf_nightly"))
+        f"it requires {requirement}" for requirement in requirements if is_tensorflow(requirement)
     ]
     if not any(re.fullmatch(r"tfnb/notebook/static/.*\.js", name) for name in names):
         found.append("it lacks the browser's half of the widgets (tfnb/notebook/static)")
@@ -43,6 +43,17 @@ def complaints(wheel: Path) -> list[str]:
     found += [f"it lacks {name}" for name in sorted(_checkout() - sources)]
     found += [f"it carries {name}" for name in names if "/tests/" in name or "node_modules" in name]
     return found
+
+
+def is_tensorflow(requirement: str) -> bool:
+    """Return whether a requirement, as in `Requires-Dist`, names a distribution of TensorFlow."""
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    if name is None:
+        return False
+    normalized = re.sub(r"[-_.]+", "-", name[0]).lower()
+    return normalized.startswith(("tensorflow", "tf-nightly")) and (
+        normalized not in WITHOUT_TENSORFLOW
+    )
 
 
 def _checkout() -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import re
 import sys
@@ -141,3 +142,21 @@ def test_every_dependency_is_explained() -> None:
     groups = [_project()["dependencies"], *_project()["optional-dependencies"].values()]
     needed = {_name(one) for group in groups for one in group} - {"tfnb"}
     assert needed <= {_name(one) for one in told}
+
+
+def test_no_requirement_is_tensorflow() -> None:
+    """The check of the wheel refuses TensorFlow under each of its names, and none of ours."""
+    spec = importlib.util.spec_from_file_location("check_wheel", ROOT / ".ci/check_wheel.py")
+    assert spec
+    assert spec.loader
+    check_wheel = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(check_wheel)
+    refused = [
+        "tensorflow",
+        "tensorflow-cpu>=2",
+        "TensorFlow_GPU==1.15",
+        "tf-nightly; extra == 'x'",
+    ]
+    assert all(map(check_wheel.is_tensorflow, refused))
+    groups = [_project()["dependencies"], *_project()["optional-dependencies"].values()]
+    assert not [one for group in groups for one in group if check_wheel.is_tensorflow(one)]
