@@ -10,6 +10,7 @@ import unittest
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.public.api import tf
+from tfnb.library.training.collection_protos import get_collection_proto_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -396,3 +397,24 @@ def generate_combinations_with_testcase_name(**kwargs: Any) -> list[dict[str, An
         )
         found.append({**arguments, "testcase_name": f"_test{''.join(words)}"})
     return found
+
+
+def assert_meta_graph_protos_equal(tester: Any, a: Any, b: Any) -> None:
+    """Fail a test unless two MetaGraphDefs are equal, but for the order and names of a Saver."""
+    one, other = (tf.MetaGraphDef.FromString(each.SerializeToString()) for each in (a, b))
+    tester.assertEqual(set(one.collection_def), set(other.collection_def))
+    for key, values in one.collection_def.items():
+        message = get_collection_proto_type(key)
+        others = other.collection_def[key]
+        if message is None:
+            tester.assertEqual(values, others)
+            continue
+        tester.assertEqual(len(values.bytes_list.value), len(others.bytes_list.value))
+        for left, right in zip(values.bytes_list.value, others.bytes_list.value, strict=True):
+            tester.assertProtoEquals(message.FromString(left), message.FromString(right))
+    tf.test.assert_equal_graph_def(one.graph_def, other.graph_def, checkpoint_v2=True)
+    tester.assertProtoEquals(one.graph_def.versions, other.graph_def.versions)
+    for each in (one, other):
+        each.ClearField("collection_def")
+        each.ClearField("graph_def")
+    tester.assertProtoEquals(one, other)
