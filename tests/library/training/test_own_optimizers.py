@@ -98,11 +98,15 @@ def test_a_loss_may_be_a_function(use_resource):
         tf.Variable(3.0, use_resource=use_resource)
         optimizer = tf.train.GradientDescentOptimizer(0.5)
         step = optimizer.minimize(loss)
-        pairs = optimizer.compute_gradients(lambda: tf.reduce_sum(v), [v], grad_loss=tf.constant(2.0))
+        pairs = optimizer.compute_gradients(
+            lambda: tf.reduce_sum(v), [v], grad_loss=tf.constant(2.0)
+        )
         session.run(tf.global_variables_initializer())
         assert session.run(pairs[0][0]).tolist() == [2.0, 2.0]
         session.run(step)
-        made = session.run("inner/made:0" if not use_resource else "inner/made/Read/ReadVariableOp:0")
+        made = session.run(
+            "inner/made:0" if not use_resource else "inner/made/Read/ReadVariableOp:0"
+        )
         assert session.run(v).tolist() == [0.0, 0.0]
         assert made == 1.0 - 0.5 * 5.0
     assert calls == [1]

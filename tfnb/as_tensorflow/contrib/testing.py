@@ -85,11 +85,11 @@ class FakeSummaryWriter:
           expected_session_logs: the session logs, in order.
         """
         if expected_logdir is not None:
-            test_case.assertEqual(expected_logdir, self._logdir)
+            assert expected_logdir == self._logdir
         if expected_graph is not None:
-            test_case.assertIs(expected_graph, self._graph)
+            assert expected_graph is self._graph
         for step, numbers in (expected_summaries or {}).items():
-            test_case.assertIn(step, self.summaries, "no summary of this step was added")
+            assert step in self.summaries, "no summary of this step was added"
             # A supervisor's thread adds the speed at any time.
             found = {
                 one.tag: one.simple_value
@@ -97,15 +97,15 @@ class FakeSummaryWriter:
                 for one in summary.value
                 if one.tag != "global_step/sec"
             }
-            test_case.assertEqual(numbers, found)
+            assert numbers == found
         if expected_added_graphs is not None:
-            test_case.assertEqual(expected_added_graphs, self._graphs)
+            assert expected_added_graphs == self._graphs
         if expected_added_meta_graphs is not None:
-            test_case.assertEqual(len(expected_added_meta_graphs), len(self._meta_graphs))
+            assert len(expected_added_meta_graphs) == len(self._meta_graphs)
             for one, other in zip(expected_added_meta_graphs, self._meta_graphs, strict=True):
                 assert_meta_graph_protos_equal(test_case, one, other)
         if expected_session_logs is not None:
-            test_case.assertEqual(expected_session_logs, self._session_logs)
+            assert expected_session_logs == self._session_logs
 
     def add_summary(self, summ: Any, current_global_step: int) -> None:
         """Keep a summary, a message or the bytes of one."""
@@ -129,9 +129,7 @@ class FakeSummaryWriter:
         """Keep a session log."""
         self._session_logs.append(session_log)
 
-    def add_run_metadata(
-        self, run_metadata: Any, tag: str, global_step: int | None = None
-    ) -> None:
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: int | None = None) -> None:
         """Keep the statistics of a step."""
         _check_step(global_step)
         self._run_metadata[tag] = run_metadata

@@ -68,4 +68,4 @@ def IsLoopMerge(op: Any) -> bool:
 
 def EnableControlFlowV2(graph: Any) -> bool:
     """Return whether conds and loops of a graph become functional ops."""
-    return tf.control_flow_v2_enabled()
+    return bool(tf.control_flow_v2_enabled())

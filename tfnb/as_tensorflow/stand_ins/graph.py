@@ -137,4 +137,5 @@ class RegisterShape:
         self._op_type = op_type
 
     def __call__(self, f: Any) -> Any:
+        """Return the function."""
         return f

@@ -21,7 +21,9 @@ def _increment_global_step(increment: Any, graph: Any = None) -> Any:
     graph = graph or tf.get_default_graph()
     step = tf.train.get_global_step(graph)
     if step is None:
-        raise ValueError("Global step tensor should be created by tf.train.get_or_create_global_step.")
+        raise ValueError(
+            "Global step tensor should be created by tf.train.get_or_create_global_step."
+        )
     with graph.as_default(), graph.name_scope(None), graph.name_scope(f"{step.op.name}/"):
         with tf.control_dependencies([_get_or_create_global_step_read(graph)]):
             return tf.assign_add(step, increment)

@@ -200,7 +200,7 @@ def is_xla_enabled() -> bool:
 
 def IsGoogleCudaEnabled() -> bool:
     """Return whether there is a GPU of NVIDIA."""
-    return tf.test.is_gpu_available()
+    return bool(tf.test.is_gpu_available())
 
 
 IsCudaEnabled = IsGoogleCudaEnabled
@@ -218,7 +218,7 @@ def IsMklEnabled() -> bool:
 
 def CudaSupportsHalfMatMulAndConv() -> bool:
     """Return whether half precision is computed on a GPU."""
-    return tf.test.is_gpu_available()
+    return bool(tf.test.is_gpu_available())
 
 
 GpuSupportsHalfMatMulAndConv = CudaSupportsHalfMatMulAndConv
@@ -328,7 +328,6 @@ def create_identity_with_grad_check_fn(
 ) -> Function:
     """Return an identity whose gradient is compared with an expected one while it is computed."""
 
-    @tf.custom_gradient
     def identity(x: Any) -> Any:
         def grad(dx: Any) -> Any:
             if expected_dtype:
@@ -340,7 +339,8 @@ def create_identity_with_grad_check_fn(
 
         return tf.identity(x), grad
 
-    return identity
+    checked: Function = tf.custom_gradient(identity)
+    return checked
 
 
 def assert_no_new_tensors(func: Function) -> Function:
@@ -380,7 +380,7 @@ def assert_no_garbage_created(func: Function) -> Function:
             gc.set_debug(flags)
         left = gc.garbage[length:]
         del gc.garbage[length:]
-        self.assertEqual([], left, f"{len(left)} objects are in cycles of references")
+        assert left == [], f"{len(left)} objects are in cycles of references"
         return result
 
     return run
@@ -402,14 +402,14 @@ def generate_combinations_with_testcase_name(**kwargs: Any) -> list[dict[str, An
 def assert_meta_graph_protos_equal(tester: Any, a: Any, b: Any) -> None:
     """Fail a test unless two MetaGraphDefs are equal, but for the order and names of a Saver."""
     one, other = (tf.MetaGraphDef.FromString(each.SerializeToString()) for each in (a, b))
-    tester.assertEqual(set(one.collection_def), set(other.collection_def))
+    assert set(one.collection_def) == set(other.collection_def)
     for key, values in one.collection_def.items():
         message = get_collection_proto_type(key)
         others = other.collection_def[key]
         if message is None:
-            tester.assertEqual(values, others)
+            assert values == others
             continue
-        tester.assertEqual(len(values.bytes_list.value), len(others.bytes_list.value))
+        assert len(values.bytes_list.value) == len(others.bytes_list.value)
         for left, right in zip(values.bytes_list.value, others.bytes_list.value, strict=True):
             tester.assertProtoEquals(message.FromString(left), message.FromString(right))
     tf.test.assert_equal_graph_def(one.graph_def, other.graph_def, checkpoint_v2=True)

@@ -287,7 +287,9 @@ class _MonitoredSession:
             session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
         )
         self._sess: _WrappedSession | None = (
-            _RecoverableSession(self._coordinated_creator) if should_recover else self._coordinated_creator.create_session()
+            _RecoverableSession(self._coordinated_creator)
+            if should_recover
+            else self._coordinated_creator.create_session()
         )
 
     @property

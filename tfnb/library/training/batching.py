@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import convert_n_to_tensor_or_indexed_slices
 from tfnb.framework.scopes import name_scope
@@ -27,6 +26,7 @@ from tfnb.ops.math.cwise_binary_ops import maximum
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
@@ -140,7 +140,9 @@ def _common_shapes(lists: list[list[TensorLike]], enqueue_many: bool) -> list[Ne
         found: TensorShape = tensor.shape
         return found.with_rank_at_least(1)[1:] if enqueue_many else found
 
-    return [_common_shape([of_element(one) for one in tensors]).as_list() for tensors in zip(*lists)]
+    return [
+        _common_shape([of_element(one) for one in tensors]).as_list() for tensors in zip(*lists)
+    ]
 
 
 def _common_shape(shapes: list[TensorShape]) -> TensorShape:
