@@ -61,6 +61,8 @@ STAND_INS = {
     "tensorflow.python.estimator.canned.metric_keys": "estimators",
     "tensorflow.python.estimator.canned.optimizers": "estimators",
     "tensorflow.python.estimator.canned.prediction_keys": "estimators",
+    "tensorflow.python.keras.utils.tf_utils": "keras_utils",
+    "tensorflow.python.eager.monitoring": "monitoring",
     "tensorflow.examples.tutorials.mnist": "mnist",
     "tensorflow.examples.tutorials.mnist.input_data": "mnist",
 }
