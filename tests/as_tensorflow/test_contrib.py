@@ -441,7 +441,6 @@ class TestLeftovers:
         [
             ("layers", "scattered_embedding_column", "embedding_column"),
             ("training", "batch_sequences_with_states", "initial_state"),
-            ("rnn", "NTMCell", "RNNCell"),
             ("learn", "SVM", "LinearClassifier"),
         ],
     )

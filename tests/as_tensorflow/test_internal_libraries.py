@@ -113,6 +113,34 @@ def test_a_class_that_stands_for_tensors_is_registered() -> None:
         assert utils.is_symbolic_tensor(tf.constant(1))
 
 
+def test_the_graph_of_values() -> None:
+    """They have to be of one graph, or of the given one."""
+    find = _import("framework.ops")._get_graph_from_inputs
+    with tf.Graph().as_default() as graph:
+        value = tf.constant(1.0)
+    with tf.Graph().as_default() as other:
+        assert find([value, 2]) is graph
+        assert find([value.op], graph) is graph
+        assert find([2]) is other
+        with pytest.raises(ValueError, match="is not from the passed-in graph"):
+            find([value], other)
+        with pytest.raises(ValueError, match="must be from the same graph as"):
+            find([value, tf.constant(2.0)])
+        with pytest.raises(TypeError, match="Input graph needs to be a Graph: 3"):
+            find([value], 3)
+
+
+def test_shapes_are_made_by_kind() -> None:
+    """Of unknown rank, and of 0, 1 and 2 dimensions."""
+    shapes = _import("framework.tensor_shape")
+
+    assert shapes.unknown_shape().rank is None
+    assert shapes.scalar().rank == 0
+    assert shapes.vector(3).as_list() == [3]
+    assert shapes.matrix(None, 2).as_list() == [None, 2]
+    assert shapes.as_shape([1]) == tf.TensorShape([1])
+
+
 def test_gauges_keep_values_by_label() -> None:
     """Libraries set them as they are built."""
     monitoring = _import("eager.monitoring")

@@ -20,6 +20,7 @@ STAND_INS = {
     "tensorflow.python.framework.tensor_util": "graph",
     "tensorflow.python.tf2": "eager",
     "tensorflow.python.framework.dtypes": "reference_types",
+    "tensorflow.python.framework.tensor_shape": "tensor_shapes",
     "tensorflow.python.ops.array_ops": "arrays",
     "tensorflow.python.ops.control_flow_ops": "control_flow",
     "tensorflow.python.ops.control_flow_util": "control_flow",
