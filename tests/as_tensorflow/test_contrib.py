@@ -320,8 +320,8 @@ def test_what_needs_a_tpu_says_so_when_it_is_used(tf: Any) -> None:
     rewrite = tpu.rewrite
     with pytest.raises(NotImplementedError, match="it needs TPUs; tfnb runs on CPUs and GPUs"):
         rewrite(lambda: 1)
-    with pytest.raises(NotImplementedError, match=r"write a model_fn with tf.nn.dynamic_rnn"):
-        tf.contrib.estimator.RNNClassifier(1)
+    with pytest.raises(NotImplementedError, match=r"tf.saved_model.load"):
+        tf.contrib.estimator.SavedModelEstimator("folder")
 
 
 @pytest.mark.slow

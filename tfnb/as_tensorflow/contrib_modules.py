@@ -41,6 +41,7 @@ CONTRIB: dict[str, str] = {
     "tensorboard": f"{_OURS}.tensorboard",
     "factorization": f"{_OURS}.factorization",
     "predictor": f"{_OURS}.predictor",
+    "feature_column": f"{_OURS}.feature_column",
     "resampler": f"{_OURS}.resampler",
     "tfprof": f"{_OURS}.tfprof",
     "quantize": f"{_OURS}.quantize",

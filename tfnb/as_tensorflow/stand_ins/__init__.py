@@ -62,7 +62,7 @@ STAND_INS = {
     "tensorflow.python.estimator.canned.metric_keys": "estimators",
     "tensorflow.python.estimator.canned.optimizers": "estimators",
     "tensorflow.python.estimator.canned.prediction_keys": "estimators",
-    "tensorflow.python.keras.utils.tf_utils": "keras_utils",
+    "tensorflow.python.keras.utils.tf_utils": "layers_utils",
     "tensorflow.python.eager.monitoring": "monitoring",
     "tensorflow.examples.tutorials.mnist": "mnist",
     "tensorflow.examples.tutorials.mnist.input_data": "mnist",
