@@ -20,6 +20,7 @@ STAND_INS = {
     "tensorflow.python.framework.tensor_util": "graph",
     "tensorflow.python.tf2": "eager",
     "tensorflow.python.framework.dtypes": "reference_types",
+    "tensorflow.python.framework.tensor_shape": "tensor_shapes",
     "tensorflow.python.ops.array_ops": "arrays",
     "tensorflow.python.ops.control_flow_ops": "control_flow",
     "tensorflow.python.ops.control_flow_util": "control_flow",
@@ -64,6 +65,8 @@ STAND_INS = {
     "tensorflow.python.estimator.canned.metric_keys": "estimators",
     "tensorflow.python.estimator.canned.optimizers": "estimators",
     "tensorflow.python.estimator.canned.prediction_keys": "estimators",
+    "tensorflow.python.keras.utils.tf_utils": "layers_utils",
+    "tensorflow.python.eager.monitoring": "monitoring",
     "tensorflow.examples.tutorials.mnist": "mnist",
     "tensorflow.examples.tutorials.mnist.input_data": "mnist",
 }
