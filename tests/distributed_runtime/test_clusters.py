@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import subprocess
 import sys
 import tempfile
@@ -595,6 +596,18 @@ def test_a_port_that_is_taken_is_an_error() -> None:
             tf.train.Server({"local": [address]})
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1", "::1"])
+def test_a_port_that_is_taken_at_one_address_of_localhost_is_an_error(place: str) -> None:
+    """A client that knows both addresses would find another server at that one."""
+    family = socket.AF_INET6 if ":" in place else socket.AF_INET
+    try:
+        taken = socket.create_server((place, 0), family=family)
+    except OSError:
+        pytest.skip(f"this machine has no address {place}")
+    with taken, pytest.raises(tf.errors.UnknownError, match=r"localhost:\d+ is taken"):
+        tf.train.Server({"local": [f"localhost:{taken.getsockname()[1]}"]})
 
 
 def test_a_stopped_server_cannot_be_started_again() -> None:
