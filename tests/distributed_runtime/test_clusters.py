@@ -144,6 +144,30 @@ def test_a_queue_on_a_task_joins_two_sessions(cluster: Cluster) -> None:
     assert found == [4.0]
 
 
+def _shared_iterator(scale: int) -> Any:
+    dataset = tf.data.Dataset.range(9).map(lambda x: x * scale).filter(lambda x: x > 0)
+    return tf.data.make_initializable_iterator(dataset, shared_name="shared")
+
+
+def test_an_iterator_calls_the_functions_of_the_graph_that_made_it(cluster: Cluster) -> None:
+    """Steps of other signatures and of other sessions do not have them, or have other ones."""
+    with tf.device(PS):
+        mine = _shared_iterator(10)
+    with tf.Session(cluster.target()) as sess:
+        sess.run(mine.initializer)
+        element = mine.get_next()
+        assert sess.run(element) == 10
+        with tf.Graph().as_default(), tf.device(PS):
+            others = _shared_iterator(7).get_next()
+            with tf.Session(cluster.target(index=1)) as another:
+                assert another.run(others) == 20
+        assert sess.run(element) == 30
+    with tf.Graph().as_default(), tf.device(PS):
+        others = _shared_iterator(7).get_next()
+        with tf.Session(cluster.target(index=1)) as another:
+            assert another.run(others) == 40
+
+
 def test_a_step_that_waits_on_another_task_ends_at_its_deadline(cluster: Cluster) -> None:
     """All tasks end it, and later steps run."""
     with tf.device(PS):
