@@ -168,6 +168,28 @@ def test_an_iterator_calls_the_functions_of_the_graph_that_made_it(cluster: Clus
             assert another.run(others) == 40
 
 
+@pytest.mark.parametrize("uses_resource", [True, False])
+def test_what_is_in_no_container_is_in_that_of_the_tasks_job(
+    cluster: Cluster, uses_resource: bool
+) -> None:
+    """A reset without names clears it, too; the container "" is none."""
+    with tf.device(PS):
+        v = tf.get_variable("v", initializer=1, use_resource=uses_resource)
+    target = cluster.target()
+
+    def is_cleared_by(*containers: str) -> bool:
+        tf.Session.reset(target, list(containers))
+        with tf.Session(target) as sess:
+            was_cleared = not sess.run(tf.is_variable_initialized(v))
+            sess.run(v.initializer)
+        return was_cleared
+
+    is_cleared_by()
+    cleared = {name: is_cleared_by(name) for name in ("ps", "worker", "localhost", "")}
+    assert cleared == {"ps": True, "worker": False, "localhost": False, "": False}
+    assert is_cleared_by()
+
+
 def test_a_step_that_waits_on_another_task_ends_at_its_deadline(cluster: Cluster) -> None:
     """All tasks end it, and later steps run."""
     with tf.device(PS):
