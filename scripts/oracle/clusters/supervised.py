@@ -89,7 +89,10 @@ def supervised(tf: Any, cluster: Any, target: str, index: int, folder: str) -> N
         recovery_wait_secs=0.2,
         stop_grace_secs=3,
     )
-    with supervisor.managed_session(target) as session:
+    # A second chief is alone: a session without filters would wait for the other worker.
+    filters = ["/job:ps", f"/job:worker/task:{index}"]
+    config = tf.ConfigProto(device_filters=filters)
+    with supervisor.managed_session(target, config=config) as session:
         for _ in range(STEPS):
             loss, step, _ = session.run([model.loss, model.step, model.train])
             print(f"step {step} loss {loss:.4f}", flush=True)
