@@ -584,8 +584,9 @@ class MasterSession:
                 self._num_active -= 1
                 self.note_use()
             for task, worker in plan.workers.items():
-                if step.error is not None or task not in self._tidy_tasks:
-                    worker.cleanup_graph(step_id)
+                has_failed = step.error is not None
+                if has_failed or task not in self._tidy_tasks:
+                    worker.cleanup_graph(step_id, is_urgent=has_failed)
         if step.error is not None:
             raise step.error
         return plan.result(results, received, request.fetches, has_metadata=options is not None)
