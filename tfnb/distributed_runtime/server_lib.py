@@ -124,7 +124,7 @@ class GrpcServer:
             MasterService(self._master),
             WorkerService(self._worker, self._master),
         )
-        self._server.add_generic_rpc_handlers(handlers_of(grpc, *self._services))
+        self._server.add_generic_rpc_handlers(handlers_of(grpc, self._threads, *self._services))
         self._credentials: Any = None
         if tls is not None:
             self._credentials = grpc.ssl_server_credentials(
