@@ -20,7 +20,7 @@ from tfnb.core import errors
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_remote_worker import attributes_of, dtype_of, member_of
-from tfnb.distributed_runtime.master_session import StepRequest
+from tfnb.distributed_runtime.master_steps import StepRequest
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.task_health import health_text
 from tfnb.distributed_runtime.worker_interface import RunGraphCall
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.rendezvous import Member
     from tfnb.distributed_runtime.master import Master
-    from tfnb.distributed_runtime.master_session import StepResult
+    from tfnb.distributed_runtime.master_plans import StepResult
     from tfnb.distributed_runtime.worker import Worker
 
     type_of_answer = Callable[[Any, Any], coding.Message]
