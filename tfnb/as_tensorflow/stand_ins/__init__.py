@@ -27,6 +27,7 @@ STAND_INS = {
     "tensorflow.python.ops.metrics_impl": "metrics",
     "tensorflow.python.ops.resource_variable_ops": "resource_variables",
     "tensorflow.python.ops.lookup_ops": "tables",
+    "tensorflow.python.ops.collective_ops": "collective",
     "tensorflow.python.framework.smart_cond": "layers_utils",
     "tensorflow.python.layers.utils": "layers_utils",
     "tensorflow.python.layers.base": "layers_utils",

@@ -57,6 +57,17 @@ def is_tensor(x: Any) -> bool:
 is_tf_type = is_tensor
 
 
+class RegisterShape:
+    """A decorator of a shape function in Python; ops have their own here, as in later versions."""
+
+    def __init__(self, op_type: str) -> None:
+        self.op_type = op_type
+
+    def __call__(self, function: Any) -> Any:
+        """Return the function."""
+        return function
+
+
 def uid() -> int:
     """Return a number that no earlier call returned."""
     return next(_NUMBERS)
