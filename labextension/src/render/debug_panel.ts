@@ -153,6 +153,7 @@ export class DebugPanel {
         !state.hasButtons ||
         (needsStop && !stands && !(command === "continue" && isHeld)) ||
         (command === "pause" && (stands || isHeld)) ||
+        (command === "cancel" && !runs && !stands && !isHeld) ||
         (IN_LOOPS.has(command) && !isInLoop);
     }
     setText(this.heading, headingText(state, runs));

@@ -353,8 +353,8 @@ export class GraphView {
     return this.options.colourBy;
   }
 
-  /** Opens the scopes around an item, selects it and brings it into view. */
-  async goTo(item: ItemId): Promise<void> {
+  /** Opens the scopes around an item, selects it and brings it into view; `mayCover`: its card may cover the graph. */
+  async goTo(item: ItemId, mayCover = true): Promise<void> {
     const { scene } = this;
     if (scene === null) return;
     if (openAround(scene, item, this.open)) {
@@ -362,7 +362,7 @@ export class GraphView {
       if (await this.update()) this.makeRoom();
     }
     const shown = this.shownFor(item);
-    this.select(shown, item);
+    this.select(shown, item, mayCover);
     const placed = this.arrangement?.items.get(shown);
     if (placed) this.viewport.reveal(frame(placed));
   }
@@ -373,12 +373,12 @@ export class GraphView {
     this.mark();
   }
 
-  goToName(name: string): void {
+  goToName(name: string, mayCover = true): void {
     const { scene } = this;
     if (scene === null) return;
     for (let node = 0; node < scene.count; node++) {
       if (scene.name(node) === name) {
-        void this.goTo(node);
+        void this.goTo(node, mayCover);
         return;
       }
     }
@@ -540,7 +540,7 @@ export class GraphView {
     return scene && arranger && arrangement ? boxShowing(scene, arranger, arrangement, item) : item;
   }
 
-  private select(item: ItemId | null, about: ItemId | null = item): void {
+  private select(item: ItemId | null, about: ItemId | null = item, mayCover = true): void {
     const { scene, items } = this;
     if (!scene || !items) return;
     this.selected = item;
@@ -548,6 +548,7 @@ export class GraphView {
     const { offsetWidth, offsetHeight } = this.card.element;
     // In a narrow view the card is as wide as the view, and at its bottom.
     const isBelow = offsetWidth > (2 / 3) * this.field.clientWidth;
+    if (isBelow && !mayCover) this.card.show(scene, null);
     this.viewport.coveredRight = this.card.isShown && !isBelow ? CARD_WIDTH : 0;
     this.viewport.coveredBottom = this.card.isShown && isBelow ? offsetHeight : 0;
     const canvas = this.viewport.svg;

@@ -190,7 +190,9 @@ function render({ model, el }: Context): () => void {
   };
   const showSelected = () => {
     const name = model.get("selected");
-    if (name) graph.goToName(name);
+    // A stop selects its node. The panel tells of it, so that no card has to cover a narrow graph.
+    if (debug && name === graph.selectedName) return;
+    if (name) graph.goToName(name, debug === null);
   };
   const listen = (event: string, handler: (content?: unknown) => void) => {
     model.on(event, handler);
