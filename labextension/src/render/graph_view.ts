@@ -64,6 +64,14 @@ export interface GraphViewOptions {
   page?: () => string | null;
 }
 
+/** How to go to an item. */
+interface Going {
+  /** Whether its card may cover the graph. */
+  mayCover?: boolean;
+  /** A step to a neighbour leaves the scale as it is. */
+  isStep?: boolean;
+}
+
 export class GraphView {
   readonly element = html("div", "tfnb-graph");
   // Every widget of a page has its own copy of this module, so a counter would not do.
@@ -353,8 +361,8 @@ export class GraphView {
     return this.options.colourBy;
   }
 
-  /** Opens the scopes around an item, selects it and brings it into view; `mayCover`: its card may cover the graph. */
-  async goTo(item: ItemId, mayCover = true): Promise<void> {
+  /** Opens the scopes around an item, selects it and brings it into view, large enough to be read. */
+  async goTo(item: ItemId, { mayCover = true, isStep = false }: Going = {}): Promise<void> {
     const { scene } = this;
     if (scene === null) return;
     if (openAround(scene, item, this.open)) {
@@ -364,7 +372,9 @@ export class GraphView {
     const shown = this.shownFor(item);
     this.select(shown, item, mayCover);
     const placed = this.arrangement?.items.get(shown);
-    if (placed) this.viewport.reveal(frame(placed));
+    if (!placed) return;
+    const isLegible = this.viewport.currentScale >= LEAST_LEGIBLE_SCALE;
+    this.viewport.reveal(frame(placed), isStep || isLegible ? 0 : LEGIBLE_SCALE);
   }
 
   /** Dims all nodes but these; without any, none. */
@@ -373,12 +383,12 @@ export class GraphView {
     this.mark();
   }
 
-  goToName(name: string, mayCover = true): void {
+  goToName(name: string, going: Going = {}): void {
     const { scene } = this;
     if (scene === null) return;
     for (let node = 0; node < scene.count; node++) {
       if (scene.name(node) === name) {
-        void this.goTo(node, mayCover);
+        void this.goTo(node, going);
         return;
       }
     }
@@ -515,7 +525,7 @@ export class GraphView {
           selected === null
             ? firstItem(arrangement)
             : nextItem(scene, arrangement, this.shownFor(selected), direction);
-        if (next !== null) void this.goTo(next);
+        if (next !== null) void this.goTo(next, { isStep: true });
       },
       toggle: () => {
         if (selected !== null && scene.isScope(selected)) {
@@ -525,7 +535,7 @@ export class GraphView {
       goOut: () => {
         const parent = selected === null ? ROOT : scene.parentOf(selected);
         if (parent > ROOT && arrangement.items.has(scene.scopeItem(parent))) {
-          void this.goTo(scene.scopeItem(parent));
+          void this.goTo(scene.scopeItem(parent), { isStep: true });
         }
       },
       letGo: () => {

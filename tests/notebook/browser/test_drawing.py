@@ -565,3 +565,18 @@ def test_only_a_step_can_be_cancelled(widget_page: WidgetPage) -> None:
     ):
         widget_page.mount(digits_scene(), "debug", counters=counters, debugger=state)
         assert cancel.is_enabled() is is_possible
+
+
+@pytest.mark.parametrize(("is_held", "text"), [(False, "Running at full speed"), (True, "Held")])
+def test_a_step_that_began_before_the_debugger_is_told_once(
+    widget_page: WidgetPage, is_held: bool, text: str
+) -> None:
+    """It can be cancelled, and no figures of no step contradict the heading."""
+    page = widget_page.page
+    state = {**STOP, "stop": {}, "isAttached": False, "isHeld": is_held, "isUndriven": True}
+    counters = {**COUNTERS, "phase": "waiting"}
+    heading = ".tfnb-debug-heading"
+    widget_page.mount(None, "debug", counters=counters, debugger=state, ready=heading)
+    page.locator(heading, has_text=text).wait_for()
+    assert page.get_by_role("button", name="Cancel", exact=True).is_enabled()
+    assert not page.locator(".tfnb-progress").is_visible()

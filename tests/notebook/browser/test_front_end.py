@@ -112,6 +112,40 @@ def test_search_finds_names_and_ops_and_opens_the_way(widget_page: WidgetPage) -
     assert widget_page.page.locator(".tfnb-card-name").inner_text() == "block_1/pool"
 
 
+_SCALE = """() => document.querySelector(".tfnb-content").getCTM().a"""
+
+
+def test_what_is_searched_is_shown_large_enough_to_be_read(widget_page: WidgetPage) -> None:
+    """In a graph of which only a small picture fits; a step to a neighbour keeps the scale."""
+    page = widget_page.page
+    widget_page.mount(scoped_chain(30, 10))
+    page.get_by_role("button", name="Open one more level of scopes").click()
+    page.wait_for_selector(".tfnb-open")
+    widget_page.settle()
+    page.locator(".tfnb-canvas").focus()
+    for _ in range(6):
+        page.keyboard.press("-")
+    widget_page.settle()
+    small = page.evaluate(_SCALE)
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector(".tfnb-canvas .tfnb-selected")
+    widget_page.settle()
+    assert page.evaluate(_SCALE) == pytest.approx(small)
+    box = page.locator(".tfnb-search-input")
+    box.fill("layer_20/op_205")
+    box.press("Enter")
+    page.locator(".tfnb-card-name", has_text="layer_20/op_205").wait_for()
+    widget_page.settle()
+    assert small < 0.5 < page.evaluate(_SCALE)
+    node, canvas = (
+        page.locator(one).first.bounding_box()
+        for one in (".tfnb-canvas .tfnb-selected", ".tfnb-canvas")
+    )
+    assert node is not None
+    assert canvas is not None
+    assert canvas["y"] < node["y"] < canvas["y"] + canvas["height"]
+
+
 def test_the_keyboard_goes_everywhere(widget_page: WidgetPage) -> None:
     """Down follows the data, Enter opens, Backspace leaves a scope, / searches."""
     page = widget_page.page
