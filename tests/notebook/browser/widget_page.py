@@ -23,7 +23,8 @@ _DARK = (
 
 _MOUNT = """async (given) => {
   const [
-    source, scene, options, states, counters, record, debug, lanes, passes, css, table, early, ready,
+    source, scene, options, states, counters, record, debug, lanes, passes, css, table,
+    early, ready,
   ] = given;
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

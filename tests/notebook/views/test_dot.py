@@ -16,7 +16,7 @@ from tfnb.notebook.scenes.attr_text import cut_middle, one_line
 from tfnb.notebook.scenes.scene_svg import COLOURS
 from tfnb.notebook.views.dot import MAX_NODES, digraph
 from tfnb.notebook.views.targets import TargetError, find_target
-from tfnb.proto import node_def_pb2
+from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +145,9 @@ def test_names_stay_text(tmp_path: Path, by: str) -> None:
 def test_graphviz_reads_the_nodes_with_their_names(tmp_path: Path) -> None:
     """Each node of a file with hostile names is one node, and its label is its name."""
     names = [name for name in HOSTILE if name and "/" not in name]
-    graph_def = tf.GraphDef(node=[node_def_pb2.NodeDef(name=name, op="NoOp") for name in names])
+    graph_def = graph_pb2.GraphDef()
+    for name in names:
+        graph_def.node.add(name=name, op="NoOp")
     (tmp_path / "g.pb").write_bytes(graph_def.SerializeToString())
     found = json.loads(dot_picture(tmp_path / "g.pb", "device").pipe(format="json"))
     labels = [one["label"] for one in found["objects"] if re.match(r"n\d+$", one["name"])]
