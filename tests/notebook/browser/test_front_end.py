@@ -171,6 +171,16 @@ def test_the_keyboard_goes_everywhere(widget_page: WidgetPage) -> None:
     assert page.evaluate("() => document.activeElement.className") == "tfnb-search-input"
 
 
+def test_invisible_characters_of_names_are_written_out(widget_page: WidgetPage) -> None:
+    """A name that turns its direction, or contains a NUL, looks like what it is."""
+    names = ["safe\u202etxe", "n\x00l", "\ufeffa\u2066b", "two\nlines"]
+    widget_page.mount(build_scene([SceneNode(name, "NoOp") for name in names]), "placement")
+    wanted = {"safe\\u202etxe", "n\\u0000l", "\\ufeffa\\u2066b"}
+    assert wanted < set(widget_page.labels())
+    rows = widget_page.page.locator(".tfnb-table td:first-child").all_inner_texts()
+    assert wanted < set(rows)
+
+
 def test_hostile_names_are_text(widget_page: WidgetPage) -> None:
     """Hostile names, scopes, attrs, devices, reasons and source lines run no code."""
     nodes = [
