@@ -64,7 +64,7 @@ export interface DebugState {
   breakpoints: { number: number; text: string; hits: number; enabled: boolean }[];
   isOver: boolean;
   hasButtons: boolean;
-  /** Steps that begin now are debugged. */
+  /** Steps that begin now are debugged, or one that runs is. */
   isAttached?: boolean;
   /** A step that began without the debugger is held between two nodes. */
   isHeld?: boolean;

@@ -234,7 +234,9 @@ class Debug:
         if now != self._shown:
             self._shown = now
             self.widget.show_attachment(
-                is_attached=is_attached, is_held=is_held, is_undriven=bool(undriven)
+                is_attached=is_attached or is_driving,
+                is_held=is_held,
+                is_undriven=bool(undriven),
             )
             self.widget.show_notice(*_notice(is_driving, is_attached, self._is_off))
 
