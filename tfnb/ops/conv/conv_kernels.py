@@ -5,7 +5,8 @@ that is copied into one buffer reused from image to image, so that the matrix pr
 operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
 float16 and bfloat16 are computed in float32.
 
-Three methods are faster: ``winograd.py``; gradients with respect to the input as convolutions of
+With `tfnb[fast]`, routines without any patches compute convolutions of float32
+(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to the input as convolutions of
 the output's gradient with the rotated filter (``_turned``); and dimensions that one window covers,
 such as the width of a sentence's embeddings, count as channels. Images are divided among threads.
 """
@@ -22,7 +23,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import matmul_of
-from tfnb.ops.conv import winograd
+from tfnb.ops.conv import compiled_conv, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -234,6 +235,9 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
 
 
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
+    is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
+    if is_suited and compiled_conv.convolve(x, kernel, windows, out):
+        return
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
         return
@@ -269,6 +273,10 @@ def backprop_filter(
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
+    if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
+        found = compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+        if found is not None:
+            return found
     if winograd.suits(xp, x, filter_shape, windows):
         found = winograd.backprop_filter(x, out_backprop, windows)
         if found is not None:
@@ -336,6 +344,10 @@ def backprop_input(
         return backprop_input(xp, merged, kernel, out_backprop, others).reshape(tuple(input_shape))
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
+    if xp is np and kernel.shape[-2] == input_shape[-1]:
+        found = _by_phases(input_shape, kernel, out_backprop, windows)
+        if found is not None:
+            return found
     turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
     if turned is not None:
         return forward(xp, out_backprop, *turned).astype(dtype, copy=False)
@@ -375,6 +387,30 @@ def _turned(
     if phases is None or not phases[0].is_whole:
         return None
     return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
+
+
+def _by_phases(
+    input_shape: Sequence[int], kernel: Array, out_backprop: Array, windows: Sequence[Window]
+) -> Array | None:
+    """Return the input's gradient by compiled convolutions; None where they do not fit.
+
+    Each writes the cells of its phase.
+    """
+    phases = gradient_phases(windows)
+    swapped = kernel.swapaxes(-1, -2)
+    if phases is None or not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
+        return None
+    sizes = tuple(input_shape[1:-1])
+    if not phases[0].is_whole:
+        sizes = tuple(w.padded for w in windows)
+    total = np.empty((len(out_backprop), *sizes, input_shape[-1]), kernel.dtype)
+    for phase in phases:
+        cells = total if phase.is_whole else total[(slice(None), *phase.cells)]
+        if cells.size and not compiled_conv.convolve(
+            out_backprop, swapped[phase.taps], phase.windows, cells
+        ):
+            return None
+    return total if phases[0].is_whole else unpad_spatial(total, windows, 1)
 
 
 class Phase(NamedTuple):

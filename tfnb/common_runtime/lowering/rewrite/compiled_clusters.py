@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,10 +50,11 @@ from tfnb.common_runtime.lowering.support.machine_code import (
 from tfnb.common_runtime.lowering.support.traced import NotElementwise, forget_some
 from tfnb.core.compiled.array_calls import as_function
 from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import Prices
 from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.support.traced import type_of_form, type_of_member
@@ -215,35 +215,6 @@ def is_literal(value: Any) -> bool:
 # -- running a cluster in a step -------------------------------------------------------------------
 
 
-class _Prices:
-    """What compiling costs, in seconds.
-
-    Attributes:
-      of_start: the import of LLVM.
-      of_kernel: the compilation of a kernel.
-      paid: the estimated time that the nodes of all clusters have taken so far.
-      first_step: the first step of a function in which shapes are recorded and sources written,
-        which costs as much as a few steps.
-    """
-
-    first_step = 32
-    of_start = 0.3
-    of_kernel = 0.06
-    paid = 0.0
-
-
-@contextmanager
-def compiling_at_once() -> Iterator[None]:
-    """Request kernels in the third step of a function, however cheap their nodes are."""
-    before = _Prices.of_start, _Prices.of_kernel, _Prices.first_step
-    _Prices.of_start = _Prices.of_kernel = 0.0
-    _Prices.first_step = 2
-    try:
-        yield
-    finally:
-        _Prices.of_start, _Prices.of_kernel, _Prices.first_step = before
-
-
 # Estimates of a node's time without a kernel.
 _SECONDS_OF_CALL = 1e-6
 _SECONDS_OF_ELEMENT = 0.7e-9
@@ -305,12 +276,12 @@ class _Form:
         seconds = self.runs * steps * self.weight
         self.runs = 0
         self._heat.seconds += seconds
-        _Prices.paid += seconds
+        Prices.paid += seconds
 
     def request(self) -> None:
         """Request the kernel if that pays."""
         heat = self._heat
-        pays = heat.seconds >= _Prices.of_kernel and _Prices.paid >= _Prices.of_start
+        pays = heat.seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
         if heat.kernel is None and pays:
             heat.kernel = HELPER.request(self._source.text, PARTS)
 
@@ -572,7 +543,7 @@ class WarmUp:
         self._clusters = clusters
         self._lock = threading.Lock()
         self._steps = 0
-        self._next = self._records_at = _Prices.first_step
+        self._next = self._records_at = Prices.first_step
         self._recorded_at = 0
 
     def __call__(self) -> None:
