@@ -6,9 +6,10 @@ operand in cache; a filter of one element with stride 1 needs no copy. Groups sp
 float16 and bfloat16 are computed in float32.
 
 With `tfnb[fast]`, routines without any patches compute convolutions of float32
-(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to the input as convolutions of
-the output's gradient with the rotated filter (``_turned``); and dimensions that one window covers,
-such as the width of a sentence's embeddings, count as channels. Images are divided among threads.
+(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to
+the input as convolutions of the output's gradient with the rotated filter (``_turned``); and
+dimensions that one window covers, such as the width of a sentence's embeddings, count as channels.
+Images are divided among threads.
 """
 
 from __future__ import annotations
