@@ -65,6 +65,18 @@ def compiling_at_once() -> Iterator[None]:
             one.forget()
 
 
+@contextmanager
+def without_routines() -> Iterator[None]:
+    """Compute the plain way in all threads until the end of the block."""
+    global _is_off
+    before, _is_off = _is_off, True
+    try:
+        yield
+    finally:
+        _is_off = before
+
+
+_is_off = False
 _routines: list[Routine] = []
 _lock = threading.Lock()
 
@@ -94,6 +106,8 @@ class Routine:
           seconds: the time of the plain way, estimated.
         """
         function = self._function
+        if _is_off:
+            return None
         return function if function is not None else self._look(seconds)
 
     def forget(self) -> None:
