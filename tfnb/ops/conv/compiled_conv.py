@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.compiled.processor import num_lanes
 from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.ops.base.compiled_products import LANES, ROWS
 from tfnb.ops.conv.windows import pad_spatial
 
 if TYPE_CHECKING:
@@ -32,12 +32,8 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.windows import Window
 
-# Positions of a tile by the number of vectors, for processors with 32 registers of 16 numbers, and
-# with 16 of 8.
-_POSITIONS = {16: (12, 12, 8, 6), 8: (8, 6)}
 
-
-def _write(loops: Loops, vectors: int, lanes: int, positions: int) -> None:
+def _write(loops: Loops, vectors: int, positions: int) -> None:
     """Write the routine for a number of vectors.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
@@ -46,8 +42,8 @@ def _write(loops: Loops, vectors: int, lanes: int, positions: int) -> None:
     first one here, and how many there are in the last vector.
     """
     begin, end, total, runs, length, channels, first, rest = (loops.size(i) for i in range(8))
-    kind = f"<{lanes} x float>"
-    mask = loops.first_lanes(rest, lanes)
+    kind = f"<{LANES} x float>"
+    mask = loops.first_lanes(rest, LANES)
     last_start = loops.do("sub i64", total, str(positions))
     with loops.loop(begin, end) as tile:
         # The last tile begins earlier: it computes some positions once more.
@@ -71,30 +67,29 @@ def _write(loops: Loops, vectors: int, lanes: int, positions: int) -> None:
                 at = loops.do("add i64", at, first)
                 weights = [
                     loops.vector_load(
-                        loops.place("float", "%a2", loops.do("add i64", at, str(v * lanes))),
-                        lanes,
+                        loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
+                        LANES,
                         mask if v == vectors - 1 else "",
                     )
                     for v in range(vectors)
                 ]
                 for base, of_position in zip(bases, sums, strict=True):
                     number = loops.do("load float,", f"ptr {loops.place('float', base, i)}")
-                    spread = loops.splat("float", number, lanes)
+                    spread = loops.splat("float", number, LANES)
                     for weight, total_of in zip(weights, of_position, strict=True):
                         product = loops.do(f"fmul contract {kind}", spread, weight)
                         total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
         for number, of_position in zip(numbers, sums, strict=True):
             target = loops.do("add i64", loops.load("i64", 4, number), first)
             for v, total_of in enumerate(of_position):
-                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * lanes)))
+                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
                 some = mask if v == vectors - 1 else ""
-                loops.vector_store(total_of.get(), place, lanes, some)
+                loops.vector_store(total_of.get(), place, LANES, some)
 
 
-_LANES = num_lanes()
 _ROUTINES = [
-    Routine(6, partial(_write, vectors=number + 1, lanes=_LANES, positions=positions))
-    for number, positions in enumerate(_POSITIONS[_LANES])
+    Routine(6, partial(_write, vectors=number + 1, positions=positions))
+    for number, positions in enumerate(ROWS)
 ]
 # Estimates of the plain way, and of a multiplication here.
 _SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 30e-6, 1.5e-11
@@ -104,17 +99,17 @@ _NS_OF_PRODUCT = 0.01
 @lru_cache(maxsize=256)
 def _blocks(channels: int) -> tuple[tuple[int, int, int], ...]:
     """Return (number of the routine, first channel, channels of its last vector) of each call."""
-    left, first, found = -(-channels // _LANES), 0, []
+    left, first, found = -(-channels // LANES), 0, []
     calls = -(-left // len(_ROUTINES))
     for call in range(calls, 0, -1):
         count = -(-left // call)
-        rest = min(_LANES, channels - first - (count - 1) * _LANES)
+        rest = min(LANES, channels - first - (count - 1) * LANES)
         found.append((count - 1, first, rest))
-        left, first = left - count, first + count * _LANES
+        left, first = left - count, first + count * LANES
     return tuple(found)
 
 
-_MOST_POSITIONS = max(_POSITIONS[_LANES])
+_MOST_POSITIONS = max(ROWS)
 
 
 @lru_cache(maxsize=512)
@@ -137,7 +132,7 @@ def cell_offsets(runs: bytes, length: int, least: int) -> NDArray[np.int64]:
     return np.concatenate([found, np.repeat(found[-1:], max(0, least - len(found)))])
 
 
-def _write_filter(loops: Loops, vectors: int, lanes: int, positions: int) -> None:
+def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
     """Write the routine of the filter's gradient for a number of vectors.
 
     Its arrays are result, padded input, gradient of the output, and offsets of the filter's cells
@@ -146,8 +141,8 @@ def _write_filter(loops: Loops, vectors: int, lanes: int, positions: int) -> Non
     output channels, the first one here, and how many there are in the last vector.
     """
     begin, end, here, there, channels, first, rest = (loops.size(i) for i in range(7))
-    kind = f"<{lanes} x float>"
-    mask = loops.first_lanes(rest, lanes)
+    kind = f"<{LANES} x float>"
+    mask = loops.first_lanes(rest, LANES)
     with loops.loop(begin, end) as tile:
         start = loops.do("mul nuw nsw i64", tile, str(positions))
         numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
@@ -161,32 +156,32 @@ def _write_filter(loops: Loops, vectors: int, lanes: int, positions: int) -> Non
             at = loops.do("add i64", loops.load("i64", 5, i), first)
             rows = [
                 loops.vector_load(
-                    loops.place("float", "%a2", loops.do("add i64", at, str(v * lanes))),
-                    lanes,
+                    loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
+                    LANES,
                     mask if v == vectors - 1 else "",
                 )
                 for v in range(vectors)
             ]
             for base, of_cell in zip(bases, sums, strict=True):
                 number = loops.do("load float,", f"ptr {loops.place('float', base, seen)}")
-                spread = loops.splat("float", number, lanes)
+                spread = loops.splat("float", number, LANES)
                 for row, total_of in zip(rows, of_cell, strict=True):
                     product = loops.do(f"fmul contract {kind}", spread, row)
                     total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
         for number, of_cell in zip(numbers, sums, strict=True):
             target = loops.do("add i64", loops.do("mul i64", number, channels), first)
             for v, total_of in enumerate(of_cell):
-                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * lanes)))
+                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
                 some = mask if v == vectors - 1 else ""
                 total = loops.do(
-                    f"fadd {kind}", loops.vector_load(place, lanes, some), total_of.get()
+                    f"fadd {kind}", loops.vector_load(place, LANES, some), total_of.get()
                 )
-                loops.vector_store(total, place, lanes, some)
+                loops.vector_store(total, place, LANES, some)
 
 
 _FILTER_ROUTINES = [
-    Routine(6, partial(_write_filter, vectors=number + 1, lanes=_LANES, positions=positions))
-    for number, positions in enumerate(_POSITIONS[_LANES])
+    Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
+    for number, positions in enumerate(ROWS)
 ]
 # Positions that a sum adds before it is added to the result.
 _SUMMED = 256
@@ -195,7 +190,7 @@ _SUMMED = 256
 def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
     """Return whether the routines compute a convolution: float32, all channels in one group.
 
-    A single output channel would leave the other lanes of vectors empty.
+    A single output channel would leave the other LANES of vectors empty.
     """
     return (
         x.dtype == dtype == np.float32
@@ -277,8 +272,8 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
     targets = offsets(places.counts, strides_of(out)[:-1], _MOST_POSITIONS)
     num_runs, length = len(places.runs), places.length
     for function, (number, first, rest) in functions:
-        positions = _POSITIONS[_LANES][number]
-        products = positions * (number + 1) * _LANES * num_runs * length
+        positions = ROWS[number]
+        products = positions * (number + 1) * LANES * num_runs * length
         run_rows(
             function,
             [out, padded, kernel, seen, targets, places.runs],
@@ -316,8 +311,8 @@ def filter_gradient(
     for first_position in range(0, len(seen), _SUMMED):
         end = min(first_position + _SUMMED, len(seen))
         for function, (number, first, rest) in functions:
-            positions = _POSITIONS[_LANES][number]
-            work = positions * (number + 1) * _LANES * (end - first_position)
+            positions = ROWS[number]
+            work = positions * (number + 1) * LANES * (end - first_position)
             run_rows(
                 function,
                 [grad, padded, came, of_cells, seen, given],
