@@ -14,6 +14,7 @@ gradient is one convolution for each phase (``conv_kernels.py``), which writes i
 from __future__ import annotations
 
 import math
+import threading
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,6 @@ def _blocks(channels: int) -> tuple[tuple[int, int, int], ...]:
 _MOST_POSITIONS = max(ROWS)
 
 
-@lru_cache(maxsize=512)
 def offsets(counts: tuple[int, ...], strides: tuple[int, ...], least: int = 1) -> NDArray[np.int64]:
     """Return the offset of each cell of a grid, the last one repeated up to a least number."""
     found = np.zeros(1, np.int64)
@@ -120,16 +120,68 @@ def offsets(counts: tuple[int, ...], strides: tuple[int, ...], least: int = 1) -
         found = (found[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
     if len(found) < least:
         found = np.concatenate([found, np.repeat(found[-1:], least - len(found))])
-    found.flags.writeable = False
     return found
 
 
-@lru_cache(maxsize=256)
-def cell_offsets(runs: bytes, length: int, least: int) -> NDArray[np.int64]:
-    """Return the offset of each number of some runs, the last one repeated as in `offsets`."""
-    starts = np.frombuffer(runs, np.int64)
-    found = (starts[:, None] + np.arange(length, dtype=np.int64)).reshape(-1)
-    return np.concatenate([found, np.repeat(found[-1:], max(0, least - len(found)))])
+class Places:
+    """Where positions and windows lie in padded images.
+
+    Attributes:
+      seen: the offset of each position in the images, the last one repeated up to a full tile.
+      targets: the offset of each position in the result, or in the gradient of the output.
+      cells: the offset of each cell of a window.
+      runs: the offset of each run of a window; the numbers of a run lie close to each other.
+      length: the numbers of a run.
+      nbytes: the memory of these tables.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        windows: Sequence[Window],
+        target_strides: tuple[int, ...],
+    ) -> None:
+        """Compute the tables; strides are in bytes."""
+        within = [one // _ITEM for one in strides]
+        counts = (shape[0], *(w.output for w in windows))
+        steps = [s * w.stride for s, w in zip(within[1:-1], windows, strict=True)]
+        self.seen = offsets(counts, (within[0], *steps), _MOST_POSITIONS)
+        to = tuple(one // _ITEM for one in target_strides[:-1])
+        self.targets = offsets(counts, to, _MOST_POSITIONS)
+        # Cells of the last dimension are a run, unless windows skip some.
+        sizes = tuple(w.filter for w in windows)
+        across = tuple(s * w.dilation for s, w in zip(within[1:-1], windows, strict=True))
+        self.cells = offsets(sizes, across)
+        is_joined = windows[-1].dilation == 1 and within[-2] == shape[-1]
+        self.runs = offsets(sizes[:-1], across[:-1]) if is_joined else self.cells
+        self.length = shape[-1] * (sizes[-1] if is_joined else 1)
+        tables = (self.seen, self.targets, self.cells, self.runs)
+        self.nbytes = sum(one.nbytes for one in tables)
+
+
+_ITEM = 4
+# The tables of the latest convolutions, and their limit in bytes.
+_kept: dict[Any, Places] = {}
+_MOST_BYTES = 1 << 24
+_lock = threading.Lock()
+
+
+def places_of(padded: Array, windows: Sequence[Window], target: Array) -> Places:
+    """Return where positions lie in padded images and in a result."""
+    key = (padded.shape, padded.strides, tuple(windows), target.strides)
+    found = _kept.get(key)
+    if found is None:
+        found = Places(*key)
+        with _lock:
+            _kept[key] = found
+            while sum(one.nbytes for one in _kept.values()) > _MOST_BYTES:
+                del _kept[next(iter(_kept))]
+    return found
+
+
+SUMMED = 256
+"""Positions that a sum adds before it is added to the result."""
 
 
 def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
@@ -137,13 +189,17 @@ def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
 
     Its arrays are result, padded input, gradient of the output, and offsets of the filter's cells
     in the input, of positions in the input, and of positions in the gradient.  Its sizes are the
-    first tile, the end of the tiles, the first position, the end of the positions, the number of
-    output channels, the first one here, and how many there are in the last vector.
+    first tile, the end of the tiles, the number of positions, of output channels, the first one
+    here, and how many there are in the last vector.
     """
-    begin, end, here, there, channels, first, rest = (loops.size(i) for i in range(7))
+    begin, end, total, channels, first, rest = (loops.size(i) for i in range(6))
     kind = f"<{LANES} x float>"
     mask = loops.first_lanes(rest, LANES)
-    with loops.loop(begin, end) as tile:
+    parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
+    with loops.loop("0", parts) as part, loops.loop(begin, end) as tile:
+        here = loops.do("mul nuw nsw i64", part, str(SUMMED))
+        there = loops.do("add i64", here, str(SUMMED))
+        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
         start = loops.do("mul nuw nsw i64", tile, str(positions))
         numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
         bases = [loops.place("float", "%a1", loops.load("i64", 3, one)) for one in numbers]
@@ -173,24 +229,28 @@ def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
             for v, total_of in enumerate(of_cell):
                 place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
                 some = mask if v == vectors - 1 else ""
-                total = loops.do(
+                grown = loops.do(
                     f"fadd {kind}", loops.vector_load(place, LANES, some), total_of.get()
                 )
-                loops.vector_store(total, place, LANES, some)
+                loops.vector_store(grown, place, LANES, some)
 
 
 _FILTER_ROUTINES = [
     Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
     for number, positions in enumerate(ROWS)
 ]
-# Positions that a sum adds before it is added to the result.
-_SUMMED = 256
+
+
+def cell_offsets(runs: NDArray[np.int64], length: int, least: int) -> NDArray[np.int64]:
+    """Return the offset of each number of some runs, the last one repeated as in `offsets`."""
+    found = (runs[:, None] + np.arange(length, dtype=np.int64)).reshape(-1)
+    return np.concatenate([found, np.repeat(found[-1:], max(0, least - len(found)))])
 
 
 def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
     """Return whether the routines compute a convolution: float32, all channels in one group.
 
-    A single output channel would leave the other LANES of vectors empty.
+    A single output channel would leave the other lanes of vectors empty.
     """
     return (
         x.dtype == dtype == np.float32
@@ -217,38 +277,8 @@ def _functions(
 
 def lies_close(x: Array) -> Array:
     """Return images of which the channels lie close to each other."""
-    return x if x.strides[-1] == x.itemsize else np.ascontiguousarray(x)
-
-
-def strides_of(x: Array) -> tuple[int, ...]:
-    """Return the strides in elements."""
-    return tuple(one // x.itemsize for one in x.strides)
-
-
-class Places:
-    """Where positions and windows lie in padded images.
-
-    Attributes:
-      counts: the positions of each dimension, images first.
-      steps: the offsets between them.
-      runs: the offsets of the runs of a window; the numbers of a run lie close to each other.
-      length: the numbers of a run.
-    """
-
-    def __init__(self, padded: Array, windows: Sequence[Window]) -> None:
-        strides = strides_of(padded)
-        self.counts = (len(padded), *(w.output for w in windows))
-        self.steps = (
-            strides[0],
-            *(s * w.stride for s, w in zip(strides[1:-1], windows, strict=True)),
-        )
-        # Cells of the last dimension are a run, unless windows skip some.
-        channels = padded.shape[-1]
-        is_joined = windows[-1].dilation == 1 and strides[-2] == channels
-        cells = windows[:-1] if is_joined else windows
-        within = tuple(s * w.dilation for s, w in zip(strides[1:], cells, strict=False))
-        self.runs = offsets(tuple(w.filter for w in cells), within)
-        self.length = channels * (windows[-1].filter if is_joined else 1)
+    is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
+    return x if is_close else np.ascontiguousarray(x)
 
 
 def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
@@ -267,9 +297,8 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
         return False
     padded = lies_close(pad_spatial(np, x, windows, 1, 0))
     kernel = np.ascontiguousarray(kernel)
-    places = Places(padded, windows)
-    seen = offsets(places.counts, places.steps, _MOST_POSITIONS)
-    targets = offsets(places.counts, strides_of(out)[:-1], _MOST_POSITIONS)
+    places = places_of(padded, windows, out)
+    seen, targets = places.seen, places.targets
     num_runs, length = len(places.runs), places.length
     for function, (number, first, rest) in functions:
         positions = ROWS[number]
@@ -301,27 +330,14 @@ def filter_gradient(
         return None
     padded = lies_close(pad_spatial(np, x, windows, 1, 0))
     came = lies_close(out_backprop)
-    places = Places(padded, windows)
-    seen = offsets(places.counts, places.steps)
-    given = offsets(places.counts, strides_of(came)[:-1])
-    largest = -(-cells // _MOST_POSITIONS) * _MOST_POSITIONS + _MOST_POSITIONS
+    places = places_of(padded, windows, came)
+    seen, given, count = places.seen, places.targets, came.size // channels
     # The last rows belong to no cell: they complete the last tile.
-    grad = np.zeros((largest, channels), np.float32)
-    of_cells = cell_offsets(places.runs.tobytes(), places.length, largest)
-    for first_position in range(0, len(seen), _SUMMED):
-        end = min(first_position + _SUMMED, len(seen))
-        for function, (number, first, rest) in functions:
-            positions = ROWS[number]
-            work = positions * (number + 1) * LANES * (end - first_position)
-            run_rows(
-                function,
-                [grad, padded, came, of_cells, seen, given],
-                -(-cells // positions),
-                work * _NS_OF_PRODUCT,
-                first_position,
-                end,
-                channels,
-                first,
-                rest,
-            )
+    grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
+    of_cells = cell_offsets(places.runs, places.length, len(grad))
+    for function, (number, first, rest) in functions:
+        positions = ROWS[number]
+        ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
+        arrays = [grad, padded, came, of_cells, seen, given]
+        run_rows(function, arrays, -(-cells // positions), ns, count, channels, first, rest)
     return grad[:cells].reshape(tuple(filter_shape))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core.compiled.processor import num_lanes
 from tfnb.core.compiled.routines import Routine, run_rows
-from tfnb.ops.conv.compiled_conv import Places, cell_offsets, lies_close, offsets, strides_of
+from tfnb.ops.base.compiled_products import LANES
+from tfnb.ops.conv.compiled_conv import SUMMED, cell_offsets, lies_close, places_of
 from tfnb.ops.conv.windows import pad_spatial
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.windows import Window
 
-_LANES = num_lanes()
 # Positions of a tile, and cells of the filter in a tile of its gradient.
 _POSITIONS, _CELLS = 4, 9
 
@@ -37,9 +36,9 @@ def _write(loops: Loops) -> None:
     the number of positions, of cells, and of channels.
     """
     begin, end, total, cells, channels = (loops.size(i) for i in range(5))
-    kind = f"<{_LANES} x float>"
+    kind = f"<{LANES} x float>"
     last_start = loops.do("sub i64", total, str(_POSITIONS))
-    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(_LANES - 1)), str(_LANES))
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
     with loops.loop(begin, end) as tile:
         start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
         is_beyond = loops.do("icmp sgt i64", start, last_start)
@@ -48,23 +47,23 @@ def _write(loops: Loops) -> None:
         places = [loops.load("i64", 3, number) for number in numbers]
         targets = [loops.load("i64", 4, number) for number in numbers]
         with loops.loop("0", vectors) as vector:
-            first = loops.do("mul i64", vector, str(_LANES))
-            mask = loops.first_lanes(loops.do("sub i64", channels, first), _LANES)
+            first = loops.do("mul i64", vector, str(LANES))
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
             starts = [loops.do("add i64", place, first) for place in places]
             sums = [loops.variable(kind, "zeroinitializer") for _ in numbers]
             with loops.loop("0", cells) as cell:
                 offset = loops.load("i64", 5, cell)
                 at = loops.do("add i64", loops.do("mul i64", cell, channels), first)
-                weight = loops.vector_load(loops.place("float", "%a2", at), _LANES, mask)
+                weight = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
                 for one, total_of in zip(starts, sums, strict=True):
                     place = loops.place("float", "%a1", loops.do("add i64", one, offset))
                     product = loops.do(
-                        f"fmul contract {kind}", loops.vector_load(place, _LANES, mask), weight
+                        f"fmul contract {kind}", loops.vector_load(place, LANES, mask), weight
                     )
                     total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
             for target, total_of in zip(targets, sums, strict=True):
                 place = loops.place("float", "%a0", loops.do("add i64", target, first))
-                loops.vector_store(total_of.get(), place, _LANES, mask)
+                loops.vector_store(total_of.get(), place, LANES, mask)
 
 
 def _write_filter(loops: Loops) -> None:
@@ -72,14 +71,21 @@ def _write_filter(loops: Loops) -> None:
 
     Its arrays are result, padded input, gradient of the output, and offsets of cells in the input,
     of positions in the input, and of positions in the gradient.  Its sizes are the first vector of
-    channels, the end of the vectors, the first position, the end of the positions, the number of
-    tiles of cells, and of channels.
+    channels, the end of the vectors, the number of positions, of tiles of cells, and of channels.
     """
-    begin, end, here, there, tiles, channels = (loops.size(i) for i in range(6))
-    kind = f"<{_LANES} x float>"
-    with loops.loop(begin, end) as vector, loops.loop("0", tiles) as tile:
-        first = loops.do("mul i64", vector, str(_LANES))
-        mask = loops.first_lanes(loops.do("sub i64", channels, first), _LANES)
+    begin, end, total, tiles, channels = (loops.size(i) for i in range(5))
+    kind = f"<{LANES} x float>"
+    parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
+    with (
+        loops.loop("0", parts) as part,
+        loops.loop(begin, end) as vector,
+        loops.loop("0", tiles) as tile,
+    ):
+        here = loops.do("mul nuw nsw i64", part, str(SUMMED))
+        there = loops.do("add i64", here, str(SUMMED))
+        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
+        first = loops.do("mul i64", vector, str(LANES))
+        mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
         start = loops.do("mul nuw nsw i64", tile, str(_CELLS))
         numbers = [loops.do("add i64", start, str(c)) for c in range(_CELLS)]
         cells = [loops.do("add i64", loops.load("i64", 3, number), first) for number in numbers]
@@ -87,20 +93,18 @@ def _write_filter(loops: Loops) -> None:
         with loops.loop(here, there) as i:
             seen = loops.load("i64", 4, i)
             at = loops.do("add i64", loops.load("i64", 5, i), first)
-            came = loops.vector_load(loops.place("float", "%a2", at), _LANES, mask)
+            came = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
             for cell, total_of in zip(cells, sums, strict=True):
                 place = loops.place("float", "%a1", loops.do("add i64", cell, seen))
                 product = loops.do(
-                    f"fmul contract {kind}", loops.vector_load(place, _LANES, mask), came
+                    f"fmul contract {kind}", loops.vector_load(place, LANES, mask), came
                 )
                 total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
         for number, total_of in zip(numbers, sums, strict=True):
             at = loops.do("add i64", loops.do("mul i64", number, channels), first)
             place = loops.place("float", "%a0", at)
-            before = loops.vector_load(place, _LANES, mask)
-            loops.vector_store(
-                loops.do(f"fadd {kind}", before, total_of.get()), place, _LANES, mask
-            )
+            before = loops.vector_load(place, LANES, mask)
+            loops.vector_store(loops.do(f"fadd {kind}", before, total_of.get()), place, LANES, mask)
 
 
 _ROUTINE = Routine(6, _write)
@@ -108,8 +112,6 @@ _FILTER_ROUTINE = Routine(6, _write_filter)
 # Estimates of the plain way, and of a multiplication here.
 _SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 40e-6, 2e-10
 _NS_OF_PRODUCT = 0.04
-# Positions that a sum adds before it is added to the result.
-_SUMMED = 256
 
 
 def suits(x: Array, kernel_shape: Sequence[int], dtype: object) -> bool:
@@ -137,10 +139,8 @@ def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bo
     if function is None:
         return False
     padded = lies_close(pad_spatial(np, x, windows, 1, 0))
-    places = Places(padded, windows)
-    seen = offsets(places.counts, places.steps, _POSITIONS)
-    targets = offsets(places.counts, strides_of(out)[:-1], _POSITIONS)
-    cells = _cells(padded, windows)
+    places = places_of(padded, windows, out)
+    seen, targets, cells = places.seen, places.targets, places.cells
     run_rows(
         function,
         [out, padded, np.ascontiguousarray(taps), seen, targets, cells],
@@ -151,13 +151,6 @@ def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bo
         channels,
     )
     return True
-
-
-def _cells(padded: Array, windows: Sequence[Window]) -> Array:
-    """Return the offset of each cell of a window."""
-    strides = strides_of(padded)[1:-1]
-    within = tuple(s * w.dilation for s, w in zip(strides, windows, strict=True))
-    return offsets(tuple(w.filter for w in windows), within)
 
 
 def filter_gradient(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array | None:
@@ -171,23 +164,13 @@ def filter_gradient(x: Array, out_backprop: Array, windows: Sequence[Window]) ->
         return None
     padded = lies_close(pad_spatial(np, x, windows, 1, 0))
     came = lies_close(out_backprop)
-    places = Places(padded, windows)
-    seen = offsets(places.counts, places.steps)
-    given = offsets(places.counts, strides_of(came)[:-1])
+    places = places_of(padded, windows, came)
+    seen, given, count = places.seen, places.targets, came.size // channels
     tiles = -(-num_cells // _CELLS)
-    cells = cell_offsets(_cells(padded, windows).tobytes(), 1, tiles * _CELLS)
+    cells = cell_offsets(places.cells, 1, tiles * _CELLS)
     # The last rows belong to no cell: they complete the last tile.
     grad = np.zeros((tiles * _CELLS, channels), np.float32)
-    for first in range(0, len(seen), _SUMMED):
-        end = min(first + _SUMMED, len(seen))
-        run_rows(
-            function,
-            [grad, padded, came, cells, seen, given],
-            -(-channels // _LANES),
-            tiles * _CELLS * _LANES * (end - first) * _NS_OF_PRODUCT,
-            first,
-            end,
-            tiles,
-            channels,
-        )
+    arrays = [grad, padded, came, cells, seen, given]
+    ns = tiles * _CELLS * LANES * count * _NS_OF_PRODUCT
+    run_rows(function, arrays, -(-channels // LANES), ns, count, tiles, channels)
     return grad[:num_cells].reshape(*sizes, channels)

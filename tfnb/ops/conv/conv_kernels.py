@@ -15,6 +15,7 @@ Images are divided among threads.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -401,17 +402,18 @@ def _by_phases(
     swapped = kernel.swapaxes(-1, -2)
     if phases is None or not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
         return None
-    sizes = tuple(input_shape[1:-1])
-    if not phases[0].is_whole:
-        sizes = tuple(w.padded for w in windows)
-    total = np.empty((len(out_backprop), *sizes, input_shape[-1]), kernel.dtype)
+    total = np.empty(tuple(input_shape), kernel.dtype)
     for phase in phases:
-        cells = total if phase.is_whole else total[(slice(None), *phase.cells)]
-        if cells.size and not compiled_conv.convolve(
-            out_backprop, swapped[phase.taps], phase.windows, cells
-        ):
+        where, seen = phase.windows, total
+        if not phase.is_whole:
+            inside = phase.inside(windows)
+            if inside is None:
+                return None
+            cells, where = inside
+            seen = total[(slice(None), *cells)]
+        if seen.size and not compiled_conv.convolve(out_backprop, swapped[phase.taps], where, seen):
             return None
-    return total if phases[0].is_whole else unpad_spatial(total, windows, 1)
+    return total
 
 
 class Phase(NamedTuple):
@@ -425,6 +427,23 @@ class Phase(NamedTuple):
     taps: tuple[slice, ...]
     windows: list[Window]
     is_whole: bool  # it is the only phase, without the padding
+
+    def inside(self, windows: Sequence[Window]) -> tuple[list[slice], list[Window]] | None:
+        """Return its cells of the input without the padding, and their windows.
+
+        None where no window covers some of them.
+        """
+        found, mirrored = [], []
+        for cells, own, w in zip(self.cells, self.windows, windows, strict=True):
+            first = max(0, -(-(w.pad_before - cells.start) // w.stride))
+            output = max(0, -(-(w.pad_before + w.size - cells.start) // w.stride) - first)
+            before = own.pad_before - first
+            after = output + own.reach - 1 - own.size - before
+            if before < 0 or after < 0:
+                return None
+            found.append(slice(cells.start + first * w.stride - w.pad_before, None, w.stride))
+            mirrored.append(replace(own, output=output, pad_before=before, pad_after=after))
+        return found, mirrored
 
 
 def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:

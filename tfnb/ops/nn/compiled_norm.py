@@ -15,7 +15,7 @@ import numpy as np
 from tfnb.core.compiled.routines import Routine, run_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
@@ -93,6 +93,90 @@ def _write_input_gradient(loops: Loops) -> None:
             loops.store("float", loops.do("fmul float", found, factor), 0, at)
 
 
+def _channels(loops: Loops, width: str, step: Callable[[str], None]) -> None:
+    with loops.loop("0", width) as i:
+        step(i)
+
+
+def _write_block_sums(
+    loops: Loops,
+    rows: str,
+    width: str,
+    totals: Sequence[tuple[int, int]],
+    terms: Callable[[str, str], list[str]],
+) -> None:
+    """Write sums over all rows, block by block.
+
+    Args:
+      loops: the routine.
+      rows: the number of rows.
+      width: their length.
+      totals: for each sum the arrays of the total and of a block's sum.
+      terms: returns what is added, for an element and its channel.
+    """
+
+    def clear(arrays: Sequence[int], i: str) -> None:
+        for array in arrays:
+            loops.store("float", "0.0", array, i)
+
+    _channels(loops, width, lambda i: clear([total for total, _ in totals], i))
+    count = loops.do("add i64", rows, str(_BLOCK - 1))
+    with loops.loop("0", loops.do("sdiv i64", count, str(_BLOCK))) as block:
+        _channels(loops, width, lambda i: clear([part for _, part in totals], i))
+        first = loops.do("mul i64", block, str(_BLOCK))
+        last = loops.do("add i64", first, str(_BLOCK))
+        last = loops.choose("i64", loops.do("icmp slt i64", last, rows), last, rows)
+        with loops.loop(first, last) as row:
+            start = loops.do("mul i64", row, width)
+            with loops.loop("0", width) as i:
+                found = terms(loops.do("add nuw nsw i64", start, i), i)
+                for (_, part), term in zip(totals, found, strict=True):
+                    grown = loops.do("fadd float", loops.load("float", part, i), term)
+                    loops.store("float", grown, part, i)
+        with loops.loop("0", width) as i:
+            for whole, part in totals:
+                sums = [loops.load("float", array, i) for array in (whole, part)]
+                loops.store("float", loops.do("fadd float", *sums), whole, i)
+
+
+def _write_training(loops: Loops) -> None:
+    """Write the whole normalization of a small array in training.
+
+    Its arrays are result, mean, variance, a vector for its use, x, scale, offset, and epsilon.  Its
+    sizes are two that are not used, the width, and the number of rows.
+    """
+    width, rows = loops.size(2), loops.size(3)
+    count = loops.convert("sitofp i64", rows, "float")
+
+    def divide(array: int) -> None:
+        with loops.loop("0", width) as i:
+            mean = loops.do("fdiv float", loops.load("float", array, i), count)
+            loops.store("float", mean, array, i)
+
+    def squared(at: str, i: str) -> list[str]:
+        centered = loops.do("fsub float", loops.load("float", 4, at), loops.load("float", 1, i))
+        return [loops.do("fmul float", centered, centered)]
+
+    _write_block_sums(loops, rows, width, [(1, 3)], lambda at, i: [loops.load("float", 4, at)])
+    divide(1)
+    _write_block_sums(loops, rows, width, [(2, 3)], squared)
+    divide(2)
+    epsilon = loops.load("float", 7, "0")
+    with loops.loop("0", width) as i:
+        root = loops.do("fadd float", loops.load("float", 2, i), epsilon)
+        root = loops.call("llvm.sqrt", "float", root)
+        loops.store("float", loops.do("fdiv float", loops.load("float", 5, i), root), 3, i)
+    with loops.loop("0", rows) as row:
+        start = loops.do("mul i64", row, width)
+        with loops.loop("0", width) as i:
+            at = loops.do("add nuw nsw i64", start, i)
+            mean, factor, offset = (loops.load("float", array, i) for array in (1, 3, 6))
+            found = loops.do("fsub float", loops.load("float", 4, at), mean)
+            found = loops.do("fadd float", loops.do("fmul float", found, factor), offset)
+            loops.store("float", found, 0, at)
+
+
+_TRAINING = Routine(8, _write_training)
 _NORMALIZED = Routine(5, _write_normalized)
 _SUM = Routine(2, partial(_write_sums, terms=_value, sums=1))
 _SQUARES = Routine(3, partial(_write_sums, terms=_squared_distance, sums=1))
@@ -183,7 +267,30 @@ def normalized(x: Array, mean: Array, factors: Array, offset: Array) -> Array | 
     return rows.swept(functions[0], x, x, *vectors)
 
 
-def statistics(x: Array) -> tuple[Array, Array] | None:
+# Arrays of up to this number of elements are normalized in one call, by one thread.
+_SMALL = 1 << 15
+_LEAST_CHANNELS = 8
+
+
+def trained(x: Array, scale: Array, offset: Array, epsilon: float) -> list[Array] | None:
+    """Return the normalized array, mean and variance; None where the routine does not fit."""
+    channels = x.shape[-1]
+    if x.size > _SMALL or channels < _LEAST_CHANNELS:
+        return None
+    functions = _functions(x, _TRAINING)
+    if functions is None or scale.dtype != np.float32 or offset.dtype != np.float32:
+        return None
+    if not (scale.flags.c_contiguous and offset.flags.c_contiguous):
+        return None
+    mean, variance, spare = (np.empty(channels, np.float32) for _ in range(3))
+    found = [np.empty(x.shape, np.float32), mean, variance]
+    number = np.array([epsilon], np.float32)
+    sizes = np.array([0, 0, 0, channels, x.size // channels], np.int64)
+    functions[0](*found, spare, x, scale, offset, number, sizes)
+    return found
+
+
+def statistics(x: Array) -> list[Array] | None:
     """Return mean and variance per channel; None where the routines do not fit."""
     functions = _functions(x, _SUM, _SQUARES)
     if functions is None:
@@ -191,7 +298,7 @@ def statistics(x: Array) -> tuple[Array, Array] | None:
     rows = ChannelsLast(x)
     count = np.float32(x.size // rows.channels)
     mean = rows.sums(functions[0], 1, x)[0] / count
-    return mean, rows.sums(functions[1], 1, x, rows.spread(mean))[0] / count
+    return [mean, rows.sums(functions[1], 1, x, rows.spread(mean))[0] / count]
 
 
 def sums_of_gradient(grad: Array, x: Array, mean: Array) -> tuple[Array, Array] | None:

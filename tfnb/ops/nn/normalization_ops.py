@@ -166,14 +166,20 @@ def _batch_norm(
         return xp.zeros(x.shape, dtype), nan, nan, nan, nan
     if not is_training:
         vectors = (_single(scale), _single(offset), _single(mean), _single(variance))
-        y = _normalized(xp, x, axis, *vectors, epsilon)
+        whole = _normalized(xp, x, axis, *vectors, epsilon)
         mean, variance = (s.astype(stat_dtype, copy=False) for s in (mean, variance))
-        return y.astype(dtype, copy=False), mean, variance, mean, variance
+        return whole.astype(dtype, copy=False), mean, variance, mean, variance
     scale, offset = _single(scale), _single(offset)
     channels = ChannelRows(xp, x.shape, axis)
     count = channels.count
-    is_plain = xp is np and axis == x.ndim - 1
-    found = compiled_norm.statistics(x) if is_plain else None
+    found: list[Array] | None = None
+    y: Array = None
+    if xp is np and axis == x.ndim - 1:
+        trained = compiled_norm.trained(x, scale, offset, epsilon)
+        if trained is not None:
+            y, *found = trained
+        else:
+            found = compiled_norm.statistics(x)
     if found is not None:
         saved_mean, saved_variance = found
     else:
@@ -189,8 +195,10 @@ def _batch_norm(
         keep, take = np.float32(1.0 - factor), np.float32(factor)
         new_mean = keep * mean.astype(np.float32) + take * saved_mean
         new_variance = keep * variance.astype(np.float32) + take * unbiased
-    factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
-    y = None if found is None else compiled_norm.normalized(x, saved_mean, factors, offset)
+    if y is None:
+        factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
+        if found is not None:
+            y = compiled_norm.normalized(x, saved_mean, factors, offset)
     if y is None:
         if found is not None:
             rows = channels.rows(_single(x))
