@@ -119,6 +119,12 @@ class Loops:
         self._declared.add(f"declare void {name}({kind}, ptr, i32, <{lanes} x i1>)")
         self.write(f"call void {name}({kind} {value}, ptr {place}, i32 4, <{lanes} x i1> {mask})")
 
+    def largest_of(self, vector: str, lanes: int) -> str:
+        """Return the largest number of a vector without NaN."""
+        name = f"@llvm.vector.reduce.fmax.v{lanes}f32"
+        self._declared.add(f"declare float {name}(<{lanes} x float>)")
+        return self.do(f"call nnan float {name}(<{lanes} x float> {vector})")
+
     def variable(self, kind: str, value: str) -> Variable:
         """Return a variable with a first value."""
         name = self._new()
