@@ -1,4 +1,4 @@
-"""Adding rows into an array, row after row, by a compiled routine (``core/compiled/routines.py``).
+"""Adding rows into an array, row after row, by compiled routines (``core/compiled/routines.py``).
 
 Rows are added in the order they are given, so that sums have the bits of the plain way.
 """
@@ -29,6 +29,24 @@ def _write(loops: Loops, operation: str) -> None:
             loops.store("float", found, 0, to)
 
 
+def _write_products(loops: Loops) -> None:
+    """Write the routine that adds products of rows and numbers.
+
+    Its arrays are target, places, numbers of rows, factors and rows, its sizes count and width.
+    """
+    count, width = loops.size(0), loops.size(1)
+    with loops.loop("0", count) as i:
+        target = loops.do("mul i64", loops.load("i64", 1, i), width)
+        source = loops.do("mul i64", loops.load("i64", 2, i), width)
+        factor = loops.load("float", 3, i)
+        with loops.loop("0", width) as j:
+            to, at = (loops.do("add nuw nsw i64", one, j) for one in (target, source))
+            product = loops.do("fmul float", loops.load("float", 4, at), factor)
+            found = loops.do("fadd float", loops.load("float", 0, to), product)
+            loops.store("float", found, 0, to)
+
+
+_PRODUCTS = Routine(5, _write_products)
 _ROUTINES = {
     "add": Routine(3, partial(_write, operation="fadd float")),
     "sub": Routine(3, partial(_write, operation="fsub float")),
@@ -60,4 +78,27 @@ def combine(target: Array, places: Array, rows: Array, operation: str) -> bool:
     count = len(places)
     sizes = np.array([rows.size > _LARGE, count, rows.size // count], np.int64)
     function(target, np.ascontiguousarray(places, np.int64), rows, sizes)
+    return True
+
+
+def add_products(target: Array, places: Array, numbers: Array, factors: Array, rows: Array) -> bool:
+    """Add ``factors[i] * rows[numbers[i]]`` to ``target[places[i]]``; return whether it did so.
+
+    Args:
+      target: a new array.
+      places: indices of the first dimension of ``target``, all valid.
+      numbers: indices of the first dimension of ``rows``, all valid.
+      factors: a number for each.
+      rows: a matrix.
+    """
+    if any(one.dtype != np.float32 for one in (target, factors, rows)):
+        return False
+    count, width = len(places), rows.shape[1]
+    function = _PRODUCTS.find(_SECONDS_OF_CALL + count * width * _SECONDS_OF_ELEMENT)
+    if function is None:
+        return False
+    given = [np.ascontiguousarray(one, np.int64) for one in (places, numbers)]
+    given += [np.ascontiguousarray(one) for one in (factors, rows)]
+    sizes = np.array([count * width > _LARGE, count, width], np.int64)
+    function(target, *given, sizes)
     return True
