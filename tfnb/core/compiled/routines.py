@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.compiled import array_calls
-from tfnb.core.compiled.helper import HELPER, is_available
 from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
@@ -118,12 +116,11 @@ class Routine:
     def _look(self, seconds: float) -> Callable[..., None] | None:
         kernel = self._kernel
         if kernel is None:
-            if is_available():
-                self._pay(seconds)
+            self._pay(seconds)
             return None
         if not kernel.addresses:
             return None
-        self._function = array_calls.as_function(kernel.addresses[0], _data())
+        self._function = _as_function(kernel.addresses[0])
         return self._function
 
     def _pay(self, seconds: float) -> None:
@@ -132,19 +129,33 @@ class Routine:
             Prices.paid += seconds
             pays = self._seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
             if pays and self._kernel is None:
-                # Imported where the first source is written: most processes write none.
-                from tfnb.core.compiled.loops import Loops
-
-                loops = Loops(self._arrays)
-                self._write(loops)
-                self._kernel = HELPER.request(loops.text(), _PARTS)
+                self._seconds = 0.0  # if nothing may be compiled, the next look comes later
+                self._kernel = _request(self._arrays, self._write)
 
 
-def _data() -> np.ndarray[Any, Any]:
-    """Return what a routine reads: functions and objects of this process."""
+# The other modules are imported by the first routine that pays: most processes compile none.
+
+
+def _request(arrays: int, write: Callable[[Loops], None]) -> CompiledKernel | None:
+    """Request a routine; return None where nothing may be compiled."""
+    from tfnb.core.compiled.helper import HELPER, is_available
+
+    if not is_available():
+        return None
+    from tfnb.core.compiled.loops import Loops
+
+    loops = Loops(arrays)
+    write(loops)
+    return HELPER.request(loops.text(), _PARTS)
+
+
+def _as_function(address: int) -> Callable[..., None]:
+    """Return a compiled routine as a function; it reads what is known in this process only."""
+    from tfnb.core.compiled import array_calls
+
     words = [array_calls.address_of("Py_IncRef"), id(None)]
     words += [array_calls.address_of(f"PyEval_{name}Thread") for name in ("Save", "Restore")]
-    return np.array(words, np.int64)
+    return array_calls.as_function(address, np.array(words, np.int64))
 
 
 # Estimated nanoseconds of work from which on threads share it.
