@@ -146,18 +146,3 @@ def register_proto_function(
             f"The collection {collection_name!r} needs proto_type, to_proto and from_proto."
         )
     register_proto_functions(collection_name, proto_type, to_proto, from_proto)
-
-
-class RegisterShape:
-    """A decorator that does nothing: an op has its shape function where it is registered.
-
-    Args:
-      op_type: the op.
-    """
-
-    def __init__(self, op_type: str) -> None:
-        self._op_type = op_type
-
-    def __call__(self, f: Any) -> Any:
-        """Return the function."""
-        return f
