@@ -36,6 +36,12 @@ EXPORTS = {
 
 _Hint = bool | None
 _HINTS = "is_non_singular", "is_self_adjoint", "is_positive_definite", "is_square"
+_WORDS = {
+    "is_non_singular": "non-singular",
+    "is_self_adjoint": "self-adjoint",
+    "is_positive_definite": "positive-definite",
+    "is_square": "square",
+}
 
 
 def product(first: LinearOperator, second: LinearOperator) -> LinearOperator:
@@ -59,13 +65,46 @@ def _all(operators: Sequence[LinearOperator], hint: str) -> _Hint:
     return True if all(getattr(one, hint) for one in operators) else None
 
 
+def _hint_of_parts(
+    operators: Sequence[LinearOperator], hint: str, given: _Hint, whole: str
+) -> _Hint:
+    """Return a hint that holds where it holds for all operators.
+
+    Raises:
+      ValueError: it is given as False, though it holds for all.
+    """
+    if not _all(operators, hint):
+        return given
+    if given is False:
+        word = _WORDS[hint]
+        raise ValueError(f"The {whole} of {word} operators is always {word}.")
+    return True
+
+
+def _hint_of_one(operator: LinearOperator, hint: str, given: _Hint, other: str) -> _Hint:
+    """Return a hint that an operator and its adjoint, or its inverse, have in common.
+
+    Raises:
+      ValueError: the one that is given is not that of the operator.
+    """
+    known: _Hint = getattr(operator, hint)
+    if given is None or known is None:
+        return known if given is None else given
+    if given != known:
+        word = _WORDS[hint]
+        raise ValueError(f"An operator is {word} if and only if its {other} is {word}.")
+    return given
+
+
 def _batch_of(operators: Sequence[LinearOperator]) -> TensorShape:
     return functools.reduce(broadcast_shapes, [one.batch_shape for one in operators])
 
 
 def _check(operators: Sequence[LinearOperator]) -> None:
     if not operators:
-        raise ValueError("Expected a non-empty list of operators.")
+        raise ValueError(
+            f"Argument `operators` must be a list of >=1 operators. Received: {operators}."
+        )
     if len({one.dtype for one in operators}) != 1:
         found = [(one.name, one.dtype.name) for one in operators]
         raise TypeError(f"Expected all operators to have the same dtype. Found: {found}")
@@ -87,8 +126,9 @@ class LinearOperatorComposition(LinearOperator):
         self._operators = list(operators)
         for one, other in itertools.pairwise(operators):
             one.domain_dimension.assert_is_compatible_with(other.range_dimension)
-        if is_non_singular is None:
-            is_non_singular = _all(operators, "is_non_singular")
+        is_non_singular = _hint_of_parts(
+            operators, "is_non_singular", is_non_singular, "composition"
+        )
         super().__init__(
             operators[0].dtype, [p for one in operators for p in one.graph_parents],
             is_non_singular, is_self_adjoint, is_positive_definite, is_square,
@@ -149,13 +189,11 @@ class LinearOperatorAdjoint(LinearOperator):
         name: str | None = None,
     ) -> None:
         self._operator = operator
-        hints = (
-            (is_non_singular, operator.is_non_singular),
-            (is_self_adjoint, operator.is_self_adjoint),
-            (is_positive_definite, operator.is_positive_definite),
-            (is_square, operator.is_square),
-        )
-        found: list[Any] = [known if given is None else given for given, known in hints]
+        given = is_non_singular, is_self_adjoint, is_positive_definite, is_square
+        found: list[Any] = [
+            _hint_of_one(operator, hint, one, "adjoint")
+            for hint, one in zip(_HINTS, given, strict=True)
+        ]
         name = name or f"{operator.name}_adjoint"
         super().__init__(
             operator.dtype,
@@ -205,13 +243,19 @@ class LinearOperatorInversion(LinearOperator):
         is_square: _Hint = None,
         name: str | None = None,
     ) -> None:
-        if False in (operator.is_square, operator.is_non_singular, is_non_singular, is_square):
-            raise ValueError("Only square and non-singular operators have inverses.")
+        for hint, given in (("is_square", is_square), ("is_non_singular", is_non_singular)):
+            known = getattr(operator, hint)
+            if False in (known, given):
+                raise ValueError(
+                    f"Argument `{hint}` or argument `operator` must have supplied hint `{hint}` "
+                    f"equal to `True` or `None`. Found `operator.{hint}`: {known}, `{hint}`: "
+                    f"{given}."
+                )
         self._operator = operator
-        if is_self_adjoint is None:
-            is_self_adjoint = operator.is_self_adjoint
-        if is_positive_definite is None:
-            is_positive_definite = operator.is_positive_definite
+        is_self_adjoint = _hint_of_one(operator, "is_self_adjoint", is_self_adjoint, "inverse")
+        is_positive_definite = _hint_of_one(
+            operator, "is_positive_definite", is_positive_definite, "inverse"
+        )
         super().__init__(
             operator.dtype, operator.graph_parents, True, is_self_adjoint, is_positive_definite,
             True, name or f"{operator.name}_inv",
@@ -335,10 +379,11 @@ class LinearOperatorBlockDiag(LinearOperatorBlockLowerTriangular):
         name: str | None = None,
     ) -> None:
         _check(operators)
-        if is_self_adjoint is None:
-            is_self_adjoint = _all(operators, "is_self_adjoint")
-        if is_positive_definite is None:
-            is_positive_definite = _all(operators, "is_positive_definite")
+        given = is_non_singular, is_self_adjoint, is_positive_definite
+        is_non_singular, is_self_adjoint, is_positive_definite = (
+            _hint_of_parts(operators, hint, one, "direct sum")
+            for hint, one in zip(_HINTS[:3], given, strict=True)
+        )
         self._blocks = list(operators)
         sizes = [(o.range_dimension_tensor(), o.domain_dimension_tensor()) for o in operators]
 
@@ -363,6 +408,27 @@ class LinearOperatorBlockDiag(LinearOperatorBlockLowerTriangular):
     def operators(self) -> TensorResult:
         """The blocks."""
         return self._blocks
+
+    def adjoint(self, name: str = "adjoint") -> LinearOperator:
+        """Return the operator of the blocks' adjoints."""
+        if self.is_self_adjoint:
+            return self
+        return LinearOperatorBlockDiag([one.adjoint() for one in self._blocks], **self._hints())
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """Return the operator of the blocks' inverses, if these are square."""
+        inverse = super().inverse()
+        if not all(one.is_square for one in self._blocks):
+            return inverse
+        hints = self._hints() | {"is_non_singular": True}
+        return LinearOperatorBlockDiag([one.inverse() for one in self._blocks], **hints)
+
+    def _cholesky(self) -> LinearOperator:
+        if not all(one.is_self_adjoint for one in self._blocks):
+            return super()._cholesky()
+        return LinearOperatorBlockDiag(
+            [one.cholesky() for one in self._blocks], is_non_singular=True, is_square=True
+        )
 
     def _matmul(self, x: TensorLike, adjoint: bool) -> TensorResult:
         sizes = [
@@ -401,8 +467,8 @@ class LinearOperatorKronecker(LinearOperator):
         self._operators = list(operators)
         given = is_non_singular, is_self_adjoint, is_positive_definite, is_square
         hints: list[Any] = [
-            _all(operators, word) if hint is None else hint
-            for word, hint in zip(_HINTS, given, strict=True)
+            _hint_of_parts(operators, hint, one, "Kronecker product")
+            for hint, one in zip(_HINTS, given, strict=True)
         ]
         name = name or "_x_".join(one.name for one in operators)
         parents = [p for one in operators for p in one.graph_parents]
@@ -414,6 +480,27 @@ class LinearOperatorKronecker(LinearOperator):
     def operators(self) -> list[LinearOperator]:
         """The factors."""
         return self._operators
+
+    def adjoint(self, name: str = "adjoint") -> LinearOperator:
+        """Return the product of the factors' adjoints."""
+        if self.is_self_adjoint:
+            return self
+        return LinearOperatorKronecker([one.adjoint() for one in self._operators], **self._hints())
+
+    def inverse(self, name: str = "inverse") -> LinearOperator:
+        """Return the product of the factors' inverses, if these are square."""
+        inverse = super().inverse()
+        if not all(one.is_square for one in self._operators):
+            return inverse
+        hints = self._hints() | {"is_non_singular": True}
+        return LinearOperatorKronecker([one.inverse() for one in self._operators], **hints)
+
+    def _cholesky(self) -> LinearOperator:
+        if not all(one.is_self_adjoint and one.is_positive_definite for one in self._operators):
+            return super()._cholesky()
+        return LinearOperatorKronecker(
+            [one.cholesky() for one in self._operators], is_non_singular=True, is_square=True
+        )
 
     def _shape(self) -> TensorShape:
         def total(sizes: list[int | None]) -> int | None:

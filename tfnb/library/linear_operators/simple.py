@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.core import dtypes
+import numpy as np
+
+from tfnb.core import dtypes, errors
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.library.linear_operators.operator import LinearOperator, with_one_batch
@@ -27,6 +30,40 @@ EXPORTS = {
 }  # fmt: skip
 
 _Hint = bool | None
+
+
+def _check_size(name: str, value: TensorLike) -> None:
+    """Refuse a number of rows or columns that cannot be one, as far as it is known.
+
+    Raises:
+      TypeError: it is no integer.
+      ValueError: it has dimensions, or is negative.
+    """
+    _check_integers(name, value, 0)
+
+
+def _check_batch_shape(value: TensorLike) -> None:
+    """Refuse a batch shape that cannot be one, as far as it is known; errors as of a size."""
+    _check_integers("batch_shape", value, 1)
+
+
+def _check_integers(name: str, value: TensorLike, rank: int) -> None:
+    tensor = convert_to_tensor(value, name=name)
+    if rank == 1 and tensor.shape.ndims == 1 and tensor.shape.num_elements() == 0:
+        return  # an empty list has no integers
+    if not tensor.dtype.is_integer:
+        raise TypeError(f"Argument {name} must be integer type.  Found: {tensor}")
+    known = constant_value(tensor)
+    found = tensor if known is None else known
+    if tensor.shape.ndims is not None and tensor.shape.ndims != rank:
+        raise ValueError(f"Argument {name} must be a {rank}-D Tensor.  Found: {found}")
+    if known is not None and np.any(known < 0):
+        raise ValueError(f"Argument {name} must be non-negative.  Found: {found}")
+
+
+def _check_dimensions(name: str, tensor: TensorLike) -> None:
+    if tensor.shape.ndims == 0:
+        raise ValueError(f"Argument {name} must have at least 1 dimension.  Found: {tensor}")
 
 
 def _broadcast_rows(x: TensorLike, batch: TensorLike) -> TensorResult:
@@ -214,6 +251,7 @@ class LinearOperatorScaledIdentity(LinearOperator):
         name: str = "LinearOperatorScaledIdentity",
     ) -> None:
         with name_scope(name, values=[multiplier, num_rows]):
+            _check_size("num_rows", num_rows)
             self._multiplier = convert_to_tensor(multiplier, name="multiplier")
         if is_square is False:
             raise ValueError("A ScaledIdentity operator is always square.")
@@ -309,6 +347,10 @@ class LinearOperatorIdentity(LinearOperatorScaledIdentity):
         ):  # fmt: skip
             if not hint:
                 raise ValueError(f"An identity operator is always {word}.")
+        with name_scope(name, values=[num_rows]):
+            _check_size("num_rows", num_rows)
+            if batch_shape is not None:
+                _check_batch_shape(batch_shape)
         ones = array_ops.ones([] if batch_shape is None else batch_shape, dtype or dtypes.float32)
         super().__init__(num_rows, ones, True, True, True, True, name=name)
         self._batch = batch_shape
@@ -346,7 +388,19 @@ class LinearOperatorZeros(LinearOperator):
     ) -> None:
         if is_non_singular or is_positive_definite:
             raise ValueError("A zero operator is always singular and not positive-definite.")
+        with name_scope(name, values=[num_rows, num_columns]):
+            _check_size("num_rows", num_rows)
+            if num_columns is not None:
+                _check_size("num_columns", num_columns)
+            if batch_shape is not None:
+                _check_batch_shape(batch_shape)
         self._columns = num_rows if num_columns is None else num_columns
+        sizes = num_rows, self._columns
+        if is_square and all(isinstance(n, int) for n in sizes) and sizes[0] != sizes[1]:
+            raise ValueError(
+                f"LinearOperatorZeros initialized as is_square={is_square}, but got "
+                f"num_rows({sizes[0]}) != num_columns({sizes[1]})"
+            )
         self._num_rows, self._batch = num_rows, [] if batch_shape is None else batch_shape
         super().__init__(
             dtype or dtypes.float32, [], False, is_self_adjoint, False, is_square, name
@@ -373,6 +427,22 @@ class LinearOperatorZeros(LinearOperator):
     def _determinant(self) -> TensorResult:
         return array_ops.zeros(self.batch_shape_tensor(), self.dtype)
 
+    def assert_non_singular(self, name: str = "assert_non_singular") -> TensorResult:
+        """Fail: zeros have no inverse.
+
+        Raises:
+          InvalidArgumentError: always.
+        """
+        raise errors.invalid_argument("Zeros operator is always non-invertible.")
+
+    def assert_positive_definite(self, name: str = "assert_positive_definite") -> TensorResult:
+        """Fail: zeros are not positive definite.
+
+        Raises:
+          InvalidArgumentError: always.
+        """
+        raise errors.invalid_argument("Zeros operator is always non-positive definite.")
+
 
 class LinearOperatorHouseholder(LinearOperator):
     """Reflections: I - 2 v v^H for unit vectors v."""
@@ -392,6 +462,7 @@ class LinearOperatorHouseholder(LinearOperator):
             raise ValueError("A Householder operator is always square, self adjoint and regular.")
         with name_scope(name, values=[reflection_axis]):
             self._axis = convert_to_tensor(reflection_axis, name="reflection_axis")
+        _check_dimensions("reflection_axis", self._axis)
         super().__init__(self._axis.dtype, [self._axis], True, True, False, True, name)
 
     @property
@@ -487,6 +558,8 @@ class LinearOperatorToeplitz(LinearOperator):
         with name_scope(name, values=[row, col]):
             self._row = convert_to_tensor(row, name="row")
             self._col = convert_to_tensor(col, name="col")
+        _check_dimensions("col", self._col)
+        _check_dimensions("row", self._row)
         super().__init__(
             self._row.dtype, [self._row, self._col], is_non_singular, is_self_adjoint,
             is_positive_definite, True, name,
