@@ -23,7 +23,7 @@ def graph() -> Iterator[Any]:
         yield made
 
 
-def _full(matrix: Any = _TWO, **hints: bool) -> Any:
+def _full(matrix: Any = _TWO, **hints: Any) -> Any:
     return tf.linalg.LinearOperatorFullMatrix(matrix, **hints)
 
 
@@ -110,7 +110,7 @@ def test_parts_are_inverted_and_factored_singly(kind: str) -> None:
     known = make(
         [_full(one, is_self_adjoint=True, is_positive_definite=True) for one in (_TWO, _THREE)]
     )
-    other = make([_full(one) for one in (_TWO + [[0, 1], [0, 0]], _THREE)])
+    other = make([_full(one) for one in ([*_TWO, [0, 1], [0, 0]], _THREE)])
     found = [known.inverse(), known.cholesky(), other.adjoint(), known.adjoint()]
     assert {type(one) for one in found} == {make}
     with tf.Session() as session:
