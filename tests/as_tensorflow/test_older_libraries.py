@@ -35,6 +35,8 @@ assert callable(train_test_split) and callable(joblib.dump)
 rows = np.array([(np.zeros(3), np.zeros(2)), (np.ones(3), np.ones(2))])
 assert rows.shape == (2, 2) and rows.dtype == object
 assert np.array([1, 2], copy=False).tolist() == [1, 2]
+assert np.array([200, -1], dtype=np.int8).tolist() == [-56, -1]
+assert np.reshape(np.arange(4), newshape=(2, 2)).shape == np.reshape(range(4), (2, 2)).shape
 try:
     np.array([[1], [2, 3]], dtype=float)
 except ValueError as error:

@@ -39,6 +39,7 @@ CONTRIB: dict[str, str] = {
     "estimator": f"{_OURS}.estimator",
     "tpu": f"{_OURS}.tpu",
     "tensorboard": f"{_OURS}.tensorboard",
+    "testing": f"{_OURS}.testing",
     "factorization": f"{_OURS}.factorization",
     "predictor": f"{_OURS}.predictor",
     "feature_column": f"{_OURS}.feature_column",

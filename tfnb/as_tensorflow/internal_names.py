@@ -315,9 +315,9 @@ def internal_name(module: str, name: str) -> Any:
     """
     file = module.rpartition(".")[2]
     if file.startswith("gen_"):
-        op = _op_of(name)
+        op = _registered_op_of(name)
         if op is not None:
-            return getattr(_positional_ops(), op)
+            return getattr(positional_ops(), op)
     path = _OTHER.get(file, {}).get(name) or _ANYWHERE.get(name) or _public_path(module, name)
     if path is None:
         found = _in_file_of_same_name(file, name)
@@ -327,9 +327,9 @@ def internal_name(module: str, name: str) -> Any:
     if path is not None:
         namespace, _, last = path.rpartition(".")
         return public.resolve(namespace or "tf", last)
-    op = _op_of(name)
+    op = _registered_op_of(name)
     if op is not None:
-        return getattr(_positional_ops(), op)
+        return getattr(positional_ops(), op)
     replaced = public_message("tf", name, [])
     advice = replaced.partition(": ")[2].rstrip(".") if ": " in replaced else ""
     return missing_name(module, name, advice)
@@ -366,8 +366,17 @@ def _files() -> dict[str, list[str]]:
     return found
 
 
+# File of TensorFlow -> files of tfnb that have parts of it under other names.
+_PARTS = {
+    "checkpoint_management": ("checkpoint_state",),
+    "checkpoint_utils": ("checkpoint_state",),
+    "data_flow_ops": ("barriers", "queues", "accumulators", "staging_areas"),
+}
+
+
 def _in_file_of_same_name(file: str, name: str) -> Any:
-    for module in _files().get(file, ()):
+    modules = [one for part in (file, *_PARTS.get(file, ())) for one in _files().get(part, ())]
+    for module in modules:
         public.import_family(_ANY_OP)
         found = vars(importlib.import_module(module)).get(name)
         if getattr(found, "__module__", None) == module:
@@ -391,13 +400,17 @@ def _ops() -> dict[str, str]:
     return {op.lower(): op for ops in OPS.values() for op in ops.split()}
 
 
-def _op_of(name: str) -> str | None:
-    """Return the op that a function is for: ``_mat_mul`` and ``mat_mul`` are for MatMul."""
-    return _ops().get(name.replace("_", "").lower())
+def _registered_op_of(name: str) -> str | None:
+    """Return the op that a function is for: ``_mat_mul`` and ``mat_mul`` are for MatMul.
+
+    Ops of tests are registered on request only.
+    """
+    op = _ops().get(name.replace("_", "").lower())
+    return op if op is not None and op_registry.find(op) is not None else None
 
 
 @cache
-def _positional_ops() -> public.RawOps:
+def positional_ops() -> public.RawOps:
     """Return the ops as functions that take their arguments by position, too."""
     return _PositionalOps("raw_ops")
 

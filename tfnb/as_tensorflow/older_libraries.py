@@ -94,6 +94,25 @@ def _array_of_old(array: Callable[..., Any]) -> Callable[..., Any]:
             if "inhomogeneous" in text and len(given) < 2 and options.get("dtype") is None:
                 return array(*given, **{**options, "dtype": object})
             raise
+        except OverflowError:
+            return _wrapped(array, *given, **options)
+
+    return as_before
+
+
+def _wrapped(array: Callable[..., Any], value: Any, dtype: Any = None, **options: Any) -> Any:
+    """Return integers that are too large for their type without their upper bits."""
+    return array(array(value, **options).astype(dtype), **options)
+
+
+def _reshape_of_old(reshape: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``numpy.reshape`` whose shape may be named ``newshape``, as before NumPy 2.4."""
+
+    @functools.wraps(reshape)
+    def as_before(*given: Any, **options: Any) -> Any:
+        if "newshape" in options:
+            options["shape"] = options.pop("newshape")
+        return reshape(*given, **options)
 
     return as_before
 
@@ -128,6 +147,8 @@ class _MovedFinder(MetaPathFinder, Loader):
 
 
 _FINDER = _MovedFinder()
+# An attribute of the functions of NumPy that are changed.
+_MARK = "_changed_by_tfnb"
 
 
 def serve_older_names() -> None:
@@ -142,8 +163,12 @@ def serve_older_names() -> None:
     own = sys.modules[__name__]
     _give(np, "asscalar", own, "_asscalar")
     _give(inspect, "getargspec", own, "_getargspec")
-    if not hasattr(np.array, "__wrapped__"):
-        np.array = _array_of_old(np.array)
+    for name, of_old in (("array", _array_of_old), ("reshape", _reshape_of_old)):
+        current = getattr(np, name)
+        if not hasattr(current, _MARK):
+            changed = of_old(current)
+            setattr(changed, _MARK, True)
+            setattr(np, name, changed)
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     for name, newer in _MOVED_BELOW_A_MODULE.items():

@@ -249,7 +249,7 @@ def test_queue_runners_end_with_the_session() -> None:
     item = queue.dequeue()
     found = []
     with tf.train.MonitoredSession() as sess:
-        threads = list(sess._creator.coord._threads)
+        threads = list(sess._coordinated_creator.coord._threads)
         assert threads
         while not sess.should_stop():
             found.append(int(sess.run(item)))

@@ -78,8 +78,38 @@ def test_arguments_are_checked():
             optimizer.apply_gradients([])
         with pytest.raises(ValueError, match="No gradients provided for any variable"):
             optimizer.apply_gradients([(None, v)])
-        with pytest.raises(RuntimeError, match="is a function"):
-            optimizer.minimize(lambda: v)
+        with pytest.raises(ValueError, match=r"No gradients provided .* between variables \[\]"):
+            optimizer.minimize(lambda: tf.constant(1.0))
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_loss_may_be_a_function(use_resource):
+    """It is called once, and trains the variables that it uses, also those that it makes."""
+    calls = []
+
+    def loss():
+        calls.append(1)
+        with tf.variable_scope("inner", use_resource=use_resource):
+            made = tf.get_variable("made", [], initializer=tf.ones_initializer())
+        return made * tf.reduce_sum(v * v)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([1.0, 2.0], use_resource=use_resource)
+        tf.Variable(3.0, use_resource=use_resource)
+        optimizer = tf.train.GradientDescentOptimizer(0.5)
+        step = optimizer.minimize(loss)
+        pairs = optimizer.compute_gradients(
+            lambda: tf.reduce_sum(v), [v], grad_loss=tf.constant(2.0)
+        )
+        session.run(tf.global_variables_initializer())
+        assert session.run(pairs[0][0]).tolist() == [2.0, 2.0]
+        session.run(step)
+        made = session.run(
+            "inner/made:0" if not use_resource else "inner/made/Read/ReadVariableOp:0"
+        )
+        assert session.run(v).tolist() == [0.0, 0.0]
+        assert made == 1.0 - 0.5 * 5.0
+    assert calls == [1]
 
 
 @pytest.mark.parametrize("gate", [0, 1, 2])

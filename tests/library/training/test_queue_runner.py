@@ -168,6 +168,19 @@ def test_sparse_elements_are_batched(sess: Any) -> None:
     assert sparse.dense_shape.tolist() == [2, 5 if 2 in labels.tolist() else 3]
 
 
+def test_sources_of_a_batch_are_compared() -> None:
+    """Their names must be equal; the static shapes are those of the first source."""
+    join = tf.train.batch_join
+    with pytest.raises(ValueError, match="must have the same keys"):
+        join([{"a": 1, "b": 2}, {"a": 1, "c": 2}], 2)
+    with pytest.raises(ValueError, match="must have the same keys"):
+        join([{"a": 1}, [1]], 2)
+    unknown = tf.placeholder_with_default([1], [None])
+    for sources, length in (([unknown, [1, 2]], None), ([[1, 2], unknown], 2)):
+        batches = join([[one] for one in sources], 3, dynamic_pad=True)
+        assert batches.shape.as_list() == [3, length]
+
+
 def test_rows_are_kept_by_a_vector(sess: Any) -> None:
     """maybe_batch with enqueue_many keeps the rows whose condition is true."""
     keep = tf.constant([True, False, True, False])

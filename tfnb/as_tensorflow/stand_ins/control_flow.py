@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.public.api import tf
+from tfnb.library.control_flow import control_flow_queries as _queries
 from tfnb.library.control_flow.cond_context import CondContext as CondContext
 from tfnb.library.control_flow.control_flow_context import (
     ControlFlowContext as ControlFlowContext,
@@ -44,3 +45,27 @@ def GetContainingWhileContext(ctxt: Any) -> Any:
     while ctxt is not None and not ctxt.IsWhileContext():
         ctxt = ctxt.outer_context
     return ctxt
+
+
+IsSwitch = _queries.is_switch
+IsMerge = _queries.is_merge
+IsLoopEnter = _queries.is_loop_enter
+IsLoopExit = _queries.is_loop_exit
+IsLoopConstantEnter = _queries.is_loop_constant_enter
+IsLoopSwitch = _queries.is_loop_switch
+IsCondSwitch = _queries.is_cond_switch
+IsContainingContext = _queries.is_containing_context
+OpInContext = _queries.op_in_context
+GetLoopConstantEnter = _queries.loop_constant_enter
+GetOutputContext = _queries.output_context
+CheckInputFromValidContext = _queries.check_input_from_valid_context
+
+
+def IsLoopMerge(op: Any) -> bool:
+    """Return whether an operation is the Merge of a loop variable."""
+    return _queries.is_merge(op) and IsInWhileLoop(op)
+
+
+def EnableControlFlowV2(graph: Any) -> bool:
+    """Return whether conds and loops of a graph become functional ops."""
+    return bool(tf.control_flow_v2_enabled())

@@ -7,10 +7,15 @@ import itertools
 from typing import TYPE_CHECKING, Any, cast
 
 from tfnb.client.public.api import tf
+from tfnb.framework.default_session import _default_session_stack as _default_session_stack
 from tfnb.framework.graph import Graph
 from tfnb.framework.indexed_slices import IndexedSlices
+from tfnb.framework.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.framework.tensor import Tensor
+from tfnb.library.training.collection_protos import (
+    get_collection_proto_type as get_collection_proto_type,
+)
 from tfnb.library.training.collection_protos import register_proto_functions
 
 if TYPE_CHECKING:
@@ -130,3 +135,18 @@ def register_proto_function(
             f"The collection {collection_name!r} needs proto_type, to_proto and from_proto."
         )
     register_proto_functions(collection_name, proto_type, to_proto, from_proto)
+
+
+class RegisterShape:
+    """A decorator that does nothing: an op has its shape function where it is registered.
+
+    Args:
+      op_type: the op.
+    """
+
+    def __init__(self, op_type: str) -> None:
+        self._op_type = op_type
+
+    def __call__(self, f: Any) -> Any:
+        """Return the function."""
+        return f

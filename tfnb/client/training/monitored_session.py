@@ -283,11 +283,13 @@ class _MonitoredSession:
         self._hooks = list(hooks or ())
         for hook in self._hooks:
             hook.begin()
-        self._creator = _CoordinatedSessionCreator(
+        self._coordinated_creator = _CoordinatedSessionCreator(
             session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
         )
         self._sess: _WrappedSession | None = (
-            _RecoverableSession(self._creator) if should_recover else self._creator.create_session()
+            _RecoverableSession(self._coordinated_creator)
+            if should_recover
+            else self._coordinated_creator.create_session()
         )
 
     @property
@@ -368,8 +370,8 @@ class _MonitoredSession:
                 self._open_session().close()
             finally:
                 self._sess = None
-                self._creator.tf_sess = None
-                self._creator.coord = None
+                self._coordinated_creator.tf_sess = None
+                self._coordinated_creator.coord = None
                 if not self._graph_was_finalized:
                     get_default_graph()._unsafe_unfinalize()
 
@@ -377,7 +379,7 @@ class _MonitoredSession:
         return self._tf_sess() is None
 
     def _tf_sess(self) -> Any:
-        return self._creator.tf_sess
+        return self._coordinated_creator.tf_sess
 
 
 class MonitoredSession(_MonitoredSession):
@@ -462,7 +464,7 @@ class _CoordinatedSessionCreator(SessionCreator):
             for hook in self._hooks:
                 hook.after_create_session(self.tf_sess, self.coord)
         except BaseException:
-            made.close_quietly()
+            _close_quietly(made)
             raise
         return made
 
@@ -515,6 +517,14 @@ class _WrappedSession:
         return step_fn(_StepContext(raw_session, run_with_hooks or self.run))
 
 
+def _close_quietly(sess: Any) -> None:
+    """Close a session; log errors instead of raising them."""
+    try:
+        sess.close()
+    except Exception as error:
+        _log.info("While a session was closed: %s", error)
+
+
 class _RecoverableSession(_WrappedSession):
     """A session that is replaced by a new one when it is lost."""
 
@@ -539,7 +549,7 @@ class _RecoverableSession(_WrappedSession):
         # Errors of its threads are only logged: they are the loss itself or follow from it.
         sess, self._sess = self._sess, None
         if sess is not None:
-            sess.close_quietly()
+            _close_quietly(sess)
 
     def _check_stop(self) -> bool:
         if self._sess is None:
@@ -600,13 +610,6 @@ class _CoordinatedSession(_WrappedSession):
             except Exception as error:
                 _log.warning("The session could not be closed: %s", error)
 
-    def close_quietly(self) -> None:
-        """Close the session; log errors instead of raising them."""
-        try:
-            self.close()
-        except Exception as error:
-            _log.info("While a session was closed: %s", error)
-
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run; if the run fails, a preemption error of a thread replaces its error."""
         try:
@@ -656,9 +659,11 @@ class _HookedSession(_WrappedSession):
         every_fetch = {"caller": fetches}
         feed_dict = self._before_run(context, every_fetch, feed_dict, options)
         if is_plain and not options.ByteSize():
-            results = self._sess.run(every_fetch, feed_dict)
+            results = self._sess.run(every_fetch, feed_dict=feed_dict)
         else:
-            results = self._sess.run(every_fetch, feed_dict, options, run_metadata)
+            results = self._sess.run(
+                every_fetch, feed_dict=feed_dict, options=options, run_metadata=run_metadata
+            )
         for hook in self._hooks:
             values = SessionRunValues(results.get(hook), options, run_metadata)
             hook.after_run(context, values)

@@ -7,11 +7,9 @@ several threads, or several sources), and the kind of queue.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.indexed_slices import convert_n_to_tensor_or_indexed_slices
 from tfnb.framework.scopes import name_scope
@@ -28,6 +26,7 @@ from tfnb.ops.math.cwise_binary_ops import maximum
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 EXPORTS = {
@@ -52,6 +51,7 @@ class _Batch:
         self.kind = kind
         self.enqueue_many = enqueue_many
         self._original = sources[0] if sources else None
+        _check_keys(sources)
         lists = [convert_n_to_tensor_or_indexed_slices(_as_list(one)) for one in sources]
         if not lists:
             raise ValueError("Expected at least one set of tensors")
@@ -82,6 +82,13 @@ class _Batch:
         if isinstance(self._original, Mapping):
             return dict(zip(sorted(self._original), tensors))
         return tensors[0] if len(tensors) == 1 else tensors
+
+
+def _check_keys(sources: Sequence[TensorLike]) -> None:
+    """Reject dicts of sources that have different names."""
+    keys = [set(one) if isinstance(one, Mapping) else None for one in sources]
+    if any(one != keys[0] for one in keys):
+        raise ValueError("All dictionaries in tensors_list must have the same keys")
 
 
 def _as_list(tensors: TensorLike) -> list[Nested]:
@@ -134,9 +141,15 @@ def _common_shapes(lists: list[list[TensorLike]], enqueue_many: bool) -> list[Ne
         return found.with_rank_at_least(1)[1:] if enqueue_many else found
 
     return [
-        reduce(TensorShape.merge_with, map(of_element, tensors)).as_list()
-        for tensors in zip(*lists)
+        _common_shape([of_element(one) for one in tensors]).as_list() for tensors in zip(*lists)
     ]
+
+
+def _common_shape(shapes: list[TensorShape]) -> TensorShape:
+    """Return the first shape, if all are compatible with it; as TensorFlow, which merges none."""
+    for other in shapes[1:]:
+        shapes[0].merge_with(other)
+    return shapes[0]
 
 
 def _batched(

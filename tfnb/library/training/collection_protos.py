@@ -84,6 +84,12 @@ _FUNCTIONS: dict[str, ProtoFunctions] = {
 }
 
 
+def get_collection_proto_type(collection_name: str) -> type[Any] | None:
+    """Return the class of the messages of a collection's items; None if they have none."""
+    functions = _FUNCTIONS.get(collection_name)
+    return functions.message if functions is not None else None
+
+
 def register_proto_functions(
     collection: str,
     message: type[Any],

@@ -348,7 +348,7 @@ def import_meta_graph_with_return_elements(
 ) -> tuple[Saver | None, Nested]:
     """Call :func:`import_meta_graph`; also return the requested operations and tensors."""
     meta_graph_def = _as_meta_graph_def(meta_graph_or_file)
-    variables, elements = import_scoped_meta_graph(
+    variables, elements = import_scoped_meta_graph_with_return_elements(
         meta_graph_def,
         clear_devices=clear_devices,
         import_scope=import_scope,
@@ -376,7 +376,7 @@ def _saver_of(
     return None
 
 
-def import_scoped_meta_graph(
+def import_scoped_meta_graph_with_return_elements(
     meta_graph_or_file: PathLike,
     clear_devices: bool = False,
     graph: Graph | None = None,
@@ -421,6 +421,22 @@ def import_scoped_meta_graph(
         )
         variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope=scope)
     return {strip_name_scope(variable.name, scope): variable for variable in variables}, elements
+
+
+def import_scoped_meta_graph(
+    meta_graph_or_file: PathLike,
+    clear_devices: bool = False,
+    graph: Graph | None = None,
+    import_scope: str | None = None,
+    input_map: dict[str, Any] | None = None,
+    unbound_inputs_col_name: str | None = "unbound_inputs",
+    restore_collections_predicate: Callable[[str], bool] | None = None,
+) -> dict[str, Any]:
+    """Add a MetaGraphDef to a graph; return its variables by their names in the message."""
+    return import_scoped_meta_graph_with_return_elements(
+        meta_graph_or_file, clear_devices, graph, import_scope, input_map,
+        unbound_inputs_col_name, restore_collections_predicate,
+    )[0]  # fmt: skip
 
 
 def _check_unbound(collection: Any, input_map: dict[str, Any] | None) -> None:

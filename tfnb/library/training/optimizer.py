@@ -80,6 +80,18 @@ def _deduplicated(values: TensorLike, indices: TensorLike) -> tuple[Nested, Nest
     return segment_ops.unsorted_segment_sum(values, positions, count), unique_indices
 
 
+def _trainable_inputs(value: Tensor) -> list[Any]:
+    """Return the trainable variables that a tensor is computed from, in the order of creation."""
+    seen = {value.op}
+    waiting = [value.op]
+    while waiting:
+        for tensor in waiting.pop().inputs:
+            if tensor.op not in seen:
+                seen.add(tensor.op)
+                waiting.append(tensor.op)
+    return [one for one in trainable_variables() if one.op in seen]
+
+
 class _Trained:
     """A variable that an optimizer changes: by reference or by resource handle."""
 
@@ -185,9 +197,10 @@ class Optimizer:
         """Return an operation that changes variables to reduce the loss.
 
         Args:
-          loss: a tensor.
+          loss: a tensor, or a function without arguments that returns one.
           global_step: a variable that each step increments.
-          var_list: the variables to change; all trainable ones if not given.
+          var_list: the variables to change; if not given, all trainable ones, or those that the
+            function uses.
           gate_gradients: ``GATE_NONE``, ``GATE_OP`` or ``GATE_GRAPH``.
           aggregation_method: how gradients are summed.
           colocate_gradients_with_ops: whether gradients share the device of their op.
@@ -225,15 +238,21 @@ class Optimizer:
     ) -> list[tuple[Any, Any]]:
         """Return pairs (gradient, variable), with None for a variable that the loss does not use.
 
+        A loss that is a function is called once; its gradients wait for its value.
+
         Raises:
           ValueError: an argument is not allowed, or there is nothing to optimize.
-          RuntimeError: the loss is a function, which needs eager execution.
         """
         if callable(loss):
-            raise RuntimeError(
-                "`loss` passed to Optimizer.compute_gradients is a function; tfnb runs graphs, so "
-                "pass the loss as a tensor."
-            )
+            value = convert_to_tensor(loss())
+            used = _trainable_inputs(value) if var_list is None else var_list
+            if not nest.flatten(used):
+                return []
+            with control_dependencies([value]):
+                return self.compute_gradients(
+                    value, used, self.GATE_NONE, aggregation_method, colocate_gradients_with_ops,
+                    grad_loss,
+                )  # fmt: skip
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "

@@ -206,6 +206,9 @@ class TestOps:
         self.remove()
 
 
+NAMES: Final = (*(name for name, *_ in (*_STATELESS, *_STATEFUL)), "Old")
+
+
 def register_test_ops() -> TestOps:
     """Register TensorFlow's test-only ops: FloatInput, IntOutput, None, ListInput and others.
 
