@@ -169,7 +169,7 @@ def test_test_only_ops_are_there_after_their_import(monkeypatch: pytest.MonkeyPa
         with pytest.raises(NotImplementedError, match="an op of a test"):
             test_ops.no_such_op()
     finally:
-        sys.modules[stand_in].REGISTERED.remove()
+        sys.modules[stand_in].registered().remove()
         del sys.modules[stand_in]
 
 

@@ -1528,27 +1528,6 @@ TABLE: dict[str, dict[str, str]] = {
 }
 
 OPS: dict[str, str] = {
-    "tfnb.as_tensorflow.stand_ins.testing.test_ops": (
-        "A Attr AttrBool AttrBoolList AttrDefault AttrEmptyListDefault AttrEnum AttrEnumList "
-        "AttrFloat AttrListDefault AttrListMin AttrListTypeDefault AttrMin AttrPartialShape "
-        "AttrPartialShapeList AttrShape AttrShapeList AttrTypeDefault B Binary ComplexStruct "
-        "CopyOp DefaultAttrs DevicePlacementOp DtypeWithDefaultOp FiveFloatOutputs FloatInput "
-        "FloatOutput FloatOutputStringOutput Foo1 Foo2 Foo3 FuncAttr FuncListAttr GetDeadline "
-        "GraphDefVersion InPolymorphicTwice Int64Output IntAttr IntInput IntInputFloatInput "
-        "IntInputIntOutput IntOutput IntOutputFloatOutput IsResourceHandleRefCounting "
-        "IsTensorFloat32Enabled KernelLabel KernelLabelRequired ListInput ListOutput "
-        "MakeWeakResourceHandle MixedStruct NInPolymorphicTwice NInTwice NInTwoTypeVariables "
-        "NIntsIn NIntsOut NIntsOutDefault NPolymorphicIn NPolymorphicOut NPolymorphicOutDefault "
-        "NPolymorphicRestrictIn NPolymorphicRestrictOut Namespace>TestStringOutput None "
-        "OpWithDefaultAttr OpWithFutureDefaultAttr OutT OutTypeList OutTypeListRestrict "
-        "Polymorphic PolymorphicDefaultOut PolymorphicOut RefIn RefInputFloatInput "
-        "RefInputFloatInputIntOutput RefInputIntInput RefOut RefOutput RefOutputFloatOutput "
-        "RequiresOlderGraphVersion ReservedAttr ReservedInput ResourceCreateOp "
-        "ResourceInitializedOp ResourceUsingOp Restrict Simple SimpleStruct SleepIdentityOp "
-        "SleepOp StringListAttr StubResourceHandleOp TestAttr TestStringOutput TwoFloatInputs "
-        "TwoFloatInputsFloatOutput TwoFloatInputsIntOutput TwoFloatOutputs TwoIntInputs "
-        "TwoIntOutputs TwoRefsIn TypeList TypeListRestrict TypeListTwice Unary"
-    ),
     "tfnb.ops.all_ops": (
         "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
