@@ -326,3 +326,58 @@ def test_flags_of_absl_are_flags_of_tensorflow(monkeypatch: pytest.MonkeyPatch) 
 
     assert found == [(["program", "rest", "--unknown"], 5, 7)]
     assert values.more_of_absl == 8
+
+
+def test_collective_ops_have_functions() -> None:
+    """A reduction, a gathering and a broadcast between two devices."""
+    ops = _import("ops.collective_ops")
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        fetched: list[Any] = []
+        for number in (0, 1):
+            with tf.device(f"/CPU:{number}"):
+                x = tf.constant([1.0 + number, 2.0])
+                fetched.append(ops.all_reduce(x, 2, 1, 1, final_op="Div"))
+                fetched.append(ops.all_gather(x, 2, 1, 2))
+                if number:
+                    fetched.append(ops.broadcast_recv([2], tf.float32, 2, 1, 3))
+                else:
+                    fetched.append(ops.broadcast_send(x, [2], tf.float32, 2, 1, 3))
+        shapes = [one.shape.as_list() for one in fetched]
+        found = [one.tolist() for one in session.run(fetched)]
+
+    assert found == 2 * [[1.5, 2.0], [1.0, 2.0, 2.0, 2.0], [1.0, 2.0]]
+    assert shapes == 2 * [[2], [4], [2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda ops, x: ops.all_reduce(x, 2, 1, 1), "Device assignment"),
+        (lambda ops, x: ops.broadcast_recv([2], tf.float32, 1, 1, 1), "at least 2"),
+    ],
+)
+def test_a_collective_op_has_a_device_and_several_members(call: Any, message: str) -> None:
+    """Else ValueError."""
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+        call(_import("ops.collective_ops"), tf.constant([1.0]))
+
+
+def test_a_broadcast_has_the_shape_and_type_of_its_tensor() -> None:
+    """Else ValueError."""
+    send = _import("ops.collective_ops").broadcast_send
+    with tf.Graph().as_default(), tf.device("/CPU:0"):
+        x = tf.constant([1.0, 2.0])
+        with pytest.raises(ValueError, match="Shape"):
+            send(x, [3], tf.float32, 2, 1, 1)
+        with pytest.raises(ValueError, match="Type"):
+            send(x, [2], tf.int32, 2, 1, 1)
+
+
+def test_a_shape_function_in_python_is_taken() -> None:
+    """Ops have their own shape functions."""
+
+    def infer(op: Any) -> None:
+        """Infer nothing."""
+
+    assert _import("framework.ops").RegisterShape("ConstructionFails")(infer) is infer

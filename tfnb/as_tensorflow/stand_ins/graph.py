@@ -57,6 +57,17 @@ def is_tensor(x: Any) -> bool:
 is_tf_type = is_tensor
 
 
+class RegisterShape:
+    """A decorator of a shape function in Python; ops have their own here, as in later versions."""
+
+    def __init__(self, op_type: str) -> None:
+        self.op_type = op_type
+
+    def __call__(self, function: Any) -> Any:
+        """Return the function."""
+        return function
+
+
 def uid() -> int:
     """Return a number that no earlier call returned."""
     return next(_NUMBERS)
@@ -135,18 +146,3 @@ def register_proto_function(
             f"The collection {collection_name!r} needs proto_type, to_proto and from_proto."
         )
     register_proto_functions(collection_name, proto_type, to_proto, from_proto)
-
-
-class RegisterShape:
-    """A decorator that does nothing: an op has its shape function where it is registered.
-
-    Args:
-      op_type: the op.
-    """
-
-    def __init__(self, op_type: str) -> None:
-        self._op_type = op_type
-
-    def __call__(self, f: Any) -> Any:
-        """Return the function."""
-        return f

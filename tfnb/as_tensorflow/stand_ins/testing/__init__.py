@@ -1,1 +1,1 @@
-"""Modules of TensorFlow for tests."""
+"""Modules that tests of TensorFlow import."""
