@@ -21,6 +21,7 @@ def tf() -> Any:
     """Return TensorFlow as a program gets it, with a graph of the test's own as the default."""
     tf = importlib.import_module("tensorflow")
     with tf.Graph().as_default():
+        tf.set_random_seed(2)
         yield tf
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfnb.as_tensorflow.stand_ins.strategies import get_replica_context as get_replica_context
-from tfnb.as_tensorflow.stand_ins.strategies import get_strategy as get_strategy
-from tfnb.as_tensorflow.stand_ins.strategies import has_strategy as has_strategy
-from tfnb.as_tensorflow.stand_ins.strategies import (
+from tfnb.as_tensorflow.stand_ins.clusters.strategies import (
+    get_replica_context as get_replica_context,
+)
+from tfnb.as_tensorflow.stand_ins.clusters.strategies import get_strategy as get_strategy
+from tfnb.as_tensorflow.stand_ins.clusters.strategies import has_strategy as has_strategy
+from tfnb.as_tensorflow.stand_ins.clusters.strategies import (
     in_cross_replica_context as in_cross_replica_context,
 )
 from tfnb.client import public

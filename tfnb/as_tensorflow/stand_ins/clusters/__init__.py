@@ -1,0 +1,1 @@
+"""Modules of TensorFlow for models on several devices."""
