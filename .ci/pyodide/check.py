@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # Pure wheels that Pyodide's users get from its own index.
 PURE = ("protobuf", "anywidget", "comm", "ipywidgets", "psygnal", "typing_extensions")
-# It takes two and a half minutes of processor time; the limit ends a run that hangs.
+# It takes less than a minute of processor time; the limit ends a run that hangs.
 TIMEOUT_S = 1800
 
 

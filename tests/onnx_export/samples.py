@@ -114,7 +114,9 @@ def outcome(row: samples.Sample, opset: int = 18) -> tuple[str, str]:
                 except ConversionError as error:
                     reason = "; ".join(sorted({one.reason for one in error.problems}))
                     continue
-        feeds = {one.op.name: value for one, value in fed.items()}
+        feeds = {
+            one.op.name: np.asarray(value, one.dtype.as_numpy_dtype) for one, value in fed.items()
+        }
         try:
             got = run_in_onnxruntime(model, feeds)
         except Exception as error:  # reported

@@ -17,7 +17,7 @@ _NARROW = (cells, counts, gradients, matrices, sparse, special)
 _DRAWN = frozenset(["Multinomial", "RandomShuffle", "RandomUniform", "RandomStandardNormal"])
 _DRAWN |= {"TruncatedNormal", "RandomUniformInt"}
 # Rows that differ for a reason that docs/onnx.md gives.
-_KNOWN = frozenset(["SparseAdd", "LRNGrad", "OneHot", "AvgPoolGrad", "ResizeBicubic"])
+_KNOWN = frozenset(["SparseAdd", "LRNGrad", "ResizeBicubic"])
 
 
 def _ops(*modules: object) -> list[str]:

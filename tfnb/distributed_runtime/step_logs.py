@@ -231,7 +231,8 @@ class RemoteProgress:
             text = log.why or f"'{name}' {'runs' if log.state == RUNNING else 'waits'}"
             found.append(Finding(f"{task_of(device)}: {text}", origin_of(name)))
         for (device, name), iteration in self.frames.items():
-            found.append(Finding(f"{task_of(device)}: frame '{name}' is in iteration {iteration}"))
+            where = f"{task_of(device)}: frame '{name}'"
+            found.append(Finding(f"{where} is in iteration {iteration:,}"))
         return found
 
 

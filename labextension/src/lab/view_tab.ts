@@ -86,6 +86,7 @@ export class ViewTab {
         this.widget.title.label = cutMiddle(this.fullTitle(title, link), MOST_TITLE);
         this.widget.title.caption = `${title}, in ${link.name}`;
         this.notice.hidden = true;
+        this.showAway(false);
         // The kernel may have closed the view meanwhile.
         this.update();
       })
@@ -117,9 +118,16 @@ export class ViewTab {
     }
     if (this.state === "asking") return;
     this.state = "away";
+    this.showAway(true);
     const what = this.undraw ? " The picture is from before." : "";
     if (!found) this.say(`No kernel of ${this.args.path} runs.${what}`, false);
     else this.say(`tfnb is not loaded in the kernel of ${found.name}.${what}`, false);
+  }
+
+  /** The picture of a kernel that is gone stays, without the buttons that only the kernel could obey. */
+  private showAway(isAway: boolean): void {
+    this.place.classList.toggle("tfnb-lab-away", isAway);
+    for (const part of this.place.querySelectorAll<HTMLElement>(".tfnb-debug")) part.inert = isAway;
   }
 
   private say(text: string, canRetry: boolean): void {

@@ -64,10 +64,12 @@ export interface DebugState {
   breakpoints: { number: number; text: string; hits: number; enabled: boolean }[];
   isOver: boolean;
   hasButtons: boolean;
-  /** Steps that begin now are debugged. */
+  /** Steps that begin now are debugged, or one that runs is. */
   isAttached?: boolean;
   /** A step that began without the debugger is held between two nodes. */
   isHeld?: boolean;
+  /** A step runs that began without the debugger. */
+  isUndriven?: boolean;
   answer: string;
   isError: boolean;
 }
@@ -153,6 +155,7 @@ export class DebugPanel {
         !state.hasButtons ||
         (needsStop && !stands && !(command === "continue" && isHeld)) ||
         (command === "pause" && (stands || isHeld)) ||
+        (command === "cancel" && !runs && !stands && !isHeld && !state.isUndriven) ||
         (IN_LOOPS.has(command) && !isInLoop);
     }
     setText(this.heading, headingText(state, runs));
@@ -307,7 +310,7 @@ export class DebugPanel {
 }
 
 function headingText(state: DebugState, runs: boolean): string {
-  const { stop, isOver, hasButtons, isAttached, isHeld } = state;
+  const { stop, isOver, hasButtons, isAttached, isHeld, isUndriven } = state;
   if (isOver) return "The cell has ended; this is its last step.";
   if (!isStop(stop)) {
     if (!hasButtons) {
@@ -316,10 +319,10 @@ function headingText(state: DebugState, runs: boolean): string {
     if (isHeld) {
       return "Held between two nodes. This step began without the debugger: Continue resumes it; to look inside, set a breakpoint and run it again.";
     }
-    if (!runs) {
+    if (!runs && !isUndriven) {
       return "No step runs. Pause stops the next one before its first node, a breakpoint at the node that it names.";
     }
-    return isAttached === false
+    return isAttached === false || isUndriven
       ? "Running at full speed, without the debugger. Pause holds the step between two nodes."
       : "Running. Pause stops it before the next node.";
   }

@@ -11,7 +11,7 @@ export function html<K extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   if (className) element.className = className;
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.textContent = shown(text);
   return element;
 }
 
@@ -22,7 +22,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 ): SVGElementTagNameMap[K] {
   const element = document.createElementNS(SVG, tag);
   setAttributes(element, attributes);
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.textContent = shown(text);
   return element;
 }
 
@@ -71,9 +71,18 @@ export const ICONS = {
   help: "M9.5 9a2.5 2.5 0 1 1 3.6 2.2c-.8.4-1.1.9-1.1 1.8M12 17v.2",
 } as const;
 
+// Control characters have no picture, and those of direction turn the text around them.
+const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029\ufeff]/gu;
+
+/** A text whose invisible characters are written out, as in `a\u202eb`: a name of a stranger looks like what it is. */
+export function shown(text: string): string {
+  return text.replace(INVISIBLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** Sets a text only if it changes, to avoid a new layout. */
 export function setText(element: Element, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
+  const plain = shown(text);
+  if (element.textContent !== plain) element.textContent = plain;
 }
 
 const LEAST_CUT = 18;

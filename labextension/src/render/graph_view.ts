@@ -64,6 +64,14 @@ export interface GraphViewOptions {
   page?: () => string | null;
 }
 
+/** How to go to an item. */
+interface Going {
+  /** Whether its card may cover the graph. */
+  mayCover?: boolean;
+  /** A step to a neighbour leaves the scale as it is. */
+  isStep?: boolean;
+}
+
 export class GraphView {
   readonly element = html("div", "tfnb-graph");
   // Every widget of a page has its own copy of this module, so a counter would not do.
@@ -353,8 +361,8 @@ export class GraphView {
     return this.options.colourBy;
   }
 
-  /** Opens the scopes around an item, selects it and brings it into view. */
-  async goTo(item: ItemId): Promise<void> {
+  /** Opens the scopes around an item, selects it and brings it into view, large enough to be read. */
+  async goTo(item: ItemId, { mayCover = true, isStep = false }: Going = {}): Promise<void> {
     const { scene } = this;
     if (scene === null) return;
     if (openAround(scene, item, this.open)) {
@@ -362,9 +370,11 @@ export class GraphView {
       if (await this.update()) this.makeRoom();
     }
     const shown = this.shownFor(item);
-    this.select(shown, item);
+    this.select(shown, item, mayCover);
     const placed = this.arrangement?.items.get(shown);
-    if (placed) this.viewport.reveal(frame(placed));
+    if (!placed) return;
+    const isLegible = this.viewport.currentScale >= LEAST_LEGIBLE_SCALE;
+    this.viewport.reveal(frame(placed), isStep || isLegible ? 0 : LEGIBLE_SCALE);
   }
 
   /** Dims all nodes but these; without any, none. */
@@ -373,12 +383,12 @@ export class GraphView {
     this.mark();
   }
 
-  goToName(name: string): void {
+  goToName(name: string, going: Going = {}): void {
     const { scene } = this;
     if (scene === null) return;
     for (let node = 0; node < scene.count; node++) {
       if (scene.name(node) === name) {
-        void this.goTo(node);
+        void this.goTo(node, going);
         return;
       }
     }
@@ -515,7 +525,7 @@ export class GraphView {
           selected === null
             ? firstItem(arrangement)
             : nextItem(scene, arrangement, this.shownFor(selected), direction);
-        if (next !== null) void this.goTo(next);
+        if (next !== null) void this.goTo(next, { isStep: true });
       },
       toggle: () => {
         if (selected !== null && scene.isScope(selected)) {
@@ -525,7 +535,7 @@ export class GraphView {
       goOut: () => {
         const parent = selected === null ? ROOT : scene.parentOf(selected);
         if (parent > ROOT && arrangement.items.has(scene.scopeItem(parent))) {
-          void this.goTo(scene.scopeItem(parent));
+          void this.goTo(scene.scopeItem(parent), { isStep: true });
         }
       },
       letGo: () => {
@@ -540,7 +550,7 @@ export class GraphView {
     return scene && arranger && arrangement ? boxShowing(scene, arranger, arrangement, item) : item;
   }
 
-  private select(item: ItemId | null, about: ItemId | null = item): void {
+  private select(item: ItemId | null, about: ItemId | null = item, mayCover = true): void {
     const { scene, items } = this;
     if (!scene || !items) return;
     this.selected = item;
@@ -548,6 +558,7 @@ export class GraphView {
     const { offsetWidth, offsetHeight } = this.card.element;
     // In a narrow view the card is as wide as the view, and at its bottom.
     const isBelow = offsetWidth > (2 / 3) * this.field.clientWidth;
+    if (isBelow && !mayCover) this.card.show(scene, null);
     this.viewport.coveredRight = this.card.isShown && !isBelow ? CARD_WIDTH : 0;
     this.viewport.coveredBottom = this.card.isShown && isBelow ? offsetHeight : 0;
     const canvas = this.viewport.svg;

@@ -1,6 +1,6 @@
 /** The reason for each node's device: requested and chosen device with the placer's reason, one row per node. */
 
-import { html, linkButton, type Span } from "./dom.ts";
+import { html, linkButton, type Span, shown } from "./dom.ts";
 import { cores } from "./names.ts";
 import { shortDevice } from "./palette.ts";
 import type { Scene } from "./scene.ts";
@@ -128,7 +128,7 @@ export class PlacementTable {
       if (column === 0) {
         cell.append(linkButton(text, () => this.onPick(node), this.cores.get(text)));
       } else {
-        cell.textContent = text;
+        cell.textContent = shown(text);
       }
       cell.title = text;
       row.append(cell);

@@ -1,5 +1,7 @@
 /** Widths of short texts, measured once each; texts too long are cut in the middle, where names differ least. */
 
+import { shown } from "./dom.ts";
+
 const FONTS = {
   label: "500 11px",
   scope: "600 12px",
@@ -28,7 +30,7 @@ export function textWidth(text: string, use: FontUse): number {
     context ??= document.createElement("canvas").getContext("2d");
     if (context) {
       context.font = `${FONTS[use]} ${family}`;
-      width = context.measureText(text).width;
+      width = context.measureText(shown(text)).width;
     } else {
       width = text.length * 6.2;
     }

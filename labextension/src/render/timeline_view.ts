@@ -165,7 +165,10 @@ export class TimelineView {
       const [ns, often] = total.get(one.node) ?? [0, 0];
       total.set(one.node, [ns + end - begin, often + 1]);
     }
-    const ordered = [...total].sort((a, b) => b[1][0] - a[1][0]).slice(0, MOST_SLOWEST);
+    const ordered = [...total]
+      .filter(([, [ns]]) => ns > 0)
+      .sort((a, b) => b[1][0] - a[1][0])
+      .slice(0, MOST_SLOWEST);
     this.slowest.replaceChildren(
       ...ordered.map(([node, [ns, often]]) => {
         const row = html("li");

@@ -136,13 +136,18 @@ export class Viewport {
     this.apply(false);
   }
 
-  /** Moves as little as possible to make a box visible; zooms out only if it is larger than the view. */
-  reveal(box: Box): void {
+  /** Moves as little as possible to make a box visible at the scale `least`; zooms out only if it is larger than the view. */
+  reveal(box: Box, least = 0): void {
     const margin = 24;
     const width = Math.max(this.size.width - this.coveredRight, 200);
     const height = Math.max(this.size.height - this.coveredBottom, 100);
     const need = Math.min((width - 2 * margin) / box.width, (height - 2 * margin) / box.height);
     if (need < this.scale) this.scale = Math.max(need, Math.min(MIN_SCALE, this.scale));
+    else if (this.scale < least) {
+      this.scale = Math.min(need, least);
+      this.x = width / 2 - (box.x + box.width / 2) * this.scale;
+      this.y = height / 2 - (box.y + box.height / 2) * this.scale;
+    }
     const left = box.x * this.scale + this.x;
     const top = box.y * this.scale + this.y;
     const right = left + box.width * this.scale;

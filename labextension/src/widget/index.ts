@@ -146,7 +146,7 @@ function render({ model, el }: Context): () => void {
     }
   };
   const nothing = () => {
-    if (panel) return "The graph appears with the first step.";
+    if (panel) return "The graph appears with the next step.";
     return options.view === "run"
       ? "The step appears here when it has ended."
       : "There is nothing to show.";
@@ -190,7 +190,9 @@ function render({ model, el }: Context): () => void {
   };
   const showSelected = () => {
     const name = model.get("selected");
-    if (name) graph.goToName(name);
+    // A stop selects its node. The panel tells of it, so that no card has to cover a narrow graph.
+    if (debug && name === graph.selectedName) return;
+    if (name) graph.goToName(name, { mayCover: debug === null });
   };
   const listen = (event: string, handler: (content?: unknown) => void) => {
     model.on(event, handler);
@@ -214,7 +216,11 @@ function render({ model, el }: Context): () => void {
   const showDebugger = () => {
     const state = model.get("_debug");
     const { phase } = model.get("_counters") as Partial<Counters>;
-    if (debug && "stop" in state) debug.show(state as DebugState, isActive(phase));
+    if (!debug || !("stop" in state)) return;
+    const { isUndriven } = state as DebugState;
+    debug.show(state as DebugState, isActive(phase));
+    // The panel counts nothing of a step that began before this view.
+    if (panel) panel.element.hidden = isUndriven === true && !isActive(phase) && !hasPicture;
   };
   const showNotice = () => notice.show(model.get("_notice") ?? {});
   listen("change:_debug", showDebugger);

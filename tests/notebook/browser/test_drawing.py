@@ -528,3 +528,55 @@ def test_empty_fields_of_the_debugger_say_what_to_type(widget_page: WidgetPage, 
     form = page.locator(".tfnb-debug-form")
     assert form.locator("input").count() == 3
     assert page.evaluate(_UNREADABLE) == []
+
+
+def _stop_at(widget_page: WidgetPage, name: str) -> None:
+    """Select a node as the kernel does when a step stops there; wait until the graph shows it."""
+    page = widget_page.page
+    page.evaluate("(name) => window.model.set('selected', name)", name)
+    page.wait_for_selector(".tfnb-canvas .tfnb-selected")
+    widget_page.settle()
+
+
+@pytest.mark.parametrize(("width", "has_card"), [(500, False), (1000, True)])
+def test_no_card_covers_the_graph_of_a_stop_in_a_narrow_view(
+    widget_page: WidgetPage, width: int, has_card: bool
+) -> None:
+    """The panel tells of the node where the step stands; a click on the node shows its card."""
+    page = widget_page.page
+    page.set_viewport_size({"width": width, "height": 900})
+    widget_page.mount(digits_scene(), "debug", counters=COUNTERS, debugger=STOP)
+    _stop_at(widget_page, "block_1/conv")
+    card = page.locator(".tfnb-card")
+    assert card.is_visible() is has_card
+    page.locator(".tfnb-canvas .tfnb-selected").first.click()
+    assert card.is_visible()
+    assert card.locator(".tfnb-card-name").inner_text() == "block_1/conv"
+
+
+def test_only_a_step_can_be_cancelled(widget_page: WidgetPage) -> None:
+    """Cancel is disabled while no step runs and none stands."""
+    nothing = {**STOP, "stop": {}}
+    cancel = widget_page.page.get_by_role("button", name="Cancel", exact=True)
+    for counters, state, is_possible in (
+        ({**COUNTERS, "phase": "waiting"}, nothing, False),
+        (COUNTERS, nothing, True),
+        ({**COUNTERS, "phase": "stopped"}, STOP, True),
+    ):
+        widget_page.mount(digits_scene(), "debug", counters=counters, debugger=state)
+        assert cancel.is_enabled() is is_possible
+
+
+@pytest.mark.parametrize(("is_held", "text"), [(False, "Running at full speed"), (True, "Held")])
+def test_a_step_that_began_before_the_debugger_is_told_once(
+    widget_page: WidgetPage, is_held: bool, text: str
+) -> None:
+    """It can be cancelled, and no figures of no step contradict the heading."""
+    page = widget_page.page
+    state = {**STOP, "stop": {}, "isAttached": False, "isHeld": is_held, "isUndriven": True}
+    counters = {**COUNTERS, "phase": "waiting"}
+    heading = ".tfnb-debug-heading"
+    widget_page.mount(None, "debug", counters=counters, debugger=state, ready=heading)
+    page.locator(heading, has_text=text).wait_for()
+    assert page.get_by_role("button", name="Cancel", exact=True).is_enabled()
+    assert not page.locator(".tfnb-progress").is_visible()

@@ -112,6 +112,40 @@ def test_search_finds_names_and_ops_and_opens_the_way(widget_page: WidgetPage) -
     assert widget_page.page.locator(".tfnb-card-name").inner_text() == "block_1/pool"
 
 
+_SCALE = """() => document.querySelector(".tfnb-content").getCTM().a"""
+
+
+def test_what_is_searched_is_shown_large_enough_to_be_read(widget_page: WidgetPage) -> None:
+    """In a graph of which only a small picture fits; a step to a neighbour keeps the scale."""
+    page = widget_page.page
+    widget_page.mount(scoped_chain(30, 10))
+    page.get_by_role("button", name="Open one more level of scopes").click()
+    page.wait_for_selector(".tfnb-open")
+    widget_page.settle()
+    page.locator(".tfnb-canvas").focus()
+    for _ in range(6):
+        page.keyboard.press("-")
+    widget_page.settle()
+    small = page.evaluate(_SCALE)
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector(".tfnb-canvas .tfnb-selected")
+    widget_page.settle()
+    assert page.evaluate(_SCALE) == pytest.approx(small)
+    box = page.locator(".tfnb-search-input")
+    box.fill("layer_20/op_205")
+    box.press("Enter")
+    page.locator(".tfnb-card-name", has_text="layer_20/op_205").wait_for()
+    widget_page.settle()
+    assert small < 0.5 < page.evaluate(_SCALE)
+    node, canvas = (
+        page.locator(one).first.bounding_box()
+        for one in (".tfnb-canvas .tfnb-selected", ".tfnb-canvas")
+    )
+    assert node is not None
+    assert canvas is not None
+    assert canvas["y"] < node["y"] < canvas["y"] + canvas["height"]
+
+
 def test_the_keyboard_goes_everywhere(widget_page: WidgetPage) -> None:
     """Down follows the data, Enter opens, Backspace leaves a scope, / searches."""
     page = widget_page.page
@@ -135,6 +169,16 @@ def test_the_keyboard_goes_everywhere(widget_page: WidgetPage) -> None:
     )
     page.keyboard.press("/")
     assert page.evaluate("() => document.activeElement.className") == "tfnb-search-input"
+
+
+def test_invisible_characters_of_names_are_written_out(widget_page: WidgetPage) -> None:
+    """A name that turns its direction, or contains a NUL, looks like what it is."""
+    names = ["safe\u202etxe", "n\x00l", "\ufeffa\u2066b", "two\nlines"]
+    widget_page.mount(build_scene([SceneNode(name, "NoOp") for name in names]), "placement")
+    wanted = {"safe\\u202etxe", "n\\u0000l", "\\ufeffa\\u2066b"}
+    assert wanted < set(widget_page.labels())
+    rows = widget_page.page.locator(".tfnb-table td:first-child").all_inner_texts()
+    assert wanted < set(rows)
 
 
 def test_hostile_names_are_text(widget_page: WidgetPage) -> None:

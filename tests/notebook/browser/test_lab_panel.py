@@ -219,20 +219,22 @@ def test_panel_and_tabs_are_there_again_after_a_reload(
 def test_a_tab_says_that_its_kernel_is_gone_and_finds_the_next(
     lab: Lab, notebook_of: Callable[..., str]
 ) -> None:
-    """The picture stays until tfnb is loaded in the restarted kernel."""
+    """The picture stays until tfnb is loaded in the restarted kernel; its buttons are off."""
     lab.open(notebook_of("restart.ipynb", SETUP))
     panel = show_panel(lab)
     lab.run(0)
     wait_for_text(panel, "float32 (3, 2)")
-    press(panel, "Progress")
-    lab.page.locator(".tfnb-view-progress").wait_for(timeout=LIMIT_MS)
+    press(panel, "Debugger")
+    lab.page.locator(".tfnb-debug:not([inert])").wait_for(timeout=LIMIT_MS)
     lab.page.evaluate("async () => { await window.panel.sessionContext.restartKernel(); }")
     notice = lab.page.locator(".tfnb-lab-notice", has_text="tfnb is not loaded")
     notice.wait_for(timeout=LIMIT_MS)
-    assert lab.page.locator(".tfnb-view-progress").is_visible()
+    assert lab.page.locator(".tfnb-view-debug").is_visible()
+    assert lab.page.locator(".tfnb-debug[inert]").count() == 1
     lab.page.evaluate("async () => { await window.panel.sessionContext.session.kernel.info; }")
     panel.get_by_role("button", name="Load tfnb").click()
     notice.wait_for(state="hidden", timeout=LIMIT_MS)
+    lab.page.locator(".tfnb-debug:not([inert])").wait_for(timeout=LIMIT_MS)
     wait_for_text(panel, "InteractiveSession")
 
 

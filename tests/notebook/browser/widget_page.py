@@ -23,7 +23,8 @@ _DARK = (
 
 _MOUNT = """async (given) => {
   const [
-    source, scene, options, states, counters, record, debug, lanes, passes, css, table, early,
+    source, scene, options, states, counters, record, debug, lanes, passes, css, table,
+    early, ready,
   ] = given;
   const bytes = (text) => {
     const decoded = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -65,7 +66,7 @@ _MOUNT = """async (given) => {
   };
   if (early) new MutationObserver(press).observe(place, {childList: true, subtree: true});
   window.dispose = widget.render({model, el: place});
-  while (!document.querySelector("[data-ready]")) {
+  while (!document.querySelector(ready)) {
     await new Promise((go) => setTimeout(go, 4));
     if (performance.now() - start > 240000) throw new Error(document.body.innerText);
   }
@@ -122,8 +123,9 @@ class WidgetPage:
         is_dark: bool = False,
         policy: str = "",
         early: str = "",
+        ready: str = "[data-ready]",
     ) -> float:
-        """Show a scene; return the milliseconds from mounting to the drawn graph.
+        """Show a scene; return the milliseconds from mounting until ``ready`` is there: the graph.
 
         What the selector ``early`` finds is clicked at once, before anything is drawn.
         """
@@ -152,6 +154,7 @@ class WidgetPage:
                 css,
                 table or {},
                 early,
+                ready,
             ],
         )
         return took

@@ -110,6 +110,24 @@ def test_a_finished_step_shows_every_node_done(graph: Any) -> None:
     assert partition["done"] == partition["total"] == len(watched.sink.scenes[0].nodes)
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+def test_at_the_end_the_rate_is_that_of_all_steps(graph: Any, is_open: bool) -> None:
+    """A slow first step counts, too: nodes per second and the elapsed time stand beside it."""
+    with tf.Session() as session:
+        watched = Watched(session)
+        y = tf.square(tf.placeholder_with_default(1.0, []))
+        for _ in range(40):
+            session.run(y)
+        watched.publisher.publish()
+        model = watched.model
+        model.is_open = is_open
+        counters = model.counters(model.last_ns)
+    of_all = 40 * 1e9 / counters["elapsed_ns"]
+    wanted = model.steps_per_second() if is_open else of_all
+    assert counters["steps"] == 40
+    assert counters["steps_per_second"] == wanted
+
+
 def counted(states: bytes, scene: Scene, partition: int) -> tuple[int, int]:
     """How many nodes of a partition the states say are over, and how many of these are dead."""
     found = [

@@ -303,6 +303,8 @@ def test_pause_holds_the_running_step_and_continue_lets_it_go(
         running = Running(session, found)
         assert runs.wait(LIMIT_S)
         (step,) = session._session.active_steps()
+        view.debug.fit()
+        assert view.widget._debug["isUndriven"] is not has_breakpoint
         view.say(command="pause")
         may_go.set()
         if has_breakpoint:

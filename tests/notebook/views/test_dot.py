@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,11 @@ import pytest
 import tfnb as tf
 from tfnb.__main__ import main
 from tfnb.notebook import dot, export
+from tfnb.notebook.scenes.attr_text import cut_middle, one_line
 from tfnb.notebook.scenes.scene_svg import COLOURS
 from tfnb.notebook.views.dot import MAX_NODES, digraph
 from tfnb.notebook.views.targets import TargetError, find_target
+from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +112,11 @@ def test_partitions_are_clusters_with_what_is_sent_between_them(graph: Any) -> N
     assert "_Recv" not in placed
 
 
-HOSTILE = ("<i>", 'a"b', "c\\N", "d:e:f", "g]; evil [label=x", "h}", "-->", "<b>x</b>", "\\")
+HOSTILE = (
+    "<i>", 'a"b', "c\\N", "\\G\\l", "d:e:f", "n0:w", "g]; evil [label=x", "h}", "-->", "<b>x</b>",
+    "\\", '\\"', "nul\x00", "two\nlines", "/* c */ // #", "&lt;&#65;", "\u202eltr", "y" * 100_000,
+    " ", "",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("by", ["scope", "device", "frame"])
@@ -130,7 +137,23 @@ def test_names_stay_text(tmp_path: Path, by: str) -> None:
     if shutil.which("dot"):
         drawn = dot_picture(tmp_path / "<g>.pb", by).pipe(format="svg").decode()
         assert "&lt;b&gt;x&lt;/b&gt;" in drawn
+        assert "&amp;lt;&amp;#65;" in drawn
         assert "<i>" not in drawn
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_the_nodes_with_their_names(tmp_path: Path) -> None:
+    """Each node of a file with hostile names is one node, and its label is its name."""
+    names = [name for name in HOSTILE if name and "/" not in name]
+    graph_def = graph_pb2.GraphDef()
+    for name in names:
+        graph_def.node.add(name=name, op="NoOp")
+    (tmp_path / "g.pb").write_bytes(graph_def.SerializeToString())
+    found = json.loads(dot_picture(tmp_path / "g.pb", "device").pipe(format="json"))
+    labels = [one["label"] for one in found["objects"] if re.match(r"n\d+$", one["name"])]
+    told = [label.removesuffix("\\nNoOp").replace("\\\\", "\\") for label in labels]
+    shown = [name if len(name) < 9999 else cut_middle(name, 60) for name in map(one_line, names)]
+    assert [name.replace("&amp;", "&") for name in told] == shown
 
 
 def strings_removed(text: str) -> str:

@@ -112,7 +112,7 @@ class RunningNode:
     def findings(self, *, with_loops: bool = True) -> list[Finding]:
         """Describe the node after the loops around it, with its callers as the reasons."""
         loops = self.loops if with_loops else ()
-        found = [Finding(f"frame '{name}' is in iteration {i}", self.name) for name, i in loops]
+        found = [Finding(f"frame '{name}' is in iteration {i:,}", self.name) for name, i in loops]
         text = f"'{self.name}' ({self.op}) {'ran last' if self.is_held else 'runs'}"
         reasons: tuple[Finding, ...] = ()
         if self.function:

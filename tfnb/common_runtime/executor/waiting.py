@@ -111,7 +111,7 @@ def explain_progress(
     """
     findings = [
         Finding(
-            f"frame '{frame.info.name}' is in iteration {frame.iteration_count}",
+            f"frame '{frame.info.name}' is in iteration {frame.iteration_count:,}",
             frame.info.nodes[0].name if frame.info.nodes else "",
         )
         for executor in run_state.executors

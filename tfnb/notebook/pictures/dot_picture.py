@@ -52,7 +52,8 @@ class DotPicture(graphviz.Digraph):  # type: ignore[misc]
 
 def text(value: str) -> str:
     """Return a text for a label, in which nothing is an escape or markup of Graphviz."""
-    found: str = graphviz.escape(value)
+    # Graphviz reads the entities of HTML in plain texts, too.
+    found: str = graphviz.escape(value.replace("&", "&amp;"))
     return found
 
 

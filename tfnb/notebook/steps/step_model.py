@@ -733,6 +733,13 @@ class StepModel:
             return 0.0
         return (len(self._ends) - 1) * 1e9 / max(1, self._ends[-1] - self._ends[0])
 
+    def _rate_to_show(self, elapsed_ns: int) -> float:
+        """Return the rate of the latest steps; at the end that of all, as the figures beside it."""
+        is_over = not (self._was_open or self.is_running)
+        if is_over and self.steps_done > 1 and elapsed_ns:
+            return self.steps_done * 1e9 / elapsed_ns
+        return self.steps_per_second()
+
     # -- what is shown ----------------------------------------------------------------------------
 
     @property
@@ -832,7 +839,7 @@ class StepModel:
             "elapsed_ns": elapsed,
             "step_ns": max(0, step_ns),
             "runs_per_second": runs / (elapsed / 1e9) if elapsed else 0.0,
-            "steps_per_second": self.steps_per_second(),
+            "steps_per_second": self._rate_to_show(elapsed),
             "sent_bytes": self.sent_bytes + (step.sent_bytes if self._is_in_flight(step) else 0),
             "queues": self._queues(),
             "partitions": partitions,

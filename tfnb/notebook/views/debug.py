@@ -228,11 +228,16 @@ class Debug:
         is_driving = any(
             one.drives(step) for one in self.debuggers for step in one.steps_in_flight()
         )
-        is_held = any(_is_held(one) for one in self._undriven())
-        now = (is_attached, is_driving, is_held, self._is_off)
+        undriven = self._undriven()
+        is_held = any(map(_is_held, undriven))
+        now = (is_attached, is_driving, is_held, bool(undriven), self._is_off)
         if now != self._shown:
             self._shown = now
-            self.widget.show_attachment(is_attached=is_attached, is_held=is_held)
+            self.widget.show_attachment(
+                is_attached=is_attached or is_driving,
+                is_held=is_held,
+                is_undriven=bool(undriven),
+            )
             self.widget.show_notice(*_notice(is_driving, is_attached, self._is_off))
 
     def _undriven(self) -> list[Debugger]:

@@ -38,10 +38,15 @@ class DebugWidget(SceneWidget):
             if stop:
                 self.selected = stop["node"]
 
-    def show_attachment(self, *, is_attached: bool, is_held: bool) -> None:
-        """Show whether steps are debugged, and whether one without a debugger is held."""
+    def show_attachment(self, *, is_attached: bool, is_held: bool, is_undriven: bool) -> None:
+        """Show whether steps are debugged, and whether one runs, or is held, that began without."""
         with self.changing:
-            self._debug = {**self._debug, "isAttached": is_attached, "isHeld": is_held}
+            self._debug = {
+                **self._debug,
+                "isAttached": is_attached,
+                "isHeld": is_held,
+                "isUndriven": is_undriven,
+            }
 
     def show_breakpoints(self, breakpoints: list[dict[str, Any]]) -> None:
         """Show the current breakpoints."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
@@ -203,7 +204,9 @@ def _fill(parent: Any, scene: Scene, cluster: Cluster, number: list[int]) -> Non
     for inner in cluster.clusters:
         number[0] += 1
         box = graphviz.Digraph(name=f"cluster_{number[0]}")
-        box.attr(label=lines(_cut(inner.label)), **_CLUSTERS.get(inner.kind, _CLUSTERS["scope"]))
+        # On the left, edges that come from above seldom cross the label.
+        look = _CLUSTERS.get(inner.kind, _CLUSTERS["scope"])
+        box.attr(label=lines(_cut(inner.label)), labeljust="l", **look)
         _fill(box, scene, inner, number)
         parent.subgraph(box)
 
@@ -229,11 +232,17 @@ def _add_legend(picture: Any, scene: Scene, shown: list[int], *, has_closed: boo
     kinds = Counter(op_kind(scene.nodes[node].op) for node in shown)
     box = graphviz.Digraph(name="cluster_legend")
     box.attr(label="legend", style="rounded", color=BORDER, fontcolor=MUTED)
+    entries = []
     for kind in KINDS:
         if kinds[kind]:
-            box.node(f"legend_{kind}", f"{kind} ({kinds[kind]:,})", **_look_of_kind(kind))
+            entries.append(f"legend_{kind}")
+            box.node(entries[-1], f"{kind} ({kinds[kind]:,})", **_look_of_kind(kind))
     if has_closed:
-        box.node("legend_closed", "closed scope", **_CLOSED)
+        entries.append("legend_closed")
+        box.node(entries[-1], "closed scope", **_CLOSED)
+    # One below the other: a wide legend would make everything else small.
+    for above, below in pairwise(entries):
+        box.edge(above, below, style="invis")
     picture.subgraph(box)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.collector_pause import without_collector
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.pictures.summary_svg import duration_text
 from tfnb.notebook.scenes.attr_text import device_label, one_line
@@ -72,15 +73,16 @@ def partitions_widget(views: SignatureViews, height: int) -> SceneWidget:
 
 def partitions_scene(views: SignatureViews) -> Scene:
     """Return a signature's partitions as lanes, with the costs of the last recorded step."""
-    described = describe_partitions(views.partitioned, views.placed, views.session.graph)
-    nodes = with_costs(described.nodes, latest_record(views.session.graph))
-    return build_scene(
-        nodes,
-        title="partitions",
-        partitions=described.devices,
-        in_lanes=True,
-        note=folded_note(views.placed, views.partitioned),
-    )
+    with without_collector(sum(len(one.node_names) for one in views.partitioned.partitions)):
+        described = describe_partitions(views.partitioned, views.placed, views.session.graph)
+        nodes = with_costs(described.nodes, latest_record(views.session.graph))
+        return build_scene(
+            nodes,
+            title="partitions",
+            partitions=described.devices,
+            in_lanes=True,
+            note=folded_note(views.placed, views.partitioned),
+        )
 
 
 def partitions_text(partitioned: PartitionedGraph, record: RunRecord | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.collector_pause import without_collector
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.pictures.table_svg import passes_svg
 from tfnb.notebook.scenes.pass_scenes import pass_pictures, passes_text
@@ -78,17 +79,18 @@ def _widget(views: SignatureViews, pictures: Sequence[PassPicture], height: int)
 
 def told_passes(pictures: Sequence[PassPicture], graph: Graph | None) -> list[dict[str, Any]]:
     """Return the passes' data for ``labextension/src/render/passes_view.ts``."""
-    return [
-        {
-            "name": one.name,
-            "where": one.where,
-            "summary": one.summary,
-            "actions": list(one.actions),
-            "before": base64.b64encode(one.scene(graph, is_after=False).encode()).decode(),
-            "after": base64.b64encode(one.scene(graph, is_after=True).encode()).decode(),
-        }
-        for one in pictures
-    ]
+    with without_collector(sum(len(one.before) for one in pictures)):
+        return [
+            {
+                "name": one.name,
+                "where": one.where,
+                "summary": one.summary,
+                "actions": list(one.actions),
+                "before": base64.b64encode(one.scene(graph, is_after=False).encode()).decode(),
+                "after": base64.b64encode(one.scene(graph, is_after=True).encode()).decode(),
+            }
+            for one in pictures
+        ]
 
 
 def passes_text_of(fetch: Any = None, *, namespace: Mapping[str, Any] | None = None) -> str:
@@ -113,5 +115,5 @@ def _pictures(views: SignatureViews) -> list[PassPicture]:
     if stages_of is None:
         raise TargetError("The session does not tell what passes do to its graphs.")
     signature = views.partitioned
-    stages = stages_of(signature.fetches, signature.feeds, signature.targets)
-    return pass_pictures(stages)
+    with without_collector(views.session.graph.version):
+        return pass_pictures(stages_of(signature.fetches, signature.feeds, signature.targets))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.collector_pause import without_collector
 from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
 from tfnb.notebook.pictures.table_svg import placement_svg
 from tfnb.notebook.scenes.attr_text import cut_middle, device_label, one_line
@@ -73,9 +74,10 @@ def placement_scene(views: SignatureViews) -> Scene:
     placed = views.placed
     assert placed is not None
     graph = views.session.graph
-    described = describe_placement(placed, graph, views.partitioned.feeds)
-    nodes = with_costs(described, latest_record(graph))
-    return build_scene(nodes, title="placement", note=folded_note(placed, views.partitioned))
+    with without_collector(len(placed.placements)):
+        described = describe_placement(placed, graph, views.partitioned.feeds)
+        nodes = with_costs(described, latest_record(graph))
+        return build_scene(nodes, title="placement", note=folded_note(placed, views.partitioned))
 
 
 def placement_text(views: SignatureViews) -> str:

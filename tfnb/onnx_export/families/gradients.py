@@ -94,6 +94,8 @@ def average_pool(node: NodeToConvert) -> str:
     if shape is None:
         raise Refused("the shape of the pooled tensor (input 0) is not constant")
     kernel, strides = (layout.chosen(node.attr(name)) for name in ("ksize", "strides"))
+    if 0 in kernel:
+        raise Refused("its window has size 0")
     lengths = [int(shape[place]) for place in layout.places]
     counts = []
     pads = pads_of(node, layout, kernel, strides, [1, 1], lengths)
