@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,10 @@ def replicas(tf: Any, cluster: Any, target: str, index: int, folder: str) -> Non
     """Train in step with the other worker until the last step."""
     model = Model(tf, cluster, index, in_step=True)
     is_chief = index == 0
+    # A worker that begins late would find no token: the other one could do all steps alone.
+    with tf.device("/job:ps/task:0"):
+        present = tf.FIFOQueue(2, tf.int32, shapes=[[]], shared_name="present")
+        come, num_present = present.enqueue(index), present.size()
     if not is_chief:  # the creator of a monitored session would look again after 30 s only
         ready = tf.report_uninitialized_variables(tf.global_variables())
         manager = tf.train.SessionManager(ready_op=ready, recovery_wait_secs=0.2)
@@ -76,6 +81,9 @@ def replicas(tf: Any, cluster: Any, target: str, index: int, folder: str) -> Non
         stop_grace_period_secs=3,
         log_step_count_steps=None,
     ) as session:
+        session.run_step_fn(lambda step_context: step_context.session.run(come))
+        while session.run_step_fn(lambda step_context: step_context.session.run(num_present)) < 2:
+            time.sleep(0.05)
         while not session.should_stop():
             loss, step, _ = session.run([model.loss, model.step, model.train])
             print(f"step {step} loss {loss:.4f}", flush=True)
