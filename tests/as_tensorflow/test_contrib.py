@@ -75,12 +75,34 @@ def test_a_network_of_slim_trains(tf: Any) -> None:
         ("tpu", "TPUEstimator"),
         ("tpu.python.tpu.tpu_estimator", "TPUEstimator"),
         ("estimator", "binary_classification_head"),
+        ("quantize", "create_training_graph"),
+        ("tfprof.model_analyzer", "FLOAT_OPS_OPTIONS"),
     ],
 )
 def test_names_are_where_programs_look(module: str, name: str) -> None:
     """As `from tensorflow.contrib.module import name`."""
     found = importlib.import_module(f"tensorflow.contrib.{module}")
     assert hasattr(found, name)
+
+
+def test_the_older_profiler_counts_parameters(tf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """It prints the view and returns it; a context that is not enabled lets its block run."""
+    tfprof = importlib.import_module("tensorflow.contrib.tfprof")
+    tf.get_variable("weights", [3, 4])
+    with tfprof.ProfileContext("unused", enabled=False):
+        found = tfprof.model_analyzer.print_model_analysis(tf.get_default_graph())
+
+    assert found.total_parameters == 12
+    assert "weights" in capsys.readouterr().out
+    with pytest.raises(NotImplementedError, match=r"Profiler\.add_step"):
+        tfprof.ProfileContext("unused")
+
+
+def test_quantized_training_is_refused_when_it_is_used(tf: Any) -> None:
+    """Programs import it for an option."""
+    quantize = importlib.import_module("tensorflow.contrib.quantize")
+    with pytest.raises(NotImplementedError, match="convert the weights afterwards"):
+        quantize.create_training_graph(quant_delay=0)
 
 
 @pytest.mark.parametrize("cell", ["LayerNormBasicLSTMCell", "UGRNNCell", "OutputProjectionWrapper"])
@@ -298,8 +320,8 @@ def test_what_needs_a_tpu_says_so_when_it_is_used(tf: Any) -> None:
     rewrite = tpu.rewrite
     with pytest.raises(NotImplementedError, match="it needs TPUs; tfnb runs on CPUs and GPUs"):
         rewrite(lambda: 1)
-    with pytest.raises(NotImplementedError, match=r"write a model_fn with tf.nn.dynamic_rnn"):
-        tf.contrib.estimator.RNNClassifier(1)
+    with pytest.raises(NotImplementedError, match=r"tf.saved_model.load"):
+        tf.contrib.estimator.SavedModelEstimator("folder")
 
 
 @pytest.mark.slow
@@ -419,7 +441,6 @@ class TestLeftovers:
         [
             ("layers", "scattered_embedding_column", "embedding_column"),
             ("training", "batch_sequences_with_states", "initial_state"),
-            ("rnn", "NTMCell", "RNNCell"),
             ("learn", "SVM", "LinearClassifier"),
         ],
     )

@@ -105,3 +105,32 @@ def test_clusters_have_an_older_name(tf: Any) -> None:
     assert isinstance(model, tf.estimator.experimental.KMeans)
     with pytest.raises(NotImplementedError, match="write the factors"):
         part.WALSModel(1)
+
+
+def test_the_smallest_parameter_server_gets_the_next_variable(tf: Any) -> None:
+    """By the size of the variables that it has; a size that is not known is refused."""
+    training = importlib.import_module("tensorflow.contrib.training")
+    strategy = training.GreedyLoadBalancingStrategy(2, training.byte_size_load_fn)
+    with tf.device(tf.train.replica_device_setter(ps_tasks=2, ps_strategy=strategy)):
+        shapes = {"a": [4], "b": [], "c": [2], "d": [1]}
+        found = {
+            name: tf.get_variable(name, shape, use_resource=name != "b").device[-1]
+            for name, shape in shapes.items()
+        }
+        with pytest.raises(ValueError, match="not known"):
+            training.byte_size_load_fn(tf.placeholder(tf.float32, [None]).op)
+        with pytest.raises(ValueError, match="single output, not 2"):
+            training.byte_size_load_fn(tf.split(tf.zeros([2]), 2)[0].op)
+
+    assert found == {"a": "0", "b": "1", "c": "1", "d": "1"}
+
+
+def test_names_choose_parameter_servers(tf: Any) -> None:
+    """The same ones in each process, other ones with another seed."""
+    training = importlib.import_module("tensorflow.contrib.training")
+    with tf.device("/cpu:0"):
+        ops = [tf.zeros([], name=name).op for name in "abcdefgh"]
+
+    chosen = [list(map(training.RandomStrategy(2, seed=seed), ops)) for seed in (0, 0, 1)]
+    assert chosen[0] == chosen[1] != chosen[2]
+    assert set(chosen[0]) == {0, 1}

@@ -39,6 +39,15 @@ def test_it_says_version_1_and_that_it_is_tfnb(name: str) -> None:
 
 
 @served_here
+def test_version_2_has_its_own_where() -> None:
+    """Otherwise it has the names of version 1."""
+    newer = _import("tensorflow.compat.v2")
+
+    assert newer.where is tfnb.where_v2
+    assert newer.reshape is tfnb.reshape
+
+
+@served_here
 def test_objects_are_those_of_tfnb() -> None:
     """Graphs, tensors and functions are the same objects in both."""
     tf = _import("tensorflow")

@@ -93,6 +93,66 @@ def test_names_of_arguments() -> None:
     assert fn_args(lambda a, *b: None) == ("a",)
 
 
+def test_signatures_are_those_inside_of_decorators() -> None:
+    """Without annotations, which functions of TensorFlow do not have."""
+    inspected = _import("util.tf_inspect").getfullargspec(tf.cast)
+    assert inspected == _import("util.tf_inspect").getfullargspec(lambda x, dtype, name=None: x)
+
+
+def test_a_class_that_stands_for_tensors_is_registered() -> None:
+    """Its instances are symbolic tensors then."""
+    utils = _import("keras.utils.tf_utils")
+
+    class Coercible:
+        """Stands for a tensor."""
+
+    assert not utils.is_symbolic_tensor(Coercible())
+    utils.register_symbolic_tensor_type(Coercible)
+    with tf.Graph().as_default():
+        assert utils.is_symbolic_tensor(Coercible())
+        assert utils.is_symbolic_tensor(tf.constant(1))
+
+
+def test_the_graph_of_values() -> None:
+    """They have to be of one graph, or of the given one."""
+    find = _import("framework.ops")._get_graph_from_inputs
+    with tf.Graph().as_default() as graph:
+        value = tf.constant(1.0)
+    with tf.Graph().as_default() as other:
+        assert find([value, 2]) is graph
+        assert find([value.op], graph) is graph
+        assert find([2]) is other
+        with pytest.raises(ValueError, match="is not from the passed-in graph"):
+            find([value], other)
+        with pytest.raises(ValueError, match="must be from the same graph as"):
+            find([value, tf.constant(2.0)])
+        with pytest.raises(TypeError, match="Input graph needs to be a Graph: 3"):
+            find([value], 3)
+
+
+def test_shapes_are_made_by_kind() -> None:
+    """Of unknown rank, and of 0, 1 and 2 dimensions."""
+    shapes = _import("framework.tensor_shape")
+
+    assert shapes.unknown_shape().rank is None
+    assert shapes.scalar().rank == 0
+    assert shapes.vector(3).as_list() == [3]
+    assert shapes.matrix(None, 2).as_list() == [None, 2]
+    assert shapes.as_shape([1]) == tf.TensorShape([1])
+
+
+def test_gauges_keep_values_by_label() -> None:
+    """Libraries set them as they are built."""
+    monitoring = _import("eager.monitoring")
+    gauge = monitoring.BoolGauge("/a/b", "says something", "agent")
+    assert gauge.get_cell("x").value() is False
+    gauge.get_cell("x").set(True)
+    assert gauge.get_cell("x").value() is True
+    counter = monitoring.Counter("/a/c", "counts")
+    counter.get_cell().increase_by(2)
+    assert counter.get_cell().value() == 2
+
+
 def test_contexts_answer_in_the_spelling_of_tensorflow() -> None:
     """A value from outside is brought in; nodes in a loop are recognised."""
     flow = _import("ops.control_flow_ops")
@@ -266,3 +326,58 @@ def test_flags_of_absl_are_flags_of_tensorflow(monkeypatch: pytest.MonkeyPatch) 
 
     assert found == [(["program", "rest", "--unknown"], 5, 7)]
     assert values.more_of_absl == 8
+
+
+def test_collective_ops_have_functions() -> None:
+    """A reduction, a gathering and a broadcast between two devices."""
+    ops = _import("ops.collective_ops")
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        fetched: list[Any] = []
+        for number in (0, 1):
+            with tf.device(f"/CPU:{number}"):
+                x = tf.constant([1.0 + number, 2.0])
+                fetched.append(ops.all_reduce(x, 2, 1, 1, final_op="Div"))
+                fetched.append(ops.all_gather(x, 2, 1, 2))
+                if number:
+                    fetched.append(ops.broadcast_recv([2], tf.float32, 2, 1, 3))
+                else:
+                    fetched.append(ops.broadcast_send(x, [2], tf.float32, 2, 1, 3))
+        shapes = [one.shape.as_list() for one in fetched]
+        found = [one.tolist() for one in session.run(fetched)]
+
+    assert found == 2 * [[1.5, 2.0], [1.0, 2.0, 2.0, 2.0], [1.0, 2.0]]
+    assert shapes == 2 * [[2], [4], [2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda ops, x: ops.all_reduce(x, 2, 1, 1), "Device assignment"),
+        (lambda ops, x: ops.broadcast_recv([2], tf.float32, 1, 1, 1), "at least 2"),
+    ],
+)
+def test_a_collective_op_has_a_device_and_several_members(call: Any, message: str) -> None:
+    """Else ValueError."""
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+        call(_import("ops.collective_ops"), tf.constant([1.0]))
+
+
+def test_a_broadcast_has_the_shape_and_type_of_its_tensor() -> None:
+    """Else ValueError."""
+    send = _import("ops.collective_ops").broadcast_send
+    with tf.Graph().as_default(), tf.device("/CPU:0"):
+        x = tf.constant([1.0, 2.0])
+        with pytest.raises(ValueError, match="Shape"):
+            send(x, [3], tf.float32, 2, 1, 1)
+        with pytest.raises(ValueError, match="Type"):
+            send(x, [2], tf.int32, 2, 1, 1)
+
+
+def test_a_shape_function_in_python_is_taken() -> None:
+    """Ops have their own shape functions."""
+
+    def infer(op: Any) -> None:
+        """Infer nothing."""
+
+    assert _import("framework.ops").RegisterShape("ConstructionFails")(infer) is infer

@@ -11,6 +11,7 @@ import pytest
 
 from tfnb.__main__ import main
 from tfnb.as_tensorflow.doctor import doctor
+from tfnb.as_tensorflow.program import is_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +40,20 @@ def test_a_program_runs_with_its_arguments_and_exit_code(tmp_path: Path, as_modu
 
     assert found.stdout == "3.0 ['--help', '7'] __main__ 1.15.5\n", found.stderr
     assert found.returncode == 7
+
+
+def test_a_file_whose_first_line_names_python_is_a_program(tmp_path: Path) -> None:
+    """As an installed command without an ending."""
+    for name, first, expected in (
+        ("flow", "#! /usr/bin/env python", True),
+        ("other", "#!/bin/sh", False),
+        ("model.py", "x = 1", True),
+        ("model", "x = 1", False),
+    ):
+        (tmp_path / name).write_text(first + "\n")
+        assert is_program([str(tmp_path / name)]) is expected
+    assert not is_program([str(tmp_path / "absent")])
+    assert not is_program([])
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,11 @@ _CELLS: dict[str, tuple[Callable[[Any], Any], int, set[str]]] = {
     "joined attention": (
         lambda rnn: rnn.AttentionCellWrapper(rnn.GRUCell(3), 2, state_is_tuple=False), 3, set()
     ),
+    "turing machine": (
+        lambda rnn: rnn.NTMCell(rnn.LSTMCell(3), 6, 4, 2, 1, output_dim=5), 5,
+        {"parameters_kernel", "parameters_bias", "output_kernel", "output_bias", "memory",
+         "initial_read_vector_1", "initial_address_weights_2", "lstm_cell/kernel"},
+    ),
     "highway": (
         lambda rnn: rnn.HighwayWrapper(rnn.GRUCell(4), couple_carry_transform_gates=False), 4,
         {"carry_w", "carry_b", "transform_w", "transform_b", "gru_cell/gates/kernel"},
@@ -131,6 +136,61 @@ def _set(tf: Any, session: Any) -> None:
     """Give all variables values that depend on their shapes only."""
     for variable in tf.global_variables():
         session.run(variable.assign(_wave(*variable.shape.as_list()) * 0.7))
+
+
+def _turned(places: Any, moves: Any) -> Any:
+    """Return weights of places after moves by 0, 1 and -1."""
+    rolled = [np.roll(places, distance, 1) for distance in (0, 1, -1)]
+    return sum(moves[:, [index]] * one for index, one in enumerate(rolled))
+
+
+def test_a_turing_machine_reads_and_writes_its_memory(tf: Any) -> None:
+    """Two steps by the formulas of the paper, with one head of each kind."""
+    cell = tf.contrib.rnn.NTMCell(tf.nn.rnn_cell.BasicRNNCell(3), 5, 4, 1, 1, output_dim=3)
+    inputs = _wave(2, 2, 3)
+    outputs, state = tf.nn.dynamic_rnn(cell, tf.constant(inputs), dtype=tf.float32)
+    with tf.Session() as session:
+        _set(tf, session)
+        found, (last, (read,), places, memory, time) = session.run([outputs, state])
+        values = {one.op.name.rpartition("ntm_cell/")[2]: session.run(one)
+                  for one in tf.global_variables()}  # fmt: skip
+
+    def softmax(x: Any) -> Any:
+        return np.exp(x) / np.exp(x).sum(1, keepdims=True)
+
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + np.exp(-x))
+
+    hidden = np.zeros([2, 3])
+    reading = np.tanh(values["initial_read_vector_0"]).repeat(2, 0)
+    pointing = [softmax(values[f"initial_address_weights_{i}"]).repeat(2, 0) for i in range(2)]
+    stored = values["memory"][None].repeat(2, 0)
+    for step in range(2):
+        joined = np.concatenate([inputs[:, step], reading, hidden], 1)
+        hidden = np.tanh(joined @ values["basic_rnn_cell/kernel"] + values["basic_rnn_cell/bias"])
+        given = (hidden @ values["parameters_kernel"] + values["parameters_bias"]).clip(-20, 20)
+        for index in range(2):
+            head = given[:, 10 * index : 10 * index + 10]
+            key, gate = np.tanh(head[:, :4]), sigmoid(head[:, [5]])
+            lengths = np.linalg.norm(stored, axis=2) * np.linalg.norm(key, axis=1)[:, None]
+            alike = (stored * key[:, None]).sum(2) / (lengths + 1e-8)
+            by_content = softmax(np.log1p(np.exp(head[:, [4]])) * alike)
+            moved = _turned(gate * by_content + (1 - gate) * pointing[index], softmax(head[:, 6:9]))
+            sharp = moved ** (np.log1p(np.exp(head[:, [9]])) + 1)
+            pointing[index] = sharp / sharp.sum(1, keepdims=True)
+        reading = (pointing[0][:, :, None] * stored).sum(1)
+        at = pointing[1][:, :, None]
+        stored = stored * (1 - at * sigmoid(given[:, None, 20:24]))
+        stored = stored + at * np.tanh(given[:, None, 24:28])
+        expected = np.concatenate([hidden, reading], 1) @ values["output_kernel"]
+        expected = (expected + values["output_bias"]).clip(-20, 20)
+        np.testing.assert_allclose(found[:, step], expected, atol=1e-5)
+
+    assert time == 2
+    np.testing.assert_allclose(last, hidden, atol=1e-5)
+    np.testing.assert_allclose(read, reading, atol=1e-5)
+    np.testing.assert_allclose(memory, stored, atol=1e-5)
+    np.testing.assert_allclose(places, pointing, atol=1e-5)
 
 
 @pytest.mark.parametrize(

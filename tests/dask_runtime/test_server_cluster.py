@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,6 +83,37 @@ def test_a_killed_worker_is_told_and_its_server_comes_again(client: Any) -> None
                 sess.run(twice)
             sess.run(count.initializer)
             assert sess.run(twice) == 10
+
+
+def test_a_server_that_comes_again_waits_for_its_port() -> None:
+    """Another process may have the port meanwhile: the others of the cluster know no other one."""
+    from tfnb.dask_runtime.worker_plugins import ServerPlugin
+
+    taken = socket.create_server(("localhost", 0))
+    address = f"localhost:{taken.getsockname()[1]}"
+    plugin = ServerPlugin({"ps": [address]}, {0: ("ps", 0)}, b"", None, ["tcp://first"])
+    with pytest.raises(tf.errors.UnknownError, match="is taken"):
+        plugin.setup(SimpleNamespace(name=0, address="tcp://first"))
+    started_again = SimpleNamespace(name=0, address="tcp://second")
+    plugin.setup(started_again)
+    try:
+        taken.close()
+        with tf.Session(f"grpc://{address}") as sess:  # opening waits for the server
+            assert sess.run(tf.constant(1)) == 1
+    finally:
+        plugin.teardown(started_again)
+
+
+def test_a_worker_that_ends_does_not_wait_for_the_port_of_its_server() -> None:
+    """The port is never free."""
+    from tfnb.dask_runtime.worker_plugins import ServerPlugin
+
+    with socket.create_server(("localhost", 0)) as taken:
+        address = f"localhost:{taken.getsockname()[1]}"
+        plugin = ServerPlugin({"ps": [address]}, {0: ("ps", 0)}, b"", None)
+        worker = SimpleNamespace(name=0, address="tcp://second")
+        plugin.setup(worker)
+        plugin.teardown(worker)
 
 
 def _run_for_ever(sess: tf.Session, fetch: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import subprocess
 import sys
 import tempfile
@@ -141,6 +142,52 @@ def test_a_queue_on_a_task_joins_two_sessions(cluster: Cluster) -> None:
         thread.join()
 
     assert found == [4.0]
+
+
+def _shared_iterator(scale: int) -> Any:
+    dataset = tf.data.Dataset.range(9).map(lambda x: x * scale).filter(lambda x: x > 0)
+    return tf.data.make_initializable_iterator(dataset, shared_name="shared")
+
+
+def test_an_iterator_calls_the_functions_of_the_graph_that_made_it(cluster: Cluster) -> None:
+    """Steps of other signatures and of other sessions do not have them, or have other ones."""
+    with tf.device(PS):
+        mine = _shared_iterator(10)
+    with tf.Session(cluster.target()) as sess:
+        sess.run(mine.initializer)
+        element = mine.get_next()
+        assert sess.run(element) == 10
+        with tf.Graph().as_default(), tf.device(PS):
+            others = _shared_iterator(7).get_next()
+            with tf.Session(cluster.target(index=1)) as another:
+                assert another.run(others) == 20
+        assert sess.run(element) == 30
+    with tf.Graph().as_default(), tf.device(PS):
+        others = _shared_iterator(7).get_next()
+        with tf.Session(cluster.target(index=1)) as another:
+            assert another.run(others) == 40
+
+
+@pytest.mark.parametrize("uses_resource", [True, False])
+def test_what_is_in_no_container_is_in_that_of_the_tasks_job(
+    cluster: Cluster, uses_resource: bool
+) -> None:
+    """A reset without names clears it, too; the container "" is none."""
+    with tf.device(PS):
+        v = tf.get_variable("v", initializer=1, use_resource=uses_resource)
+    target = cluster.target()
+
+    def is_cleared_by(*containers: str) -> bool:
+        tf.Session.reset(target, list(containers))
+        with tf.Session(target) as sess:
+            was_cleared = not sess.run(tf.is_variable_initialized(v))
+            sess.run(v.initializer)
+        return was_cleared
+
+    is_cleared_by()
+    cleared = {name: is_cleared_by(name) for name in ("ps", "worker", "localhost", "")}
+    assert cleared == {"ps": True, "worker": False, "localhost": False, "": False}
+    assert is_cleared_by()
 
 
 def test_a_step_that_waits_on_another_task_ends_at_its_deadline(cluster: Cluster) -> None:
@@ -595,6 +642,18 @@ def test_a_port_that_is_taken_is_an_error() -> None:
             tf.train.Server({"local": [address]})
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1", "::1"])
+def test_a_port_that_is_taken_at_one_address_of_localhost_is_an_error(place: str) -> None:
+    """A client that knows both addresses would find another server at that one."""
+    family = socket.AF_INET6 if ":" in place else socket.AF_INET
+    try:
+        taken = socket.create_server((place, 0), family=family)
+    except OSError:
+        pytest.skip(f"this machine has no address {place}")
+    with taken, pytest.raises(tf.errors.UnknownError, match=r"localhost:\d+ is taken"):
+        tf.train.Server({"local": [f"localhost:{taken.getsockname()[1]}"]})
 
 
 def test_a_stopped_server_cannot_be_started_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,16 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.clusters import Cluster, cluster_of
+from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.core.rendezvous import CollectiveGroups, Member
+from tfnb.distributed_runtime.grpc_channel import import_grpc
+from tfnb.distributed_runtime.grpc_services import WorkerService, answering_later
+from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.distributed_runtime.task_groups import StepSequences, TaskGroups, check_library
+from tfnb.distributed_runtime.worker import Worker
 from tfnb.distributed_runtime.worker_interface import DESCRIPTION
+from tfnb.proto import worker_pb2
+from tfnb.proto.device_attributes_pb2 import DeviceAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -200,6 +208,75 @@ class _Leader:
     def get_step_sequence(self, graph_key: int) -> int:
         self.num_asked += 1
         return self.next_id
+
+
+class _Caller:
+    """What gRPC gives a handler: the context of a request, and what sends its answer."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes | None] = []
+        self.code: Any = None
+        self.ended: list[Callable[[], None]] = []
+        self.is_over = threading.Event()
+
+    def send(self, answer: bytes | None) -> None:
+        self.sent.append(answer)
+        if answer is None:
+            self.is_over.set()
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        self.ended.append(callback)
+        return True
+
+    def set_code(self, code: Any) -> None:
+        self.code = code
+
+    def set_details(self, details: str) -> None:
+        self.details = details
+
+
+def _completing(threads: ServerThreads) -> Callable[..., _Caller]:
+    """Return what asks a task, as gRPC does, to complete a group of two devices."""
+
+    def no_other(task: str) -> Any:
+        raise AssertionError(f"{task} was asked")
+
+    service = WorkerService(Worker(LEADER, [CpuDevice(f"{LEADER}/device:CPU:0", 0)], no_other))
+    handle = answering_later(
+        import_grpc(), "CompleteGroup", service.waiting["CompleteGroup"], threads
+    )
+
+    def ask(task: int, size: int = 2) -> _Caller:
+        attributes = DeviceAttributes(
+            name=f"/job:worker/replica:0/task:{task}/device:CPU:0", physical_device_desc=DESCRIPTION
+        )
+        request = worker_pb2.CompleteGroupRequest(
+            group_key=77, group_size=size, device_type="CPU", device_attributes=attributes
+        )
+        caller = _Caller()
+        handle(request.SerializeToString(), caller, caller.send)
+        return caller
+
+    return ask
+
+
+def test_a_task_that_waits_for_members_of_a_group_holds_no_thread() -> None:
+    """The handler has returned; the answers are sent when the last member has come."""
+    threads = ServerThreads("answers")
+    ask = _completing(threads)
+    first, gone = ask(0), ask(0)
+    assert (first.sent, gone.sent) == ([], [])
+    gone.ended[0]()  # its client is killed
+    second = ask(1)
+    for caller in (first, second):
+        caller.is_over.wait()
+        answer = worker_pb2.CompleteGroupResponse.FromString(caller.sent[0])
+        assert (answer.num_tasks, len(answer.device_attributes)) == (2, 2)
+    assert gone.sent == []
+    wrong = ask(2, size=3)
+    wrong.is_over.wait()
+    assert (wrong.sent, wrong.code) == ([None], import_grpc().StatusCode.INTERNAL)
+    threads.shutdown()
 
 
 def test_a_complete_group_is_asked_for_once_until_a_step_fails() -> None:

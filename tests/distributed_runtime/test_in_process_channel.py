@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -149,3 +151,18 @@ def test_a_server_that_has_stopped_is_unavailable_until_another_starts(cluster: 
 
     with tf.Session(cluster.target()) as sess:
         assert sess.run(one) == 1
+
+
+@pytest.mark.slow
+def test_a_process_with_a_server_ends_though_its_session_was_not_closed() -> None:
+    """Python closes the session when the server's threads do not run any more."""
+    script = """
+import tfnb as tf
+server = tf.train.Server.create_local_server()
+session = tf.Session(server.target)
+print(session.run(tf.constant(1)))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=280
+    )
+    assert (ended.stdout, ended.stderr) == ("1\n", "")

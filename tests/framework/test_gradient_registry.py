@@ -42,6 +42,21 @@ def test_a_name_has_one_gradient() -> None:
         tf.RegisterGradient("Neg")(lambda op, grad: grad)
 
 
+def test_the_gradient_of_a_program_replaces_that_of_contrib() -> None:
+    """TensorFlow's core has none of LSTMBlockCell; a copy of contrib registers one."""
+    own = op_registry.get("LSTMBlockCell").gradient_function
+    assert gradient_registry.lookup("LSTMBlockCell") is own
+
+    gradient = tf.RegisterGradient("LSTMBlockCell")(lambda op, *grads: grads)
+    try:
+        assert gradient_registry.lookup("LSTMBlockCell") is gradient
+        with pytest.raises(KeyError, match="Previous registration"):
+            tf.RegisterGradient("LSTMBlockCell")(gradient)
+    finally:
+        del gradient_registry._registry["LSTMBlockCell"]
+    assert gradient_registry.lookup("LSTMBlockCell") is own
+
+
 def test_gradients_can_stop() -> None:
     """no_gradient and its older names work; constants have no gradient by default."""
     for register, name in (

@@ -78,3 +78,17 @@ def test_training_nodes_go(graph: tf.Graph) -> None:
         "k": ["j"],
         "n": ["j", "^k"],
     }
+
+
+def test_control_edges_from_removed_checks_are_dropped() -> None:
+    """An Identity that only waited for a check is removed, too."""
+    graph_def = tf.GraphDef()
+    for name, op, inputs in (
+        ("a", "Const", []),
+        ("check", "CheckNumerics", ["a"]),
+        ("same", "Identity", ["a", "^check"]),
+        ("end", "Neg", ["same"]),
+    ):
+        graph_def.node.add(name=name, op=op, input=inputs)
+    left = tf.graph_util.remove_training_nodes(graph_def)
+    assert [(node.name, list(node.input)) for node in left.node] == [("a", []), ("end", ["a"])]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 from pathlib import Path
 
 import pytest
 
+import tfnb as tf
 from tests.ops.op_def_text import op_def_line
 from tfnb.core import op_registry
 from tfnb.core.op_def_proto import op_def_to_proto
@@ -54,3 +57,20 @@ def test_every_op_says_what_it_does(registered: dict[str, op_registry.OpDefiniti
     """Each op with a kernel has a docstring."""
     silent = [name for name, d in registered.items() if d.function is not None and not d.__doc__]
     assert sorted(silent) == []
+
+
+def test_an_op_is_copied_as_a_function_is() -> None:
+    """By its name: tables of layers that programs copy hold ops."""
+    relu = op_registry.get("Relu")
+
+    assert copy.deepcopy({"layers": [relu]})["layers"][0] is relu
+    assert pickle.loads(pickle.dumps(relu)) is relu
+    assert relu.__qualname__ == relu.__name__ == "relu"
+
+
+def test_zeros_like_takes_false_for_a_type_where_the_shape_is_known() -> None:
+    """As TensorFlow; programs mean `optimize` by it."""
+    with tf.Graph().as_default():
+        assert tf.zeros_like(tf.placeholder(tf.int64, [2]), False).dtype == tf.int64
+        with pytest.raises(TypeError, match="Cannot convert the argument `type_value`: False"):
+            tf.zeros_like(tf.placeholder(tf.int64, [None]), False)

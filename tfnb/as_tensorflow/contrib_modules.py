@@ -42,7 +42,10 @@ CONTRIB: dict[str, str] = {
     "testing": f"{_OURS}.testing",
     "factorization": f"{_OURS}.factorization",
     "predictor": f"{_OURS}.predictor",
+    "feature_column": f"{_OURS}.feature_column",
     "resampler": f"{_OURS}.resampler",
+    "tfprof": f"{_OURS}.tfprof",
+    "quantize": f"{_OURS}.quantize",
 }
 
 # Parts that tfnb does not have -> what to do.
@@ -52,6 +55,5 @@ MISSING_PARTS: dict[str, str] = {
     "autograph": "write tf.cond and tf.while_loop instead of if and while",
     "bayesflow": "write the estimators with the functions of tf and tf.distributions",
     "gan": "write both losses with tf.losses, and two optimizers of tf.train",
-    "quantize": "train without it, and convert the weights afterwards",
     "distribute": "use tf.train.replica_device_setter and tf.train.Server",
 }

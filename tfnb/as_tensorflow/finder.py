@@ -14,10 +14,10 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
-from tfnb.as_tensorflow import modules, older_messages
+from tfnb.as_tensorflow import children, modules, older_libraries, older_messages
 from tfnb.as_tensorflow.keras import loading as keras
+from tfnb.as_tensorflow.sources.mended import MENDED
 from tfnb.as_tensorflow.sources.mending import mended_spec
-from tfnb.as_tensorflow.sources.slim_mends import MENDED as SLIM_MENDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,8 +44,8 @@ class TensorFlowFinder(MetaPathFinder):
         """
         if keras.is_package(fullname):
             return keras.find_module(fullname, path)
-        if fullname in SLIM_MENDS:
-            return mended_spec(fullname, path, SLIM_MENDS[fullname])
+        if fullname in MENDED:
+            return mended_spec(fullname, path, MENDED[fullname])
         if not _is_served(fullname):
             if older_messages.is_module_of_messages(fullname):
                 return older_messages.find_module(fullname, path)
@@ -76,7 +76,8 @@ def install_as_tensorflow() -> None:
     """Serve ``import tensorflow`` from tfnb, until ``uninstall_as_tensorflow``.
 
     ``tensorflow``, ``tensorflow.compat.v1``, ``tensorflow.python``, ``tensorflow.core`` and
-    ``tensorflow.contrib`` can be imported then, as a program of TensorFlow 1 does.
+    ``tensorflow.contrib`` can be imported then, as a program of TensorFlow 1 does; in processes
+    that ``multiprocessing`` starts from then on, too.
     ``tensorflow.__version__`` is "1.15.5"; ``tensorflow.__tfnb__`` is tfnb's version, and tells a
     program where it runs. A second call changes nothing.
 
@@ -95,6 +96,20 @@ def install_as_tensorflow() -> None:
         )
     sys.meta_path.insert(0, _FINDER)
     importlib.invalidate_caches()
+    children.prepare_children(start_child)
+
+
+def start_child(name: str, with_older_names: bool) -> str:
+    """Install the finder in a process that was spawned, and return the process' name.
+
+    Args:
+      name: of the process.
+      with_older_names: whether NumPy and others have the names there that they dropped.
+    """
+    install_as_tensorflow()
+    if with_older_names:
+        older_libraries.serve_older_names()
+    return name
 
 
 def uninstall_as_tensorflow() -> None:
@@ -105,6 +120,7 @@ def uninstall_as_tensorflow() -> None:
     if not is_installed():
         return
     sys.meta_path.remove(_FINDER)
+    children.prepare_children(None)
     for name in [*sys.modules]:
         if _is_served(name):
             del sys.modules[name]

@@ -317,7 +317,7 @@ def internal_name(module: str, name: str) -> Any:
     if file.startswith("gen_"):
         op = _registered_op_of(name)
         if op is not None:
-            return getattr(positional_ops(), op)
+            return getattr(_positional_ops(), op)
     path = _OTHER.get(file, {}).get(name) or _ANYWHERE.get(name) or _public_path(module, name)
     if path is None:
         found = _in_file_of_same_name(file, name)
@@ -329,7 +329,7 @@ def internal_name(module: str, name: str) -> Any:
         return public.resolve(namespace or "tf", last)
     op = _registered_op_of(name)
     if op is not None:
-        return getattr(positional_ops(), op)
+        return getattr(_positional_ops(), op)
     replaced = public_message("tf", name, [])
     advice = replaced.partition(": ")[2].rstrip(".") if ": " in replaced else ""
     return missing_name(module, name, advice)
@@ -410,7 +410,7 @@ def _registered_op_of(name: str) -> str | None:
 
 
 @cache
-def positional_ops() -> public.RawOps:
+def _positional_ops() -> public.RawOps:
     """Return the ops as functions that take their arguments by position, too."""
     return _PositionalOps("raw_ops")
 

@@ -88,7 +88,9 @@ def make(name: str) -> ModuleType:
 
 
 def _of_version(name: str, rest: list[str]) -> ModuleType:
-    return View(name, ".".join(rest)) if rest else TensorFlowModule(name, "tf")
+    if rest:
+        return View(name, ".".join(rest))
+    return Version2Module(name, "tf") if name.endswith(".v2") else TensorFlowModule(name, "tf")
 
 
 def _contrib(name: str, parts: list[str]) -> ModuleType:
@@ -168,6 +170,17 @@ class TensorFlowModule(View):
             found.VERSION = VERSION  # type: ignore[attr-defined]
             return found
         return super()._find(name)
+
+
+class Version2Module(TensorFlowModule):
+    """``tensorflow.compat.v2``: the names of TensorFlow 1, but for these."""
+
+    _NEWER = {"where": "where_v2"}  # noqa: RUF012
+
+    def _find(self, name: str) -> Any:
+        if name == "optimizers":
+            return _keras().optimizers
+        return super()._find(self._NEWER.get(name, name))
 
 
 def _keras() -> ModuleType:

@@ -175,6 +175,11 @@ def serve_older_names() -> None:
         sys.modules.setdefault(name, _Moved(name, newer))
 
 
+def are_served() -> bool:
+    """Return whether the names were given in this process."""
+    return _FINDER in sys.meta_path
+
+
 def _give(module: ModuleType, name: str, source: ModuleType, newer: str) -> None:
     """Give a module a name that it lacks; NumPy's own messages about it end."""
     if name not in vars(module) and hasattr(source, newer):

@@ -21,7 +21,20 @@ USAGE = (
 
 def is_program(arguments: Sequence[str]) -> bool:
     """Return whether the arguments of ``tfnb run`` name a Python program, not a model."""
-    return bool(arguments) and (arguments[0] == "-m" or arguments[0].endswith(".py"))
+    if not arguments:
+        return False
+    first = arguments[0]
+    return first == "-m" or first.endswith(".py") or _names_python(first)
+
+
+def _names_python(path: str) -> bool:
+    """Return whether the first line of a file names Python, as that of an installed command."""
+    try:
+        with open(path, "rb") as file:
+            line = file.readline(200)
+    except OSError:
+        return False
+    return line.startswith(b"#!") and b"python" in line
 
 
 def run_program(arguments: Sequence[str]) -> int:

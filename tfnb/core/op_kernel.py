@@ -121,6 +121,15 @@ class FunctionCaller(Protocol):
         """Return the name of the function that is the gradient of function ``name``, or ""."""
         ...
 
+    def find_function(self, ctx: OpKernelContext, call: FunctionCall) -> Any:
+        """Return what runs a call of a kernel, which may belong to another graph."""
+        ...
+
+    @property
+    def kept_by_pipelines(self) -> object:
+        """What pipelines that call the functions keep alive; None: they do not live longer."""
+        ...
+
     def release(self, state_handle: str) -> None:
         """Drop the kernels made for calls with this value of the attribute ``_state_handle``."""
         ...
@@ -139,6 +148,7 @@ class FunctionCall:
         result; called once for each name and device.
       config_proto: a serialized ConfigProto with the transformations allowed for the body; b"" for
         the default.
+      home: the functions of the graph that it belongs to; None: those of the calling kernel.
     """
 
     name: str
@@ -146,6 +156,7 @@ class FunctionCall:
     args: Sequence[Array]
     make_graph_def: Callable[[], Any] | None = None
     config_proto: bytes | str = b""
+    home: FunctionCaller | None = None
 
 
 @record(slots=True)

@@ -115,7 +115,7 @@ class OpDefinition:
         traits: str = "",
     ) -> None:
         self.name = name
-        self.__name__ = python_name(name)
+        self.__name__ = self.__qualname__ = python_name(name)
         self.__doc__ = None
         self._signature = signature
         self._specs = specs
@@ -172,6 +172,10 @@ class OpDefinition:
             for name, default in self.op_def.parameters().items()
         ]
         return inspect.Signature([*parameters, inspect.Parameter("name", kind, default=None)])
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Copy and pickle an op as the function that it stands for: by its name."""
+        return get, (self.name,)
 
     def __repr__(self) -> str:
         return f"<op {self.name}({self._signature})>"
@@ -419,6 +423,7 @@ def register_op(
         definition.function = function
         if function is not None:
             definition.__name__ = getattr(function, "__name__", definition.__name__)
+            definition.__qualname__ = definition.__name__
             definition.__doc__ = function.__doc__
             for device_type in devices:
                 definition._kernels[device_type] = function

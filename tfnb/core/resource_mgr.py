@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.tensor_shape import TensorShape
 
-DEFAULT_CONTAINER = "localhost"
+_LOCAL_JOB = "localhost"
 
 
 @record(slots=True, frozen=True)
@@ -47,6 +47,16 @@ class ResourceHandle:
     def shape(self) -> tuple[int, ...]:
         """The shape of the handle as a tensor: a scalar."""
         return ()
+
+
+def job_of(device_name: str) -> str:
+    """Return the job of a device, after which its default container is named.
+
+    >>> job_of("/job:ps/replica:0/task:0/device:CPU:0"), job_of("")
+    ('ps', 'localhost')
+    """
+    _, _, rest = device_name.partition("/job:")
+    return rest.partition("/")[0] or _LOCAL_JOB
 
 
 def owned(value: Any) -> Any:
@@ -150,6 +160,7 @@ class ResourceMgr:
 
     def __init__(self, device_name: str = "") -> None:
         self.device_name = device_name
+        self.default_container = job_of(device_name)
         self._lock = threading.RLock()
         self._containers: dict[str, dict[tuple[str, str], Any]] = {}  # guarded by self._lock
         self._is_finalized = False  # guarded by self._lock
@@ -188,7 +199,7 @@ class ResourceMgr:
     ) -> ResourceHandle:
         """Return a handle for a resource of this device; the resource is not created."""
         return ResourceHandle(
-            self.device_name, container or DEFAULT_CONTAINER, name, type_name, dtype, shape
+            self.device_name, container or self.default_container, name, type_name, dtype, shape
         )
 
     def create(self, container: str, type_name: str, name: str, resource: Any) -> Any:
@@ -200,7 +211,7 @@ class ResourceMgr:
         """
         with self._lock:
             self._check_not_finalized()
-            entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
+            entries = self._containers.setdefault(container or self.default_container, {})
             if (type_name, name) in entries:
                 raise errors.already_exists(
                     f"Resource {container}/{name}/{type_name} exists already"
@@ -210,7 +221,7 @@ class ResourceMgr:
 
     def find(self, container: str, type_name: str, name: str) -> Any | None:
         """Return the resource, or None."""
-        entries = self._containers.get(container or DEFAULT_CONTAINER)
+        entries = self._containers.get(container or self.default_container)
         return None if entries is None else entries.get((type_name, name))
 
     def lookup(self, handle: ResourceHandle) -> Any:
@@ -235,7 +246,7 @@ class ResourceMgr:
           FailedPreconditionError: there is none, and the manager was finalized.
         """
         with self._lock:
-            entries = self._containers.setdefault(container or DEFAULT_CONTAINER, {})
+            entries = self._containers.setdefault(container or self.default_container, {})
             found = entries.get((type_name, name))
             if found is None:
                 self._check_not_finalized()
@@ -261,7 +272,7 @@ class ResourceMgr:
     def cleanup(self, container: str = "") -> None:
         """Drop every resource of one container ("" = the default one)."""
         with self._lock:
-            entries = self._containers.pop(container or DEFAULT_CONTAINER, {})
+            entries = self._containers.pop(container or self.default_container, {})
             self.num_losses += 1
         for resource in entries.values():
             _close(resource)

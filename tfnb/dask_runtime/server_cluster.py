@@ -12,8 +12,10 @@ from tfnb.dask_runtime.clients import get_client, hosts_of, is_loopback
 from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME, import_grpc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from types import TracebackType
+
+    from tfnb.dask_runtime.worker_plugins import ServerPlugin
 
 EXPORTS = {"dask": ["start_cluster", "DaskCluster"]}
 
@@ -126,6 +128,8 @@ def start_cluster(
     tls = None if tls_cert is None else (tls_cert, str(tls_key), tls_client_ca)
     import_grpc()
     client = get_client(client, workers=len(tasks))
+    from tfnb.dask_runtime.worker_plugins import ServerPlugin
+
     _wait_for_workers(client, len(tasks), timeout)
     hosts = hosts_of(client)
     names = client.run(_name_of)
@@ -143,12 +147,13 @@ def start_cluster(
             "workers with an address that the others reach."
         )
     workers = {task: names[address] for task, address in zip(tasks, chosen)}
+    given = {worker: task for task, worker in workers.items()}
     text = b"" if config is None else config.SerializeToString()
     for attempt in range(_MOST_ATTEMPTS):
         spec = _spec(client, dict(zip(tasks, chosen)), hosts)
         name = f"tfnb-servers-{uuid.uuid4().hex[:12]}"
         try:
-            _start(client, name, spec, workers, text, tls)
+            _start(client, name, ServerPlugin(spec.as_dict(), given, text, tls, chosen))
         except errors.UnknownError:
             # Another process has taken a port in the meantime.
             if attempt == _MOST_ATTEMPTS - 1:
@@ -216,24 +221,14 @@ def _free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _start(
-    client: Any,
-    name: str,
-    spec: ClusterSpec,
-    workers: Mapping[tuple[str, int], Any],
-    config: bytes,
-    tls: Sequence[str | None] | None,
-) -> None:
+def _start(client: Any, name: str, plugin: ServerPlugin) -> None:
     """Start the servers.
 
     Raises:
       UnknownError: one could not start; none is left.
     """
-    from tfnb.dask_runtime.worker_plugins import ServerPlugin
-
-    tasks = {worker: task for task, worker in workers.items()}
     try:
-        client.register_plugin(ServerPlugin(spec.as_dict(), tasks, config, tls), name=name)
+        client.register_plugin(plugin, name=name)
     except BaseException:
         client.unregister_worker_plugin(name)
         raise

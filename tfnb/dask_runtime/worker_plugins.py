@@ -5,22 +5,30 @@ The only file that imports Dask as it is imported; others import it on first use
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
 import threading
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed import WorkerPlugin
 
+from tfnb.core import errors
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tfnb.client.model import Model
     from tfnb.dask_runtime.model_of_tasks import SentModel
     from tfnb.distributed_runtime.server_lib import GrpcServer
+
+_log = logging.getLogger("tfnb")
+# How often a port that another process has taken is tried again, in seconds.
+_PORT_S = 0.2
 
 
 class ModelPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
@@ -122,6 +130,7 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
         tasks: Mapping[Any, tuple[str, int]],
         config: bytes,
         tls: Sequence[str | None] | None,
+        first_workers: Collection[str] = (),
     ) -> None:
         """Make a plugin.
 
@@ -130,28 +139,60 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
           tasks: name of a worker -> its task.
           config: a serialized ``ConfigProto``.
           tls: paths of certificate, key and the clients' authority; None: no encryption.
+          first_workers: Dask's addresses of the workers that run now: a server of theirs whose port
+            is taken is an error. A worker that Dask starts again has another address.
         """
         self._jobs = dict(jobs)
         self._tasks = dict(tasks)
         self._config = config
         self._tls = tls
+        self._first_workers = frozenset(first_workers)
         self._server: GrpcServer | None = None
+        self._waiting: threading.Thread | None = None
+        self._ends: Any = None  # an event, once a thread waits
 
     def setup(self, worker: Any) -> None:
         """Start the server of the worker's task; also where Dask starts the worker again.
 
+        The port of a worker that was started again may have been taken meanwhile. The others of the
+        cluster know no other port: its server starts as soon as the port is free.
+
         Raises:
-          UnknownError: its port is taken.
+          UnknownError: the port of a worker that runs already is taken.
         """
         task = self._tasks.get(worker.name)
         if task is None:
             return
+        try:
+            self._start(*task)
+        except errors.UnknownError as error:
+            if worker.address in self._first_workers:
+                raise
+            _log.warning("%s It is tried again until then.", error.message)
+            self._ends = threading.Event()
+            self._waiting = threading.Thread(
+                target=self._start_when_free, args=task, name="tfnb-waits-for-port", daemon=True
+            )
+            self._waiting.start()
+
+    def _start_when_free(self, job: str, index: int) -> None:
+        while not self._ends.wait(_PORT_S):
+            with suppress(errors.UnknownError):
+                self._start(job, index)
+                return
+
+    def _start(self, job: str, index: int) -> None:
+        """Start the server.
+
+        Raises:
+          UnknownError: its port is taken.
+        """
         from tfnb.core.cluster_spec import ClusterSpec
         from tfnb.distributed_runtime.grpc_channel import TlsFiles
         from tfnb.distributed_runtime.server_lib import GrpcServer
         from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
-        server_def = ServerDef(job_name=task[0], task_index=task[1], protocol="grpc")
+        server_def = ServerDef(job_name=job, task_index=index, protocol="grpc")
         server_def.cluster.CopyFrom(ClusterSpec(self._jobs).as_cluster_def())
         server_def.default_session_config.MergeFromString(self._config)
         tls = None
@@ -165,5 +206,8 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
 
     def teardown(self, worker: Any) -> None:
         """Stop the server."""
+        if self._waiting is not None:
+            self._ends.set()
+            self._waiting.join()
         if self._server is not None:
             self._server.stop()

@@ -105,6 +105,11 @@ class RegisteredGraph(DirectSession):
         """Other graphs of the session, and other sessions, use the same resources."""
         return False
 
+    @property
+    def kept_by_pipelines(self) -> object:
+        """An iterator, which is a resource of the task, calls functions of the graph later, too."""
+        return self
+
     @staticmethod
     def _new_step_events() -> StepEvents:
         """Return events that those who watch sessions do not get: they get the client's steps."""

@@ -79,6 +79,9 @@ class GrpcRemoteWorker:
         self._num_waits = 0  # requests that wait for the task; guarded by self._lock
         # The requests that no one waits for: gRPC cancels a call whose future is dropped.
         self._sent: set[Any] = set()  # guarded by self._lock
+        # Steps that succeeded and are cleaned up with the next request: gRPC starts a thread for a
+        # call whose answer no thread waits for, unless it has one that waits for another answer.
+        self._to_clean: list[int] = []  # guarded by self._lock
 
     def _connect(self, *, shares_connection: bool) -> Any:
         channel = new_channel(
@@ -166,6 +169,7 @@ class GrpcRemoteWorker:
 
     def delete_worker_session(self, session_handle: str) -> None:
         """Drop it, without waiting for the answer."""
+        self._clean_steps()
         request = worker_pb2.DeleteWorkerSessionRequest(session_handle=session_handle)
         self._send("DeleteWorkerSession", request)
 
@@ -219,9 +223,14 @@ class GrpcRemoteWorker:
             parts += coding.named_tensor_field(3, key, tensor)
         parts.append(coding.varint_field(11, random.getrandbits(63) or 1))
         message = coding.join_message(parts, f"What the step sends to {self.task}")
+        run: RemoteRun | LoneRun
         if is_alone:
-            return LoneRun(self, self._run_alone(message), failed, call.unread)
-        return RemoteRun(self, self._method("RunGraph").future(message), failed, call.unread)
+            run = LoneRun(self, self._run_alone(message), failed, call.unread)
+        else:
+            run = RemoteRun(self, self._method("RunGraph").future(message), failed, call.unread)
+        if self._to_clean:
+            self._clean_steps()
+        return run
 
     def run_error(self, error: Any) -> Exception:
         """Return what a failed call of RunGraph means."""
@@ -231,9 +240,18 @@ class GrpcRemoteWorker:
         """Return whether gRPC raised an error."""
         return isinstance(error, self._grpc.RpcError)
 
-    def cleanup_graph(self, step_id: int) -> None:
+    def cleanup_graph(self, step_id: int, *, is_urgent: bool = True) -> None:
         """Drop what is left of a step, without waiting for the answer."""
-        self._send("CleanupGraph", worker_pb2.CleanupGraphRequest(step_id=step_id))
+        with self._lock:
+            self._to_clean.append(step_id)
+        if is_urgent:
+            self._clean_steps()
+
+    def _clean_steps(self) -> None:
+        with self._lock:
+            steps, self._to_clean = self._to_clean, []
+        for step_id in steps:
+            self._send("CleanupGraph", worker_pb2.CleanupGraphRequest(step_id=step_id))
 
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Clear containers."""
@@ -348,6 +366,7 @@ class GrpcRemoteWorker:
 
     def close(self) -> None:
         """Close the connection once what was sent without waiting has arrived, or after 1 s."""
+        self._clean_steps()
         with self._lock:
             sent = list(self._sent)
         end = monotonic() + _LAST_WORDS_S

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from tfnb.core import errors
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_remote_worker import attributes_of, dtype_of, member_of
-from tfnb.distributed_runtime.master_session import StepRequest
+from tfnb.distributed_runtime.master_steps import StepRequest
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.task_health import health_text
 from tfnb.distributed_runtime.worker_interface import RunGraphCall
@@ -27,13 +28,16 @@ from tfnb.proto import config_pb2, master_pb2, worker_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
     from tfnb.core.rendezvous import Member
     from tfnb.distributed_runtime.master import Master
-    from tfnb.distributed_runtime.master_session import StepResult
+    from tfnb.distributed_runtime.master_plans import StepResult
     from tfnb.distributed_runtime.worker import Worker
 
     type_of_answer = Callable[[Any, Any], coding.Message]
+    type_of_outcome = Callable[[bytes | BaseException], None]
+    type_of_begin = Callable[[bytes, type_of_outcome], Callable[[], None]]
 
 _log = logging.getLogger("tfnb")
 # gRPC sends a status's text as a header, whose size is limited.
@@ -263,11 +267,12 @@ class WorkerService:
             "CleanupGraph": self._cleanup_graph,
             "CleanupAll": self._cleanup_all,
             "RecvTensor": self._recv_tensor,
-            "CompleteGroup": self._complete_group,
             "GetStepSequence": self._get_step_sequence,
             "MarkRecvFinished": lambda request, context: b"",
             "Logging": self._logging,
         }
+        # They wait for what other clients do, perhaps for ever, and hold no thread meanwhile.
+        self.waiting: dict[str, type_of_begin] = {"CompleteGroup": self._complete_group}
 
     def _get_status(self, request: bytes, context: Any) -> bytes:
         devices = self._worker.get_status()
@@ -389,34 +394,25 @@ class WorkerService:
             raise error
         return _recv_response(value, is_dead)
 
-    def _complete_group(self, request: bytes, context: Any) -> bytes:
+    def _complete_group(self, request: bytes, answer: type_of_outcome) -> Callable[[], None]:
         message = _parse(worker_pb2.CompleteGroupRequest, request)
-        is_complete = threading.Event()
-        box: list[tuple[BaseException | None, tuple[Member, ...]]] = []
-
-        def callback(error: BaseException | None, members: tuple[Member, ...]) -> None:
-            box.append((error, members))
-            is_complete.set()
-
         key, size = message.group_key, message.group_size
+
+        def completed(error: BaseException | None, members: tuple[Member, ...]) -> None:
+            if error is not None:
+                answer(error)
+                return
+            response = worker_pb2.CompleteGroupResponse(
+                group_key=key,
+                group_size=size,
+                device_type=message.device_type,
+                num_tasks=len({task_of(member.device) for member in members}),
+                device_attributes=map(attributes_of, members),
+            )
+            answer(response.SerializeToString())
+
         member = member_of(message.device_attributes)
-        give_up = self._worker.complete_group(key, size, member, callback)
-        if not context.add_callback(is_complete.set):
-            is_complete.set()  # the client has gone already
-        is_complete.wait()
-        if not box:
-            give_up()
-            raise errors.cancelled(_CANCELLED)
-        error, members = box[0]
-        if error is not None:
-            raise error
-        return worker_pb2.CompleteGroupResponse(
-            group_key=key,
-            group_size=size,
-            device_type=message.device_type,
-            num_tasks=len({task_of(member.device) for member in members}),
-            device_attributes=map(attributes_of, members),
-        ).SerializeToString()
+        return self._worker.complete_group(key, size, member, completed)
 
     def _get_step_sequence(self, request: bytes, context: Any) -> bytes:
         keys = _parse(worker_pb2.GetStepSequenceRequest, request).graph_key
@@ -486,22 +482,26 @@ def text_of(error: errors.OpError) -> str:
     return f"{error.message}\n\t [[{{{{node {name}}}}}]]"
 
 
-def handlers_of(grpc: Any, *services: MasterService | WorkerService) -> list[Any]:
-    """Return gRPC's handlers of services."""
-    return [
-        grpc.method_handlers_generic_handler(
-            service.name,
-            {
-                name: grpc.unary_unary_rpc_method_handler(answering(grpc, name, answer))
-                for name, answer in service.handlers.items()
-            },
-        )
-        for service in services
-    ]
+def handlers_of(
+    grpc: Any, threads: Executor, master: MasterService, worker: WorkerService
+) -> list[Any]:
+    """Return gRPC's handlers of services; ``threads`` send the answers that were waited for."""
+    found: dict[str, dict[str, Any]] = {
+        service.name: {
+            name: grpc.unary_unary_rpc_method_handler(answering(grpc, name, answer))
+            for name, answer in service.handlers.items()
+        }
+        for service in (master, worker)
+    }
+    for name, begin in worker.waiting.items():
+        # A stream of one answer, which is the same for clients.
+        handler = answering_later(grpc, name, begin, threads)
+        found[worker.name][name] = grpc.unary_stream_rpc_method_handler(handler)
+    return [grpc.method_handlers_generic_handler(name, methods) for name, methods in found.items()]
 
 
 def methods_of(grpc: Any, *services: MasterService | WorkerService) -> dict[str, type_of_answer]:
-    """Return what answers each "/service/method"."""
+    """Return what answers each "/service/method" that clients of this process ask for."""
     return {
         f"/{service.name}/{name}": answering(grpc, name, answer)
         for service in services
@@ -511,24 +511,64 @@ def methods_of(grpc: Any, *services: MasterService | WorkerService) -> dict[str,
 
 def answering(grpc: Any, name: str, answer: type_of_answer) -> type_of_answer:
     """Return a handler that turns errors of an answer into codes and texts of gRPC."""
-    codes = {code.value[0]: code for code in grpc.StatusCode}
 
     def handle(request: Any, context: Any) -> coding.Message:
         try:
             return answer(request, context)
-        except errors.OpError as error:
-            code = codes.get(error.error_code, grpc.StatusCode.UNKNOWN)
-            context.set_code(code)
-            context.set_details(text_of(error)[:_MAX_STATUS_TEXT])
-        except MemoryError as error:
-            context.set_code(grpc.StatusCode.RESOURCE_EXHAUSTED)
-            context.set_details(f"{name}: not enough memory: {error}")
         except Exception as error:
-            _log.exception("%s failed", name)
-            context.set_code(grpc.StatusCode.INTERNAL)
-            context.set_details(
-                f"{name} failed: {type(error).__name__}: {error}"[:_MAX_STATUS_TEXT]
-            )
+            _set_error(grpc, context, name, error)
         return b""
 
     return handle
+
+
+def answering_later(
+    grpc: Any, name: str, begin: type_of_begin, threads: Executor
+) -> Callable[[bytes, Any, Callable[[bytes | None], None]], None]:
+    """Return a handler whose answer is sent once it is known; no thread waits for it.
+
+    Args:
+      grpc: the module.
+      name: the method.
+      begin: takes the request and what takes the answer, a message or an error, perhaps at once;
+        returns what gives up.
+      threads: send answers, since that waits for the network.
+    """
+
+    def handle(request: bytes, context: Any, send: Callable[[bytes | None], None]) -> None:
+        def finish(outcome: bytes | BaseException) -> None:
+            if isinstance(outcome, bytes):
+                send(outcome)
+            else:
+                _set_error(grpc, context, name, outcome)
+            send(None)
+
+        def answer(outcome: bytes | BaseException) -> None:
+            with suppress(RuntimeError):  # the server has stopped
+                threads.submit(finish, outcome)
+
+        try:
+            give_up = begin(request, answer)
+        except Exception as error:
+            answer(error)
+            return
+        if not context.add_callback(give_up):
+            give_up()  # the client has gone already
+
+    handle.experimental_non_blocking = True  # type: ignore[attr-defined] # read by gRPC
+    return handle
+
+
+def _set_error(grpc: Any, context: Any, name: str, error: BaseException) -> None:
+    """Turn an error into gRPC's code and text."""
+    if isinstance(error, errors.OpError):
+        codes = {code.value[0]: code for code in grpc.StatusCode}
+        context.set_code(codes.get(error.error_code, grpc.StatusCode.UNKNOWN))
+        context.set_details(text_of(error)[:_MAX_STATUS_TEXT])
+    elif isinstance(error, MemoryError):
+        context.set_code(grpc.StatusCode.RESOURCE_EXHAUSTED)
+        context.set_details(f"{name}: not enough memory: {error}")
+    else:
+        _log.error("%s failed", name, exc_info=error)
+        context.set_code(grpc.StatusCode.INTERNAL)
+        context.set_details(f"{name} failed: {type(error).__name__}: {error}"[:_MAX_STATUS_TEXT])

@@ -15,6 +15,7 @@ Corresponds to TensorFlow's ``rpc/grpc_session.cc``.
 from __future__ import annotations
 
 import random
+import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -775,12 +776,18 @@ class GrpcSession(RuntimeSession):
         return self._closed
 
     def close(self) -> None:
-        """End the session on the server, with its steps in flight; a second call does nothing."""
+        """End the session on the server, with its steps in flight; a second call does nothing.
+
+        A server of this process is not asked while the interpreter exits: it ends, too, and its
+        threads do not run any more.
+        """
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             handle = self._handle
+        if sys.is_finalizing() and self._master.is_in_process:
+            return
         try:
             if handle:
                 self._close_handle(handle)

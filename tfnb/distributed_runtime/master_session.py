@@ -1,10 +1,9 @@
 """A session of a master: its graph, cut by task, runs on the workers.
 
-Placement and partitioning are those of sessions in this process, with the devices of all tasks.
-The graph is cut by device; the parts of a task's devices are sent together.  A step runs on all
-tasks at once: each gets its feeds and returns its fetches; tensors between tasks go from worker to
-worker.  Where that needs fewer requests, the parts run in stages, one after the other, and the
-master passes small tensors on (``tfnb/graph/staged_parts.py``).
+The graph is cut by device; the parts of a task's devices are sent together (``master_plans.py``).
+A step runs on all tasks at once: each gets its feeds and returns its fetches; tensors between tasks
+go from worker to worker.  Where that needs fewer requests, the parts run in stages, one after the
+other, and the master passes small tensors on (``tfnb/graph/staged_parts.py``).
 
 Corresponds to TensorFlow's ``master_session.cc``.
 """
@@ -13,296 +12,52 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfnb.common_runtime.device.cpu_device import CpuDevice
-from tfnb.common_runtime.device.device import Device
-from tfnb.common_runtime.device.device_mgr import DeviceMgr
 from tfnb.common_runtime.session.graph_execution_state import GraphExecutionState
 from tfnb.common_runtime.session.partial_run import check_unused
-from tfnb.core import array_module, errors
-from tfnb.core.rendezvous import key_of_transfer
-from tfnb.distributed_runtime import grpc_tensor_coding as coding
-from tfnb.distributed_runtime.expected_sizes import ExpectedSizes
-from tfnb.distributed_runtime.remote_errors import CLOSED, of_task
+from tfnb.core import errors
+from tfnb.distributed_runtime.master_plans import (
+    MasterDeviceMgr,
+    Plan,
+    PlanMaker,
+    Signature,
+    StepResult,
+    device_of,
+)
+from tfnb.distributed_runtime.master_steps import (
+    ActiveCall,
+    PartialRun,
+    Step,
+    StepRequest,
+    call_of,
+    executor_options,
+    run_all,
+)
+from tfnb.distributed_runtime.remote_errors import CLOSED
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.distributed_runtime.step_logs import add_silent_task
 from tfnb.distributed_runtime.task_groups import new_step_id
-from tfnb.distributed_runtime.worker_interface import DESCRIPTION, RunGraphCall
-from tfnb.graph.collective_nodes import collective_graph_key
-from tfnb.graph.graph_constructor import node_to_node_def
-from tfnb.graph.graph_partition import partition
-from tfnb.graph.packed_transfers import pack_transfers
-from tfnb.graph.staged_parts import RELAYED, stages_of
-from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2, worker_pb2
+from tfnb.distributed_runtime.worker_interface import RunGraphCall
+from tfnb.proto import config_pb2, graph_pb2, step_stats_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from tfnb.common_runtime.session.graph_execution_state import ClientGraph
     from tfnb.distributed_runtime.task_groups import StepSequences
-    from tfnb.distributed_runtime.worker_interface import (
-        PendingRun,
-        RunGraphResult,
-        WorkerInterface,
-    )
-    from tfnb.graph.graph import Graph
+    from tfnb.distributed_runtime.worker_interface import RunGraphResult, WorkerInterface
     from tfnb.proto import device_attributes_pb2
 
 # A task that does not answer within this time is reported as silent; in seconds.
 _LOG_S = 0.5
 
 
-class RemoteDevice(Device):
-    """A device of another task that is no CPU: placement sees it, nothing runs on it here."""
-
-    is_remote = True
-
-    def __init__(self, attributes: device_attributes_pb2.DeviceAttributes) -> None:
-        super().__init__(attributes.name, 0, array_module, attributes.memory_limit)
-        self.device_type = attributes.device_type
-        self.priority = 210 if attributes.device_type == "GPU" else 50
-        self.incarnation = attributes.incarnation
-
-
-def device_of(attributes: device_attributes_pb2.DeviceAttributes) -> Device:
-    """Return what placement and optimization need of a task's device."""
-    if attributes.device_type != "CPU":
-        return RemoteDevice(attributes)
-    device = CpuDevice(attributes.name, 0)
-    device.incarnation = attributes.incarnation
-    device.memory_limit = attributes.memory_limit
-    return device
-
-
-class MasterDeviceMgr(DeviceMgr):
-    """The devices of all tasks; feeds and fetches belong to a CPU of the master's task."""
-
-    def __init__(self, devices: Sequence[Device], master_task: str) -> None:
-        super().__init__(devices)
-        self._master_task = master_task
-
-    @property
-    def host(self) -> Device:
-        """The device where feeds arrive and fetches leave."""
-        for device in self.devices:
-            if device.device_type == "CPU" and task_of(device.name) == self._master_task:
-                return device
-        return super().host
-
-
-@dataclass(slots=True)
-class Part:
-    """One task's share of a signature, or of a stage of it.
-
-    Attributes:
-      task: the task, by its name in the session's cluster.
-      worker: the task's worker.
-      graph_handle: what it calls the graph.
-      feeds: tensor name -> rendezvous key, of the feeds that it takes.
-      fetches: rendezvous key -> tensor name, of the fetches that it returns.
-      takes: name -> rendezvous key, of what it gets from earlier stages.
-      gives: rendezvous key -> name, of what it returns for later ones.
-    """
-
-    task: str
-    worker: WorkerInterface
-    graph_handle: str
-    feeds: dict[str, str]
-    fetches: dict[str, str]
-    takes: dict[str, str] = field(default_factory=dict)
-    gives: dict[str, str] = field(default_factory=dict)
-
-
-class Plan:
-    """What runs the steps of a signature.
-
-    Attributes:
-      stages: the parts that run at once, for each stage.
-      parts: those of all stages.
-      workers: the worker of each task that takes part.
-      collective_key: names its collective ops for masters of other tasks; 0: it has none.
-    """
-
-    __slots__ = ("_keys", "collective_key", "parts", "stages", "workers")
-
-    def __init__(self, stages: Sequence[Sequence[Part]], collective_key: int = 0) -> None:
-        self.stages, self.collective_key = stages, collective_key
-        self.parts = [part for stage in stages for part in stage]
-        self.workers = {part.task: part.worker for part in self.parts}
-        self._keys = {name: key for part in self.parts for key, name in part.fetches.items()}
-
-    def result(
-        self,
-        results: Iterable[RunGraphResult],
-        received: Mapping[str, Any],
-        fetches: Sequence[str],
-        *,
-        has_metadata: bool,
-    ) -> StepResult:
-        """Return what a step, or a part of one, gave.
-
-        Args:
-          results: of its runs.
-          received: all that they returned, by key.
-          fetches: what the client asked for.
-          has_metadata: whether it asked for what was recorded.
-        """
-        metadata: config_pb2.RunMetadata | None = None
-        if has_metadata:
-            metadata = config_pb2.RunMetadata()
-            for one in results:
-                if one.step_stats is not None:
-                    metadata.step_stats.dev_stats.extend(one.step_stats.dev_stats)
-                metadata.partition_graphs.extend(one.partition_graphs)
-        return StepResult({name: received[self._keys[name]] for name in fetches}, metadata)
-
-
-@dataclass(slots=True)
-class StepRequest:
-    """What a client asks of a step.
-
-    Attributes:
-      feeds: values by tensor name.
-      fetches, targets: names.
-      options: of the step; None: none.
-      request_id: by which the client asks for the step's log.
-    """
-
-    feeds: Mapping[str, Any]
-    fetches: Sequence[str]
-    targets: Sequence[str]
-    options: config_pb2.RunOptions | None = None
-    request_id: int = 0
-
-
-@dataclass(slots=True)
-class StepResult:
-    """What a step gave: values by name, and what was recorded."""
-
-    values: dict[str, Any]
-    metadata: config_pb2.RunMetadata | None = None
-
-
-class _Signature(NamedTuple):
-    """What a client feeds, fetches and runs, without order and repetition.
-
-    Attributes:
-      feeds, fetches, targets: names.
-      is_partial: whether it is fed and fetched in parts.
-      is_recorded: whether its steps are recorded, which shows them without stages.
-      connections: pairs (from, to): consumers of tensor ``to`` get ``from`` instead.
-    """
-
-    feeds: tuple[str, ...]
-    fetches: tuple[str, ...]
-    targets: tuple[str, ...]
-    is_partial: bool = False
-    is_recorded: bool = False
-    connections: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        feeds: Iterable[str],
-        fetches: Iterable[str],
-        targets: Iterable[str],
-        *,
-        is_partial: bool = False,
-        is_recorded: bool = False,
-        connections: Iterable[tuple[str, str]] = (),
-    ) -> Self:
-        """Return the signature of names in any order."""
-        return cls(
-            tuple(sorted(feeds)),
-            tuple(sorted(set(fetches))),
-            tuple(sorted(set(targets))),
-            is_partial,
-            is_recorded,
-            tuple(connections),
-        )
-
-
 class _Callable(NamedTuple):
     """A signature under a handle."""
 
     options: config_pb2.CallableOptions
-    signature: _Signature
-
-
-@dataclass(slots=True, eq=False)
-class _Step:
-    """A step in flight.
-
-    Attributes:
-      runs: those of its parts, or of a stage of them.
-      error: what it failed with first.
-      lock: guards both.
-    """
-
-    runs: list[PendingRun] = field(default_factory=list)
-    error: BaseException | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def fail(self, error: BaseException) -> None:
-        """End all runs of the step; the first error counts."""
-        with self.lock:
-            if self.error is not None:
-                return
-            self.error = error
-            runs = list(self.runs)
-        for run in runs:
-            run.cancel(error)
-
-    def add(self, run: PendingRun) -> None:
-        """Add a run, which ends at once if the step has failed meanwhile."""
-        with self.lock:
-            self.runs.append(run)
-            error = self.error
-        if error is not None:
-            run.cancel(error)
-
-    def forget_runs(self) -> None:
-        """Forget the runs of a stage that has ended."""
-        with self.lock:
-            self.runs.clear()
-
-
-@dataclass(slots=True)
-class _Active:
-    """A call that goes on with a partial run: it may end the step only while it is in flight."""
-
-    step: _Step
-    is_over: bool = False
-
-    def fail(self, error: BaseException) -> None:
-        """End the step, unless the call is over."""
-        if not self.is_over:
-            self.step.fail(error)
-
-
-@dataclass(slots=True, eq=False)
-class _PartialRun:
-    """A step that the client feeds and fetches in several calls.
-
-    Attributes:
-      step_id: the step.
-      plan: what runs it; it has one stage.
-      fed, fetched: name -> whether it came.
-      request_id: of the request that declared it; the client asks for its log by this number.
-      step: its runs in flight.
-      lock: held by the call that goes on with it.
-    """
-
-    step_id: int
-    plan: Plan
-    fed: dict[str, bool]
-    fetched: dict[str, bool]
-    request_id: int = 0
-    step: _Step = field(default_factory=_Step)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    signature: Signature
 
 
 class MasterSession:
@@ -338,27 +93,18 @@ class MasterSession:
         self.graph_version = 0
         self.devices = list(devices)
         self.master_task = master_task
-        self._config = config
-        self._device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
-        self._incarnations = {device.name: device.incarnation for device in devices}
-        self._packing = {
-            device.name
-            for device in devices
-            if device.device_type == "CPU" and device.physical_device_desc == DESCRIPTION
-        }
-        # After a step that succeeded, workers of tfnb clean up by themselves.
-        self._tidy_tasks = set(map(task_of, self._packing))
+        device_mgr = MasterDeviceMgr([device_of(one) for one in devices], master_task)
+        self._plan_maker = PlanMaker(handle, config, device_mgr, devices, worker_of)
         self._worker_of, self._step_sequences = worker_of, step_sequences
         self._tasks = list(dict.fromkeys(task_of(device.name) for device in devices))
         self._opened: list[str] = []  # the tasks that have a worker session
         self._lock = threading.Lock()
-        self._state = GraphExecutionState(self._device_mgr, config)
+        self._state = GraphExecutionState(device_mgr, config)
         self._making = threading.Lock()  # held while parts are made and registered
-        self._plans: dict[_Signature, Plan] = {}  # guarded by self._lock
-        self._edge_names = itertools.count(0)
-        self._steps: set[_Step] = set()  # guarded by self._lock
+        self._plans: dict[Signature, Plan] = {}  # guarded by self._lock
+        self._steps: set[Step] = set()  # guarded by self._lock
         self._asked: dict[int, tuple[int, Plan]] = {}  # steps in flight, by request id
-        self._partial_runs: dict[str, _PartialRun] = {}  # guarded by self._lock
+        self._partial_runs: dict[str, PartialRun] = {}  # guarded by self._lock
         self._closed = False
         self._last_used = monotonic()
         self._num_active = 0  # the calls that run a step; guarded by self._lock
@@ -412,7 +158,7 @@ class MasterSession:
             self.graph_version += 1
             return self.graph_version
 
-    def _plan_of(self, key: _Signature) -> Plan:
+    def _plan_of(self, key: Signature) -> Plan:
         """Return what runs a signature; its parts are made and registered on first use."""
         found = self._plans.get(key)
         if found is not None:
@@ -423,85 +169,15 @@ class MasterSession:
             if found is not None:
                 return found
             self._check_open()
-            found = self._make_plan(key)
+            found = self._plan_maker.make(self._state, key)
             with self._lock:
                 is_closed = self._closed
                 if not is_closed:
                     self._plans[key] = found
             if is_closed:
-                self._deregister(found.parts)
+                self._plan_maker.deregister(found.parts)
                 self._check_open()
             return found
-
-    def _make_plan(self, signature: _Signature) -> Plan:
-        client_graph, cut = cut_by_device(
-            self._state,
-            self._device_mgr,
-            self._incarnations,
-            self._edge_names,
-            (signature.feeds, signature.fetches, signature.targets),
-            signature.connections,
-        )
-        stages = [cut]
-        if not signature.is_partial:  # a part that is fed later must not hold up the others
-            bytes_of, names = ExpectedSizes(client_graph.graph).bytes_of, self._edge_names
-            found = None
-            if not signature.is_recorded:
-                found = stages_of(cut, self._may_pack, bytes_of, names)
-            if found is None:
-                pack_transfers(cut, self._may_pack, bytes_of, names)
-            else:
-                stages = found
-        registered: list[list[Part]] = []
-        try:
-            for graphs in stages:
-                registered.append([])
-                by_task: dict[str, list[Graph]] = {}
-                for device, graph in graphs.items():
-                    by_task.setdefault(task_of(device), []).append(graph)
-                for task, its_graphs in by_task.items():
-                    registered[-1].append(self._register(task, its_graphs))
-        except BaseException:
-            self._deregister([part for parts in registered for part in parts])
-            raise
-        return Plan(registered, collective_graph_key(client_graph.graph))
-
-    def _may_pack(self, source: str, target: str) -> bool:
-        """Return whether transfers between two devices may be packed: TensorFlow's get each tensor.
-
-        Between devices of one task nothing is saved.
-        """
-        return task_of(source) != task_of(target) and {source, target} <= self._packing
-
-    def _register(self, task: str, graphs: Sequence[Graph]) -> Part:
-        graph_def = graph_pb2.GraphDef()
-        feeds: dict[str, str] = {}
-        fetches: dict[str, str] = {}
-        takes: dict[str, str] = {}
-        gives: dict[str, str] = {}
-        for graph in graphs:
-            graph_def.versions.producer = graph.versions.producer
-            graph_def.versions.min_consumer = graph.versions.min_consumer
-            if graph.library is not None:
-                known = {function.signature.name for function in graph_def.library.function}
-                message = graph.library.to_proto()
-                graph_def.library.function.extend(
-                    one for one in message.function if one.signature.name not in known
-                )
-                del graph_def.library.gradient[:]
-                graph_def.library.gradient.extend(message.gradient)
-            for node in graph.op_nodes():
-                node_to_node_def(node, graph_def.node.add())
-                if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
-                    name, key = node.attrs["tensor_name"].decode(), key_of_transfer(node.attrs)
-                    is_relayed = RELAYED in node.attrs
-                    if node.is_recv:
-                        (takes if is_relayed else feeds)[name] = key
-                    else:
-                        (gives if is_relayed else fetches)[key] = name
-        worker = self._worker_of(task)
-        handle = worker.register_graph(self.handle, graph_def, self._config)
-        return Part(task, worker, handle, feeds, fetches, takes, gives)
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -518,7 +194,7 @@ class MasterSession:
           CancelledError: the session was closed meanwhile, or ``on_start``'s function was called.
           OpError: what the first task to fail failed with.
         """
-        signature = _Signature.of(
+        signature = Signature.of(
             request.feeds,
             request.fetches,
             request.targets,
@@ -550,8 +226,8 @@ class MasterSession:
         on_start: Callable[[Any], None] | None,
         step_id: int,
     ) -> StepResult:
-        options = _executor_options(request.options)
-        step = _Step()
+        options = executor_options(request.options)
+        step = Step()
         with self._lock:
             self._check_open()
             self._steps.add(step)
@@ -565,10 +241,10 @@ class MasterSession:
                 on_start(step.fail)
             for parts in plan.stages:
                 calls = [
-                    (part, self._call(part, step_id, request.feeds, relayed, options))
+                    (part, call_of(self.handle, part, step_id, request.feeds, relayed, options))
                     for part in parts
                 ]
-                results += _run_all(step, calls)
+                results += run_all(step, calls)
                 if step.error is not None:
                     break
                 step.forget_runs()
@@ -584,31 +260,12 @@ class MasterSession:
                 self._num_active -= 1
                 self.note_use()
             for task, worker in plan.workers.items():
-                if step.error is not None or task not in self._tidy_tasks:
-                    worker.cleanup_graph(step_id)
+                has_failed = step.error is not None
+                if has_failed or task not in self._plan_maker.tidy_tasks:
+                    worker.cleanup_graph(step_id, is_urgent=has_failed)
         if step.error is not None:
             raise step.error
         return plan.result(results, received, request.fetches, has_metadata=options is not None)
-
-    def _call(
-        self,
-        part: Part,
-        step_id: int,
-        feeds: Mapping[str, Any],
-        relayed: Mapping[str, Any],
-        options: worker_pb2.ExecutorOpts | None,
-    ) -> RunGraphCall:
-        """Return the call that runs a part: what it takes comes from the client and from others."""
-        send = {key: feeds[name] for name, key in part.feeds.items()}
-        for name, key in part.takes.items():
-            value = relayed[name]
-            if part.worker.is_local and isinstance(value, coding.UnreadTensor):
-                value = value.read()
-            send[key] = value
-        keys = (*part.fetches, *part.gives)
-        return RunGraphCall(
-            self.handle, part.graph_handle, step_id, send, keys, part.gives, options
-        )
 
     def step_log(self, request_id: int) -> step_stats_pb2.StepStats | None:
         """Return what all tasks have done of a step in flight; None if there is none.
@@ -650,8 +307,8 @@ class MasterSession:
         Raises:
           OpError: the signature does not fit the graph, or what a worker answered.
         """
-        plan = self._plan_of(_Signature.of(feeds, fetches, targets, is_partial=True))
-        run = _PartialRun(
+        plan = self._plan_of(Signature.of(feeds, fetches, targets, is_partial=True))
+        run = PartialRun(
             new_step_id(),
             plan,
             dict.fromkeys(feeds, False),
@@ -701,7 +358,7 @@ class MasterSession:
     def _go_on(
         self,
         handle: str,
-        run: _PartialRun,
+        run: PartialRun,
         request: StepRequest,
         on_start: Callable[[Any], None] | None,
     ) -> StepResult:
@@ -711,7 +368,7 @@ class MasterSession:
             run.fed.update(dict.fromkeys(request.feeds, True))
             run.fetched.update(dict.fromkeys(request.fetches, True))
             is_last = all(run.fed.values()) and all(run.fetched.values())
-            call = _Active(run.step)
+            call = ActiveCall(run.step)
             if on_start is not None:
                 on_start(call.fail)
             calls = [
@@ -735,7 +392,7 @@ class MasterSession:
             ]
             run.step.forget_runs()
             try:
-                results = _run_all(run.step, calls)
+                results = run_all(run.step, calls)
             finally:
                 call.is_over = True
             if is_last or run.step.error is not None:
@@ -745,7 +402,7 @@ class MasterSession:
             received = {key: value for one in results for key, value in one.recv.items()}
             return run.plan.result(results, received, request.fetches, has_metadata=False)
 
-    def _end_partial_run(self, handle: str, run: _PartialRun) -> None:
+    def _end_partial_run(self, handle: str, run: PartialRun) -> None:
         with self._lock:
             self._partial_runs.pop(handle, None)
             self._steps.discard(run.step)
@@ -767,7 +424,7 @@ class MasterSession:
                 "feeding/fetching tensors to/from device memory is not yet supported when using a "
                 "remote session."
             )
-        signature = _Signature.of(
+        signature = Signature.of(
             options.feed,
             options.fetch,
             options.target,
@@ -840,15 +497,8 @@ class MasterSession:
             step.fail(error or errors.cancelled(CLOSED))
         for handle, run in partial_runs:
             self._end_partial_run(handle, run)
-        self._deregister(parts)
+        self._plan_maker.deregister(parts)
         self._delete_worker_sessions()
-
-    def _deregister(self, parts: Sequence[Part]) -> None:
-        for part in parts:
-            try:
-                part.worker.deregister_graph(self.handle, part.graph_handle)
-            except errors.OpError:
-                continue  # the task ended, and the graph with it
 
     def _delete_worker_sessions(self) -> None:
         for task in self._opened:
@@ -861,82 +511,3 @@ class MasterSession:
     def _check_open(self) -> None:
         if self._closed:
             raise errors.failed_precondition("Session is closed.")
-
-
-def cut_by_device(
-    state: GraphExecutionState,
-    device_mgr: MasterDeviceMgr,
-    incarnations: Mapping[str, int],
-    edge_names: Iterator[int],
-    names: tuple[Sequence[str], Sequence[str], Sequence[str]],
-    connections: Sequence[tuple[str, str]] = (),
-) -> tuple[ClientGraph, dict[str, Graph]]:
-    """Prune, place and cut the graph of a signature.
-
-    Args:
-      state: the session's graph.
-      device_mgr: the devices of all tasks.
-      incarnations: of each device.
-      edge_names: numbers the edges between devices.
-      names: feeds, fetches and targets.
-      connections: tensors that take the place of others.
-
-    Returns:
-      The whole graph, and its part for each device.
-
-    Raises:
-      OpError: a name or a device does not fit the graph.
-    """
-    client_graph = state.build_graph(*names, use_function_convention=False, connections=connections)
-    graph = client_graph.graph
-    for node in graph.op_nodes():
-        if (node.is_recv or node.is_send) and node.attrs["client_terminated"]:
-            incarnation = incarnations[node.assigned_device]
-            node.set_attr("send_device_incarnation", _signed(incarnation))
-    signed = {name: _signed(number) for name, number in incarnations.items()}
-    return client_graph, partition(graph, device_mgr.devices, edge_names, signed)
-
-
-def _run_all(step: _Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[RunGraphResult]:
-    """Run all parts of a step; ``step.error`` says whether one failed."""
-    results: list[RunGraphResult] = []
-    # Remote tasks first: they run while this thread runs the local one.
-    is_alone = len(calls) == 1
-    for part, call in sorted(calls, key=lambda one: one[0].worker.is_local):
-        fail = _fail_with_task(step, part.task)
-        try:
-            step.add(part.worker.start_graph(call, fail, is_alone=is_alone))
-        except errors.OpError as error:
-            fail(error)
-    for run in reversed(step.runs):
-        try:
-            results.append(run.result())
-        except Exception as error:
-            step.fail(error)
-    return results
-
-
-def _signed(number: int) -> int:
-    """Return an unsigned number of 64 bits as the signed one that an attribute holds."""
-    return number - (1 << 64) if number >= 1 << 63 else number
-
-
-def _fail_with_task(step: _Step, task: str) -> Callable[[BaseException], None]:
-    """Return what ends a step with an error of a task, which is named in it."""
-
-    def fail(error: BaseException) -> None:
-        step.fail(of_task(error, task) if isinstance(error, errors.OpError) else error)
-
-    return fail
-
-
-def _executor_options(options: config_pb2.RunOptions | None) -> worker_pb2.ExecutorOpts | None:
-    if options is None:
-        return None
-    traces = options.trace_level > config_pb2.RunOptions.NO_TRACE
-    return worker_pb2.ExecutorOpts(
-        record_timeline=traces,
-        record_costs=False,
-        record_partition_graphs=options.output_partition_graphs,
-        report_tensor_allocations_upon_oom=options.report_tensor_allocations_upon_oom,
-    )

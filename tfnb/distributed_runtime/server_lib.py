@@ -6,6 +6,7 @@ Corresponds to TensorFlow's ``server_lib.h`` and ``rpc/grpc_server_lib.cc``.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +35,8 @@ from tfnb.distributed_runtime.worker import Worker
 from tfnb.distributed_runtime.worker_cache import cluster_spec_of, new_worker_cache, task_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tfnb.core.cluster_spec import ClusterSpec
     from tfnb.core.effects import EffectsPolicy
     from tfnb.distributed_runtime.grpc_channel import TlsFiles
@@ -45,6 +48,9 @@ SESSION_GC_S: Final = 86_400.0
 """A session that is not used for that long is closed, in seconds: its client was killed."""
 
 _COLLECT_EVERY_S = 60.0
+_MOST_ATTEMPTS = 20
+# The addresses of localhost: in a target, and for a socket.
+_LOCAL = (("127.0.0.1", "127.0.0.1"), ("[::1]", "::1"))
 _OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # A second server at this port is an error: two servers must not share it.
@@ -118,7 +124,7 @@ class GrpcServer:
             MasterService(self._master),
             WorkerService(self._worker, self._master),
         )
-        self._server.add_generic_rpc_handlers(handlers_of(grpc, *self._services))
+        self._server.add_generic_rpc_handlers(handlers_of(grpc, self._threads, *self._services))
         self._credentials: Any = None
         if tls is not None:
             self._credentials = grpc.ssl_server_credentials(
@@ -144,17 +150,15 @@ class GrpcServer:
         """
         is_file = host.startswith(UNIX)
         reached_from_outside = not is_of_this_machine(host)
-        bind = host if is_file else f"{'[::]' if reached_from_outside else host}:{port}"
-        try:
-            if self._credentials is None:
-                found = self._server.add_insecure_port(bind)
-            else:
-                found = self._server.add_secure_port(bind, self._credentials)
-        except RuntimeError:
-            found = 0
+        if is_file:
+            found = self._bind([host])
+        else:
+            hosts = ["[::]"] if reached_from_outside else _addresses_of(host)
+            found = self._bind_port(hosts, port)
         if not found:
+            place = host if is_file else f"{'[::]' if reached_from_outside else host}:{port}"
             raise errors.unknown(
-                f"Could not start gRPC server: {bind} is taken, or may not be used. Stop the "
+                f"Could not start gRPC server: {place} is taken, or may not be used. Stop the "
                 "server that has it, or choose another port."
             )
         if reached_from_outside and self._credentials is None:
@@ -166,6 +170,33 @@ class GrpcServer:
             )
         scheme = SCHEME if self._credentials is None else TLS_SCHEME
         return scheme + (host if is_file else f"{host}:{found}")
+
+    def _bind_port(self, hosts: Sequence[str], port: int) -> int:
+        """Take a port at all addresses of a host; return it, 0 if it is taken.
+
+        gRPC is satisfied with one of them, where a client may find another server at the other.
+        """
+        if port:
+            return self._bind([f"{host}:{port}" for host in hosts])
+        first, *others = hosts
+        for _ in range(_MOST_ATTEMPTS):
+            found = self._bind([f"{first}:0"])
+            if not others or self._bind([f"{host}:{found}" for host in others]):
+                return found
+        return 0
+
+    def _bind(self, places: Sequence[str]) -> int:
+        """Listen at places; return the port of the last one, 0 if one of them is taken."""
+        found = 0
+        for place in places:
+            try:
+                if self._credentials is None:
+                    found = self._server.add_insecure_port(place)
+                else:
+                    found = self._server.add_secure_port(place, self._credentials)
+            except RuntimeError:
+                return 0
+        return found
 
     def start(self) -> None:
         """Answer requests; a second call does nothing.
@@ -249,6 +280,27 @@ class GrpcServer:
     def worker(self) -> Worker:
         """The worker."""
         return self._worker
+
+
+def _addresses_of(host: str) -> list[str]:
+    """Return the addresses of a host that this machine has, written as in a target.
+
+    gRPC's clients know both addresses of localhost, on machines where the resolver gives one.
+    """
+    if host == "localhost":
+        return [one for one, bare in _LOCAL if _has_address(bare)] or [host]
+    return [host]
+
+
+def _has_address(address: str) -> bool:
+    """Return whether something can listen at an address of this machine."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as one:
+            one.bind((address, 0))
+    except OSError:
+        return False
+    return True
 
 
 def _address_of(

@@ -15,7 +15,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import OptimizationRepo
 from tfnb.common_runtime.session.graph_execution_state import GraphExecutionState
 from tfnb.core.step_events import PlacedGraph, PlacementView
 from tfnb.distributed_runtime.graph_mgr import turn_into_arguments
-from tfnb.distributed_runtime.master_session import MasterDeviceMgr, cut_by_device, device_of
+from tfnb.distributed_runtime.master_plans import MasterDeviceMgr, cut_by_device, device_of
 from tfnb.distributed_runtime.partition_views import partitioned_step
 from tfnb.distributed_runtime.rendezvous_mgr import task_of
 from tfnb.graph.graph_constructor import graph_to_graph_def

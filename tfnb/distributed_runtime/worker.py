@@ -272,7 +272,7 @@ class Worker:
                 found = self._partial[key] = PartialStep(graph, rendezvous)
         return found
 
-    def cleanup_graph(self, step_id: int) -> None:
+    def cleanup_graph(self, step_id: int, *, is_urgent: bool = True) -> None:
         """Drop a step's rendezvous."""
         with self._lock:
             ended = [key for key in self._partial if key[0] == step_id]

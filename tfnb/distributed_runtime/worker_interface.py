@@ -112,8 +112,8 @@ class WorkerInterface(Protocol):
           is_alone: whether no other run goes on meanwhile: ``result`` may be the first to know.
         """
 
-    def cleanup_graph(self, step_id: int) -> None:
-        """Drop what is left of a step."""
+    def cleanup_graph(self, step_id: int, *, is_urgent: bool = True) -> None:
+        """Drop what is left of a step: at once, or before or with the next run if all was taken."""
 
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Clear containers."""

@@ -23,6 +23,10 @@ EXPORTS = {
 GradientFunction = Callable[..., Any]
 F = TypeVar("F", bound=GradientFunction)
 
+# TensorFlow's core has no gradient of these: tf.contrib registered it, and programs do that bring a
+# copy of that code along. Theirs then takes the place of tfnb's.
+_OF_CONTRIB = frozenset(("GRUBlockCell", "LSTMBlockCell"))
+
 _registry: dict[str, GradientFunction | None] = {}
 _registered_at: dict[str, traceback_of_user.Site] = {}
 
@@ -60,8 +64,10 @@ def register(function: GradientFunction | None, name: str) -> None:
         raise KeyError(
             f"Registering two gradient with name '{name}'! (Previous registration was at {at})"
         )
-    if definition is not None and (
-        definition.gradient_function is not None or not definition.is_differentiable
+    if (
+        definition is not None
+        and name not in _OF_CONTRIB
+        and (definition.gradient_function is not None or not definition.is_differentiable)
     ):
         raise KeyError(
             f"Registering two gradient with name '{name}'! (The op {name} has a gradient already; "

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,7 +92,10 @@ def supervised(tf: Any, cluster: Any, target: str, index: int, folder: str) -> N
         recovery_wait_secs=0.2,
         stop_grace_secs=3,
     )
-    with supervisor.managed_session(target) as session:
+    # A second chief is alone: a session without filters would wait for the other worker.
+    filters = ["/job:ps", f"/job:worker/task:{index}"]
+    config = tf.ConfigProto(device_filters=filters)
+    with supervisor.managed_session(target, config=config) as session:
         for _ in range(STEPS):
             loss, step, _ = session.run([model.loss, model.step, model.train])
             print(f"step {step} loss {loss:.4f}", flush=True)
@@ -107,7 +113,8 @@ def main_of_task(tf: Any, program: str, spec: Any, job: str, index: int, folder:
     print("up", flush=True)
     if job == "worker":
         PROGRAMS[program](tf, cluster, server.target, index, folder)
-        # Tensors that the other worker's master asked for are served until the end.
+        print("done", flush=True)
+        # The other worker's master asks this task, perhaps only now, until both have ended.
         sys.stdin.read()
     else:
         server.join()
@@ -116,6 +123,13 @@ def main_of_task(tf: Any, program: str, spec: Any, job: str, index: int, folder:
 # -- the processes ---------------------------------------------------------------------------------
 
 _STEP = re.compile(r"step (\d+) loss ([\d.]+)")
+
+
+def _output_of(worker: subprocess.Popen[str]) -> str:
+    """Return what a worker prints until it has trained, or has failed."""
+    assert worker.stdout is not None
+    lines = iter(worker.stdout.readline, "")
+    return "".join(itertools.takewhile(lambda line: line != "done\n", lines))
 
 
 class Processes:
@@ -137,7 +151,7 @@ class Processes:
             [self._pythons[kind], __file__, "--task", *task],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._errors_of(number).open("w"),
             text=True,
         )
         self._running[number] = process
@@ -151,17 +165,26 @@ class Processes:
         Raises:
           RuntimeError: a worker failed, or did not end.
         """
-        workers = {one: self.start(one) for one in order if one >= 2}
+        workers = {one: self.start(one) for one in order}
+        readers = ThreadPoolExecutor(len(workers))
+        outputs = {one: readers.submit(_output_of, worker) for one, worker in workers.items()}
+        readers.shutdown(wait=False)
         found: dict[int, list[tuple[str, str]]] = {}
-        for number, worker in sorted(workers.items()):
+        for number in sorted(workers):
             try:
-                out, errors = worker.communicate("", timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
+                found[number] = _STEP.findall(outputs[number].result(PATIENCE_S))
+            except TimeoutError:
                 raise RuntimeError(f"worker {number - 2} did not end") from None
-            if worker.returncode:
-                raise RuntimeError(f"worker {number - 2} failed: {errors[-2000:]}")
-            found[number] = _STEP.findall(out)
-        return list(found.values())
+        for number, worker in workers.items():
+            assert worker.stdin is not None
+            worker.stdin.close()
+            if worker.wait(PATIENCE_S):
+                text = self._errors_of(number).read_text(errors="replace")
+                raise RuntimeError(f"worker {number - 2} failed: {text[-2000:]}")
+        return [found[number] for number in sorted(found)]
+
+    def _errors_of(self, number: int) -> Path:
+        return Path(self._folder) / f"errors{number}.txt"
 
     def stop(self) -> None:
         """End all."""
@@ -203,6 +226,7 @@ def main() -> None:
     """Run all programs on all clusters, or be a task of one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tensorflow", nargs="?", help="a Python that has TensorFlow")
+    parser.add_argument("--only", default="", metavar="TEXT", help="clusters with TEXT in the name")
     parser.add_argument("--task", nargs=6, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.task:
@@ -212,6 +236,8 @@ def main() -> None:
         return
     pythons = {"tensorflow": args.tensorflow, "tfnb": sys.executable}
     for name, libraries in CLUSTERS.items():
+        if args.only not in name:
+            continue
         for program in PROGRAMS:
             for who, order in (("the chief", (2, 3)), ("the other worker", (3, 2))):
                 result = run_program(pythons, libraries, program, order)

@@ -99,6 +99,10 @@ SAMPLES = {
         "from tfnb.as_tensorflow.keras.helpers import name_of_backend as __getattr__;"
         " from .load_backend import epsilon\n",
     ),
+    "layers of tf.keras": (
+        "from .wrappers import Bidirectional\n",
+        "from .wrappers import Bidirectional, Wrapper\n",
+    ),
     "the backend of tf.keras": (
         "from tensorflow.python.keras.utils import tf_utils\n",
         "from tfnb.as_tensorflow.keras import reachable as tf_utils\n",

@@ -93,6 +93,12 @@ def test_directories_are_made(tree: Path) -> None:
         gfile.MakeDirs(tree / "txt" / "x")
 
 
+def test_no_directory_is_made_for_an_empty_name() -> None:
+    """The directory of a file's name without one, as TensorFlow takes it."""
+    tf.gfile.MakeDirs("")
+    tf.gfile.MkDir("")
+
+
 def test_files_and_trees_are_removed(tree: Path) -> None:
     """A directory cannot be removed as a file; a missing one raises NotFoundError."""
     with pytest.raises(tf.errors.FailedPreconditionError, match="Is a directory"):

@@ -18,6 +18,7 @@ from tfnb.common_runtime.lowering.support.traced import NotElementwise
 from tfnb.core import op_registry
 from tfnb.core.compiled.array_calls import as_function
 from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import Prices, compiling_at_once
 from tfnb.core.op_kernel import create_kernel
 
 pytest.importorskip("llvmlite")
@@ -26,7 +27,7 @@ pytest.importorskip("llvmlite")
 @pytest.fixture(autouse=True)
 def _compiles(monkeypatch):
     monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiled_clusters.compiling_at_once():
+    with compiling_at_once():
         yield
 
 
@@ -188,9 +189,9 @@ def test_shapes_that_change_run_node_by_node_until_their_kernel_is_ready():
 
 def test_few_cheap_steps_compile_nothing(monkeypatch):
     """The kernel of a graph costs more than its nodes in twenty steps."""
-    monkeypatch.setattr(compiled_clusters._Prices, "of_kernel", 0.06)
-    monkeypatch.setattr(compiled_clusters._Prices, "of_start", 0.3)
-    monkeypatch.setattr(compiled_clusters._Prices, "paid", 0.0)
+    monkeypatch.setattr(Prices, "of_kernel", 0.06)
+    monkeypatch.setattr(Prices, "of_start", 0.3)
+    monkeypatch.setattr(Prices, "paid", 0.0)
     requested = []
     monkeypatch.setattr(HELPER, "request", lambda *args: requested.append(args))
     with tf.Graph().as_default(), tf.Session() as session:

@@ -81,6 +81,14 @@ def test_the_global_step_is_made_once():
         assert tf.train.global_step(session, step) == 0
 
 
+def test_a_global_step_may_have_a_shape_of_one_element() -> None:
+    """As some programs declare it."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        step = tf.get_variable("step", initializer=[123])
+        sess.run(step.initializer)
+        assert tf.train.global_step(sess, step) == 123
+
+
 def test_the_global_step_must_be_an_integer_scalar():
     """A tensor with its name must be an integer scalar."""
     with tf.Graph().as_default():

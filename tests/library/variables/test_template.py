@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tfnb as tf
+from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,3 +95,23 @@ def test_getters_are_asked_for_variables() -> None:
     scale(1.0)
     scale(1.0)
     assert asked == ["t/scale", "t/scale"]
+
+
+@pytest.mark.parametrize("creates_now", [False, True])
+@pytest.mark.parametrize("function_first", [False, True])
+def test_a_template_shares_its_variables_with_a_function(
+    creates_now: bool, function_first: bool
+) -> None:
+    """They are made outside of the function, in the call that comes first."""
+    scale = tf.make_template("scale", _scaled, create_scope_now_=creates_now, by=3.0)
+
+    @Defun(tf.float32)
+    def function(x: Any) -> Any:
+        return scale(x)
+
+    calls: list[Any] = [function, scale] if function_first else [scale, function]
+    results = [call(tf.constant(2.0)) for call in calls]
+    assert [variable.op.name for variable in tf.global_variables()] == ["scale/scale"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(results) == [6, 6]

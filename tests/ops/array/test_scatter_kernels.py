@@ -10,6 +10,8 @@ import pytest
 
 from tests.joined import in_one_test
 from tfnb.core import op_registry
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import compiling_at_once
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.large_arrays import plain_ways
 
@@ -74,3 +76,42 @@ def test_sorted_segments(op: str, segments: int) -> None:
     with plain_ways():
         want = function(np, rows, ids)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("operation", ["add", "sub"])
+@pytest.mark.parametrize("shape", [(5, 3), (40, 33), (3, 2, 4), (4, 0)])
+def test_compiled_rows_have_the_same_bits(
+    operation: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Repeated places in the order they are given, NaN and infinity, and rows without elements."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    random = np.random.default_rng(2)
+    places = random.integers(0, shape[0], 90)
+    rows = random.normal(size=(90, *shape[1:])).astype(np.float32)
+    rows.reshape(-1)[3:4], rows.reshape(-1)[4:5] = np.nan, np.inf
+    start = random.normal(size=shape).astype(np.float32)
+    expected = start.copy()
+    with np.errstate(all="ignore"):
+        scatter_rows(np, expected, places, rows, operation)
+        with compiling_at_once():
+            for _ in range(3):
+                found = start.copy()
+                scatter_rows(np, found, places, rows, operation)
+                HELPER.wait()
+                np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_of_the_target_itself_are_added_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read before they are written."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    places = np.array([1, 0, 1, 2])
+    expected = np.arange(12, dtype=np.float32).reshape(4, 3)
+    scatter_rows(np, expected, places, expected.copy(), "add")
+    with compiling_at_once():
+        for _ in range(3):
+            found = np.arange(12, dtype=np.float32).reshape(4, 3)
+            scatter_rows(np, found, places, found[:], "add")
+            HELPER.wait()
+            np.testing.assert_array_equal(found, expected)

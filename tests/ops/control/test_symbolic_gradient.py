@@ -158,3 +158,23 @@ def test_second_derivative_of_a_function() -> None:
         second, by_grad = session.run(Gradient([x, ones, ones], slope))
     np.testing.assert_allclose(second, np.exp([1.0, 2.0]), rtol=1e-6)
     np.testing.assert_allclose(by_grad, np.exp([1.0, 2.0]), rtol=1e-6)
+
+
+def test_a_declared_gradient_with_other_results_is_refused() -> None:
+    """A function has one gradient for each argument."""
+
+    @function.Defun(tf.float32, tf.float32, tf.float32)
+    def gradient(x: Any, y: Any, dz: Any) -> Any:
+        return y * dz
+
+    @function.Defun(tf.float32, tf.float32, grad_func=gradient)
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.constant(1.0), tf.constant(2.0)
+        found = tf.gradients(product(x, y), [x, y])
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"to return 2 tensor\(s\), but get 1 tensor\(s\)"
+        ):
+            session.run(found)

@@ -9,6 +9,8 @@ import pytest
 
 import tfnb as tf
 from tfnb.core import op_registry
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import compiling_at_once
 from tfnb.ops.base.large_arrays import plain_ways
 
 _SIZES = [(3,), (0,), (7, 5), (3, 25_000)]
@@ -97,3 +99,28 @@ def test_a_gradient_that_is_the_variable_itself() -> None:
         session.run(tf.global_variables_initializer())
         session.run(step)
         assert not session.run(variable).any()
+
+
+@pytest.mark.parametrize("shape", _SIZES)
+@pytest.mark.parametrize(("name", "num_slots", "numbers", "attrs"), _OPTIONS)
+def test_compiled_updates_have_the_same_bits(
+    name: str,
+    num_slots: int,
+    numbers: list[float],
+    attrs: dict[str, Any],
+    shape: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The routines of the rules, with a NaN and an infinity in a gradient."""
+    pytest.importorskip("llvmlite")
+    grad = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    grad.reshape(-1)[1:2], grad.reshape(-1)[2:3] = np.nan, np.inf
+    with plain_ways():
+        expected = _apply(name, num_slots, numbers, attrs, grad, True)
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    with compiling_at_once():
+        for _ in range(2):
+            found = _apply(name, num_slots, numbers, attrs, grad, True)
+            HELPER.wait()
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other)

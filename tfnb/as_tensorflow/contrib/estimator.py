@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.as_tensorflow.contrib.gradient_clipping import (
+    clip_gradients_by_norm as clip_gradients_by_norm,
+)
+from tfnb.as_tensorflow.contrib.recurrent_models import RNNClassifier as RNNClassifier
+from tfnb.as_tensorflow.contrib.recurrent_models import RNNEstimator as RNNEstimator
 from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.client.estimator.early_stopping import (
     make_early_stopping_hook as make_early_stopping_hook,
@@ -67,11 +72,8 @@ DNNLinearCombinedEstimator = tf.estimator.DNNLinearCombinedEstimator
 BaselineEstimator = tf.estimator.BaselineEstimator
 
 _MEAN = tf.losses.Reduction.SUM_OVER_BATCH_SIZE
-_NO_RNN = "write a model_fn with tf.nn.dynamic_rnn for tf.estimator.Estimator"
 _NO_TREES = "use tf.estimator.BoostedTreesClassifier or BoostedTreesRegressor, and train it"
 _MISSING = {
-    "RNNClassifier": _NO_RNN,
-    "RNNEstimator": _NO_RNN,
     "boosted_trees_classifier_train_in_memory": _NO_TREES,
     "boosted_trees_regressor_train_in_memory": _NO_TREES,
     "SavedModelEstimator": "load the model with tf.saved_model.load in a session",
@@ -103,27 +105,6 @@ def poisson_regression_head(
     return PoissonRegressionHead(
         label_dimension, weight_column, loss_reduction, compute_full_loss, name
     )
-
-
-def clip_gradients_by_norm(optimizer: Any, clip_norm: float) -> Any:
-    """Return an optimizer that clips gradients by their common norm before it applies them."""
-
-    class ClippingOptimizer(type(optimizer)):  # type: ignore[misc]
-        """The optimizer, with clipped gradients."""
-
-        def __init__(self) -> None:
-            self.__dict__ = optimizer.__dict__
-
-        def apply_gradients(
-            self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
-        ) -> Any:
-            """Apply clipped gradients."""
-            gradients, variables = zip(*grads_and_vars, strict=True)
-            clipped, _ = tf.clip_by_global_norm(gradients, clip_norm)
-            pairs = list(zip(clipped, variables, strict=True))
-            return super().apply_gradients(pairs, global_step, name)
-
-    return ClippingOptimizer()
 
 
 def forward_features(

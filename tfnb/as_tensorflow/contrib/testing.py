@@ -6,7 +6,7 @@ import math
 import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tfnb.as_tensorflow.stand_ins.test_util import assert_meta_graph_protos_equal
+from tfnb.as_tensorflow.stand_ins.testing.test_util import assert_meta_graph_protos_equal
 from tfnb.client.files import summary_writer as _summary_writer
 from tfnb.client.public.api import tf
 

@@ -6,6 +6,11 @@ import json
 import re
 from typing import Any
 
+from tfnb.as_tensorflow.contrib.ps_strategies import (
+    GreedyLoadBalancingStrategy as GreedyLoadBalancingStrategy,
+)
+from tfnb.as_tensorflow.contrib.ps_strategies import RandomStrategy as RandomStrategy
+from tfnb.as_tensorflow.contrib.ps_strategies import byte_size_load_fn as byte_size_load_fn
 from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
 from tfnb.as_tensorflow.contrib.training_batches import bucket as bucket
 from tfnb.as_tensorflow.contrib.training_batches import (
@@ -263,9 +268,6 @@ _MISSING = {
     "SequenceQueueingStateSaver": _NO_STATES,
     "NextQueuedSequenceBatch": _NO_STATES,
     "FeedingQueueRunner": "use tf.data.Dataset.from_generator",
-    "GreedyLoadBalancingStrategy": "use tf.train.replica_device_setter without ps_strategy",
-    "RandomStrategy": "use tf.train.replica_device_setter without ps_strategy",
-    "byte_size_load_fn": "use tf.train.replica_device_setter without ps_strategy",
     "FailureTolerator": "use tf.train.MonitoredTrainingSession",
     "Tuner": "write the loop over hyperparameters in Python",
 }

@@ -133,6 +133,15 @@ MENDS = (
         ),
     ),
     Mend(
+        "layers of tf.keras",
+        "Keras has the base of the layers around a layer in an inner module only",
+        ("keras.layers",),
+        (
+            (r"^from \.wrappers import Bidirectional$",
+             "from .wrappers import Bidirectional, Wrapper"),
+        ),
+    ),
+    Mend(
         "the backend of tf.keras",
         "Keras 2.3 builds on the one inside of TensorFlow",
         ("keras.backend.tensorflow_backend",),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfnb.client.public.api import tf
 from tfnb.framework.default_session import _default_session_stack as _default_session_stack
+from tfnb.framework.graph import Graph
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 from tfnb.framework.sparse_tensor import SparseTensor
@@ -19,8 +20,6 @@ from tfnb.library.training.collection_protos import register_proto_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from tfnb.framework.graph import Graph
 
 _NUMBERS = itertools.count()
 
@@ -58,6 +57,17 @@ def is_tensor(x: Any) -> bool:
 is_tf_type = is_tensor
 
 
+class RegisterShape:
+    """A decorator of a shape function in Python; ops have their own here, as in later versions."""
+
+    def __init__(self, op_type: str) -> None:
+        self.op_type = op_type
+
+    def __call__(self, function: Any) -> Any:
+        """Return the function."""
+        return function
+
+
 def uid() -> int:
     """Return a number that no earlier call returned."""
     return next(_NUMBERS)
@@ -81,13 +91,25 @@ def init_scope() -> Iterator[None]:
 
 
 def _get_graph_from_inputs(op_input_list: Sequence[Any], graph: Graph | None = None) -> Graph:
-    if graph is not None:
-        return graph
+    """Return the graph of values, which have to be of one, or of the given graph."""
+    if graph is not None and not isinstance(graph, Graph):
+        raise TypeError(f"Input graph needs to be a Graph: {graph}")
+    first = None
     for value in op_input_list:
         found = getattr(value, "graph", None)
-        if found is not None:
-            return cast("Graph", found)
-    return _get_default_graph()
+        if found is None:
+            continue
+        if graph is not None:
+            if found is not graph:
+                raise ValueError(f"{value} is not from the passed-in graph.")
+        elif first is None:
+            first = value
+        elif found is not first.graph:
+            raise ValueError(
+                f"{value} must be from the same graph as {first} (graphs are {found} and "
+                f"{first.graph})."
+            )
+    return graph or (_get_default_graph() if first is None else cast("Graph", first.graph))
 
 
 def _get_default_graph() -> Graph:
@@ -124,18 +146,3 @@ def register_proto_function(
             f"The collection {collection_name!r} needs proto_type, to_proto and from_proto."
         )
     register_proto_functions(collection_name, proto_type, to_proto, from_proto)
-
-
-class RegisterShape:
-    """A decorator that does nothing: an op has its shape function where it is registered.
-
-    Args:
-      op_type: the op.
-    """
-
-    def __init__(self, op_type: str) -> None:
-        self._op_type = op_type
-
-    def __call__(self, f: Any) -> Any:
-        """Return the function."""
-        return f

@@ -12,7 +12,6 @@ from inspect import (
     getcallargs,
     getdoc,
     getfile,
-    getfullargspec,
     getmembers,
     getmodule,
     getmro,
@@ -51,7 +50,19 @@ def fn_args(fn: Any) -> tuple[str, ...]:
     )
 
 
+def getfullargspec(target: Any) -> inspect.FullArgSpec:
+    """Return the arguments of a function, or of the one that decorators wrap.
+
+    tfnb's own functions seem to have no annotations, as TensorFlow's have none: libraries compare
+    them with functions of theirs.
+    """
+    inner = inspect.unwrap(target)
+    full = inspect.getfullargspec(inner)
+    is_ours = str(getattr(inner, "__module__", "")).partition(".")[0] == "tfnb"
+    return full._replace(annotations={}) if is_ours else full
+
+
 def getargspec(target: Any) -> ArgSpec:
     """Return positional arguments and defaults of a function, as Python 2 did."""
-    full = inspect.getfullargspec(target)
+    full = getfullargspec(target)
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)

@@ -254,24 +254,26 @@ def walk(
 
 
 def mkdir(path: Any) -> None:
-    """Make a directory; it may exist.
+    """Make a directory; it may exist. Nothing is made for an empty name, that of the folder here.
 
     Raises:
         NotFoundError: The parent directory does not exist.
     """
     name = _path(path)
     with translating_errors(name):
-        if not os.path.exists(local_path(name)):
+        if name and not os.path.exists(local_path(name)):
             os.mkdir(local_path(name))
 
 
 def makedirs(path: Any) -> None:
-    """Make a directory and its parents; they may exist.
+    """Make a directory and its parents; they may exist. Nothing is made for an empty name.
 
     Raises:
         FailedPreconditionError: A part of the path is not a directory.
     """
     name = local_path(_path(path))
+    if not name:
+        return
     try:
         with translating_errors(name):
             os.makedirs(name, exist_ok=True)

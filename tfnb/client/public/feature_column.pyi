@@ -24,3 +24,18 @@ from tfnb.library.feature_columns.dense import numeric_column as numeric_column
 from tfnb.library.feature_columns.dense import shared_embedding_columns as shared_embedding_columns
 from tfnb.library.feature_columns.layers import input_layer as input_layer
 from tfnb.library.feature_columns.layers import linear_model as linear_model
+from tfnb.library.feature_columns.sequence_columns import (
+    sequence_categorical_column_with_hash_bucket as sequence_categorical_column_with_hash_bucket,
+)
+from tfnb.library.feature_columns.sequence_columns import (
+    sequence_categorical_column_with_identity as sequence_categorical_column_with_identity,
+)
+from tfnb.library.feature_columns.sequence_columns import (
+    sequence_categorical_column_with_vocabulary_file as sequence_categorical_column_with_vocabulary_file,
+)
+from tfnb.library.feature_columns.sequence_columns import (
+    sequence_categorical_column_with_vocabulary_list as sequence_categorical_column_with_vocabulary_list,
+)
+from tfnb.library.feature_columns.sequence_columns import (
+    sequence_numeric_column as sequence_numeric_column,
+)

@@ -52,22 +52,6 @@ _REPLACED = {
     "tf.data.experimental.make_saveable_from_iterator": "the place of an iterator is not saved",
     "tf.optimizers": "use tf.train, for example tf.train.AdamOptimizer",
 }
-_NO_SEQUENCES = (
-    "what read such columns went with Keras: parse with tf.io.parse_sequence_example, look up with "
-    "tf.nn.embedding_lookup"
-)
-_REPLACED.update(
-    {
-        f"tf.feature_column.sequence_{name}": _NO_SEQUENCES
-        for name in (
-            "numeric_column",
-            *(
-                f"categorical_column_with_{kind}"
-                for kind in ("hash_bucket", "identity", "vocabulary_file", "vocabulary_list")
-            ),
-        )
-    }
-)
 _NO_CPP = "no C++ is compiled against tfnb: write the op in Python, with tf.py_func or register_op"
 _NO_OPERATORS = "multiply the spectrum with tf.signal.fft, or use tf.linalg.LinearOperatorToeplitz"
 _NO_SDCA = "use an optimizer of tf.train with tf.losses"

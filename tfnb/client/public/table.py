@@ -524,6 +524,14 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.library.feature_columns.layers": {
         "feature_column": "input_layer linear_model",
     },
+    "tfnb.library.feature_columns.sequence_columns": {
+        "feature_column": (
+            "sequence_categorical_column_with_hash_bucket "
+            "sequence_categorical_column_with_identity "
+            "sequence_categorical_column_with_vocabulary_file "
+            "sequence_categorical_column_with_vocabulary_list sequence_numeric_column"
+        ),
+    },
     "tfnb.library.gradients.custom_gradient": {
         "tf": "custom_gradient grad_pass_through recompute_grad",
     },

@@ -18,7 +18,7 @@ from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 from tfnb.core.process.standstill import StandstillNote
-from tfnb.core.resource_mgr import DEFAULT_CONTAINER, RefCell
+from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -358,10 +358,10 @@ def _has_value(runtime: Any, op: Operation) -> bool:
     device_mgr = getattr(runtime, "device_mgr", None)
     if device_mgr is None:
         return True
-    container = op.attr("container").decode() or DEFAULT_CONTAINER
     name = op.attr("shared_name").decode() or op.name
     for device in device_mgr.devices:
         resources = device.resource_manager
+        container = op.attr("container").decode() or resources.default_container
         for where, kind, found in resources.names():
             if (where, found) == (container, name):
                 cell = resources.find(where, kind, found)

@@ -58,10 +58,12 @@ class DeviceMgr:
 
     def clear_containers(self, containers: Iterable[str]) -> None:
         """Empty containers on every device; without names, the default container."""
-        names = list(containers) or [""]
+        names = list(containers)
         for device in self.devices:
-            for name in names:
-                device.resource_manager.cleanup(name)
+            resources = device.resource_manager
+            for name in names or [resources.default_container]:
+                if name:
+                    resources.cleanup(name)
 
     def close(self) -> None:
         """Drop the resources of the devices."""

@@ -113,6 +113,10 @@ class SessionOfFunctions(WatchedSession, Protocol):
     def has_whole_graph(self) -> bool:
         """Whether no other session may run further nodes of its graph."""
 
+    @property
+    def kept_by_pipelines(self) -> object:
+        """What pipelines that call its functions keep alive, since they may live longer."""
+
 
 class FunctionLibraryRuntime:
     """The functions of one session; thread safe."""
@@ -137,9 +141,21 @@ class FunctionLibraryRuntime:
           InvalidArgumentError: the number of arguments is wrong, or a result is dead.
           OpError: the error of the body.
         """
-        return call_now(self._find_function(ctx, FunctionCall(name, attrs, args)), ctx, args)
+        return call_now(self.find_function(ctx, FunctionCall(name, attrs, args)), ctx, args)
 
-    def _find_function(self, ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
+    def find_function(self, ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
+        """Return what runs a call of a kernel, which may belong to another graph.
+
+        Raises:
+          NotFoundError: there is no function of that name.
+        """
+        home = call.home
+        if home is not None and home is not self:
+            found: InstantiatedFunction = home.find_function(ctx, call)
+            return found
+        return self._function_of(ctx, call)
+
+    def _function_of(self, ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
         device: Device = ctx.device  # type: ignore[assignment]
         if call.make_graph_def is None:
             options = body_options(ctx.op_type, call.config_proto)
@@ -198,6 +214,11 @@ class FunctionLibraryRuntime:
         """Return the name of the function registered as a function's gradient, or ""."""
         library = self._library()
         return "" if library is None else library.find_gradient(name)
+
+    @property
+    def kept_by_pipelines(self) -> object:
+        """What pipelines that call the functions keep alive; None: they do not live longer."""
+        return self._session.kept_by_pipelines
 
     def release(self, state_handle: str) -> None:
         """Drop the functions that were instantiated for calls with this ``_state_handle``."""
@@ -281,7 +302,7 @@ class FunctionLibraryRuntime:
                 if len(found) > _MOST_KNOWN:
                     found.clear()
                 # Keep the attributes alive, so that their id is not reused.
-                known = found[key] = self._find_function(ctx, call), call.attrs
+                known = found[key] = self.find_function(ctx, call), call.attrs
             return known[0]
 
         config_proto = kernel.attrs.get("config_proto") or b""

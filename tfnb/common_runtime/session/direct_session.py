@@ -172,6 +172,11 @@ class DirectSession(RuntimeSession):
         """Whether no other session may run further nodes of its graph."""
         return True
 
+    @property
+    def kept_by_pipelines(self) -> object:
+        """Nothing: its iterators are resources of its own devices, and end with it."""
+        return None
+
     @staticmethod
     def _new_step_events() -> StepEvents:
         """Return the events of this session, which those who watch all sessions get."""

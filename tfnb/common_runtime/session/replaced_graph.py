@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.resource_mgr import DEFAULT_CONTAINER
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,15 +33,19 @@ def forget_changed(old: Graph, new: Graph, devices: Iterable[Device]) -> None:
     for device in devices:
         resources = device.resource_manager
         for container, kind, name in resources.names():
-            if (container, name) in gone:
+            own = "" if container == resources.default_container else container
+            if (own, name) in gone:
                 resources.delete(resources.make_handle(name, kind, container=container))
 
 
 def _resources(graph: Graph) -> Iterable[tuple[tuple[str, str], str]]:
-    """Yield the resources of a graph's nodes, by (container, name), and the kind of each."""
+    """Yield the resources of a graph's nodes, by (container, name), and the kind of each.
+
+    The container "" is the default one.
+    """
     for node in graph.op_nodes():
         if node.is_stateful and "shared_name" in node.attrs:
-            container = node.attrs.get("container", b"").decode() or DEFAULT_CONTAINER
+            container = node.attrs.get("container", b"").decode()
             name = node.attrs["shared_name"].decode() or node.name
             named = ("container", "shared_name")
             identity = {key: v for key, v in _own_attrs(node).items() if key not in named}

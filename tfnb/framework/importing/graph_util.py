@@ -145,7 +145,10 @@ def remove_training_nodes(
 def _without_nodes(
     graph_def: graph_pb2.GraphDef, ops: set[str], protected: set[str], excluded: set[str]
 ) -> graph_pb2.GraphDef:
-    """Return the graph with one-input nodes of some ops replaced by their inputs."""
+    """Return the graph with one-input nodes of some ops replaced by their inputs.
+
+    Control edges from these nodes are dropped.
+    """
     replaced: dict[str, str] = {}
     for node in graph_def.node:
         if (
@@ -159,8 +162,6 @@ def _without_nodes(
     def resolve(text: str) -> str:
         while text in replaced or text.removesuffix(":0") in replaced:
             text = replaced[text.removesuffix(":0")]
-        if text.startswith("^") and text[1:] in replaced:
-            return "^" + parse_tensor_id(resolve(text[1:]))[0]
         return text
 
     found = graph_pb2.GraphDef()
@@ -170,7 +171,13 @@ def _without_nodes(
         copy = found.node.add()
         copy.CopyFrom(node)
         copy.ClearField("input")
-        copy.input.extend([resolve(text) for text in node.input])
+        copy.input.extend(
+            [
+                resolve(text)
+                for text in node.input
+                if not (text.startswith("^") and text[1:] in replaced)
+            ]
+        )
     if graph_def.HasField("library"):
         found.library.CopyFrom(graph_def.library)
     if graph_def.HasField("versions"):

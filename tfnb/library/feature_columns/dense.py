@@ -19,6 +19,7 @@ from tfnb.library.feature_columns.column import (
     Features,
     IdsAndWeights,
 )
+from tfnb.library.feature_columns.sequence_columns import check_is_sequence, sequence_length
 from tfnb.library.nn.embedding_ops import embedding_lookup_sparse, safe_embedding_lookup_sparse
 from tfnb.library.sparse.sparse_functions import sparse_merge
 from tfnb.library.tables.parsing_features import FixedLenFeature
@@ -292,7 +293,18 @@ class IndicatorColumn(DenseColumn):
         trainable: bool = True,
     ) -> TensorResult:
         """Return the counts of each example."""
+        check_is_sequence("indicator_column", self, False)
         return features.get(self)
+
+    def sequence_tensor(
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> tuple[TensorResult, TensorResult]:
+        """Return the counts of each step, and the number of steps of each example."""
+        check_is_sequence("indicator_column", self, True)
+        return features.get(self), sequence_length(self._column.sparse_tensors(features).ids)
 
 
 def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
@@ -418,6 +430,24 @@ class EmbeddingColumn(DenseColumn):
         trainable: bool = True,
     ) -> TensorResult:
         """Return the vector of each example."""
+        check_is_sequence("embedding_column", self, False)
+        return self._in_own_scope(features, weight_collections, trainable)
+
+    def sequence_tensor(
+        self,
+        features: Features,
+        weight_collections: CollectionNames | None = None,
+        trainable: bool = True,
+    ) -> tuple[TensorResult, TensorResult]:
+        """Return the vector of each step, and the number of steps of each example."""
+        check_is_sequence("embedding_column", self, True)
+        vectors = self._in_own_scope(features, weight_collections, trainable)
+        ids = self.categorical_column.sparse_tensors(features).ids
+        return vectors, sequence_length(ids)
+
+    def _in_own_scope(
+        self, features: Features, weight_collections: CollectionNames | None, trainable: bool
+    ) -> TensorResult:
         if self._collection:
             # The scope for the ops of a shared column has a name of its own.
             with name_scope(None, default_name=self.name):

@@ -28,8 +28,8 @@ EXPORTS = {
 
 
 def global_step(sess: SessionLike, global_step_tensor: TensorLike) -> int:
-    """Return the number of steps that a session has run."""
-    return int(sess.run(global_step_tensor))
+    """Return the number of steps that a session has run; it may have a shape of one element."""
+    return int(sess.run(global_step_tensor).item())
 
 
 def get_global_step(graph: Graph | None = None) -> VariableLike:

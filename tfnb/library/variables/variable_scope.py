@@ -278,6 +278,9 @@ def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
     """Return a getter that makes a function's variables outside of it; None in other graphs."""
     if not (graph.building_function and graph.hoists_variables):
         return None
+    # A template may bring the getter to the scope outside, which would ask the getter again.
+    with graph.outer_graph.as_default():
+        outer_scope = get_variable_scope()
 
     def get(
         getter: Any,
@@ -292,7 +295,7 @@ def _hoisting_getter(graph: Any) -> Callable[..., Any] | None:
         **others: Any,  # not passed on, as in TensorFlow
     ) -> VariableLike:
         with graph.outer_graph.as_default():
-            variable = get_variable_scope().get_variable(
+            variable = outer_scope.get_variable(
                 _get_default_variable_store(),
                 name,
                 shape=shape,
@@ -404,6 +407,10 @@ class _PureVariableScope:
             values["custom_getter"] = _combined_getter(
                 self._options["custom_getter"], base.custom_getter
             )
+        hoisting = _hoisting_getter(get_default_graph()) if shared is not None else None
+        if hoisting is not None:  # the scope of a template may come from outside of the function
+            getter = values["custom_getter"]
+            values["custom_getter"] = _combined_getter(getter, hoisting) if getter else hoisting
         self._made = VariableScope(reuse, name=name, name_scope=scope_name, **values)
         store.current_scope = self._made
         return self._made

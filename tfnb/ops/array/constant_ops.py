@@ -548,6 +548,8 @@ def zeros_like(
         # Zeros like a sparse tensor of known shape are a dense tensor.
         if not (isinstance(tensor, SparseTensor) and tensor.shape.is_fully_defined()):
             tensor = convert_to_tensor(tensor, name="tensor")
+        if dtype is False and optimize and tensor.shape.is_fully_defined():
+            dtype = None  # programs give `optimize` in this place; TensorFlow takes it, too
         dtype = None if dtype is None else dtypes.as_dtype(dtype)
         wanted = tensor.dtype.base_dtype if dtype is None else dtype.base_dtype
         if optimize and tensor.shape.is_fully_defined() and wanted is not dtypes.variant:

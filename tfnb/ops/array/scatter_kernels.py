@@ -7,7 +7,8 @@ every place once and is one NumPy operation.
 
 On a CPU places are sorted first, so that the rows of one place are a run, and the runs are sorted
 by length: then the rows of one rank go to a prefix of the accumulators, which are read from the
-array once and written back once.
+array once and written back once.  With `tfnb[fast]`, a routine adds one row after the other
+(``compiled_scatter.py``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tfnb.core.array_module import as_places
+from tfnb.ops.array import compiled_scatter
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
@@ -76,6 +78,8 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
     if xp is np and operation != "div":
         if target.ndim == 1:
             combine.at(target, places, rows)
+            return
+        if compiled_scatter.combine(target, places, rows, operation):
             return
         _scatter_runs(target, places, rows, combine)
         return

@@ -28,6 +28,7 @@ from tfnb.core.channel_order import (
     contiguous_channels_last,
     lies_channels_last,
 )
+from tfnb.core.compiled.routines import without_routines
 from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def plain_ways() -> Iterator[None]:
     global _takes_plain_ways
     before, _takes_plain_ways = _takes_plain_ways, True
     try:
-        yield
+        with without_routines():
+            yield
     finally:
         _takes_plain_ways = before
 

@@ -521,9 +521,20 @@ def device_index(ctx: OpKernelContext, *, device_names: list[str]) -> Array:
     shape=lambda c: list(c.inputs[: c.num_outputs]),
 )
 def symbolic_gradient(
-    ctx: OpKernelContext, input: list[Array], *, f: NameAttrList, Tin: list[DType]
+    ctx: OpKernelContext,
+    input: list[Array],
+    *,
+    f: NameAttrList,
+    Tin: list[DType],
+    Tout: list[DType],
 ) -> Outputs:
     """Yield the gradients of a function's arguments, given the gradients of its results."""
     from tfnb.ops.control.symbolic_gradient import compute  # imports all modules that build graphs
 
-    return (yield from compute(ctx, input, f, Tin))
+    results = yield from compute(ctx, input, f, Tin)
+    if len(results) != len(Tout):
+        raise errors.invalid_argument(
+            f"SymGrad expects to return {len(Tout)} tensor(s), but get {len(results)} tensor(s) "
+            "instead."
+        )
+    return results

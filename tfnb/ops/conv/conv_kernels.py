@@ -5,14 +5,17 @@ that is copied into one buffer reused from image to image, so that the matrix pr
 operand in cache; a filter of one element with stride 1 needs no copy. Groups split the channels;
 float16 and bfloat16 are computed in float32.
 
-Three methods are faster: ``winograd.py``; gradients with respect to the input as convolutions of
-the output's gradient with the rotated filter (``_turned``); and dimensions that one window covers,
-such as the width of a sentence's embeddings, count as channels. Images are divided among threads.
+With `tfnb[fast]`, routines without any patches compute convolutions of float32
+(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to
+the input as convolutions of the output's gradient with the rotated filter (``_turned``); and
+dimensions that one window covers, such as the width of a sentence's embeddings, count as channels.
+Images are divided among threads.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +25,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import matmul_of
-from tfnb.ops.conv import winograd
+from tfnb.ops.conv import compiled_conv, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -234,6 +237,9 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
 
 
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
+    is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
+    if is_suited and compiled_conv.convolve(x, kernel, windows, out):
+        return
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
         return
@@ -269,6 +275,10 @@ def backprop_filter(
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
+    if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
+        found = compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+        if found is not None:
+            return found
     if winograd.suits(xp, x, filter_shape, windows):
         found = winograd.backprop_filter(x, out_backprop, windows)
         if found is not None:
@@ -336,6 +346,10 @@ def backprop_input(
         return backprop_input(xp, merged, kernel, out_backprop, others).reshape(tuple(input_shape))
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
+    if xp is np and kernel.shape[-2] == input_shape[-1]:
+        found = _by_phases(input_shape, kernel, out_backprop, windows)
+        if found is not None:
+            return found
     turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
     if turned is not None:
         return forward(xp, out_backprop, *turned).astype(dtype, copy=False)
@@ -377,6 +391,31 @@ def _turned(
     return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
 
 
+def _by_phases(
+    input_shape: Sequence[int], kernel: Array, out_backprop: Array, windows: Sequence[Window]
+) -> Array | None:
+    """Return the input's gradient by compiled convolutions; None where they do not fit.
+
+    Each writes the cells of its phase.
+    """
+    phases = gradient_phases(windows)
+    swapped = kernel.swapaxes(-1, -2)
+    if phases is None or not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
+        return None
+    total = np.empty(tuple(input_shape), kernel.dtype)
+    for phase in phases:
+        where, seen = phase.windows, total
+        if not phase.is_whole:
+            inside = phase.inside(windows)
+            if inside is None:
+                return None
+            cells, where = inside
+            seen = total[(slice(None), *cells)]
+        if seen.size and not compiled_conv.convolve(out_backprop, swapped[phase.taps], where, seen):
+            return None
+    return total
+
+
 class Phase(NamedTuple):
     """The cells of the input at one distance from the window positions, in every dimension.
 
@@ -388,6 +427,23 @@ class Phase(NamedTuple):
     taps: tuple[slice, ...]
     windows: list[Window]
     is_whole: bool  # it is the only phase, without the padding
+
+    def inside(self, windows: Sequence[Window]) -> tuple[list[slice], list[Window]] | None:
+        """Return its cells of the input without the padding, and their windows.
+
+        None where no window covers some of them.
+        """
+        found, mirrored = [], []
+        for cells, own, w in zip(self.cells, self.windows, windows, strict=True):
+            first = max(0, -(-(w.pad_before - cells.start) // w.stride))
+            output = max(0, -(-(w.pad_before + w.size - cells.start) // w.stride) - first)
+            before = own.pad_before - first
+            after = output + own.reach - 1 - own.size - before
+            if before < 0 or after < 0:
+                return None
+            found.append(slice(cells.start + first * w.stride - w.pad_before, None, w.stride))
+            mirrored.append(replace(own, output=output, pad_before=before, pad_after=after))
+        return found, mirrored
 
 
 def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:

@@ -7,6 +7,7 @@ Corresponds to TensorFlow's ``conv_ops*.cc``, ``conv_grad_*_ops*.cc`` and ``dept
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors, float_ops
@@ -118,11 +119,24 @@ def _windows(
     dilations: Sequence[int],
     padding: str,
     explicit: Sequence[int],
-) -> list[Window]:
+) -> Sequence[Window]:
     """Return the windows of the spatial dimensions, channels last."""
+    lists = (x_shape, filter_shape, strides, dilations, explicit)
+    return _known_windows(padding, *map(tuple, lists))
+
+
+@lru_cache(maxsize=512)
+def _known_windows(
+    padding: str,
+    x_shape: tuple[int, ...],
+    filter_shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    explicit: tuple[int, ...],
+) -> tuple[Window, ...]:
     rank = len(x_shape)
     pairs = explicit_pairs(explicit, rank)
-    return [
+    return tuple(
         window(
             x_shape[axis],
             filter_shape[axis - 1],
@@ -132,7 +146,7 @@ def _windows(
             pairs[axis],
         )
         for axis in range(1, rank - 1)
-    ]
+    )
 
 
 def _check_conv(

@@ -17,6 +17,7 @@ import numpy as np
 
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import LARGE, is_large
+from tfnb.ops.conv import compiled_depthwise
 from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, is_pointwise, widened
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -49,6 +50,12 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     x, kernel = widened(x), widened(kernel)
     channels, multiplier = kernel.shape[-2:]
     outputs = tuple(w.output for w in windows)
+    if xp is np and compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
+        wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
+        result = np.empty((len(x), *outputs, channels * multiplier), x.dtype)
+        taps = kernel.reshape(*kernel.shape[:-2], -1)
+        if not result.size or compiled_depthwise.convolve(wide, taps, windows, result):
+            return result
     if _suits(xp, x, windows, _LEAST_ELEMENTS) and kernel.size:
         if multiplier > 1:
             x = np.repeat(x, multiplier, axis=-1)
@@ -177,6 +184,12 @@ def backprop_filter(
     dtype = x.dtype
     x, out_backprop = widened(x), widened(out_backprop)
     channels, multiplier = filter_shape[-2:]
+    is_suited = compiled_depthwise.suits(x, filter_shape, out_backprop.dtype)
+    if xp is np and out_backprop.size and is_suited:
+        wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
+        compiled = compiled_depthwise.filter_gradient(wide, out_backprop, windows)
+        if compiled is not None:
+            return compiled.reshape(tuple(filter_shape))
     is_long = windows[-1].stride == 1 and windows[-1].output * channels * multiplier >= _LONG_ROW
     if _suits(xp, x, windows) and is_long and out_backprop.size:
         if multiplier > 1:
@@ -231,6 +244,10 @@ def backprop_input(
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
     channels, multiplier = kernel.shape[-2:]
+    if xp is np and out_backprop.size:
+        found = _compiled_gather(input_shape, kernel, out_backprop, windows)
+        if found is not None:
+            return found
     phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
     if phases is not None and kernel.size:
         return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)
@@ -244,6 +261,32 @@ def backprop_input(
             part = (split * kernel[element]).sum(axis=-1)
         total[(slice(None), *cells)] += part
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
+
+
+def _compiled_gather(
+    input_shape: Sequence[int], kernel: Array, out_backprop: Array, windows: Sequence[Window]
+) -> Array | None:
+    """Return the gradient by compiled convolutions, each of which writes the cells of its phase."""
+    channels, multiplier = kernel.shape[-2:]
+    phases = gradient_phases(windows)
+    taps = kernel.reshape(*kernel.shape[:-2], -1)
+    shape = (*taps.shape, 1)
+    if phases is None or not compiled_depthwise.suits(out_backprop, shape, kernel.dtype):
+        return None
+    is_whole = phases[0].is_whole
+    sizes = tuple(input_shape[1:-1]) if is_whole else tuple(w.padded for w in windows)
+    total = np.empty((len(out_backprop), *sizes, channels * multiplier), kernel.dtype)
+    for phase in phases:
+        cells = total if is_whole else total[(slice(None), *phase.cells)]
+        if cells.size and not compiled_depthwise.convolve(
+            out_backprop, taps[phase.taps], phase.windows, cells
+        ):
+            return None
+    if not is_whole:
+        total = unpad_spatial(total, windows, 1)
+    if multiplier > 1:
+        total = total.reshape(*total.shape[:-1], channels, multiplier).sum(axis=-1)
+    return total
 
 
 def _gather(

@@ -2,7 +2,8 @@
 
 A window is reduced one dimension after the other, each with a few whole-array operations on strided
 slices; large images on a CPU are reduced in small blocks that stay in cache, on several threads,
-and without a padded copy. A window as large as the image is one reduction. Where the position of
+and without a padded copy. With `tfnb[fast]`, routines reduce windows (``compiled_pooling.py``). A
+window as large as the image is one reduction. Where the position of
 the maximum matters (gradients, argmax) elements are compared in row-major order and the first of
 equal ones wins. Padding does not affect results: it holds the lowest number for maxima, and is left
 out of the count for means.
@@ -20,6 +21,7 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.core.process.work_sharder import num_threads, shard
 from tfnb.ops.base.large_arrays import choose, is_large, sum_over, takes_plain_ways, zero_where
+from tfnb.ops.conv import compiled_pooling
 from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ def max_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     least = _least(x.dtype)
     if (axes := _whole_axes(xp, x, windows)) is not None:
         return _whole_maximum(x, windows, axes, least)
+    found = compiled_pooling.maximum(x, windows) if xp is np else None
+    if found is not None:
+        return found
     if _suits(xp, x, windows):
         return _reduced(np.maximum, x, windows, least)
     x = pad_spatial(xp, x, windows, 1, least)
@@ -377,8 +382,10 @@ def avg_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
         total = _whole_sum(wide, axes).reshape(len(x), *(w.output for w in windows), x.shape[-1])
         total /= wide.dtype.type(_number_of_cells(windows))
         return total.astype(dtype, copy=False)
-    if _suits(xp, wide, windows):
-        total = _reduced(np.add, wide, windows, 0)
+    total = compiled_pooling.total(wide, windows) if xp is np else None
+    if total is not None or _suits(xp, wide, windows):
+        if total is None:
+            total = _reduced(np.add, wide, windows, 0)
         rows, number = _as_rows(total, counts(np, windows, wide.dtype))
         np.divide(rows, number, out=rows)
         return total.astype(dtype, copy=False)

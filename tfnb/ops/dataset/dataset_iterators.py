@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Attr
-    from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.core.op_kernel import FunctionCaller, OpKernelContext
 
 Element = tuple[Any, ...]
 type_of_next = Generator[FunctionCall, list[Any], Element | None]
@@ -54,17 +54,22 @@ class IteratorScope:
 
     Attributes:
       state_handle: the identifier of these kernels in the runtime; "" for shared ones.
+      home: the functions of the graph that the pipeline belongs to. On a server, another graph may
+        take its elements, which does not know them. None: that graph takes them.
     """
 
-    __slots__ = ("_attrs", "state_handle")
+    __slots__ = ("_attrs", "_kept", "home", "state_handle")
 
-    def __init__(self, *, is_lasting: bool = True) -> None:
+    def __init__(self, home: FunctionCaller | None = None, *, is_lasting: bool = True) -> None:
         """Prepare for a pipeline.
 
         Args:
+          home: the functions of its graph.
           is_lasting: whether the functions get kernels of their own; else they share the kernels
             that the pipeline's caller already has.
         """
+        self.home = home
+        self._kept = None if home is None else home.kept_by_pipelines
         self.state_handle = f"iterator_{next(_scope_numbers)}" if is_lasting else ""
         self._attrs: dict[int, tuple[Attr, dict[str, Attr]]] = {}
 
@@ -211,22 +216,27 @@ class CapturedFunction:
 
     def bound(self, scope: IteratorScope) -> BoundFunction:
         """Return the function with its kernels for a pipeline."""
-        return BoundFunction(self._function.name, scope.attrs_of(self._function), self._args)
+        return BoundFunction(
+            self._function.name, scope.attrs_of(self._function), self._args, scope.home
+        )
 
 
 class BoundFunction:
     """A function ready to be called by an iterator."""
 
-    __slots__ = ("_args", "_attrs", "_name")
+    __slots__ = ("_args", "_attrs", "_home", "_name")
 
-    def __init__(self, name: str, attrs: Attr, args: list[Array]) -> None:
+    def __init__(
+        self, name: str, attrs: Attr, args: list[Array], home: FunctionCaller | None = None
+    ) -> None:
+        self._home = home
         self._name = name
         self._attrs = attrs
         self._args = args
 
     def call(self, values: Sequence[Array]) -> FunctionCall:
         """Return the call for the iterator to yield."""
-        return FunctionCall(self._name, self._attrs, [*values, *self._args])
+        return FunctionCall(self._name, self._attrs, [*values, *self._args], home=self._home)
 
 
 def truth_of(results: Sequence[Array], text: str = "") -> bool:

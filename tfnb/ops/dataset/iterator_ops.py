@@ -70,15 +70,15 @@ class IteratorResource:
           InvalidArgumentError: its elements do not match the iterator's types and shapes.
         """
         check_signature(dataset.types, dataset.shapes, self.types, self.shapes)
-        scope = IteratorScope()
+        scope = IteratorScope(ctx.function_library)
         iterator = dataset.make(scope)
         self._take_turn(ctx)
         try:
             old, self._scope, self._iterator = self._scope, scope, iterator
         finally:
             self._end_turn()
-        if old is not None:
-            ctx.function_library.release(old.state_handle)
+        if old is not None and old.home is not None:
+            old.home.release(old.state_handle)
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """Yield the next element, or None at the end.

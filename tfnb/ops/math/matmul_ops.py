@@ -29,6 +29,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.array.cast_ops import cast
+from tfnb.ops.base import compiled_products
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import HAS_BLAS, scipy_matmul
@@ -93,6 +94,9 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
         if products < _LEAST_TURNED or rows == 1 or columns == 1:
             # `dot` has less overhead than `matmul`.
             return a.dot(b)
+        found = compiled_products.matmul(a, b)
+        if found is not None:
+            return found
         if products < 2 * _LEAST_PRODUCTS and _suits_rows(a, b):
             return _by_rows(a, b)
         is_turned = _is_better_turned(a, b)

@@ -25,6 +25,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_of_squares, sum_over
+from tfnb.ops.nn import compiled_norm
 from tfnb.ops.nn.channel_rows import ChannelRows
 
 if TYPE_CHECKING:
@@ -165,16 +166,27 @@ def _batch_norm(
         return xp.zeros(x.shape, dtype), nan, nan, nan, nan
     if not is_training:
         vectors = (_single(scale), _single(offset), _single(mean), _single(variance))
-        y = _normalized(xp, x, axis, *vectors, epsilon)
+        whole = _normalized(xp, x, axis, *vectors, epsilon)
         mean, variance = (s.astype(stat_dtype, copy=False) for s in (mean, variance))
-        return y.astype(dtype, copy=False), mean, variance, mean, variance
+        return whole.astype(dtype, copy=False), mean, variance, mean, variance
     scale, offset = _single(scale), _single(offset)
     channels = ChannelRows(xp, x.shape, axis)
     count = channels.count
-    rows = channels.rows(_single(x))
-    saved_mean = channels.sum(rows) / np.float32(count)
-    centered = rows - channels.spread(saved_mean)
-    saved_variance = channels.sum(centered * centered) / np.float32(count)
+    found: list[Array] | None = None
+    y: Array = None
+    if xp is np and axis == x.ndim - 1:
+        trained = compiled_norm.trained(x, scale, offset, epsilon)
+        if trained is not None:
+            y, *found = trained
+        else:
+            found = compiled_norm.statistics(x)
+    if found is not None:
+        saved_mean, saved_variance = found
+    else:
+        rows = channels.rows(_single(x))
+        saved_mean = channels.sum(rows) / np.float32(count)
+        centered = rows - channels.spread(saved_mean)
+        saved_variance = channels.sum(centered * centered) / np.float32(count)
     unbiased = saved_variance * np.float32(count / max(count - 1, 1))
     if factor == 1.0:
         new_mean, new_variance = saved_mean, unbiased
@@ -183,10 +195,17 @@ def _batch_norm(
         keep, take = np.float32(1.0 - factor), np.float32(factor)
         new_mean = keep * mean.astype(np.float32) + take * saved_mean
         new_variance = keep * variance.astype(np.float32) + take * unbiased
-    factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
-    centered *= channels.spread(factors)
-    centered += channels.spread(offset)
-    y = channels.whole(centered)
+    if y is None:
+        factors = scale / xp.sqrt(saved_variance + np.float32(epsilon))
+        if found is not None:
+            y = compiled_norm.normalized(x, saved_mean, factors, offset)
+    if y is None:
+        if found is not None:
+            rows = channels.rows(_single(x))
+            centered = rows - channels.spread(saved_mean)
+        centered *= channels.spread(factors)
+        centered += channels.spread(offset)
+        y = channels.whole(centered)
     stats = (new_mean, new_variance, saved_mean, saved_variance)
     as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
     return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
@@ -208,6 +227,10 @@ def _normalized(
 ) -> Array:
     """Return channels normalized by given statistics, in float32; `x` may be narrower."""
     factors = scale / xp.sqrt(variance + np.float32(epsilon))
+    if xp is np and axis == x.ndim - 1:
+        found = compiled_norm.normalized(x, mean, factors, offset)
+        if found is not None:
+            return found
     x = _single(x)
     is_short = not is_large(xp, x)
     if axis == x.ndim - 1 and is_short:
@@ -457,10 +480,17 @@ def _batch_norm_grad(
     x, y_backprop = _single(x), _single(y_backprop)
     if axis == rank - 1:
         x, y_backprop = xp.ascontiguousarray(x), xp.ascontiguousarray(y_backprop)
+    inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
+    empty = xp.zeros(0, stat_dtype)
+    if is_training and xp is np and axis == rank - 1:
+        parts = _compiled_norm_grad(y_backprop, x, scale, mean, inverse, count)
+        if parts is not None:
+            dx, *vectors_of_grad = parts
+            wanted = [one.astype(stat_dtype, copy=False) for one in vectors_of_grad]
+            return dx.astype(dtype, copy=False), wanted[0], wanted[1], empty, empty
     centered = channels.rows(x)
     dy = channels.rows(y_backprop)
     centered = centered - channels.spread(mean.astype(np.float32))
-    inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
     grad_offset = channels.sum(dy)
     inner = dy * centered
     grad_scale = channels.sum(inner) * inverse
@@ -473,7 +503,6 @@ def _batch_norm_grad(
         inner *= factors
     else:
         xp.multiply(dy, factors, out=inner)
-    empty = xp.zeros(0, stat_dtype)
     return (
         channels.whole(inner).astype(dtype, copy=False),
         grad_scale.astype(stat_dtype, copy=False),
@@ -481,6 +510,20 @@ def _batch_norm_grad(
         empty,
         empty,
     )
+
+
+def _compiled_norm_grad(
+    y_backprop: Array, x: Array, scale: Array, mean: Array, inverse: Array, count: Array
+) -> tuple[Array, Array, Array] | None:
+    """Return the gradients of x, scale and offset in training; None where routines do not fit."""
+    sums = compiled_norm.sums_of_gradient(y_backprop, x, mean)
+    if sums is None:
+        return None
+    grad_offset, grad_scale = sums[0], sums[1] * inverse
+    mean_grad, slope = grad_offset / count, grad_scale * inverse / count
+    factors = scale.astype(np.float32) * inverse
+    dx = compiled_norm.input_gradient(y_backprop, x, mean_grad, mean, slope, factors)
+    return None if dx is None else (dx, grad_scale, grad_offset)
 
 
 _NORM_GRAD_OUTPUTS = (

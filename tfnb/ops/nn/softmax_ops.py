@@ -21,6 +21,7 @@ from tfnb.ops.math.cwise_binary_ops import sub
 from tfnb.ops.math.cwise_unary_ops import exp_op
 from tfnb.ops.math.reduction_ops import reduce_sum
 from tfnb.ops.math.sequence_ops import range_
+from tfnb.ops.nn import compiled_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,6 +139,9 @@ def log_softmax_op(xp: Xp, logits: Array) -> Array:
     if logits.dtype.itemsize == 2 and xp is np:
         shifted = shifted_logits(np, logits)
         return shifted - np.log(_stepwise_sum(np.exp(shifted)))
+    found = compiled_softmax.log_softmax(logits) if xp is np else None
+    if found is not None:
+        return found
     wide = widened(logits)
     if is_large(xp, wide):
         return _large(_log_softmax_rows, wide)

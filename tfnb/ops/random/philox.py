@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tfnb.core.process.records import record
+from tfnb.ops.random import compiled_philox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,11 @@ class Philox:
         if count <= _FEW:
             few = [self.skip(index).block() for index in range(count)]
             return xp.asarray(np.array(few, np.uint32).reshape(count, 4))
+        if (
+            xp is np
+            and (found := compiled_philox.blocks(self.key, self.counter, count)) is not None
+        ):
+            return found
         return self.blocks_at(xp, xp.arange(count, dtype=np.uint64))
 
     def block(self) -> tuple[int, int, int, int]:
@@ -214,7 +220,8 @@ class GuardedPhilox:
                 self._drawn, self._equal_calls = what, 0
                 self._ahead.clear()
             self._equal_calls += 1
-            if not self._ahead and self._equal_calls > _CALLS_BEFORE and 0 < used <= _AHEAD_UP_TO:
+            repeats = self._equal_calls > _CALLS_BEFORE and 0 < used <= _AHEAD_UP_TO
+            if repeats and not self._ahead and not compiled_philox.is_ready():
                 source = _BlocksOfCalls(generator, used, stride)
                 numbers = draw(source, _CALLS_AHEAD * used * per_block)
                 self._ahead.extend(numbers.reshape(_CALLS_AHEAD, -1)[::-1, :count])

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.ops.random.philox import BLOCKS_PER_OUTPUT
+from tfnb.ops.random import compiled_philox
+from tfnb.ops.random.philox import BLOCKS_PER_OUTPUT, Philox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Xp
-    from tfnb.ops.random.philox import BlockSource, Philox
+    from tfnb.ops.random.philox import BlockSource
 
 _TRUNCATED_AT = 2.0
 # The smallest argument of the logarithm.
@@ -89,6 +90,10 @@ def uniforms_from(dtype: DType) -> Callable[[Array, Array], Array]:
 
 def uniform(xp: Xp, generator: BlockSource, count: int, dtype: DType) -> Array:
     """Return numbers in [0, 1)."""
+    if xp is np and dtype == dtypes.float32 and isinstance(generator, Philox):
+        found = compiled_philox.uniform(generator.key, generator.counter, -(-count // 4))
+        if found is not None:
+            return found.reshape(-1)[:count]
     return fill(xp, generator, count, dtype, _UNIFORM[dtype])
 
 

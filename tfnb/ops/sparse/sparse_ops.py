@@ -25,7 +25,15 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue, is_sparse
 from tfnb.framework.tensor import Tensor
-from tfnb.ops.array import array_ops, cast_ops, concat_ops, constant_ops, gather_ops, transpose_ops
+from tfnb.ops.array import (
+    array_ops,
+    cast_ops,
+    compiled_scatter,
+    concat_ops,
+    constant_ops,
+    gather_ops,
+    transpose_ops,
+)
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.compressed_rows import add_product
 from tfnb.ops.math import math_ops, reduction_ops, sequence_ops
@@ -501,6 +509,8 @@ def sparse_tensor_dense_mat_mul(
     is_small = dense.dtype.itemsize == 2
     wide = np.dtype(np.float32) if is_small else dense.dtype
     out = np.zeros((outer, dense.shape[1]), wide)
+    if compiled_scatter.add_products(out, rows, columns, values, dense):
+        return out
     if bool((rows[1:] < rows[:-1]).any()):
         # NumPy sorts numbers of two bytes in linear time.
         keys = rows.astype(np.uint16) if outer <= 1 << 16 else rows

@@ -4,7 +4,8 @@ Each computes the same bits as the rule of that name in ``training_ops.py``, wit
 intermediate arrays in total. Arguments are those of the rule without ``xp``; arrays have one shape
 with at least one dimension and share no memory. Hyperparameters are arrays without dimensions;
 where a rule computes with several of them, it takes their numbers, because NumPy computes with
-these in a tenth of the time.
+these in a tenth of the time.  Compiled routines do the same in one sweep
+(``compiled_updates.py``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tfnb.ops.state import compiled_updates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 def gradient_descent(var: VariableLike, alpha: TensorLike, delta: TensorLike) -> None:
     """Update by ``var -= alpha * delta``."""
+    if compiled_updates.update(compiled_updates.GRADIENT_DESCENT, (var, delta), lambda: [alpha]):
+        return
     var -= delta * alpha
 
 
@@ -34,6 +39,11 @@ def momentum(
     use_nesterov: bool,
 ) -> None:
     """Update by ``accum = momentum accum + grad; var -= lr accum``."""
+    arrays = (var, accum, grad)
+    if not use_nesterov and compiled_updates.update(
+        compiled_updates.MOMENTUM, arrays, lambda: [lr, momentum]
+    ):
+        return
     accum *= momentum
     accum += grad
     if use_nesterov:
@@ -50,6 +60,9 @@ def adagrad(
     var: VariableLike, accum: VariableLike, lr: TensorLike, grad: TensorLike, *, update_slots: bool
 ) -> None:
     """Update by ``accum += grad**2; var -= lr grad / sqrt(accum)``."""
+    arrays = (var, accum, grad)
+    if update_slots and compiled_updates.update(compiled_updates.ADAGRAD, arrays, lambda: [lr]):
+        return
     root = grad * grad
     if update_slots:
         accum += root
@@ -77,6 +90,10 @@ def adam(
     one = var.dtype.type(1)
     beta1, beta2 = beta1[()], beta2[()]
     rate = lr[()] * np.sqrt(one - beta2_power[()]) / (one - beta1_power[()])
+    if not use_nesterov and compiled_updates.update(
+        compiled_updates.ADAM, (var, m, v, grad), lambda: [one - beta1, one - beta2, rate, epsilon]
+    ):
+        return
     work = grad - m
     work *= one - beta1
     m += work
@@ -107,9 +124,14 @@ def rms_prop(
     grad: TensorLike,
 ) -> None:
     """Update ms towards grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
+    share = var.dtype.type(1) - rho[()]
+    if compiled_updates.update(
+        compiled_updates.RMS_PROP, (var, ms, mom, grad), lambda: [share, epsilon, lr, momentum]
+    ):
+        return
     work = grad * grad
     work -= ms
-    work *= var.dtype.type(1) - rho[()]
+    work *= share
     ms += work
     np.add(ms, epsilon, out=work)
     np.sqrt(work, out=work)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfnb.as_tensorflow.contrib.rnn.block_cells import GRUBlockCell as GRUBlockCell
 from tfnb.as_tensorflow.contrib.rnn.block_cells import GRUBlockCellV2 as GRUBlockCellV2
 from tfnb.as_tensorflow.contrib.rnn.block_cells import LSTMBlockCell as LSTMBlockCell
@@ -36,6 +34,8 @@ from tfnb.as_tensorflow.contrib.rnn.lstm_cells import (
 from tfnb.as_tensorflow.contrib.rnn.lstm_cells import LayerNormLSTMCell as LayerNormLSTMCell
 from tfnb.as_tensorflow.contrib.rnn.lstm_cells import PhasedLSTMCell as PhasedLSTMCell
 from tfnb.as_tensorflow.contrib.rnn.lstm_cells import WeightNormLSTMCell as WeightNormLSTMCell
+from tfnb.as_tensorflow.contrib.rnn.turing_machine import NTMCell as NTMCell
+from tfnb.as_tensorflow.contrib.rnn.turing_machine import NTMControllerState as NTMControllerState
 from tfnb.as_tensorflow.contrib.rnn.unit_cells import CFNCell as CFNCell
 from tfnb.as_tensorflow.contrib.rnn.unit_cells import IndRNNCell as IndRNNCell
 from tfnb.as_tensorflow.contrib.rnn.unit_cells import IndyGRUCell as IndyGRUCell
@@ -55,7 +55,6 @@ from tfnb.as_tensorflow.contrib.rnn.wrappers import (
 from tfnb.as_tensorflow.contrib.rnn.wrappers import (
     OutputProjectionWrapper as OutputProjectionWrapper,
 )
-from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.client.public.api import tf
 from tfnb.library.rnn.cells import LayerRNNCell as LayerRNNCell
 
@@ -72,11 +71,3 @@ DeviceWrapper = tf.nn.rnn_cell.DeviceWrapper
 static_rnn = tf.nn.static_rnn
 static_state_saving_rnn = tf.nn.static_state_saving_rnn
 static_bidirectional_rnn = tf.nn.static_bidirectional_rnn
-
-_NO_NTM = "write the memory as a part of a cell's state, in a class that derives from RNNCell"
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("NTMCell", "NTMControllerState"):
-        return missing_name("tf.contrib.rnn", name, _NO_NTM)
-    raise AttributeError(f"module 'tensorflow.contrib.rnn' has no attribute {name!r}")

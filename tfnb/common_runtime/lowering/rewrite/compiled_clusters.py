@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,10 +50,11 @@ from tfnb.common_runtime.lowering.support.machine_code import (
 from tfnb.common_runtime.lowering.support.traced import NotElementwise, forget_some
 from tfnb.core.compiled.array_calls import as_function
 from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import Prices
 from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.support.traced import type_of_form, type_of_member
@@ -215,35 +215,6 @@ def is_literal(value: Any) -> bool:
 # -- running a cluster in a step -------------------------------------------------------------------
 
 
-class _Prices:
-    """What compiling costs, in seconds.
-
-    Attributes:
-      of_start: the import of LLVM.
-      of_kernel: the compilation of a kernel.
-      paid: the estimated time that the nodes of all clusters have taken so far.
-      first_step: the first step of a function in which shapes are recorded and sources written,
-        which costs as much as a few steps.
-    """
-
-    first_step = 32
-    of_start = 0.3
-    of_kernel = 0.06
-    paid = 0.0
-
-
-@contextmanager
-def compiling_at_once() -> Iterator[None]:
-    """Request kernels in the third step of a function, however cheap their nodes are."""
-    before = _Prices.of_start, _Prices.of_kernel, _Prices.first_step
-    _Prices.of_start = _Prices.of_kernel = 0.0
-    _Prices.first_step = 2
-    try:
-        yield
-    finally:
-        _Prices.of_start, _Prices.of_kernel, _Prices.first_step = before
-
-
 # Estimates of a node's time without a kernel.
 _SECONDS_OF_CALL = 1e-6
 _SECONDS_OF_ELEMENT = 0.7e-9
@@ -305,12 +276,12 @@ class _Form:
         seconds = self.runs * steps * self.weight
         self.runs = 0
         self._heat.seconds += seconds
-        _Prices.paid += seconds
+        Prices.paid += seconds
 
     def request(self) -> None:
         """Request the kernel if that pays."""
         heat = self._heat
-        pays = heat.seconds >= _Prices.of_kernel and _Prices.paid >= _Prices.of_start
+        pays = heat.seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
         if heat.kernel is None and pays:
             heat.kernel = HELPER.request(self._source.text, PARTS)
 
@@ -451,26 +422,47 @@ class _Division:
             raise NotElementwise("no large result")
 
     def runner(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function that runs some nodes by themselves, then the kernel."""
-        alone = [(i, self._all[i][0].compute, self._all[i][1]) for i in self._alone]
-        given, outputs, num_compiled = self._given, self._outputs, len(self.outputs)
+        """Return the function that runs some nodes by themselves, then the kernel.
 
-        def run(*args: Any) -> Any:
-            made: dict[int, Any] = {}
-            for number, compute, sources in alone:
-                made[number] = compute(*[
-                    args[one] if one.__class__ is int
-                    else made[one[0]] if one.__class__ is tuple else one
-                    for one in sources
-                ])  # fmt: skip
-            found = compiled(*[args[x] if isinstance(x, int) else made[x[0]] for x in given])
-            if found is None:
-                return None
-            if len(outputs) == 1:
-                return found
-            results = iter([found] if num_compiled == 1 else found)
-            return [made[one] if one in made else next(results) for one in outputs]
+        Its source is written here, because a loop over the nodes takes longer than small kernels.
+        """
+        names: dict[str, Any] = {"compiled": compiled}
+        lines: list[str] = []
+        num_args = 0
 
+        def name_of(source: Any) -> str:
+            nonlocal num_args
+            if isinstance(source, tuple):
+                return f"node{source[0]}"
+            if isinstance(source, np.generic):
+                name = f"number{len(names)}"
+                names[name] = source
+                return name
+            num_args = max(num_args, source + 1)
+            return f"arg{source}"
+
+        for number in self._alone:
+            kernel, sources = self._all[number]
+            names[f"compute{number}"] = kernel.compute
+            given = ", ".join(map(name_of, sources))
+            lines.append(f"node{number} = compute{number}({given})")
+        lines.append(f"found = compiled({', '.join(map(name_of, self._given))})")
+        if len(self._outputs) > 1:
+            lines += ["if found is None:", "    return None"]
+            position, results = 0, []
+            for number in self._outputs:
+                if number in self._alone:
+                    results.append(f"node{number}")
+                    continue
+                results.append("found" if len(self.outputs) == 1 else f"found[{position}]")
+                position += 1
+            lines.append(f"return [{', '.join(results)}]")
+        else:
+            lines.append("return found")
+        args = [f"arg{number}" for number in range(num_args)]
+        head = f"def run({', '.join([*args, '*others'])}):"
+        exec("\n".join([head, *(f"    {line}" for line in lines)]), names)
+        run: Callable[..., Any] = names["run"]
         return run
 
 
@@ -483,7 +475,7 @@ class CompiledCluster:
       records: whether it records the forms of this step.
     """
 
-    __slots__ = ("_latest", "_members", "_outputs", "forms", "records", "refusals")
+    __slots__ = ("_by_shapes", "_latest", "_members", "_outputs", "forms", "records", "refusals")
 
     def __init__(self, members: Sequence[type_of_member], outputs: Sequence[int]) -> None:
         """Initialize the cluster.
@@ -495,6 +487,8 @@ class CompiledCluster:
         self._members = members
         self._outputs = outputs
         self._latest: Callable[..., Any] = _none
+        # Forms that are ready; they check the types themselves.
+        self._by_shapes: dict[Any, Callable[..., Any]] = {}
         self.forms: dict[Any, _Form | None] = {}
         self.refusals: dict[Any, str] = {}
         self.records = False
@@ -506,6 +500,13 @@ class CompiledCluster:
 
     def _other(self, args: Sequence[Any]) -> Any:
         """Compute the results by another form than the latest one."""
+        shapes = tuple([getattr(arg, "shape", None) for arg in args])
+        run = self._by_shapes.get(shapes)
+        if run is not None:
+            found = run(*args)
+            if found is not None:
+                self._latest = run
+                return found
         key = tuple([
             (arg.dtype, arg.shape, "a" if arg.flags.c_contiguous else "s")
             if arg.__class__ is np.ndarray
@@ -517,6 +518,8 @@ class CompiledCluster:
             found = form.run(*args)
             if found is not None:
                 self._latest = form.run
+                forget_some(self._by_shapes)
+                self._by_shapes[shapes] = form.run
             return found
         if self.records:
             if form is None and key not in self.forms:
@@ -572,7 +575,7 @@ class WarmUp:
         self._clusters = clusters
         self._lock = threading.Lock()
         self._steps = 0
-        self._next = self._records_at = _Prices.first_step
+        self._next = self._records_at = Prices.first_step
         self._recorded_at = 0
 
     def __call__(self) -> None:

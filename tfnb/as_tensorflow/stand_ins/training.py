@@ -1,4 +1,4 @@
-"""``tensorflow.python.training.training_util``: the global step, read and counted."""
+"""``tensorflow.python.training``: the saver that a graph has, and the global step as a count."""
 
 from __future__ import annotations
 
@@ -10,6 +10,25 @@ from tfnb.library.training.global_step import (
 )
 
 __all__ = ["_get_or_create_global_step_read"]
+
+
+def _get_saver_or_default() -> Any:
+    """Return the saver of the default graph's collection, and add one if there is none.
+
+    Raises:
+      RuntimeError: the collection has several.
+    """
+    savers = tf.get_collection(tf.GraphKeys.SAVERS)
+    if len(savers) > 1:
+        raise RuntimeError(
+            f"More than one item in collection {tf.GraphKeys.SAVERS}. Please indicate which one to "
+            "use by passing it to the constructor."
+        )
+    if savers:
+        return savers[0]
+    saver = tf.train.Saver(sharded=True, allow_empty=True)
+    tf.add_to_collection(tf.GraphKeys.SAVERS, saver)
+    return saver
 
 
 def _increment_global_step(increment: Any, graph: Any = None) -> Any:

@@ -1,0 +1,65 @@
+"""Routines are requested when they pay, and compute what their source says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tfnb.core.compiled import routines
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import Prices, Routine, compiling_at_once, run_rows
+
+pytest.importorskip("llvmlite")
+
+
+def write(loops):
+    """Write ``out[i] = 2 * x[i] + size`` for a range of i."""
+    begin, end, size = (loops.size(i) for i in range(3))
+    added = loops.convert("sitofp i64", size, "float")
+    with loops.loop(begin, end) as i:
+        twice = loops.do("fmul float", loops.load("float", 1, i), "2.0")
+        loops.store("float", loops.do("fadd float", twice, added), 0, i)
+
+
+@pytest.fixture(name="routine")
+def _routine(monkeypatch):
+    monkeypatch.setattr(routines, "_routines", [])
+    return Routine(2, write)
+
+
+def test_routine_is_requested_once_it_pays(routine, monkeypatch):
+    """It waits for the time that compiling takes, of its plain ways and of all of them."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    monkeypatch.setattr(Prices, "paid", 0.0)
+    assert routine.find(Prices.of_kernel / 2) is None
+    assert routine.find(Prices.of_kernel / 2) is None
+    HELPER.wait()
+    assert routine.find(0.0) is None  # LLVM's import has not paid yet
+    assert routine.find(Prices.of_start) is None
+    HELPER.wait()
+    assert routine.find(0.0) is not None
+
+
+def test_nothing_is_requested_where_compiling_is_off(routine, monkeypatch):
+    """With TFNB_COMPILED=0 the plain way stays."""
+    monkeypatch.setenv("TFNB_COMPILED", "0")
+    with compiling_at_once():
+        assert routine.find(100.0) is None
+        HELPER.wait()
+        assert routine.find(100.0) is None
+
+
+def test_rows_are_computed_in_pieces(routine, monkeypatch):
+    """Few rows in one call, many in pieces, which let other threads run."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    x = np.arange(1000, dtype=np.float32)
+    with compiling_at_once():
+        routine.find(0.0)
+        HELPER.wait()
+        function = routine.find(0.0)
+        for ns_per_row in (1.0, 1000.0):
+            out = np.zeros(1001, np.float32)
+            run_rows(function, [out, x], 1000, ns_per_row, 7)
+            np.testing.assert_array_equal(out[:1000], 2 * x + 7)
+            assert out[1000] == 0
+    assert routine.find(0.0) is None

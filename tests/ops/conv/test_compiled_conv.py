@@ -1,0 +1,140 @@
+"""Compiled convolutions and their gradients give the plain way's values, up to their rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import compiling_at_once
+from tfnb.core.process import work_sharder
+from tfnb.ops.conv import conv_kernels, depthwise_kernels
+from tfnb.ops.conv.windows import Window
+
+pytest.importorskip("llvmlite")
+
+
+def window(size, filter_, stride, dilation, pads):
+    """Return a window, with the paddings before and after."""
+    before, after = pads
+    reach = (filter_ - 1) * dilation + 1
+    output = (size + before + after - reach) // stride + 1
+    return Window(size, filter_, stride, dilation, output, before, after)
+
+
+def random(*shape):
+    """Return normal numbers."""
+    return np.random.default_rng(5).normal(size=shape).astype(np.float32)
+
+
+def results(kernels, x, kernel, grad, windows):
+    """Return the convolution, and the gradients of input and filter."""
+    return (
+        kernels.forward(np, x, kernel, windows),
+        kernels.backprop_input(np, x.shape, kernel, grad, windows),
+        kernels.backprop_filter(np, x, grad, kernel.shape, windows),
+    )
+
+
+def compiled_results(*args):
+    """Call the kernels until their routines are ready, then return their results."""
+    for _ in range(4):
+        results(*args)
+        HELPER.wait()
+    return results(*args)
+
+
+@pytest.fixture(autouse=True)
+def _compiles(monkeypatch):
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+
+
+SIZES = [(7, 9), (5, 4)]
+CASES = [  # filter, stride, dilation, pads
+    (3, 1, 1, (1, 1)),
+    (3, 2, 1, (0, 1)),
+    (2, 3, 1, (0, 0)),
+    (3, 1, 2, (2, 2)),
+    (4, 2, 1, (1, 2)),
+    (1, 1, 1, (0, 0)),
+    (3, 2, 2, (2, 2)),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("channels", [(3, 2), (5, 70)])
+def test_convolution_equals_the_plain_way(case, channels):
+    """Strides, dilations, paddings, and channels that fill no vector."""
+    sizes = SIZES[channels[1] > 2]
+    windows = [window(size, *case) for size in sizes]
+    x, kernel = random(2, *sizes, channels[0]), random(case[0], case[0], *channels)
+    grad = random(2, *(one.output for one in windows), channels[1])
+    plain = results(conv_kernels, x, kernel, grad, windows)
+    with compiling_at_once():
+        found = compiled_results(conv_kernels, x, kernel, grad, windows)
+    for one, other in zip(found, plain, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("multiplier", [1, 3])
+def test_depthwise_convolution_equals_the_plain_way(case, multiplier):
+    """Channels that fill no vector, and a multiplier."""
+    windows = [window(size, *case) for size in SIZES[0]]
+    channels = 21 if multiplier == 1 else 3
+    x, kernel = random(2, *SIZES[0], channels), random(case[0], case[0], channels, multiplier)
+    grad = random(2, *(one.output for one in windows), channels * multiplier)
+    plain = results(depthwise_kernels, x, kernel, grad, windows)
+    with compiling_at_once():
+        found = compiled_results(depthwise_kernels, x, kernel, grad, windows)
+    for one, other in zip(found, plain, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("kernels", [conv_kernels, depthwise_kernels])
+def test_numbers_that_are_not_finite_stay_where_they_belong(kernels, value):
+    """One NaN or infinity reaches the results that depend on it, and no others."""
+    windows = [window(size, 3, 1, 1, (1, 1)) for size in (8, 9)]
+    outputs = 6 if kernels is conv_kernels else 1
+    x, kernel = random(2, 8, 9, 5), random(3, 3, 5, outputs)
+    grad = random(2, 8, 9, outputs if kernels is conv_kernels else 5)
+    x[1, 2, 3, 4] = grad[0, 5, 5, 1] = value
+    with np.errstate(all="ignore"):
+        plain = results(kernels, x, kernel, grad, windows)
+    with compiling_at_once(), np.errstate(all="ignore"):
+        found = compiled_results(kernels, x, kernel, grad, windows)
+    for one, other in zip(found, plain, strict=True):
+        np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
+        np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+
+
+@pytest.mark.parametrize("kernels", [conv_kernels, depthwise_kernels])
+def test_results_do_not_depend_on_threads(kernels, monkeypatch):
+    """Two threads give the bits of one."""
+    windows = [window(size, 3, 1, 1, (1, 1)) for size in (40, 41)]
+    outputs = 33 if kernels is conv_kernels else 1
+    x, kernel = random(4, 40, 41, 34), random(3, 3, 34, outputs)
+    grad = random(4, 40, 41, outputs if kernels is conv_kernels else 34)
+    found = []
+    with compiling_at_once():
+        for threads in (1, 2):
+            monkeypatch.setattr(work_sharder, "_num_threads", threads)
+            found.append(compiled_results(kernels, x, kernel, grad, windows))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_one_and_three_spatial_dimensions():
+    """Offsets fit any number of dimensions."""
+    for sizes in ((11,), (4, 5, 6)):
+        windows = [window(size, 3, 1, 1, (1, 1)) for size in sizes]
+        x, kernel = random(2, *sizes, 3), random(*[3] * len(sizes), 3, 4)
+        grad = random(2, *sizes, 4)
+        plain = results(conv_kernels, x, kernel, grad, windows)
+        with compiling_at_once():
+            found = compiled_results(conv_kernels, x, kernel, grad, windows)
+        for one, other in zip(found, plain, strict=True):
+            np.testing.assert_allclose(one, other, 1e-4, 2e-5)

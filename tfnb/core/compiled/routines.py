@@ -1,0 +1,183 @@
+"""Routines: compiled kernels of ops with a fixed source, used once they are worth their cost.
+
+An op asks its routine at each call, and says what the plain way costs::
+
+    compiled = _ADAM.find(seconds)
+    if compiled is not None:
+        run_rows(compiled, [var, m, v, grad, numbers], size, work)
+
+A routine is requested once its plain ways have taken as long as its compilation takes, the first
+kernel of a process once LLVM's import has paid, too.  It may become ready within a step.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.process.work_sharder import shard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tfnb.core.compiled.helper import CompiledKernel
+    from tfnb.core.compiled.loops import Loops
+
+_PARTS = ("",)
+
+
+class Prices:
+    """What compiling costs, in seconds.
+
+    Attributes:
+      of_start: the import of LLVM.
+      of_kernel: the compilation of a kernel.
+      paid: the estimated time that the plain ways of all kernels have taken so far.
+      first_step: the first step of a function in which the shapes of clusters are recorded and
+        sources written, which costs as much as a few steps.
+    """
+
+    first_step = 32
+    of_start = 0.3
+    of_kernel = 0.06
+    paid = 0.0
+
+
+@contextmanager
+def compiling_at_once() -> Iterator[None]:
+    """Request kernels at their first use, however cheap the plain way is.
+
+    Routines that became ready are forgotten at the end.
+    """
+    before = Prices.of_start, Prices.of_kernel, Prices.first_step
+    Prices.of_start = Prices.of_kernel = 0.0
+    Prices.first_step = 2
+    try:
+        yield
+    finally:
+        Prices.of_start, Prices.of_kernel, Prices.first_step = before
+        for one in _routines:
+            one.forget()
+
+
+@contextmanager
+def without_routines() -> Iterator[None]:
+    """Compute the plain way in all threads until the end of the block."""
+    global _is_off
+    before, _is_off = _is_off, True
+    try:
+        yield
+    finally:
+        _is_off = before
+
+
+_is_off = False
+_routines: list[Routine] = []
+_lock = threading.Lock()
+
+
+class Routine:
+    """A kernel with a fixed source.
+
+    Args:
+      arrays: the number of arrays that it gets before the array of sizes.
+      write: writes its source.
+    """
+
+    __slots__ = ("_arrays", "_function", "_kernel", "_seconds", "_write")
+
+    def __init__(self, arrays: int, write: Callable[[Loops], None]) -> None:
+        self._arrays = arrays
+        self._write = write
+        self._kernel: CompiledKernel | None = None
+        self._seconds = 0.0  # guarded by _lock
+        self._function: Callable[..., None] | None = None
+        _routines.append(self)
+
+    def find(self, seconds: float) -> Callable[..., None] | None:
+        """Return the compiled function; None if the caller has to compute the plain way.
+
+        Args:
+          seconds: the time of the plain way, estimated.
+        """
+        function = self._function
+        if _is_off:
+            return None
+        return function if function is not None else self._look(seconds)
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._function = self._kernel = None
+        self._seconds = 0.0
+
+    def _look(self, seconds: float) -> Callable[..., None] | None:
+        kernel = self._kernel
+        if kernel is None:
+            self._pay(seconds)
+            return None
+        if not kernel.addresses:
+            return None
+        self._function = _as_function(kernel.addresses[0])
+        return self._function
+
+    def _pay(self, seconds: float) -> None:
+        with _lock:
+            self._seconds += seconds
+            Prices.paid += seconds
+            pays = self._seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
+            if pays and self._kernel is None:
+                self._seconds = 0.0  # if nothing may be compiled, the next look comes later
+                self._kernel = _request(self._arrays, self._write)
+
+
+# The other modules are imported by the first routine that pays: most processes compile none.
+
+
+def _request(arrays: int, write: Callable[[Loops], None]) -> CompiledKernel | None:
+    """Request a routine; return None where nothing may be compiled."""
+    from tfnb.core.compiled.helper import HELPER, is_available
+
+    if not is_available():
+        return None
+    from tfnb.core.compiled.loops import Loops
+
+    loops = Loops(arrays)
+    write(loops)
+    return HELPER.request(loops.text(), _PARTS)
+
+
+def _as_function(address: int) -> Callable[..., None]:
+    """Return a compiled routine as a function; it reads what is known in this process only."""
+    from tfnb.core.compiled import array_calls
+
+    words = [array_calls.address_of("Py_IncRef"), id(None)]
+    words += [array_calls.address_of(f"PyEval_{name}Thread") for name in ("Save", "Restore")]
+    return array_calls.as_function(address, np.array(words, np.int64))
+
+
+# Estimated nanoseconds of work from which on threads share it.
+_LARGE = 50_000
+
+
+def run_rows(
+    function: Callable[..., None],
+    arrays: Sequence[np.ndarray[Any, Any]],
+    rows: int,
+    ns_per_row: float,
+    *sizes: int,
+) -> None:
+    """Call a routine for a number of rows, on several threads if they take long.
+
+    The routine's sizes are the first row, the end of the rows, and the given ones.
+    """
+    if rows * ns_per_row < 2 * _LARGE:
+        function(*arrays, np.array([0, 0, rows, *sizes], np.int64))
+        return
+    shard(
+        rows,
+        int(_LARGE / ns_per_row) + 1,
+        lambda first, last: function(*arrays, np.array([1, first, last, *sizes], np.int64)),
+    )

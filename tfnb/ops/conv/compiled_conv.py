@@ -1,0 +1,343 @@
+"""Convolutions by compiled routines (``core/compiled/routines.py``), without copies of patches.
+
+A routine computes a tile of a few positions times up to four vectors of output channels, which
+stay in registers while it goes through the cells of a window: at each cell and channel it loads the
+filter's vectors, and multiplies them by one number of each position.  Where positions lie, and what
+is a window, is in tables of offsets, so that any strides, dilations and number of dimensions fit.
+A sum has one order, so that the result depends neither on tiles nor on threads.
+
+The filter's gradient has tiles of cells of the filter instead, and its sum goes over positions,
+some hundred at a time: they stay in cache, and a long sum becomes a sum of short ones.  The input's
+gradient is one convolution for each phase (``conv_kernels.py``), which writes its cells.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.ops.base.compiled_products import LANES, ROWS
+from tfnb.ops.conv.windows import pad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tfnb.core.compiled.loops import Loops
+    from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.windows import Window
+
+
+def _write(loops: Loops, vectors: int, positions: int) -> None:
+    """Write the routine for a number of vectors.
+
+    Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
+    in the result, and of the runs of a window.  Its sizes are the first tile, the end of the tiles,
+    the number of positions, of runs, and of numbers in a run, the number of output channels, the
+    first one here, and how many there are in the last vector.
+    """
+    begin, end, total, runs, length, channels, first, rest = (loops.size(i) for i in range(8))
+    kind = f"<{LANES} x float>"
+    mask = loops.first_lanes(rest, LANES)
+    last_start = loops.do("sub i64", total, str(positions))
+    with loops.loop(begin, end) as tile:
+        # The last tile begins earlier: it computes some positions once more.
+        start = loops.do("mul nuw nsw i64", tile, str(positions))
+        is_beyond = loops.do("icmp sgt i64", start, last_start)
+        start = loops.choose("i64", is_beyond, last_start, start)
+        numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
+        places = [loops.load("i64", 3, number) for number in numbers]
+        sums = [
+            [loops.variable(kind, "zeroinitializer") for _ in range(vectors)]
+            for _ in range(positions)
+        ]
+        with loops.loop("0", runs) as run:
+            offset = loops.load("i64", 5, run)
+            row = loops.do("mul i64", run, length)
+            bases = [
+                loops.place("float", "%a1", loops.do("add i64", place, offset)) for place in places
+            ]
+            with loops.loop("0", length) as i:
+                at = loops.do("mul i64", loops.do("add i64", row, i), channels)
+                at = loops.do("add i64", at, first)
+                weights = [
+                    loops.vector_load(
+                        loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
+                        LANES,
+                        mask if v == vectors - 1 else "",
+                    )
+                    for v in range(vectors)
+                ]
+                for base, of_position in zip(bases, sums, strict=True):
+                    number = loops.do("load float,", f"ptr {loops.place('float', base, i)}")
+                    spread = loops.splat("float", number, LANES)
+                    for weight, total_of in zip(weights, of_position, strict=True):
+                        product = loops.do(f"fmul contract {kind}", spread, weight)
+                        total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+        for number, of_position in zip(numbers, sums, strict=True):
+            target = loops.do("add i64", loops.load("i64", 4, number), first)
+            for v, total_of in enumerate(of_position):
+                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
+                some = mask if v == vectors - 1 else ""
+                loops.vector_store(total_of.get(), place, LANES, some)
+
+
+_ROUTINES = [
+    Routine(6, partial(_write, vectors=number + 1, positions=positions))
+    for number, positions in enumerate(ROWS)
+]
+# Estimates of the plain way, and of a multiplication here.
+_SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 30e-6, 1.5e-11
+_NS_OF_PRODUCT = 0.01
+
+
+@lru_cache(maxsize=256)
+def _blocks(channels: int) -> tuple[tuple[int, int, int], ...]:
+    """Return (number of the routine, first channel, channels of its last vector) of each call."""
+    left, first, found = -(-channels // LANES), 0, []
+    calls = -(-left // len(_ROUTINES))
+    for call in range(calls, 0, -1):
+        count = -(-left // call)
+        rest = min(LANES, channels - first - (count - 1) * LANES)
+        found.append((count - 1, first, rest))
+        left, first = left - count, first + count * LANES
+    return tuple(found)
+
+
+_MOST_POSITIONS = max(ROWS)
+
+
+def offsets(counts: tuple[int, ...], strides: tuple[int, ...], least: int = 1) -> NDArray[np.int64]:
+    """Return the offset of each cell of a grid, the last one repeated up to a least number."""
+    found = np.zeros(1, np.int64)
+    for count, stride in zip(counts, strides, strict=True):
+        found = (found[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
+    if len(found) < least:
+        found = np.concatenate([found, np.repeat(found[-1:], least - len(found))])
+    return found
+
+
+class Places:
+    """Where positions and windows lie in padded images.
+
+    Attributes:
+      seen: the offset of each position in the images, the last one repeated up to a full tile.
+      targets: the offset of each position in the result, or in the gradient of the output.
+      cells: the offset of each cell of a window.
+      runs: the offset of each run of a window; the numbers of a run lie close to each other.
+      length: the numbers of a run.
+      nbytes: the memory of these tables.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        windows: Sequence[Window],
+        target_strides: tuple[int, ...],
+    ) -> None:
+        """Compute the tables; strides are in bytes."""
+        within = [one // _ITEM for one in strides]
+        counts = (shape[0], *(w.output for w in windows))
+        steps = [s * w.stride for s, w in zip(within[1:-1], windows, strict=True)]
+        self.seen = offsets(counts, (within[0], *steps), _MOST_POSITIONS)
+        to = tuple(one // _ITEM for one in target_strides[:-1])
+        self.targets = offsets(counts, to, _MOST_POSITIONS)
+        # Cells of the last dimension are a run, unless windows skip some.
+        sizes = tuple(w.filter for w in windows)
+        across = tuple(s * w.dilation for s, w in zip(within[1:-1], windows, strict=True))
+        self.cells = offsets(sizes, across)
+        is_joined = windows[-1].dilation == 1 and within[-2] == shape[-1]
+        self.runs = offsets(sizes[:-1], across[:-1]) if is_joined else self.cells
+        self.length = shape[-1] * (sizes[-1] if is_joined else 1)
+        tables = (self.seen, self.targets, self.cells, self.runs)
+        self.nbytes = sum(one.nbytes for one in tables)
+
+
+_ITEM = 4
+# The tables of the latest convolutions, and their limit in bytes.
+_kept: dict[Any, Places] = {}
+_MOST_BYTES = 1 << 24
+_lock = threading.Lock()
+
+
+def places_of(padded: Array, windows: Sequence[Window], target: Array) -> Places:
+    """Return where positions lie in padded images and in a result."""
+    key = (padded.shape, padded.strides, tuple(windows), target.strides)
+    found = _kept.get(key)
+    if found is None:
+        found = Places(*key)
+        with _lock:
+            _kept[key] = found
+            while sum(one.nbytes for one in _kept.values()) > _MOST_BYTES:
+                del _kept[next(iter(_kept))]
+    return found
+
+
+SUMMED = 256
+"""Positions that a sum adds before it is added to the result."""
+
+
+def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
+    """Write the routine of the filter's gradient for a number of vectors.
+
+    Its arrays are result, padded input, gradient of the output, and offsets of the filter's cells
+    in the input, of positions in the input, and of positions in the gradient.  Its sizes are the
+    first tile, the end of the tiles, the number of positions, of output channels, the first one
+    here, and how many there are in the last vector.
+    """
+    begin, end, total, channels, first, rest = (loops.size(i) for i in range(6))
+    kind = f"<{LANES} x float>"
+    mask = loops.first_lanes(rest, LANES)
+    parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
+    with loops.loop("0", parts) as part, loops.loop(begin, end) as tile:
+        here = loops.do("mul nuw nsw i64", part, str(SUMMED))
+        there = loops.do("add i64", here, str(SUMMED))
+        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
+        start = loops.do("mul nuw nsw i64", tile, str(positions))
+        numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
+        bases = [loops.place("float", "%a1", loops.load("i64", 3, one)) for one in numbers]
+        sums = [
+            [loops.variable(kind, "zeroinitializer") for _ in range(vectors)]
+            for _ in range(positions)
+        ]
+        with loops.loop(here, there) as i:
+            seen = loops.load("i64", 4, i)
+            at = loops.do("add i64", loops.load("i64", 5, i), first)
+            rows = [
+                loops.vector_load(
+                    loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
+                    LANES,
+                    mask if v == vectors - 1 else "",
+                )
+                for v in range(vectors)
+            ]
+            for base, of_cell in zip(bases, sums, strict=True):
+                number = loops.do("load float,", f"ptr {loops.place('float', base, seen)}")
+                spread = loops.splat("float", number, LANES)
+                for row, total_of in zip(rows, of_cell, strict=True):
+                    product = loops.do(f"fmul contract {kind}", spread, row)
+                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+        for number, of_cell in zip(numbers, sums, strict=True):
+            target = loops.do("add i64", loops.do("mul i64", number, channels), first)
+            for v, total_of in enumerate(of_cell):
+                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
+                some = mask if v == vectors - 1 else ""
+                grown = loops.do(
+                    f"fadd {kind}", loops.vector_load(place, LANES, some), total_of.get()
+                )
+                loops.vector_store(grown, place, LANES, some)
+
+
+_FILTER_ROUTINES = [
+    Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
+    for number, positions in enumerate(ROWS)
+]
+
+
+def cell_offsets(runs: NDArray[np.int64], length: int, least: int) -> NDArray[np.int64]:
+    """Return the offset of each number of some runs, the last one repeated as in `offsets`."""
+    found = (runs[:, None] + np.arange(length, dtype=np.int64)).reshape(-1)
+    return np.concatenate([found, np.repeat(found[-1:], max(0, least - len(found)))])
+
+
+def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
+    """Return whether the routines compute a convolution: float32, all channels in one group.
+
+    A single output channel would leave the other lanes of vectors empty.
+    """
+    return (
+        x.dtype == dtype == np.float32
+        and kernel_shape[-1] > 1
+        and x.shape[-1] == kernel_shape[-2]
+        and 0 not in x.shape
+        and 0 not in kernel_shape
+    )
+
+
+def _functions(
+    routines: Sequence[Routine], channels: int, products: int
+) -> list[tuple[Callable[..., None], tuple[int, int, int]]] | None:
+    """Return the functions that compute all channels; None if one of them is not ready."""
+    seconds = _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT
+    found = []
+    for block in _blocks(channels):
+        function = routines[block[0]].find(seconds)
+        if function is None:
+            return None
+        found.append((function, block))
+    return found
+
+
+def lies_close(x: Array) -> Array:
+    """Return images of which the channels lie close to each other."""
+    is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
+    return x if is_close else np.ascontiguousarray(x)
+
+
+def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
+    """Compute a convolution; return whether the routines are ready.
+
+    Args:
+      x: the images, [batch, sizes..., channels].
+      kernel: the filter, [sizes..., channels, output channels].
+      windows: the windows of the spatial dimensions.
+      out: receives the result; only its channels have to lie close to each other.
+    """
+    channels = kernel.shape[-1]
+    products = len(x) * math.prod(w.output for w in windows) * kernel.size
+    functions = _functions(_ROUTINES, channels, products)
+    if functions is None:
+        return False
+    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
+    kernel = np.ascontiguousarray(kernel)
+    places = places_of(padded, windows, out)
+    seen, targets = places.seen, places.targets
+    num_runs, length = len(places.runs), places.length
+    for function, (number, first, rest) in functions:
+        positions = ROWS[number]
+        products = positions * (number + 1) * LANES * num_runs * length
+        run_rows(
+            function,
+            [out, padded, kernel, seen, targets, places.runs],
+            -(-len(seen) // positions),
+            products * _NS_OF_PRODUCT,
+            len(seen),
+            num_runs,
+            length,
+            channels,
+            first,
+            rest,
+        )
+    return True
+
+
+def filter_gradient(
+    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array | None:
+    """Return the gradient of a convolution's filter; None if the routines are not ready."""
+    channels = filter_shape[-1]
+    cells = math.prod(filter_shape[:-1])
+    products = out_backprop.size * cells
+    functions = _functions(_FILTER_ROUTINES, channels, products)
+    if functions is None:
+        return None
+    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
+    came = lies_close(out_backprop)
+    places = places_of(padded, windows, came)
+    seen, given, count = places.seen, places.targets, came.size // channels
+    # The last rows belong to no cell: they complete the last tile.
+    grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
+    of_cells = cell_offsets(places.runs, places.length, len(grad))
+    for function, (number, first, rest) in functions:
+        positions = ROWS[number]
+        ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
+        arrays = [grad, padded, came, of_cells, seen, given]
+        run_rows(function, arrays, -(-cells // positions), ns, count, channels, first, rest)
+    return grad[:cells].reshape(tuple(filter_shape))

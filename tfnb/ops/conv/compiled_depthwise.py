@@ -1,0 +1,176 @@
+"""Depthwise convolutions by compiled routines (``core/compiled/routines.py``).
+
+A vector holds neighbouring channels.  The routine of the convolution computes a few positions at
+once, which share the loads of the filter, that of the filter's gradient a few cells of the filter,
+which share the loads of the output's gradient.  Offsets and sums are those of ``compiled_conv.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.ops.base.compiled_products import LANES
+from tfnb.ops.conv.compiled_conv import SUMMED, cell_offsets, lies_close, places_of
+from tfnb.ops.conv.windows import pad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.core.compiled.loops import Loops
+    from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.windows import Window
+
+# Positions of a tile, and cells of the filter in a tile of its gradient.
+_POSITIONS, _CELLS = 4, 9
+
+
+def _write(loops: Loops) -> None:
+    """Write the routine of the convolution.
+
+    Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
+    in the result, and of cells in the input.  Its sizes are the first tile, the end of the tiles,
+    the number of positions, of cells, and of channels.
+    """
+    begin, end, total, cells, channels = (loops.size(i) for i in range(5))
+    kind = f"<{LANES} x float>"
+    last_start = loops.do("sub i64", total, str(_POSITIONS))
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    with loops.loop(begin, end) as tile:
+        start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
+        is_beyond = loops.do("icmp sgt i64", start, last_start)
+        start = loops.choose("i64", is_beyond, last_start, start)
+        numbers = [loops.do("add i64", start, str(p)) for p in range(_POSITIONS)]
+        places = [loops.load("i64", 3, number) for number in numbers]
+        targets = [loops.load("i64", 4, number) for number in numbers]
+        with loops.loop("0", vectors) as vector:
+            first = loops.do("mul i64", vector, str(LANES))
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+            starts = [loops.do("add i64", place, first) for place in places]
+            sums = [loops.variable(kind, "zeroinitializer") for _ in numbers]
+            with loops.loop("0", cells) as cell:
+                offset = loops.load("i64", 5, cell)
+                at = loops.do("add i64", loops.do("mul i64", cell, channels), first)
+                weight = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
+                for one, total_of in zip(starts, sums, strict=True):
+                    place = loops.place("float", "%a1", loops.do("add i64", one, offset))
+                    product = loops.do(
+                        f"fmul contract {kind}", loops.vector_load(place, LANES, mask), weight
+                    )
+                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+            for target, total_of in zip(targets, sums, strict=True):
+                place = loops.place("float", "%a0", loops.do("add i64", target, first))
+                loops.vector_store(total_of.get(), place, LANES, mask)
+
+
+def _write_filter(loops: Loops) -> None:
+    """Write the routine of the filter's gradient.
+
+    Its arrays are result, padded input, gradient of the output, and offsets of cells in the input,
+    of positions in the input, and of positions in the gradient.  Its sizes are the first vector of
+    channels, the end of the vectors, the number of positions, of tiles of cells, and of channels.
+    """
+    begin, end, total, tiles, channels = (loops.size(i) for i in range(5))
+    kind = f"<{LANES} x float>"
+    parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
+    with (
+        loops.loop("0", parts) as part,
+        loops.loop(begin, end) as vector,
+        loops.loop("0", tiles) as tile,
+    ):
+        here = loops.do("mul nuw nsw i64", part, str(SUMMED))
+        there = loops.do("add i64", here, str(SUMMED))
+        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
+        first = loops.do("mul i64", vector, str(LANES))
+        mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+        start = loops.do("mul nuw nsw i64", tile, str(_CELLS))
+        numbers = [loops.do("add i64", start, str(c)) for c in range(_CELLS)]
+        cells = [loops.do("add i64", loops.load("i64", 3, number), first) for number in numbers]
+        sums = [loops.variable(kind, "zeroinitializer") for _ in numbers]
+        with loops.loop(here, there) as i:
+            seen = loops.load("i64", 4, i)
+            at = loops.do("add i64", loops.load("i64", 5, i), first)
+            came = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
+            for cell, total_of in zip(cells, sums, strict=True):
+                place = loops.place("float", "%a1", loops.do("add i64", cell, seen))
+                product = loops.do(
+                    f"fmul contract {kind}", loops.vector_load(place, LANES, mask), came
+                )
+                total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+        for number, total_of in zip(numbers, sums, strict=True):
+            at = loops.do("add i64", loops.do("mul i64", number, channels), first)
+            place = loops.place("float", "%a0", at)
+            before = loops.vector_load(place, LANES, mask)
+            loops.vector_store(loops.do(f"fadd {kind}", before, total_of.get()), place, LANES, mask)
+
+
+_ROUTINE = Routine(6, _write)
+_FILTER_ROUTINE = Routine(6, _write_filter)
+# Estimates of the plain way, and of a multiplication here.
+_SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 40e-6, 2e-10
+_NS_OF_PRODUCT = 0.04
+
+
+def suits(x: Array, kernel_shape: Sequence[int], dtype: object) -> bool:
+    """Return whether the routines compute a convolution."""
+    return (
+        x.dtype == dtype == np.float32
+        and x.shape[-1] == kernel_shape[-2]
+        and 0 not in x.shape
+        and 0 not in kernel_shape
+    )
+
+
+def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bool:
+    """Compute a convolution with one filter per channel; return whether the routine is ready.
+
+    Args:
+      x: the images, [batch, sizes..., channels].
+      taps: the filters, [sizes..., channels].
+      windows: the windows of the spatial dimensions.
+      out: receives the result; only its channels have to lie close to each other.
+    """
+    channels = taps.shape[-1]
+    positions = len(x) * math.prod(w.output for w in windows)
+    function = _ROUTINE.find(_SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT)
+    if function is None:
+        return False
+    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
+    places = places_of(padded, windows, out)
+    seen, targets, cells = places.seen, places.targets, places.cells
+    run_rows(
+        function,
+        [out, padded, np.ascontiguousarray(taps), seen, targets, cells],
+        -(-len(seen) // _POSITIONS),
+        _POSITIONS * taps.size * _NS_OF_PRODUCT,
+        len(seen),
+        len(cells),
+        channels,
+    )
+    return True
+
+
+def filter_gradient(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array | None:
+    """Return the filters' gradient, [sizes..., channels]; None if the routine is not ready."""
+    channels = x.shape[-1]
+    sizes = tuple(w.filter for w in windows)
+    num_cells = math.prod(sizes)
+    products = out_backprop.size * num_cells
+    function = _FILTER_ROUTINE.find(_SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
+    if function is None:
+        return None
+    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
+    came = lies_close(out_backprop)
+    places = places_of(padded, windows, came)
+    seen, given, count = places.seen, places.targets, came.size // channels
+    tiles = -(-num_cells // _CELLS)
+    cells = cell_offsets(places.cells, 1, tiles * _CELLS)
+    # The last rows belong to no cell: they complete the last tile.
+    grad = np.zeros((tiles * _CELLS, channels), np.float32)
+    arrays = [grad, padded, came, cells, seen, given]
+    ns = tiles * _CELLS * LANES * count * _NS_OF_PRODUCT
+    run_rows(function, arrays, -(-channels // LANES), ns, count, tiles, channels)
+    return grad[:num_cells].reshape(*sizes, channels)

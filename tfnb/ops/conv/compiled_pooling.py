@@ -1,0 +1,118 @@
+"""Maxima and sums of windows by compiled routines (``core/compiled/routines.py``).
+
+A vector holds neighbouring channels, and a few positions are computed at once.  Offsets are those
+of ``compiled_conv.py``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfnb.core.compiled.llvm_functions import literal
+from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.ops.base.compiled_products import LANES
+from tfnb.ops.conv.compiled_conv import lies_close, places_of
+from tfnb.ops.conv.windows import pad_spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfnb.core.compiled.loops import Loops
+    from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.windows import Window
+
+# Positions of a tile.
+_POSITIONS = 4
+_LOWEST = float(np.finfo(np.float32).min)
+
+
+def _larger(loops: Loops, kind: str, found: str, value: str) -> str:
+    """Return the larger one of two vectors, NaN where one of them is."""
+    is_more = loops.do(f"fcmp ugt {kind}", value, found)
+    is_number = loops.do(f"fcmp ord {kind}", found, found)
+    mask = loops.do(f"and <{LANES} x i1>", is_more, is_number)
+    return loops.do("select", f"<{LANES} x i1> {mask}", f"{kind} {value}", f"{kind} {found}")
+
+
+def _write(loops: Loops, *, is_maximum: bool) -> None:
+    """Write the routine.
+
+    Its arrays are result, padded input, and offsets of positions in the input, of positions in the
+    result, and of cells in the input.  Its sizes are the first tile, the end of the tiles, the
+    number of positions, of cells, and of channels.
+    """
+    begin, end, total, cells, channels = (loops.size(i) for i in range(5))
+    kind = f"<{LANES} x float>"
+    last_start = loops.do("sub i64", total, str(_POSITIONS))
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    empty = loops.splat("float", literal(_LOWEST if is_maximum else 0.0, "float"), LANES)
+    with loops.loop(begin, end) as tile:
+        start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
+        is_beyond = loops.do("icmp sgt i64", start, last_start)
+        start = loops.choose("i64", is_beyond, last_start, start)
+        numbers = [loops.do("add i64", start, str(p)) for p in range(_POSITIONS)]
+        places = [loops.load("i64", 2, number) for number in numbers]
+        targets = [loops.load("i64", 3, number) for number in numbers]
+        with loops.loop("0", vectors) as vector:
+            first = loops.do("mul i64", vector, str(LANES))
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+            starts = [loops.do("add i64", place, first) for place in places]
+            made = [loops.variable(kind, empty) for _ in numbers]
+            with loops.loop("0", cells) as cell:
+                offset = loops.load("i64", 4, cell)
+                for one, found in zip(starts, made, strict=True):
+                    place = loops.place("float", "%a1", loops.do("add i64", one, offset))
+                    value = loops.vector_load(place, LANES, mask)
+                    if is_maximum:
+                        found.set(_larger(loops, kind, found.get(), value))
+                    else:
+                        found.set(loops.do(f"fadd {kind}", found.get(), value))
+            for target, found in zip(targets, made, strict=True):
+                place = loops.place("float", "%a0", loops.do("add i64", target, first))
+                loops.vector_store(found.get(), place, LANES, mask)
+
+
+_MAXIMUM = Routine(5, partial(_write, is_maximum=True))
+_SUM = Routine(5, partial(_write, is_maximum=False))
+# Estimates of the plain way, and of a cell here.
+_SECONDS_OF_CALL, _SECONDS_OF_CELL = 15e-6, 2e-10
+_NS_OF_CELL = 0.05
+
+
+def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float) -> Array | None:
+    outputs = tuple(w.output for w in windows)
+    if x.dtype != np.float32 or 0 in x.shape or 0 in outputs or len(windows) != 2:
+        return None
+    out = np.empty((len(x), *outputs, x.shape[-1]), np.float32)
+    cells = windows[0].filter * windows[1].filter
+    function = routine.find(_SECONDS_OF_CALL + out.size * cells * _SECONDS_OF_CELL)
+    if function is None:
+        return None
+    padded = lies_close(pad_spatial(np, x, windows, 1, empty))
+    places = places_of(padded, windows, out)
+    run_rows(
+        function,
+        [out, padded, places.seen, places.targets, places.cells],
+        -(-len(places.seen) // _POSITIONS),
+        _POSITIONS * cells * x.shape[-1] * _NS_OF_CELL,
+        len(places.seen),
+        cells,
+        x.shape[-1],
+    )
+    return out
+
+
+def maximum(x: Array, windows: Sequence[Window]) -> Array | None:
+    """Return the maximum of every window of images; None where the routine is not ready.
+
+    It is at least the lowest finite number.
+    """
+    return _reduced(_MAXIMUM, x, windows, _LOWEST)
+
+
+def total(x: Array, windows: Sequence[Window]) -> Array | None:
+    """Return the sum of every window of images; None where the routine is not ready."""
+    return _reduced(_SUM, x, windows, 0.0)
