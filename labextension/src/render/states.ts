@@ -83,7 +83,19 @@ export class StatePainter {
       }
       if (this.scene.isScope(item)) this.paintScope(item, group);
       else this.paintNode(item, group);
+      this.paintDots(placed.dots, group);
     }
+  }
+
+  /** A step may stand at a constant that is drawn as a dot of its consumer. */
+  private paintDots(constants: readonly ItemId[], group: SVGGElement): void {
+    if (constants.length === 0) return;
+    const stopped = constants.find((one) => (this.bytes[one]! & STATE_BITS) === STATE.stopped);
+    const before = group.querySelector<SVGElement>(".tfnb-dot[data-state]");
+    if (before?.dataset["item"] === String(stopped)) return;
+    delete before?.dataset["state"];
+    const dot = group.querySelector<SVGElement>(`.tfnb-dot[data-item="${stopped}"]`);
+    if (dot) dot.dataset["state"] = "stopped";
   }
 
   private paintNode(node: number, group: SVGGElement): void {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from tests.notebook.browser.test_accessibility import COUNTERS, STOP
 from tests.notebook.browser.test_front_end import digits_scene, scoped_chain
 from tfnb.framework.functions.function import Defun
 from tfnb.notebook.scenes.scene import SceneNode, build_scene
+from tfnb.notebook.steps.step_model import DONE, STOPPED, WAITING
 from tfnb.notebook.views.targets import find_target
 
 if TYPE_CHECKING:
@@ -552,6 +554,26 @@ def test_no_card_covers_the_graph_of_a_stop_in_a_narrow_view(
     page.locator(".tfnb-canvas .tfnb-selected").first.click()
     assert card.is_visible()
     assert card.locator(".tfnb-card-name").inner_text() == "block_1/conv"
+
+
+def test_a_constant_where_the_step_stands_is_marked(widget_page: WidgetPage) -> None:
+    """It is a dot beside its only consumer; the mark goes when the step goes on."""
+    page = widget_page.page
+    nodes = [
+        SceneNode("x", "Placeholder"),
+        SceneNode("two", "Const"),
+        SceneNode("y", "Mul", ((0, 0), (1, 0))),
+    ]
+    scene = build_scene(nodes)
+    states = {"x": DONE, "two": STOPPED, "y": WAITING}
+    sent = bytes(states[node.name] for node in scene.nodes)
+    widget_page.mount(scene, "debug", states=sent, counters=COUNTERS, debugger=STOP)
+    dot = page.locator('.tfnb-dot[data-state="stopped"]')
+    dot.wait_for()
+    assert dot.locator("title").text_content() == "two"
+    gone = base64.b64encode(bytes(DONE for _ in nodes)).decode()
+    page.evaluate("(sent) => window.model.set('_states', window.bytes(sent))", gone)
+    dot.wait_for(state="detached")
 
 
 def test_only_a_step_can_be_cancelled(widget_page: WidgetPage) -> None:
