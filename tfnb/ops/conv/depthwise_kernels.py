@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 _LEAST_ELEMENTS = 256
 
 
+def _taps(kernel: Array) -> Array:
+    """Return a kernel with its last two dimensions as one; it may be empty."""
+    *window, channels, multiplier = kernel.shape
+    return kernel.reshape(*window, channels * multiplier)
+
+
 def _suits(xp: Xp, x: Array, windows: Sequence[Window], least: int = LARGE) -> bool:
     """Return whether computing whole rows at once is faster."""
     return len(windows) == 2 and is_large(xp, x, least) and windows[1].output > 0
@@ -53,7 +59,7 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     if xp is np and compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
         wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
         result = np.empty((len(x), *outputs, channels * multiplier), x.dtype)
-        taps = kernel.reshape(*kernel.shape[:-2], -1)
+        taps = _taps(kernel)
         if not result.size or compiled_depthwise.convolve(wide, taps, windows, result):
             return result
     if _suits(xp, x, windows, _LEAST_ELEMENTS) and kernel.size:
@@ -61,7 +67,7 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
             x = np.repeat(x, multiplier, axis=-1)
         if is_pointwise(windows):
             return (x * kernel.reshape(-1)).astype(dtype, copy=False)
-        taps = kernel.reshape(*kernel.shape[:-2], -1)
+        taps = _taps(kernel)
         return _forward_rows(x, taps, windows).astype(dtype, copy=False)
     padded = pad_spatial(xp, x, windows, 1, 0)
     out = xp.zeros((x.shape[0], *outputs, channels * multiplier), x.dtype)
@@ -142,7 +148,7 @@ def _repeated(taps: Array, width: int) -> Array:
     height, columns, channels = taps.shape
     repeated = np.empty((height, columns, width, channels), taps.dtype)
     repeated[...] = taps[:, :, None]
-    return repeated.reshape(height, columns, -1)
+    return repeated.reshape(height, columns, width * channels)
 
 
 # From this number of channels on, strides above 1 do not need the copy side by side.
@@ -269,7 +275,7 @@ def _compiled_gather(
     """Return the gradient by compiled convolutions, each of which writes the cells of its phase."""
     channels, multiplier = kernel.shape[-2:]
     phases = gradient_phases(windows)
-    taps = kernel.reshape(*kernel.shape[:-2], -1)
+    taps = _taps(kernel)
     shape = (*taps.shape, 1)
     if phases is None or not compiled_depthwise.suits(out_backprop, shape, kernel.dtype):
         return None
@@ -297,7 +303,7 @@ def _gather(
 ) -> Array:
     """Return the gradient as convolutions of ``out_backprop`` with the reversed filter."""
     channels, multiplier = kernel.shape[-2:]
-    taps = kernel.reshape(*kernel.shape[:-2], -1)
+    taps = _taps(kernel)
     if phases[0].is_whole:
         turned = np.ascontiguousarray(taps[phases[0].taps])
         total = _forward_rows(out_backprop, turned, phases[0].windows)
