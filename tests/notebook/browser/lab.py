@@ -92,16 +92,24 @@ _RESET = """async () => {
 _END_KERNELS = "async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll(); }"
 
 # The names of the documents and tabs on display, and of those that the server would restore.
-_IS_SAVED = """async () => {
-  const ids = [...window.jupyterapp.shell.widgets("main")]
-    .map((one) => one.context ? `notebook:${one.context.path}` : `tfnb-views:${one.id}`)
-    .filter((name) => !name.includes("launcher")).sort();
-  const answer = await fetch("/lab/api/workspaces/default");
-  if (!answer.ok) return false;
-  const { data } = await answer.json();
-  const dock = JSON.stringify(data["layout-restorer:data"]?.main?.dock ?? null);
-  const kept = Object.keys(data).filter((name) => /^(notebook|tfnb-views):/.test(name)).sort();
-  return ids.join() === kept.join() && ids.every((name) => dock.includes(JSON.stringify(name)));
+# Playwright takes the promise of an asynchronous condition for its value, so that this one waits
+# itself, in milliseconds.
+_WAIT_UNTIL_SAVED = """async (limit) => {
+  const isSaved = async () => {
+    const ids = [...window.jupyterapp.shell.widgets("main")]
+      .map((one) => one.context ? `notebook:${one.context.path}` : `tfnb-views:${one.id}`)
+      .filter((name) => !name.includes("launcher")).sort();
+    const answer = await fetch("/lab/api/workspaces/default");
+    if (!answer.ok) return false;
+    const { data } = await answer.json();
+    const dock = JSON.stringify(data["layout-restorer:data"]?.main?.dock ?? null);
+    const kept = Object.keys(data).filter((name) => /^(notebook|tfnb-views):/.test(name)).sort();
+    return ids.join() === kept.join() && ids.every((name) => dock.includes(JSON.stringify(name)));
+  };
+  for (const end = Date.now() + limit; !(await isSaved()); ) {
+    if (Date.now() > end) throw new Error("JupyterLab has not saved what is open");
+    await new Promise((go) => setTimeout(go, 100));
+  }
 }"""
 _FIND_NOTEBOOK = """(path) => {
   const all = [...window.jupyterapp.shell.widgets("main")];
@@ -177,7 +185,7 @@ class Lab:
         With a path, this notebook comes to the front; not by its address, which JupyterLab opens
         once more at some later time, perhaps after the test.
         """
-        self.page.wait_for_function(_IS_SAVED, polling=100)
+        self.page.evaluate(_WAIT_UNTIL_SAVED, LOAD_LIMIT_MS)
         self._load("/lab")
         self.page.wait_for_function(_FIND_NOTEBOOK, arg=path)
 
