@@ -116,6 +116,8 @@ PROGRAMS = {"replicas": replicas, "supervised": supervised}
 
 def main_of_task(tf: Any, program: str, spec: Any, job: str, index: int, folder: str) -> None:
     """Be one task: serve for ever, or train."""
+    # The variables of TensorFlow 1, in both libraries, so that all workers share them.
+    tf.disable_resource_variables()
     cluster = tf.train.ClusterSpec(spec)
     server = tf.train.Server(cluster, job_name=job, task_index=index)
     print("up", flush=True)
