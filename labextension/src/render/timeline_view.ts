@@ -26,6 +26,9 @@ interface Lane {
   executions: Execution[];
 }
 
+/** Attributes of the page's body by which JupyterLab and Notebook tell their theme. */
+const THEME_ATTRIBUTES = ["data-jp-theme-name", "data-jp-theme-light"];
+
 export class TimelineView {
   readonly element = html("div", "tfnb-timeline");
   private readonly canvas = html("canvas", "tfnb-timeline-canvas");
@@ -47,6 +50,8 @@ export class TimelineView {
   private drag: { x: number; from: number; to: number; hasMoved: boolean } | null = null;
   private isDue = false;
   private readonly resizes = new ResizeObserver(() => this.redraw());
+  /** A canvas keeps its colours when the page changes those of its stylesheet. */
+  private readonly themes = new MutationObserver(() => this.redraw());
 
   constructor(
     private readonly onPick: (node: number) => void,
@@ -84,10 +89,12 @@ export class TimelineView {
     this.element.append(bar, rows);
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
     this.resizes.observe(scroll);
+    this.themes.observe(document.body, { attributeFilter: THEME_ATTRIBUTES });
   }
 
   dispose(): void {
     this.resizes.disconnect();
+    this.themes.disconnect();
   }
 
   setRecord(record: RunRecord, scene: Scene, curve: MemoryCurve): void {

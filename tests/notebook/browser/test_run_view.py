@@ -128,6 +128,24 @@ def test_the_timeline_zooms_by_keys_and_says_where_it_is(
     assert widget_page.problems == []
 
 
+def test_the_timeline_follows_a_change_of_the_theme(
+    widget_page: WidgetPage, record: RunRecord
+) -> None:
+    """It is drawn again in the colours of the new theme, and in the first ones afterwards."""
+    page = mount(widget_page, record)
+    page.get_by_role("tab", name="Timeline").click()
+    canvas = page.locator(".tfnb-timeline-canvas")
+    widget_page.settle()
+    pictures = []
+    for is_light in ("true", "false", "true"):
+        page.evaluate("(is) => { document.body.dataset.jpThemeLight = is; }", is_light)
+        widget_page.settle()
+        pictures.append(canvas.evaluate("(canvas) => canvas.toDataURL()"))
+    assert pictures[0] != pictures[1]
+    assert pictures[0] == pictures[2]
+    assert widget_page.problems == []
+
+
 def test_tabs_are_reached_by_arrow_keys(widget_page: WidgetPage, record: RunRecord) -> None:
     """Tabs follow the ARIA pattern."""
     page = mount(widget_page, record)
