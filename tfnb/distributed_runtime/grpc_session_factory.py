@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.common_runtime.session import session_factory
+from tfnb.common_runtime.session import process_state, session_factory
 from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class GrpcSessionFactory:
         from tfnb.distributed_runtime.grpc_remote_master import GrpcRemoteMaster
         from tfnb.distributed_runtime.grpc_session import GrpcSession
 
+        process_state.prepare_for_messages()
         return GrpcSession(options, GrpcRemoteMaster(options.target, options.config.rpc_options))
 
     def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:

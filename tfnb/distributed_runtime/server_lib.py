@@ -109,6 +109,7 @@ class GrpcServer:
         cluster = cluster_spec_of(server_def.cluster, self.task)
         host, port = _address_of(cluster, server_def)
         config = server_def.default_session_config
+        process_state.prepare_for_messages()
         process_state.prepare(config)
         devices = make_local_devices(dict(config.device_count), config, self.task)
         self._workers = new_worker_cache(cluster, config.rpc_options, tls)

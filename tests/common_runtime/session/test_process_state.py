@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -36,3 +37,36 @@ def test_the_first_session_says_how_many_threads_a_kernel_has() -> None:
 def test_without_a_wish_the_limit_of_blas_holds() -> None:
     """If BLAS is limited to one thread, kernels use one thread as well."""
     assert _run([0], OPENBLAS_NUM_THREADS="1") == [1]
+
+
+_MEMORY_OF_A_THREAD = """
+import resource, threading
+from tfnb.common_runtime.session import process_state
+from tfnb.proto.config_pb2 import ConfigProto
+process_state.prepare_for_messages()
+process_state.prepare(ConfigProto())  # a session of this process changes nothing of it
+def work():
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        message = b"x" * (100 << 20)
+        del message
+        faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+faults = []
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(*faults)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is configured")
+def test_a_thread_gets_the_memory_of_a_large_message_again() -> None:
+    """The second message takes no new pages from the system, the first takes 25,600 of 4 KB."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    program = [sys.executable, "-c", _MEMORY_OF_A_THREAD]
+    done = subprocess.run(
+        program, env=kept, capture_output=True, text=True, check=True, timeout=280
+    )
+    first, second = map(int, done.stdout.split())
+    assert second < first / 4

@@ -10,7 +10,9 @@ takes as long as a time slice of the scheduler.
 
 **Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh, zeroed
 pages for the next: half of the time of a chain of large arrays.  It is configured to keep some
-freed pages.
+freed pages.  A message of gRPC is in memory several times on its way: a process with sessions on
+servers, or with a server, keeps more, and threads that start later share one heap, since glibc's
+heaps of threads hold at most 64 MB.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from typing import TYPE_CHECKING
 from tfnb.core.process import blas, work_sharder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfnb.proto import config_pb2
 
 # Environment variables with which users limit the threads of BLAS.
@@ -34,9 +38,14 @@ _LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_N
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _MMAP_THRESHOLD = 32 << 20
 _TRIM_THRESHOLD = 256 << 20
+# Likewise, once messages are sent and received; the heaps that threads may have.
+_MESSAGE_MMAP_THRESHOLD = 256 << 20
+_MESSAGE_TRIM_THRESHOLD = 512 << 20
+_M_ARENA_MAX = -8
 
 _lock = threading.Lock()
 _is_prepared = False  # guarded by _lock
+_has_messages = False  # guarded by _lock
 
 
 def prepare(config: config_pb2.ConfigProto) -> None:
@@ -48,8 +57,29 @@ def prepare(config: config_pb2.ConfigProto) -> None:
         if not _is_prepared:
             work_sharder.set_num_threads(_num_threads(config.intra_op_parallelism_threads))
             blas.set_num_threads(1)
-            _keep_pages()
+            if not _has_messages:
+                _set_malloc(
+                    {_M_MMAP_THRESHOLD: _MMAP_THRESHOLD, _M_TRIM_THRESHOLD: _TRIM_THRESHOLD}
+                )
             _is_prepared = True
+
+
+def prepare_for_messages() -> None:
+    """Set up the process for messages with large tensors, before gRPC starts threads.
+
+    Later calls do nothing.
+    """
+    global _has_messages
+    with _lock:
+        if not _has_messages:
+            _has_messages = True
+            _set_malloc(
+                {
+                    _M_MMAP_THRESHOLD: _MESSAGE_MMAP_THRESHOLD,
+                    _M_TRIM_THRESHOLD: _MESSAGE_TRIM_THRESHOLD,
+                    _M_ARENA_MAX: 1,
+                }
+            )
 
 
 def _num_threads(declared: int) -> int:
@@ -62,13 +92,11 @@ def _num_threads(declared: int) -> int:
     return work_sharder.available_processors()
 
 
-def _keep_pages() -> bool:
-    """Make glibc keep freed pages; False if the user has set that already, or without glibc."""
+def _set_malloc(parameters: Mapping[int, int]) -> None:
+    """Set parameters of glibc, unless the user has set some, or the process is without glibc."""
     chosen = any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
     if chosen or platform.libc_ver()[0] != "glibc":
-        return False
+        return
     mallopt = ctypes.CDLL(None).mallopt
-    done = mallopt(_M_MMAP_THRESHOLD, _MMAP_THRESHOLD) and mallopt(
-        _M_TRIM_THRESHOLD, _TRIM_THRESHOLD
-    )
-    return bool(done)
+    for number, value in parameters.items():
+        mallopt(number, value)
