@@ -127,6 +127,25 @@ def test_an_error_names_the_task_and_the_node(cluster: Cluster) -> None:
     assert caught.value.op is bad.op
 
 
+@pytest.mark.parametrize(("waiting", "failing"), [(PS, OTHER), (OTHER, PS)])
+def test_a_task_that_fails_ends_the_run_of_one_that_waits(
+    cluster: Cluster, waiting: str, failing: str
+) -> None:
+    """The master, which has no part in the step, waits for the answers of both."""
+    with tf.device(waiting):
+        waits = tf.FIFOQueue(1, tf.float32, shapes=[[]]).dequeue()
+    with tf.device(failing):
+        bad = tf.constant([1.0, 2.0])[tf.placeholder_with_default(9, [])]
+
+    with (
+        tf.Session(cluster.target()) as sess,
+        pytest.raises(tf.errors.InvalidArgumentError) as caught,
+    ):
+        sess.run([waits.op, bad.op])
+
+    assert caught.value.op is bad.op
+
+
 def test_a_queue_on_a_task_joins_two_sessions(cluster: Cluster) -> None:
     """One worker's step waits for what the other puts in."""
     with tf.device(PS):
@@ -770,6 +789,27 @@ def test_a_training_step_asks_no_task_for_a_tensor(
         assert sess.run([train, loss], {x: [1.0, 1.0]}, options=options)[1] == 1.25
         assert sess.run(w).tolist() == [0.25, 0.5]
         assert asked != []
+
+
+def test_a_fetch_leaves_from_its_task_where_parts_run_at_once(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task of the master asks only for what may come later than its inputs."""
+    with tf.device(PS):
+        queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+        put, taken = queue.enqueue(3.0), queue.dequeue()
+    with tf.device(OTHER):
+        value = tf.random.uniform([]) + 1.0
+    asked = _asked_for(monkeypatch)
+
+    with tf.Session(cluster.target()) as sess:
+        sess.run(put)
+        found, random = sess.run([taken, value])
+
+    assert found == 3.0
+    assert 1.0 <= random < 2.0
+    assert len(asked) == 1
+    assert "/job:ps" in asked[0].partition(";")[0]
 
 
 def test_a_large_tensor_goes_from_task_to_task(

@@ -10,21 +10,16 @@ from tests.graph.test_graph_partition import DEVICES
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.graph.graph_partition import partition
-from tfnb.graph.staged_parts import RELAYED, stages_of
+from tfnb.graph.staged_parts import RELAYED, fetch_at_sources, stages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tfnb.graph.graph import Graph
 
 
-def staged(
-    text: str,
-    *,
-    may_relay: Callable[[str, str], bool] = lambda source, target: True,
-    sizes: dict[str, int | None] | None = None,
-) -> list[dict[str, Graph]] | None:
-    """Return the stages of a graph whose nodes are on the device after ``@``.
+def cut(text: str, counter: Iterator[int]) -> dict[str, Graph]:
+    """Return the parts of a graph whose nodes are on the device after ``@``.
 
     A node v is a variable, and a node fetch sends its input to the client.
     """
@@ -40,8 +35,18 @@ def staged(
         graph.change_op(fetch, "_Send", {"T": dtypes.float32, **ends})
     for each in graph.op_nodes():
         each.assigned_device = each.requested_device or "A"
+    return partition(graph, DEVICES, counter)
+
+
+def staged(
+    text: str,
+    *,
+    may_relay: Callable[[str, str], bool] = lambda source, target: True,
+    sizes: dict[str, int | None] | None = None,
+) -> list[dict[str, Graph]] | None:
+    """Return the stages of a graph, written as for :func:`cut`."""
     counter = itertools.count()
-    parts = partition(graph, DEVICES, counter)
+    parts = cut(text, counter)
     return stages_of(parts, may_relay, lambda name, output: (sizes or {}).get(name, 4), counter)
 
 
@@ -160,6 +165,30 @@ def test_a_fetch_leaves_from_the_task_that_has_it() -> None:
     fetch = stages[1]["B"].nodes_by_name["fetch"]
     assert fetch.assigned_device == "B"
     assert fetch.input_node(0).name == "b"
+
+
+def test_a_fetch_leaves_from_its_task_where_parts_run_at_once() -> None:
+    """It seems to be sent and received by the device that has it, and no part is left without."""
+    parts = cut("a = TestSource @B\nfetch = TestRelu(a) @A", itertools.count())
+    fetch_at_sources(parts, lambda source, target: (source, target) == ("B", "A"))
+
+    assert set(parts) == {"B"}
+    fetch = parts["B"].nodes_by_name["fetch"]
+    assert fetch.assigned_device == "B"
+    assert fetch.input_node(0).name == "a"
+    assert (fetch.attrs["send_device"], fetch.attrs["recv_device"]) == (b"B", b"B")
+
+
+def test_a_fetch_that_may_be_dead_or_may_not_move_stays() -> None:
+    """The task that the client knows of tells that it is dead."""
+    branch = "p = TestBool @B\na = TestSource @B\ns = Switch(a, p) @B T=float\n"
+    parts = cut(f"{branch}fetch = TestRelu(s) @A", itertools.count())
+    fetch_at_sources(parts, lambda source, target: True)
+    assert "fetch" in parts["A"].nodes_by_name
+
+    parts = cut("a = TestSource @B\nfetch = TestRelu(a) @A", itertools.count())
+    fetch_at_sources(parts, lambda source, target: False)
+    assert "fetch" in parts["A"].nodes_by_name
 
 
 def test_parts_with_control_flow_run_at_once() -> None:

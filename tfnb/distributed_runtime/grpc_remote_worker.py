@@ -26,6 +26,7 @@ from tfnb.distributed_runtime.grpc_channel import (
     new_channel,
 )
 from tfnb.distributed_runtime.remote_errors import of_task, remote_error
+from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.distributed_runtime.task_groups import check_library
 from tfnb.distributed_runtime.worker_interface import RunGraphResult
 from tfnb.proto import (
@@ -79,9 +80,10 @@ class GrpcRemoteWorker:
         self._num_waits = 0  # requests that wait for the task; guarded by self._lock
         # The requests that no one waits for: gRPC cancels a call whose future is dropped.
         self._sent: set[Any] = set()  # guarded by self._lock
-        # Steps that succeeded and are cleaned up with the next request: gRPC starts a thread for a
+        # Steps that succeeded and are cleaned up during the next run: gRPC starts a thread for a
         # call whose answer no thread waits for, unless it has one that waits for another answer.
         self._to_clean: list[int] = []  # guarded by self._lock
+        self._threads = ServerThreads("tfnb-master")
 
     def _connect(self, *, shares_connection: bool) -> Any:
         channel = new_channel(
@@ -89,6 +91,7 @@ class GrpcRemoteWorker:
         )
         self._methods: dict[str, Any] = {}  # guarded by self._lock
         self._run_alone = channel.unary_stream(SERVICE + "RunGraph")
+        self._clean_alone = channel.unary_stream(SERVICE + "CleanupGraph")
         return channel
 
     def _reconnect(self, channel: Any) -> None:
@@ -171,7 +174,7 @@ class GrpcRemoteWorker:
         """Drop it, without waiting for the answer."""
         self._clean_steps()
         request = worker_pb2.DeleteWorkerSessionRequest(session_handle=session_handle)
-        self._send("DeleteWorkerSession", request)
+        self._send("DeleteWorkerSession", request.SerializeToString())
 
     def register_graph(
         self, session_handle: str, graph_def: graph_pb2.GraphDef, config: config_pb2.ConfigProto
@@ -195,11 +198,11 @@ class GrpcRemoteWorker:
             create_worker_session_called=True,
             graph_handle=graph_handle,
         )
-        self._send("DeregisterGraph", request)
+        self._send("DeregisterGraph", request.SerializeToString())
 
-    def _send(self, name: str, request: Any) -> None:
+    def _send(self, name: str, request: bytes) -> None:
         """Send a request without waiting for its answer: it releases something on the worker."""
-        future = self._method(name).future(request.SerializeToString(), timeout=_CLEANUP_S)
+        future = self._method(name).future(request, timeout=_CLEANUP_S)
         with self._lock:
             self._sent.add(future)
         future.add_done_callback(self._forget)
@@ -209,7 +212,7 @@ class GrpcRemoteWorker:
             self._sent.discard(future)
 
     def start_graph(
-        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_last: bool = False
     ) -> RemoteRun | LoneRun:
         """Send a run of a graph."""
         parts: list[coding.Buffer] = [_head_of_run(call), coding.varint_field(2, call.step_id)]
@@ -223,14 +226,33 @@ class GrpcRemoteWorker:
             parts += coding.named_tensor_field(3, key, tensor)
         parts.append(coding.varint_field(11, random.getrandbits(63) or 1))
         message = coding.join_message(parts, f"What the step sends to {self.task}")
-        run: RemoteRun | LoneRun
-        if is_alone:
-            run = LoneRun(self, self._run_alone(message), failed, call.unread)
-        else:
-            run = RemoteRun(self, self._method("RunGraph").future(message), failed, call.unread)
-        if self._to_clean:
-            self._clean_steps()
-        return run
+        answers = self._run_alone(message)
+        if is_last:
+            return LoneRun(self, answers, failed, call.unread)
+        return RemoteRun(self, answers, failed, call.unread, self._threads)
+
+    def answer_of(self, answers: Any) -> bytes:
+        """Return the answer of a run; meanwhile send what could wait.
+
+        Raises:
+          RpcError: there is none.
+        """
+        with self._lock:
+            steps, self._to_clean = self._to_clean, []
+        cleanups = [
+            self._clean_alone(_cleanup_of(step_id), timeout=_CLEANUP_S) for step_id in steps
+        ]
+        try:
+            (answer,) = answers
+        except BaseException:
+            with self._lock:
+                self._to_clean += steps  # what was sent is cancelled with its call, perhaps in time
+            raise
+        for cleanup in cleanups:
+            with suppress(self._grpc.RpcError):
+                list(cleanup)
+        found: bytes = answer
+        return found
 
     def run_error(self, error: Any) -> Exception:
         """Return what a failed call of RunGraph means."""
@@ -251,7 +273,7 @@ class GrpcRemoteWorker:
         with self._lock:
             steps, self._to_clean = self._to_clean, []
         for step_id in steps:
-            self._send("CleanupGraph", worker_pb2.CleanupGraphRequest(step_id=step_id))
+            self._send("CleanupGraph", _cleanup_of(step_id))
 
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Clear containers."""
@@ -377,33 +399,37 @@ class GrpcRemoteWorker:
                 future.result(timeout=max(0.0, end - monotonic()))
         self._close_retired()
         self._channel.close()
+        self._threads.shutdown()
 
 
 class RemoteRun:
-    """A run of a graph that was sent to another process."""
+    """A run of a graph that was sent to another process; a thread waits for its answer."""
 
     def __init__(
         self,
         worker: GrpcRemoteWorker,
-        future: Any,
+        answers: Any,
         failed: Callable[[BaseException], None],
         unread: Container[str],
+        threads: ServerThreads,
     ) -> None:
-        self._worker, self._future, self._failed = worker, future, failed
+        self._worker, self._answers, self._failed = worker, answers, failed
         self._unread = unread
         self._cancelled: BaseException | None = None
-        future.add_done_callback(self._note)
+        self._answer = threads.submit(self._wait)
 
-    def _note(self, future: Any) -> None:
-        """Tell the step of a failed connection, so that no other task goes on waiting."""
-        if not future.cancelled():
-            error = future.exception()
-            if error is not None:
+    def _wait(self) -> bytes:
+        """Tell the step of a failure at once, so that no other task goes on waiting."""
+        try:
+            answer = self._worker.answer_of(self._answers)
+        except Exception as error:
+            if self._cancelled is None and self._worker.is_rpc_error(error):
                 self._failed(self._worker.run_error(error))
-                return
-            code, text = _status_of(future.result())
-            if code:
-                self._failed(remote_error(code, text, self._worker.task))
+            raise
+        code, text = _status_of(answer)
+        if code:
+            self._failed(remote_error(code, text, self._worker.task))
+        return answer
 
     def result(self) -> RunGraphResult:
         """Wait for the answer.
@@ -412,7 +438,7 @@ class RemoteRun:
           OpError: what the worker answered, or why it did not.
         """
         try:
-            response = self._future.result()
+            response = self._answer.result()
         except Exception as error:
             if self._cancelled is not None:
                 raise self._cancelled from None
@@ -425,14 +451,14 @@ class RemoteRun:
         """Cancel the run on the worker; :meth:`result` raises ``error``."""
         if self._cancelled is None:
             self._cancelled = error
-        self._future.cancel()
+        self._answers.cancel()
 
 
 class LoneRun:
-    """A run that was sent to another process while no other run of its step goes on.
+    """A run that was sent to another process as the last one of its step, and is waited for first.
 
     Its answer is read as a stream of one message: the thread that waits for it gets it from gRPC,
-    without the thread that would call back.
+    without the thread that would call back.  Other runs of the step that fail cancel it.
     """
 
     def __init__(
@@ -453,7 +479,7 @@ class LoneRun:
           OpError: what the worker answered, or why it did not.
         """
         try:
-            (response,) = self._answers
+            response = self._worker.answer_of(self._answers)
             return _run_graph_result(response, self._worker.task, self._unread)
         except Exception as error:
             found: BaseException = error
@@ -468,6 +494,10 @@ class LoneRun:
         if self._cancelled is None:
             self._cancelled = error
         self._answers.cancel()
+
+
+def _cleanup_of(step_id: int) -> bytes:
+    return coding.varint_field(1, step_id)
 
 
 def _head_of_run(call: RunGraphCall) -> bytes:

@@ -21,7 +21,7 @@ from tfnb.graph.collective_nodes import collective_graph_key
 from tfnb.graph.graph_constructor import node_to_node_def
 from tfnb.graph.graph_partition import partition
 from tfnb.graph.packed_transfers import pack_transfers
-from tfnb.graph.staged_parts import RELAYED, stages_of
+from tfnb.graph.staged_parts import RELAYED, fetch_at_sources, stages_of
 from tfnb.proto import config_pb2, graph_pb2
 
 if TYPE_CHECKING:
@@ -215,10 +215,10 @@ class PlanMaker:
         """
         self._handle, self._config, self._worker_of = handle, config, worker_of
         self._incarnations = {device.name: device.incarnation for device in devices}
+        cpus = [device for device in devices if device.device_type == "CPU"]
+        self._cpus = {device.name for device in cpus}
         self._packing = {
-            device.name
-            for device in devices
-            if device.device_type == "CPU" and device.physical_device_desc == DESCRIPTION
+            device.name for device in cpus if device.physical_device_desc == DESCRIPTION
         }
         self.device_mgr = device_mgr
         self.tidy_tasks = set(map(task_of, self._packing))
@@ -245,6 +245,8 @@ class PlanMaker:
             if not signature.is_recorded:
                 found = stages_of(cut, self._may_pack, bytes_of, names)
             if found is None:
+                if not signature.is_recorded:
+                    fetch_at_sources(cut, self._may_move)
                 pack_transfers(cut, self._may_pack, bytes_of, names)
             else:
                 stages = found
@@ -268,6 +270,10 @@ class PlanMaker:
         Between devices of one task nothing is saved.
         """
         return task_of(source) != task_of(target) and {source, target} <= self._packing
+
+    def _may_move(self, source: str, target: str) -> bool:
+        """Return whether a fetch may leave from one device instead of another one."""
+        return task_of(source) != task_of(target) and {source, target} <= self._cpus
 
     def _register(self, task: str, graphs: Sequence[Graph]) -> Part:
         graph_def = graph_pb2.GraphDef()

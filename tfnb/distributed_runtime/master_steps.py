@@ -135,12 +135,13 @@ def call_of(
 def run_all(step: Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[RunGraphResult]:
     """Run all parts of a step; ``step.error`` says whether one failed."""
     results: list[RunGraphResult] = []
-    # Remote tasks first: they run while this thread runs the local one.
-    is_alone = len(calls) == 1
-    for part, call in sorted(calls, key=lambda one: one[0].worker.is_local):
+    # Remote tasks first: they run while this thread runs the local one, or waits for the last one.
+    ordered = sorted(calls, key=lambda one: one[0].worker.is_local)
+    for number, (part, call) in enumerate(ordered, 1):
         fail = _fail_with_task(step, part.task)
         try:
-            step.add(part.worker.start_graph(call, fail, is_alone=is_alone))
+            run = part.worker.start_graph(call, fail, is_last=number == len(ordered))
+            step.add(run)
         except errors.OpError as error:
             fail(error)
     for run in reversed(step.runs):

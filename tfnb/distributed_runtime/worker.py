@@ -229,7 +229,7 @@ class Worker:
         self._session(session_handle).graphs.deregister(graph_handle)
 
     def start_graph(
-        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_last: bool = False
     ) -> LocalRun:
         """Return a run of a graph, which begins when its result is asked for.
 

@@ -102,18 +102,19 @@ class WorkerInterface(Protocol):
         """Drop a graph."""
 
     def start_graph(
-        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_alone: bool = False
+        self, call: RunGraphCall, failed: Callable[[BaseException], None], *, is_last: bool = False
     ) -> PendingRun:
         """Start a run; a local worker runs it in ``result``.
 
         Args:
           call: what to run.
           failed: called, in any thread, as soon as it is known that the run failed.
-          is_alone: whether no other run goes on meanwhile: ``result`` may be the first to know.
+          is_last: whether no other run of the step starts later, so that ``result`` is asked for at
+            once, and may be the first to know.
         """
 
     def cleanup_graph(self, step_id: int, *, is_urgent: bool = True) -> None:
-        """Drop what is left of a step: at once, or before or with the next run if all was taken."""
+        """Drop what is left of a step: at once, or while the next run goes on if all was taken."""
 
     def cleanup_all(self, containers: Sequence[str]) -> None:
         """Clear containers."""

@@ -34,7 +34,7 @@ from tfnb.graph.packed_transfers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from tfnb.graph.graph import Graph, Node
 
@@ -76,7 +76,7 @@ def stages_of(
     if len(levels) < sum(part.num_op_nodes for part in parts.values()):
         return None
     changed = copy_sources(parts, recv_of, levels, bytes_of)
-    if changed | _fetch_at_sources(parts, recv_of):
+    if changed | _fetch_at_sources(parts, recv_of, recv_of):
         levels = levels_of_certain_nodes(parts)
     stages = _stages(parts, recv_of, levels)
     if len(set(stages.values())) > _MOST_STAGES:
@@ -95,14 +95,36 @@ def stages_of(
     return [graphs for graphs in found if graphs]
 
 
-def _fetch_at_sources(parts: dict[str, Graph], recv_of: dict[Node, Node]) -> set[str]:
-    """Let the client get from a task what would only pass through another; return what changed."""
+def fetch_at_sources(parts: dict[str, Graph], may_move: Callable[[str, str], bool]) -> None:
+    """Let the client get from a task what would only pass through another one.
+
+    Args:
+      parts: what :func:`tfnb.graph.graph_partition.partition` made; changed.
+      may_move: whether a fetch may leave from the first device instead of the second one; both are
+        CPUs then.
+    """
+    recv_of = {
+        send: recv for send, recv in matched_transfers(parts).items() if may_move(*devices_of(send))
+    }
+    if recv_of:
+        # Elsewhere, a fetch may be dead: the task that the client knows of says so.
+        _fetch_at_sources(parts, recv_of, levels_of_certain_nodes(parts))
+
+
+def _fetch_at_sources(
+    parts: dict[str, Graph], recv_of: dict[Node, Node], movable: Container[Node]
+) -> set[str]:
+    """Move fetches to the sources of Sends, if these are movable; return what changed."""
     changed: set[str] = set()
     for send, recv in list(recv_of.items()):
         fetches = [edge.dst for edge in recv.out_edges if edge.dst.is_op]
-        if not is_plain(send, recv) or not all(
-            node.is_send and node.attrs["client_terminated"] and len(node.in_edges) == 1
-            for node in fetches
+        if (
+            send not in movable
+            or not is_plain(send, recv)
+            or not all(
+                node.is_send and node.attrs["client_terminated"] and len(node.in_edges) == 1
+                for node in fetches
+            )
         ):
             continue
         source_device, device = devices_of(send)
@@ -113,6 +135,10 @@ def _fetch_at_sources(parts: dict[str, Graph], recv_of: dict[Node, Node]) -> set
         for fetch in fetches:
             twin = source.copy_node(fetch)
             twin.assigned_device = source_device
+            # A worker of TensorFlow takes nothing that another task seems to send.
+            name, incarnation = send.attrs["send_device"], send.attrs["send_device_incarnation"]
+            ends = {"send_device": name, "recv_device": name}
+            twin.attrs = {**fetch.attrs, **ends, "send_device_incarnation": incarnation}
             source.add_edge(node, output, twin, 0)
         target.remove_nodes([recv, *fetches])
         source.fixup_source_and_sink_edges()
