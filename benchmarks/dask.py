@@ -1,6 +1,7 @@
 """Measure ``Model.map`` on Dask's workers: speed, time of a block, memory.
 
-``python -m benchmarks.dask`` starts as many workers as it is told, each a process of one thread.
+``python -m benchmarks.dask`` starts the workers that tfnb starts where no client is given, each a
+process of one thread. ``--workers`` starts so many, as Dask configures them.
 
 Speed: each worker runs the model over blocks in its own process, all workers at the same time; the
 sum of these speeds is what ``Model.map`` is compared with. The same is measured for ``map_blocks``
@@ -219,10 +220,18 @@ def _difference(more: _Times, less: _Times) -> _Times:
     )
 
 
+def _client(workers: int | None) -> Any:
+    if workers is None:
+        return tf.dask.get_client()
+    return distributed.Client(
+        n_workers=workers, threads_per_worker=1, dashboard_address="localhost:0"
+    )
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, help="workers of Dask's own configuration")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, nargs="*", default=[1024, 8192, 65536])
     parser.add_argument("--rows-of-a-worker", type=int, default=131072, help="rows of a round")
@@ -230,9 +239,7 @@ def main() -> None:
     args = parser.parse_args()
     big = write_model(tempfile.mkdtemp(), 512)
     small = write_model(tempfile.mkdtemp(), 8)
-    with distributed.Client(
-        n_workers=args.workers, threads_per_worker=1, dashboard_address="localhost:0"
-    ) as client:
+    with _client(args.workers) as client:
         idle = client.run(_memory_mb)
         client.run(_import)
         ready = client.run(_memory_mb)

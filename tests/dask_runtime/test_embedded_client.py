@@ -9,6 +9,7 @@ import signal
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+import dask
 import dask.array as da
 import distributed
 import numpy as np
@@ -57,6 +58,18 @@ def test_without_a_client_there_is_a_worker_for_each_core(frozen: str, embedded:
     assert tf.dask.get_client() is embedded
     assert list(embedded.nthreads().values()) == [1] * len(os.sched_getaffinity(0))
     assert all(clients.is_loopback(host) for host in clients.hosts_of(embedded).values())
+
+
+def test_workers_that_start_here_are_not_profiled(embedded: Any) -> None:
+    """It would take a part of each processor; Dask's configuration in this process stays."""
+
+    def is_profiled() -> tuple[bool, str]:
+        names = ("distributed.worker.profile.enabled", "distributed.admin.tick.interval")
+        enabled, interval = map(dask.config.get, names)
+        return enabled, interval
+
+    assert set(embedded.run(is_profiled).values()) == {(False, "500ms")}
+    assert is_profiled() == (True, "20ms")
 
 
 def test_a_sweep_without_a_client_or_a_folder_runs(embedded: Any) -> None:

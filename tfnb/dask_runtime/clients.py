@@ -16,6 +16,14 @@ from tfnb.dask_runtime.dask_import import import_dask
 
 EXPORTS = {"dask": ["get_client"]}
 
+# Of the workers that start here. By default Dask looks at the stack of each thread a hundred times
+# a second, for a page of its dashboard, and fifty times whether it is late: together, this takes
+# 3 % of a processor in each worker.
+_CONFIG = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+}
+
 _lock = threading.Lock()
 _embedded: Any = None  # guarded by _lock
 
@@ -24,7 +32,8 @@ def get_client(client: Any = None, *, workers: int = 1) -> Any:
     """Return a Dask client: the given one, the current one, or one with workers on this machine.
 
     The last starts with the first call, with a process of one thread for each core, and ends with
-    this process or by ``client.close()``. A script needs ``if __name__ == "__main__":`` for it.
+    this process or by ``client.close()``. Its workers are not profiled: the page "Profile" of their
+    dashboard is empty. A script needs ``if __name__ == "__main__":`` for it.
 
     Args:
       client: a ``distributed.Client``; None: see above.
@@ -69,11 +78,15 @@ def _embedded_client(distributed: Any, workers: int) -> Any:
         )
     with _lock:
         if _embedded is None or _embedded.status == "closed":
-            _embedded = distributed.Client(
-                n_workers=max(workers, _num_cores()),
-                threads_per_worker=1,
-                dashboard_address="localhost:0",
-            )
+            config = import_dask("dask").config
+            with config.set(_CONFIG):  # for the scheduler, which is in this process
+                _embedded = distributed.Client(
+                    n_workers=max(workers, _num_cores()),
+                    threads_per_worker=1,
+                    dashboard_address="localhost:0",
+                    # A copy, for workers that start later, too.
+                    config=config.merge({"distributed": config.get("distributed")}),
+                )
             from tfnb.dask_runtime.worker_plugins import IgnoreInterrupts
 
             _embedded.register_plugin(IgnoreInterrupts(), name="tfnb-ignore-interrupts")

@@ -8,6 +8,7 @@ count.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ CLUSTERS = {
     "tfnb joins as a worker": ("tensorflow", "tensorflow", "tfnb"),
     "TensorFlow joins as parameter server of tfnb": ("tensorflow", "tfnb", "tfnb"),
 }
+# The environment's variable with the addresses of two tasks; that of the target is the first.
+_ADDRESSES = "ADDRESSES"
 PS, WORKER, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
 
 
@@ -120,6 +123,20 @@ def programs(tf: Any, target: str) -> None:
     config = tf.ConfigProto(device_filters=["/job:ps"])
     with tf.Session(target, config=config) as sess:
         say("filtered", lambda: sorted(device.name for device in sess.list_devices()))
+    config = tf.ConfigProto(isolate_session_state=True)
+    with tf.Session(target, config=config) as sess:
+        say("isolated", lambda: sess.run(v))
+        say("initialize isolated", lambda: sess.run(tf.global_variables_initializer()))
+        say("isolated, initialized", lambda: sess.run(v))
+    config = tf.ConfigProto()
+    job = config.cluster_def.job.add(name="worker")
+    for index, address in enumerate(os.environ[_ADDRESSES].split()):
+        job.tasks[index] = address
+    with tf.Session(target, config=config) as sess, tf.device("/job:worker/task:1"):
+        say("cluster of its own", lambda: sorted(one.name for one in sess.list_devices()))
+        say("step in it", lambda: sess.run(tf.constant(2.0) * 3.0))
+    with tf.Session(target) as sess:
+        say("after isolation", lambda: sess.run(v))
     say("reset", lambda: tf.Session.reset(target))
     with tf.Session(target) as sess:
         say("after reset", lambda: sess.run(v))
@@ -153,7 +170,10 @@ def compare(tensorflow: str) -> int:
         try:
             for client in ("tensorflow", "tfnb"):
                 command = [pythons[client], __file__, "--client", client, f"grpc://{addresses[1]}"]
-                run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+                names = os.environ | {_ADDRESSES: f"{addresses[1]} {addresses[0]}"}
+                run = subprocess.run(
+                    command, capture_output=True, text=True, timeout=300, env=names
+                )
                 found = [one for one in run.stdout.splitlines() if not one.startswith("This func")]
                 wanted = wanted or found
                 differs = [pair for pair in zip(wanted, found) if pair[0] != pair[1]]
