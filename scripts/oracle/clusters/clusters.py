@@ -129,12 +129,14 @@ def programs(tf: Any, target: str) -> None:
         say("initialize isolated", lambda: sess.run(tf.global_variables_initializer()))
         say("isolated, initialized", lambda: sess.run(v))
     config = tf.ConfigProto()
-    job = config.cluster_def.job.add(name="worker")
+    job = config.cluster_def.job.add(name="mine")
     for index, address in enumerate(os.environ[_ADDRESSES].split()):
         job.tasks[index] = address
-    with tf.Session(target, config=config) as sess, tf.device("/job:worker/task:1"):
-        say("cluster of its own", lambda: sorted(one.name for one in sess.list_devices()))
-        say("step in it", lambda: sess.run(tf.constant(2.0) * 3.0))
+    with tf.Graph().as_default(), tf.device("/job:mine/task:1"):
+        product = tf.constant(2.0) * 3.0
+        with tf.Session(target, config=config) as sess:
+            say("cluster of its own", lambda: sorted(one.name for one in sess.list_devices()))
+            say("step in it", lambda: sess.run(product))
     with tf.Session(target) as sess:
         say("after isolation", lambda: sess.run(v))
     say("reset", lambda: tf.Session.reset(target))
