@@ -21,15 +21,16 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     Raises:
       TypeError: the function accepts no operators.
     """
-    is_op = isinstance(function, OpDefinition)
-    name = python_name(function.name) if is_op else function.__name__
+    name = function.__name__
+    if isinstance(function, OpDefinition):
+        name = python_name(function.name)
     answer = _ANSWERS.get(name)
     if answer is None:
         raise TypeError(f"tf.{name} takes no LinearOperator: use its to_dense(), or its methods")
     return answer(*args, **kwargs)
 
 
-def _named(name: str | None) -> dict[str, str]:
+def _named(name: str | None) -> dict[str, Any]:
     """Return the argument ``name`` of a method, which has a name of its own by default."""
     return {} if name is None else {"name": name}
 
