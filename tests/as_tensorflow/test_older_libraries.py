@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import tfnb
 from tfnb.as_tensorflow import scipy_misc
+from tfnb.as_tensorflow.sources.older_calls import ProgramFinder, code_of_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +54,72 @@ def test_a_program_has_names_that_were_dropped(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (found.stdout, found.returncode) == ("refused True\n", 0), found.stderr
+
+
+_NUMBERS = """\
+'''A program of 2018.'''
+from __future__ import print_function
+import math
+import numpy as np
+import helpers
+
+one = np.array([[2.6]])
+print(int(one), float(one), complex(one), math.floor(one), math.pow(one, 1))
+print("%d %.1f %s" % (one, one, [1]), "%.1f" % one, "%(a)d" % {"a": one})
+print(np.arange(2, dtype=np.int8).tostring(), helpers.half(np.array([7])))
+for wrong in (lambda: int(np.ones(2)), lambda: "%d" % "a", lambda: "%d" % np.ones(2)):
+    try:
+        wrong()
+    except TypeError as error:
+        print(type(error).__name__, error.__traceback__.tb_next.tb_lineno)
+"""
+_HELPERS = """\
+def half(x): return int(x) / 2
+"""
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_a_program_takes_an_array_of_one_element_for_a_number(
+    tmp_path: Path, as_module: bool
+) -> None:
+    """In the program and in its modules, as before NumPy 2.4; other arrays are refused."""
+    (tmp_path / "old.py").write_text(_NUMBERS)
+    (tmp_path / "helpers.py").write_text(_HELPERS)
+    what = ["-m", "old"] if as_module else ["old.py"]
+    found = subprocess.run(
+        [sys.executable, "-m", "tfnb", "run", *what],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.stdout.splitlines() == [
+        "2 2.6 (2.6+0j) 2 2.6",
+        "2 2.6 [1] 2.6 2",
+        "b'\\x00\\x01' 3.5",
+        *["TypeError 11"] * 3,
+    ], found.stderr
+    assert not (tmp_path / "__pycache__").exists()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"def int(x): return x\nx = int(3)", b"x = int('3', 8)", b"x = '%d' % 3", b"'a'\nx = 3 % 2"],
+)
+def test_changed_calls_of_programs_give_what_they_gave(source: bytes) -> None:
+    """A name that the program defines itself is its own."""
+    plain: dict[str, object] = {}
+    changed: dict[str, object] = {}
+    exec(compile(source, "plain", "exec"), plain)
+    exec(code_of_program(source, "changed"), changed)
+    assert plain["x"] == changed["x"]
+
+
+def test_installed_modules_without_tensorflow_are_left_alone(tmp_path: Path) -> None:
+    """As are Python's own, and a program whose source is none is refused as before."""
+    finder = ProgramFinder()
+    assert finder.find_spec("json", None) is None
+    assert finder.find_spec("tfnb.ops", [*tfnb.__path__]) is None
+    assert finder.find_spec("no_module_of_this_name", None) is None
+    with pytest.raises(SyntaxError, match="print"):
+        code_of_program(b"print 'int(3)'", str(tmp_path / "old.py"))
 
 
 def test_other_processes_do_not_get_them() -> None:

@@ -15,11 +15,13 @@ import inspect
 import sys
 import time
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from tfnb.as_tensorflow.sources.older_calls import ProgramFinder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,6 +149,7 @@ class _MovedFinder(MetaPathFinder, Loader):
 
 
 _FINDER = _MovedFinder()
+_OF_PROGRAM = ProgramFinder()
 # An attribute of the functions of NumPy that are changed.
 _MARK = "_changed_by_tfnb"
 
@@ -170,7 +173,9 @@ def serve_older_names() -> None:
             setattr(changed, _MARK, True)
             setattr(np, name, changed)
     if _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
+        # Behind the finder of TensorFlow, which has changes of its own for some modules.
+        place = next((n for n, one in enumerate(sys.meta_path) if one is PathFinder), 0)
+        sys.meta_path[place:place] = [_FINDER, _OF_PROGRAM]
     for name, newer in _MOVED_BELOW_A_MODULE.items():
         sys.modules.setdefault(name, _Moved(name, newer))
 
