@@ -28,6 +28,7 @@ from sklearn.externals import joblib
 
 assert np.float is float and np.int is int and np.bool is not None and np.Inf == np.inf
 assert np.zeros(1, np.float).dtype == "float64" and np.product([2, 3]) == 6
+assert np.mat("1 2").shape == (1, 2) and np.NINF < 0 and np.rank([[1]]) == 2
 assert np.asscalar(np.array([3])) == 3
 assert issubclass(dict, collections.Mapping)
 assert inspect.getargspec(lambda a, b=1, *c: a) == (["a", "b"], "c", None, (1,))
@@ -38,6 +39,11 @@ rows = np.array([(np.zeros(3), np.zeros(2)), (np.ones(3), np.ones(2))])
 assert rows.shape == (2, 2) and rows.dtype == object
 assert np.array([1, 2], copy=False).tolist() == [1, 2]
 assert np.array([200, -1], dtype=np.int8).tolist() == [-56, -1]
+assert np.fromstring(b"\\x01\\x02", np.uint8).tolist() == [1, 2]
+assert np.fromstring("a", np.uint8, 1).flags.writeable
+assert np.fromstring("1 2", sep=" ").tolist() == [1, 2]
+assert np.in1d([[1, 2]], [2]).tolist() == [False, True]
+assert np.msort([[2], [1]]).tolist() == [[1], [2]] and np.asfarray([1]).dtype == "float64"
 assert np.reshape(np.arange(4), newshape=(2, 2)).shape == np.reshape(range(4), (2, 2)).shape
 try:
     np.array([[1], [2, 3]], dtype=float)
