@@ -37,7 +37,7 @@ def call(function: Callable[..., Any], *given: Any) -> Any:
         return function(*map(_number, given))
 
 
-def text(form: str, values: Any) -> str:
+def text(form: str, values: Any) -> Any:
     """Return ``form % values``, for which an array of one element is a number.
 
     Args:

@@ -77,7 +77,7 @@ def _first_place(body: list[ast.stmt]) -> int:
     return place
 
 
-def code_of_program(source: bytes, path: str) -> CodeType:
+def code_of_program(source: bytes, path: str) -> Any:
     """Compile the source of a program, with the calls that NumPy 2 refuses changed.
 
     Args:
