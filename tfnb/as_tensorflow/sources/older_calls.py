@@ -112,7 +112,8 @@ class _ProgramLoader(SourceFileLoader):
         source = self.get_data(path)
         if self._is_installed and b"tensorflow" not in source:
             return super().get_code(fullname)
-        return code_of_program(source, path)
+        code: CodeType = code_of_program(source, path)
+        return code
 
 
 class ProgramFinder(MetaPathFinder):

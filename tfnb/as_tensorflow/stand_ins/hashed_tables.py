@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from tfnb.client.public.api import tf
+from tfnb.library.tables.lookup import TextFileInitializer
 
 _WHOLE_LINE = tf.lookup.TextFileIndex.WHOLE_LINE
 _LINE_NUMBER = tf.lookup.TextFileIndex.LINE_NUMBER
@@ -165,7 +166,7 @@ class IdTableWithHashBuckets:
         raise ValueError(f"Found unknown hasher {hasher} in `hasher_spec`")
 
 
-class TextFileIdTableInitializer(tf.lookup.TextFileInitializer):
+class TextFileIdTableInitializer(TextFileInitializer):
     """An initializer from the lines of a file to int64 ids, by default their numbers.
 
     Args:
@@ -194,7 +195,7 @@ class TextFileIdTableInitializer(tf.lookup.TextFileInitializer):
         )  # fmt: skip
 
 
-class TextFileStringTableInitializer(tf.lookup.TextFileInitializer):
+class TextFileStringTableInitializer(TextFileInitializer):
     """An initializer from int64 ids, by default the numbers of lines, to texts of a file.
 
     Args:
