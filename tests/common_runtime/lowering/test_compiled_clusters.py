@@ -17,7 +17,7 @@ from tfnb.common_runtime.lowering.support.machine_code import PARTS, data_of, wr
 from tfnb.common_runtime.lowering.support.traced import NotElementwise
 from tfnb.core import op_registry
 from tfnb.core.compiled.array_calls import as_function
-from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.helper import HELPER, CompiledKernel
 from tfnb.core.compiled.routines import Prices, compiling_at_once
 from tfnb.core.op_kernel import create_kernel
 
@@ -191,6 +191,7 @@ def test_few_cheap_steps_compile_nothing(monkeypatch):
     """The kernel of a graph costs more than its nodes in twenty steps."""
     monkeypatch.setattr(Prices, "of_kernel", 0.06)
     monkeypatch.setattr(Prices, "of_start", 0.3)
+    monkeypatch.setattr(Prices, "of_record", 0.0)
     monkeypatch.setattr(Prices, "paid", 0.0)
     requested = []
     monkeypatch.setattr(HELPER, "request", lambda *args: requested.append(args))
@@ -200,6 +201,43 @@ def test_few_cheap_steps_compile_nothing(monkeypatch):
         for _ in range(20):
             session.run(y, {x: _random(8, 8)})
     assert not requested
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_kernels_of_shapes_that_change_have_to_be_worth_more(monkeypatch, changes):
+    """A cluster whose shapes differ from call to call would need a kernel for each of them."""
+    num_calls = 8
+    weight = 3e-6  # of a call, at least
+    monkeypatch.setattr(Prices, "of_kernel", 10 * num_calls * weight)
+    monkeypatch.setattr(Prices, "of_start", 0.0)
+    monkeypatch.setattr(Prices, "of_record", 0.0)
+    monkeypatch.setattr(compiled_clusters, "_heats", {})
+    requested = []
+    made = CompiledKernel("", PARTS)
+    monkeypatch.setattr(HELPER, "request", lambda *args: requested.append(args) or made)
+
+    def body(i, total):
+        x = tf.fill([i if changes else num_calls], tf.cast(i, tf.float32))
+        return i + 1, total + tf.reduce_sum(tf.tanh(x + 1.0) * x)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        loop = tf.while_loop(lambda i, _: i <= num_calls, body, [1, 0.0])
+        for _ in range(40):
+            session.run(loop)
+    assert bool(requested) != changes
+
+
+def test_a_young_function_records_no_shapes(monkeypatch):
+    """What takes only some microseconds is not slowed by writing sources for its kernels."""
+    monkeypatch.setattr(Prices, "of_record", 1e6)
+    monkeypatch.setattr(
+        compiled_clusters, "write_kernel", lambda *args: pytest.fail("a source was written")
+    )
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32)
+        y = tf.tanh(x + 1.0) * x
+        for _ in range(40):
+            session.run(y, {x: _random(8, 8)})
 
 
 def test_a_kernel_that_fails_leaves_the_nodes(monkeypatch):

@@ -6,12 +6,13 @@ An op asks its routine at each call, and says what the plain way costs::
     if compiled is not None:
         run_rows(compiled, [var, m, v, grad, numbers], size, work)
 
-A routine is requested once its plain ways have taken as long as its compilation takes, the first
-kernel of a process once LLVM's import has paid, too.  It may become ready within a step.
+A routine is requested once its plain ways have taken a share of the time of its compilation, which
+runs beside the steps (``Prices``).  It may become ready within a step.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -29,20 +30,29 @@ if TYPE_CHECKING:
 _PARTS = ("",)
 
 
+# LLVM's import takes about 0.07 s, a kernel 0.04 s, one from the folder of kernels 0.3 ms.  On a
+# second processor they cost the steps little, and are worth it early.
+_HAS_ONE_PROCESSOR = (
+    len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+) == 1
+
+
 class Prices:
-    """What compiling costs, in seconds.
+    """What compiling has to be worth, in seconds.
 
     Attributes:
-      of_start: the import of LLVM.
-      of_kernel: the compilation of a kernel.
+      of_start: the plain ways of all kernels, before the first one is requested.
+      of_kernel: the plain ways of one kernel.
       paid: the estimated time that the plain ways of all kernels have taken so far.
-      first_step: the first step of a function in which the shapes of clusters are recorded and
+      of_record: the age of a function, before the shapes of its clusters are recorded and their
         sources written, which costs as much as a few steps.
+      first_step: the first step in which they may be.
     """
 
-    first_step = 32
-    of_start = 0.3
-    of_kernel = 0.06
+    first_step = 4
+    of_record = 0.02
+    of_start = 0.1 if _HAS_ONE_PROCESSOR else 0.02
+    of_kernel = 0.04 if _HAS_ONE_PROCESSOR else 0.002
     paid = 0.0
 
 
@@ -52,13 +62,15 @@ def compiling_at_once() -> Iterator[None]:
 
     Routines that became ready are forgotten at the end.
     """
-    before = Prices.of_start, Prices.of_kernel, Prices.first_step
-    Prices.of_start = Prices.of_kernel = 0.0
+    names = ("of_start", "of_kernel", "of_record", "first_step")
+    before = {name: getattr(Prices, name) for name in names}
+    Prices.of_start = Prices.of_kernel = Prices.of_record = 0.0
     Prices.first_step = 2
     try:
         yield
     finally:
-        Prices.of_start, Prices.of_kernel, Prices.first_step = before
+        for name, price in before.items():
+            setattr(Prices, name, price)
         for one in _routines:
             one.forget()
 

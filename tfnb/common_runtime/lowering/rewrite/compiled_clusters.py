@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -278,10 +279,15 @@ class _Form:
         self._heat.seconds += seconds
         Prices.paid += seconds
 
-    def request(self) -> None:
-        """Request the kernel if that pays."""
+    def request(self, others: int) -> None:
+        """Request the kernel if that pays.
+
+        Args:
+          others: the number of other forms of the cluster: a kernel of shapes that change from
+            call to call has to be worth more.
+        """
         heat = self._heat
-        pays = heat.seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
+        pays = heat.seconds >= Prices.of_kernel * (1 + others) and Prices.paid >= Prices.of_start
         if heat.kernel is None and pays:
             heat.kernel = HELPER.request(self._source.text, PARTS)
 
@@ -562,7 +568,16 @@ def _none(*_args: Any) -> None:
 class WarmUp:
     """Decides, once in each step of a function, which of its clusters run as kernels."""
 
-    __slots__ = ("_clusters", "_lock", "_names", "_next", "_recorded_at", "_records_at", "_steps")
+    __slots__ = (
+        "_began",
+        "_clusters",
+        "_lock",
+        "_names",
+        "_next",
+        "_recorded_at",
+        "_records_at",
+        "_steps",
+    )
 
     def __init__(self, names: dict[str, Any], clusters: dict[str, CompiledCluster]) -> None:
         """Initialize.
@@ -577,6 +592,7 @@ class WarmUp:
         self._steps = 0
         self._next = self._records_at = Prices.first_step
         self._recorded_at = 0
+        self._began = time.monotonic()
 
     def __call__(self) -> None:
         """Begin a step."""
@@ -595,11 +611,15 @@ class WarmUp:
                 for form in cluster.forms_of_arrays():
                     form.pay(steps - self._recorded_at)
             for cluster in clusters.values():
-                for form in cluster.forms_of_arrays():
-                    form.request()
+                forms = cluster.forms_of_arrays()
+                for form in forms:
+                    form.request(len(forms) - 1)
             self._recorded_at = steps
         is_recorded = steps >= self._records_at
-        if is_recorded:
+        if is_recorded and time.monotonic() - self._began < Prices.of_record:
+            is_recorded = False
+            self._records_at = 2 * steps
+        elif is_recorded:
             self._records_at = 2 * steps
         for name, cluster in clusters.items():
             is_ready = False
