@@ -202,6 +202,42 @@ def test_few_cheap_steps_compile_nothing(monkeypatch):
     assert not requested
 
 
+def test_long_steps_are_recorded_early(monkeypatch):
+    """A few steps that take long suffice; of short ones it takes many."""
+
+    def steps_until_recorded():
+        cluster = CompiledCluster([], [])
+        warm_up = WarmUp({"kernel1": None}, {"kernel1": cluster})
+        for step in range(1, 40):
+            warm_up()
+            if cluster.records:
+                return step
+        return None
+
+    monkeypatch.setattr(Prices, "first_step", 32)
+    monkeypatch.setattr(Prices, "first_seconds", 1e9)
+    assert steps_until_recorded() == 32
+    monkeypatch.setattr(Prices, "first_seconds", 0.0)
+    assert steps_until_recorded() < 32
+
+
+def test_a_loop_of_many_shapes_adds_a_few_forms_at_a_time():
+    """Sources are not written for each iteration of one step; a later step adds others."""
+
+    class Refuses(CompiledCluster):
+        def _add_form(self, key):
+            self.forms[key] = None
+
+    cluster = Refuses([], [])
+    counts = []
+    for _ in range(2):
+        cluster.record(True)
+        for size in range(50):
+            cluster(np.zeros(size))
+        counts.append(len(cluster.forms))
+    assert 0 < counts[0] < counts[1] < 50
+
+
 def test_a_kernel_that_fails_leaves_the_nodes(monkeypatch):
     """The step goes on as without compiled kernels."""
     monkeypatch.setattr(
