@@ -46,7 +46,7 @@ class Prices:
     first_step = 32
     first_seconds = 0.1
     of_start = 0.3
-    of_kernel = 0.06
+    of_kernel = 0.015
     of_look = 0.003
     paid = 0.0
 

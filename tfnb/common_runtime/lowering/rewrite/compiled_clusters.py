@@ -283,6 +283,10 @@ class _Form:
         self._heat.seconds += seconds
         Prices.paid += seconds
 
+    def heat(self) -> float:
+        """Return how long the nodes of its kernel have run, in seconds."""
+        return self._heat.seconds
+
     def request(self) -> None:
         """Request the kernel if that pays."""
         heat = self._heat
@@ -623,9 +627,10 @@ class WarmUp:
                 cluster.record(False)
                 for form in cluster.forms_of_arrays():
                     form.pay(steps - self._recorded_at)
-            for cluster in clusters.values():
-                for form in cluster.forms_of_arrays():
-                    form.request()
+            # The hottest ones first: they are compiled one after the other.
+            forms = [form for one in clusters.values() for form in one.forms_of_arrays()]
+            for form in sorted(forms, key=_Form.heat, reverse=True):
+                form.request()
             self._recorded_at = steps
         is_recorded = steps >= self._records_at
         if is_recorded:
