@@ -44,10 +44,10 @@ class Prices:
     """
 
     first_step = 32
-    first_seconds = 0.1
-    of_start = 0.3
-    of_kernel = 0.015
-    of_look = 0.003
+    first_seconds = 0.05
+    of_start = 0.03
+    of_kernel = 0.01
+    of_look = 0.001
     paid = 0.0
 
 
