@@ -11,6 +11,7 @@ import tfnb as tf
 from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
+from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.lowering.rewrite import compiled_clusters
 from tfnb.common_runtime.lowering.rewrite.compiled_clusters import CompiledCluster, WarmUp
 from tfnb.common_runtime.lowering.support.machine_code import PARTS, data_of, write_kernel
@@ -191,7 +192,6 @@ def test_few_cheap_steps_compile_nothing(monkeypatch):
     """The kernel of a graph costs more than its nodes in twenty steps."""
     monkeypatch.setattr(Prices, "of_kernel", 0.06)
     monkeypatch.setattr(Prices, "of_start", 0.3)
-    monkeypatch.setattr(Prices, "of_record", 0.0)
     monkeypatch.setattr(Prices, "paid", 0.0)
     requested = []
     monkeypatch.setattr(HELPER, "request", lambda *args: requested.append(args))
@@ -203,41 +203,99 @@ def test_few_cheap_steps_compile_nothing(monkeypatch):
     assert not requested
 
 
-@pytest.mark.parametrize("changes", [False, True])
-def test_kernels_of_shapes_that_change_have_to_be_worth_more(monkeypatch, changes):
-    """A cluster whose shapes differ from call to call would need a kernel for each of them."""
-    num_calls = 8
-    weight = 3e-6  # of a call, at least
-    monkeypatch.setattr(Prices, "of_kernel", 10 * num_calls * weight)
+@pytest.mark.parametrize(("num_kernels", "is_compiled"), [(1, True), (8, False)])
+def test_a_kernel_among_others_of_its_cluster_has_to_be_worth_more(
+    monkeypatch, num_kernels, is_compiled
+):
+    """What gets other shapes from call to call would need a kernel for each of them."""
+
+    class Form:
+        def __init__(self, number):
+            self.source = str(number)
+            self.is_pending = False
+            self.others = -1
+
+        def pay(self, steps):
+            pass
+
+        def heat(self):
+            return 1.0
+
+        def request(self, others):
+            self.others = others
+
+        def take(self):
+            return False
+
+    forms = [Form(number) for number in range(num_kernels)]
+    cluster = CompiledCluster([], [])
+    cluster.forms = {form.source: form for form in forms}
+    warm_up = WarmUp({"kernel1": None}, {"kernel1": cluster})
+    monkeypatch.setattr(Prices, "first_step", 2)
+    for _ in range(4):
+        warm_up()
+    assert {form.others for form in forms} == {num_kernels - 1}
+
+    monkeypatch.setattr(Prices, "of_kernel", 1e-3)
+    monkeypatch.setattr(Prices, "of_look", 1e-3)
     monkeypatch.setattr(Prices, "of_start", 0.0)
-    monkeypatch.setattr(Prices, "of_record", 0.0)
     monkeypatch.setattr(compiled_clusters, "_heats", {})
-    requested = []
-    made = CompiledKernel("", PARTS)
-    monkeypatch.setattr(HELPER, "request", lambda *args: requested.append(args) or made)
-
-    def body(i, total):
-        x = tf.fill([i if changes else num_calls], tf.cast(i, tf.float32))
-        return i + 1, total + tf.reduce_sum(tf.tanh(x + 1.0) * x)
-
-    with tf.Graph().as_default(), tf.Session() as session:
-        loop = tf.while_loop(lambda i, _: i <= num_calls, body, [1, 0.0])
-        for _ in range(40):
-            session.run(loop)
-    assert bool(requested) != changes
-
-
-def test_a_young_function_records_no_shapes(monkeypatch):
-    """What takes only some microseconds is not slowed by writing sources for its kernels."""
-    monkeypatch.setattr(Prices, "of_record", 1e6)
+    requests = []
     monkeypatch.setattr(
-        compiled_clusters, "write_kernel", lambda *args: pytest.fail("a source was written")
+        HELPER,
+        "request",
+        lambda text, parts, *, pays: requests.append(pays) or CompiledKernel(text, parts, pays),
     )
-    with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.placeholder(tf.float32)
-        y = tf.tanh(x + 1.0) * x
-        for _ in range(40):
-            session.run(y, {x: _random(8, 8)})
+    form = _form_of_a_sum()
+    form.runs = 1
+    form.pay(round(2e-3 / form.weight))
+    form.request(num_kernels - 1)
+    assert requests == [is_compiled]
+
+
+def _form_of_a_sum():
+    device = CpuDevice("/device:CPU:0", 0)
+    kernel = create_kernel(op_registry.get("AddV2"), "n", {"T": tf.float32}, device)
+    cluster = CompiledCluster([(kernel, (0, 0))], [0])
+    cluster.record(True)
+    cluster(_random(8))
+    return cluster.forms_of_arrays()[0]
+
+
+def test_long_steps_are_recorded_early(monkeypatch):
+    """A few steps that take long suffice; of short ones it takes many."""
+
+    def steps_until_recorded():
+        cluster = CompiledCluster([], [])
+        warm_up = WarmUp({"kernel1": None}, {"kernel1": cluster})
+        for step in range(1, 40):
+            warm_up()
+            if cluster.records:
+                return step
+        return None
+
+    monkeypatch.setattr(Prices, "first_step", 32)
+    monkeypatch.setattr(Prices, "first_seconds", 1e9)
+    assert steps_until_recorded() == 32
+    monkeypatch.setattr(Prices, "first_seconds", 0.0)
+    assert steps_until_recorded() < 32
+
+
+def test_a_loop_of_many_shapes_adds_a_few_forms_at_a_time():
+    """Sources are not written for each iteration of one step; a later step adds others."""
+
+    class Refuses(CompiledCluster):
+        def _add_form(self, key):
+            self.forms[key] = None
+
+    cluster = Refuses([], [])
+    counts = []
+    for _ in range(2):
+        cluster.record(True)
+        for size in range(50):
+            cluster(np.zeros(size))
+        counts.append(len(cluster.forms))
+    assert 0 < counts[0] < counts[1] < 50
 
 
 def test_a_kernel_that_fails_leaves_the_nodes(monkeypatch):

@@ -6,8 +6,9 @@ An op asks its routine at each call, and says what the plain way costs::
     if compiled is not None:
         run_rows(compiled, [var, m, v, grad, numbers], size, work)
 
-A routine is requested once its plain ways have taken a share of the time of its compilation, which
-runs beside the steps (``Prices``).  It may become ready within a step.
+A routine is compiled once its plain ways have taken a share of the time of its compilation, which
+runs beside the steps (``Prices``).  Earlier it is looked for among the kernels that other processes
+left on disk.  It may become ready within a step.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 _PARTS = ("",)
 
 
-# LLVM's import takes about 0.07 s, a kernel 0.04 s, one from the folder of kernels 0.3 ms.  On a
-# second processor they cost the steps little, and are worth it early.
+# LLVM's import takes about 0.07 s, a kernel 0.04 s, one from disk 0.3 ms.  On a second processor
+# they cost the steps little, and are worth it early.
 _HAS_ONE_PROCESSOR = (
     len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 ) == 1
@@ -42,17 +43,19 @@ class Prices:
 
     Attributes:
       of_start: the plain ways of all kernels, before the first one is requested.
-      of_kernel: the plain ways of one kernel.
+      of_kernel: the plain ways of one kernel, before it is compiled.
+      of_look: the plain ways of one kernel, before it is looked for on disk.
       paid: the estimated time that the plain ways of all kernels have taken so far.
-      of_record: the age of a function, before the shapes of its clusters are recorded and their
-        sources written, which costs as much as a few steps.
-      first_step: the first step in which they may be.
+      first_step: the first step of a function in which the shapes of clusters are recorded and
+        sources written, which costs as much as a few small steps.
+      first_seconds: the processor time of steps after which that happens earlier.
     """
 
-    first_step = 4
-    of_record = 0.02
+    first_step = 32
+    first_seconds = 0.02
     of_start = 0.1 if _HAS_ONE_PROCESSOR else 0.02
     of_kernel = 0.04 if _HAS_ONE_PROCESSOR else 0.002
+    of_look = 0.0005
     paid = 0.0
 
 
@@ -62,15 +65,13 @@ def compiling_at_once() -> Iterator[None]:
 
     Routines that became ready are forgotten at the end.
     """
-    names = ("of_start", "of_kernel", "of_record", "first_step")
-    before = {name: getattr(Prices, name) for name in names}
-    Prices.of_start = Prices.of_kernel = Prices.of_record = 0.0
+    before = Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step
+    Prices.of_start = Prices.of_kernel = Prices.of_look = 0.0
     Prices.first_step = 2
     try:
         yield
     finally:
-        for name, price in before.items():
-            setattr(Prices, name, price)
+        Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step = before
         for one in _routines:
             one.forget()
 
@@ -127,7 +128,7 @@ class Routine:
 
     def _look(self, seconds: float) -> Callable[..., None] | None:
         kernel = self._kernel
-        if kernel is None:
+        if kernel is None or not (kernel.addresses or kernel.pays):
             self._pay(seconds)
             return None
         if not kernel.addresses:
@@ -139,16 +140,19 @@ class Routine:
         with _lock:
             self._seconds += seconds
             Prices.paid += seconds
-            pays = self._seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
-            if pays and self._kernel is None:
-                self._seconds = 0.0  # if nothing may be compiled, the next look comes later
-                self._kernel = _request(self._arrays, self._write)
+            if Prices.paid < Prices.of_start or self._seconds < Prices.of_look:
+                return
+            pays, kernel = self._seconds >= Prices.of_kernel, self._kernel
+            if kernel is None or (pays and not kernel.pays):
+                self._kernel = _request(self._arrays, self._write, pays)
+                if self._kernel is None:
+                    self._seconds = 0.0  # nothing may be compiled; the next look comes later
 
 
 # The other modules are imported by the first routine that pays: most processes compile none.
 
 
-def _request(arrays: int, write: Callable[[Loops], None]) -> CompiledKernel | None:
+def _request(arrays: int, write: Callable[[Loops], None], pays: bool) -> CompiledKernel | None:
     """Request a routine; return None where nothing may be compiled."""
     from tfnb.core.compiled.helper import HELPER, is_available
 
@@ -158,7 +162,7 @@ def _request(arrays: int, write: Callable[[Loops], None]) -> CompiledKernel | No
 
     loops = Loops(arrays)
     write(loops)
-    return HELPER.request(loops.text(), _PARTS)
+    return HELPER.request(loops.text(), _PARTS, pays=pays)
 
 
 def _as_function(address: int) -> Callable[..., None]:
