@@ -312,9 +312,12 @@ def _broken(*args, write):
     return made
 
 
-def test_switched_off(monkeypatch):
-    """With TFNB_COMPILED=0 the emitted source has no clusters."""
-    monkeypatch.setenv("TFNB_COMPILED", "0")
+@pytest.mark.parametrize(
+    ("variable", "value"), [("TFNB_COMPILED", "0"), ("TF_DETERMINISTIC_OPS", "1")]
+)
+def test_switched_off(monkeypatch, variable, value):
+    """With TFNB_COMPILED=0 the emitted source has no clusters, nor with deterministic ops."""
+    monkeypatch.setenv(variable, value)
     assert "kernel1" not in str(compare(lambda x: [tf.exp(x) * 2.0], {"x": _random(9)}))
 
 
