@@ -67,8 +67,12 @@ _NUMBERS = """\
 from __future__ import print_function
 import math
 import numpy as np
+import tensorflow as tf
 import helpers
 
+truths = np.array([True, False])
+for values in (truths, [truths[0], 3], (x for x in truths)):
+    print(*tf.train.Int64List(value=values).value, end=" ")
 one = np.array([[2.6]])
 print(int(one), float(one), complex(one), math.floor(one), math.pow(one, 1))
 print("%d %.1f %s" % (one, one, [1]), "%.1f" % one, "%(a)d" % {"a": one})
@@ -97,10 +101,10 @@ def test_a_program_takes_an_array_of_one_element_for_a_number(
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert found.stdout.splitlines() == [
-        "2 2.6 (2.6+0j) 2 2.6",
+        "1 0 1 3 1 0 2 2.6 (2.6+0j) 2 2.6",
         "2 2.6 [1] 2.6 2",
         "b'\\x00\\x01' 3.5",
-        *["TypeError 11"] * 3,
+        *["TypeError 15"] * 3,
     ], found.stderr
     assert not (tmp_path / "__pycache__").exists()
 

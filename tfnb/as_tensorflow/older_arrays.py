@@ -1,4 +1,4 @@
-"""Calls with arrays of one element that NumPy 1 took for numbers, for ``tfnb run``.
+"""Calls with values that NumPy 1 took for numbers, for ``tfnb run``.
 
 ``sources/older_calls.py`` leads the calls of a program through these functions.
 """
@@ -67,3 +67,16 @@ def to_bytes(value: Any) -> Any:
     """
     is_of_numpy = isinstance(value, (np.ndarray, np.generic))
     return value.tobytes() if is_of_numpy else value.tostring()
+
+
+def integers(values: Any) -> Any:
+    """Return what a message takes as integers: truth values of NumPy are 0 and 1.
+
+    Args:
+      values: an array, any other iterable of numbers, or None.
+    """
+    if values is None:
+        return None
+    if isinstance(values, np.ndarray):
+        return values.astype(np.int64) if values.dtype == bool else values
+    return [int(one) if isinstance(one, np.bool_) else one for one in values]

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 _HELPERS = "tfnb.as_tensorflow.older_arrays"
 # Function of that module -> its name in a program.
-_NAMES = {name: f"_tfnb_{name}" for name in ("call", "text", "to_bytes")}
+_NAMES = {name: f"_tfnb_{name}" for name in ("call", "integers", "text", "to_bytes")}
 _NUMBERS = frozenset(("int", "float", "complex"))
 # Sources without any of these texts are left alone.
-_SIGNS = b"int(", b"float(", b"complex(", b"math.", b".tostring()", b"%"
+_SIGNS = b"int(", b"float(", b"complex(", b"math.", b".tostring()", b"Int64List(", b"%"
 
 
 class _OlderCalls(ast.NodeTransformer):
@@ -36,9 +36,13 @@ class _OlderCalls(ast.NodeTransformer):
         self.used: set[str] = set()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Change ``int(x)``, ``math.exp(x)`` and ``x.tostring()``."""
+        """Change ``int(x)``, ``math.exp(x)``, ``x.tostring()`` and ``Int64List(value=x)``."""
         self.generic_visit(node)
         function = node.func
+        if isinstance(function, ast.Attribute) and function.attr == "Int64List":
+            for one in node.keywords:
+                if one.arg == "value":
+                    one.value = self._through("integers", one.value, [one.value])
         if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
             return node
         if isinstance(function, ast.Name) and function.id in _NUMBERS and len(node.args) == 1:
