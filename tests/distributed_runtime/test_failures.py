@@ -17,6 +17,7 @@ import pytest
 
 import tfnb as tf
 from tests.distributed_runtime.proxy import proxy_before
+from tests.interrupts import interrupted
 from tfnb.distributed_runtime import grpc_remote_master, grpc_session
 
 if TYPE_CHECKING:
@@ -145,6 +146,29 @@ def test_a_connection_to_the_master_that_breaks_ends_the_step_on_all_tasks(
 
     assert isinstance(caught[0], tf.errors.UnavailableError)
     assert "open a new session" in str(caught[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["step", "step with a deadline", "callable"])
+def test_an_interrupt_ends_the_step_on_all_tasks(cluster: Cluster, way: str) -> None:
+    """Ctrl-C, while a task waits; the session works afterwards."""
+    taken = _waiting(PS)
+    with tf.device(WORKER):
+        out = taken + 1.0
+        other = tf.constant(2.0) * 3.0
+
+    with tf.Session(cluster.target()) as sess:
+        options = tf.RunOptions(timeout_in_ms=250_000)
+        ways: dict[str, Callable[[], object]] = {
+            "step": lambda: sess.run(out),
+            "step with a deadline": lambda: sess.run(out, options=options),
+            "callable": lambda: sess.make_callable(out)(),
+        }
+        interrupted(ways[way], lambda: _wait_until(lambda: _num_steps(cluster, "ps") == 1))
+
+        for job in cluster.spec.jobs:
+            _wait_until(lambda job=job: _num_steps(cluster, job) == 0)  # type: ignore[misc]
+        assert sess.run(other) == 6.0
 
 
 def test_a_step_is_never_sent_twice(cluster: Cluster) -> None:
