@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.core.compiled.routines import Routine, run_sizes
 from tfnb.ops.base.compiled_products import LANES, ROWS
-from tfnb.ops.conv.windows import pad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +31,10 @@ if TYPE_CHECKING:
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.windows import Window
+
+    # Rows, estimated nanoseconds of a row, and further sizes.
+    type_of_call = tuple[int, float, tuple[int, ...]]
+    type_of_tables = Callable[[Any], tuple[list[Array], list[type_of_call]]]
 
 
 def _write(loops: Loops, vectors: int, positions: int) -> None:
@@ -161,7 +164,7 @@ class Places:
 
 
 _ITEM = 4
-# The tables of the latest convolutions, and their limit in bytes.
+# The tables of the latest convolutions and poolings, and the limit in bytes of each dictionary.
 _kept: dict[Any, Places] = {}
 _MOST_BYTES = 1 << 24
 _lock = threading.Lock()
@@ -261,21 +264,79 @@ def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
     )
 
 
-def _functions(
-    routines: Sequence[Routine], channels: int, products: int
-) -> list[tuple[Callable[..., None], tuple[int, int, int]]] | None:
-    """Return the functions that compute all channels; None if one of them is not ready."""
-    seconds = _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT
-    # All are asked, so that they are compiled one right after the other.
-    found = [(routines[block[0]].find(seconds), block) for block in _blocks(channels)]
-    ready = [(function, block) for function, block in found if function is not None]
-    return ready if len(ready) == len(found) else None
-
-
 def lies_close(x: Array) -> Array:
     """Return images of which the channels lie close to each other."""
     is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
     return x if is_close else np.ascontiguousarray(x)
+
+
+def _functions(
+    routines: Sequence[Routine], channels: int, seconds: float
+) -> list[Callable[..., None]] | None:
+    """Return the functions that compute all channels; None if one of them is not ready."""
+    # All are asked, so that they are compiled one right after the other.
+    found = [routines[block[0]].find(seconds) for block in _blocks(channels)]
+    return None if None in found else found  # type: ignore[return-value]
+
+
+class _Plan:
+    """What the convolutions of one form have in common: tables, and the calls of routines.
+
+    Attributes:
+      windows: kept, because forms are known by their identity.
+      nbytes: the memory of its tables.
+    """
+
+    __slots__ = ("_calls", "_inner", "_is_close", "_shape", "_tables", "nbytes", "windows")
+
+    def __init__(
+        self, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+    ) -> None:
+        self.windows = tuple(windows)
+        self._inner: tuple[slice, ...] = ()
+        self._shape = x.shape
+        if any(w.pad_before or w.pad_after for w in windows):
+            self._shape = (len(x), *(w.padded for w in windows), x.shape[-1])
+            cells = (slice(w.pad_before, w.pad_before + w.size) for w in windows)
+            self._inner = (slice(None), *cells)
+        self._is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
+        places = places_of(self.padded(x), windows, target)
+        self._tables, calls = tables(places)
+        self._calls = [
+            (rows, ns, np.array([0, 0, rows, *sizes], np.int64)) for rows, ns, sizes in calls
+        ]
+        self.nbytes = places.nbytes + sum(one.nbytes for one in self._tables)
+
+    def padded(self, x: Array) -> Array:
+        """Return images with their padding, of which the channels lie close to each other."""
+        if self._inner:
+            padded = np.zeros(self._shape, np.float32)
+            padded[self._inner] = x
+            return padded
+        return x if self._is_close else np.ascontiguousarray(x)
+
+    def run(self, functions: Sequence[Callable[..., None]], *arrays: Array) -> None:
+        """Call the functions with arrays; the tables follow them."""
+        given = [*arrays, *self._tables]
+        for function, (rows, ns, sizes) in zip(functions, self._calls, strict=True):
+            run_sizes(function, given, rows, ns, sizes)
+
+
+# Plans by what they depend on: shapes, strides, and windows by identity.
+_plans: dict[Any, _Plan] = {}
+_MOST_PLANS = 1024
+
+
+def _plan(
+    key: Any, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+) -> _Plan:
+    """Make a plan; forget the oldest ones if they are many, or need too much memory."""
+    made = _Plan(x, windows, target, tables)
+    with _lock:
+        _plans[key] = made
+        while len(_plans) > _MOST_PLANS or sum(one.nbytes for one in _plans.values()) > _MOST_BYTES:
+            del _plans[next(iter(_plans))]
+    return made
 
 
 def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
@@ -287,54 +348,60 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
     """
-    channels = kernel.shape[-1]
-    products = len(x) * math.prod(w.output for w in windows) * kernel.size
-    functions = _functions(_ROUTINES, channels, products)
+    shape = kernel.shape
+    products = len(x) * math.prod([w.output for w in windows]) * kernel.size
+    functions = _functions(_ROUTINES, shape[-1], _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
     if functions is None:
         return False
-    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
-    kernel = np.ascontiguousarray(kernel)
-    places = places_of(padded, windows, out)
-    seen, targets = places.seen, places.targets
-    num_runs, length = len(places.runs), places.length
-    for function, (number, first, rest) in functions:
+    key = ("forward", x.shape, x.strides, out.strides, shape, *map(id, windows))
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plan(key, x, windows, out, partial(_forward_calls, shape[-1]))
+    plan.run(functions, out, plan.padded(x), np.ascontiguousarray(kernel))
+    return True
+
+
+def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the calls of a convolution."""
+    num_runs, length, calls = len(places.runs), places.length, []
+    for number, first, rest in _blocks(channels):
         positions = ROWS[number]
         products = positions * (number + 1) * LANES * num_runs * length
-        run_rows(
-            function,
-            [out, padded, kernel, seen, targets, places.runs],
-            -(-len(seen) // positions),
-            products * _NS_OF_PRODUCT,
-            len(seen),
-            num_runs,
-            length,
-            channels,
-            first,
-            rest,
-        )
-    return True
+        sizes = (len(places.seen), num_runs, length, channels, first, rest)
+        tiles = -(-len(places.seen) // positions)
+        calls.append((tiles, products * _NS_OF_PRODUCT, sizes))
+    return [places.seen, places.targets, places.runs], calls
 
 
 def filter_gradient(
     x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array | None:
     """Return the gradient of a convolution's filter; None if the routines are not ready."""
-    channels = filter_shape[-1]
-    cells = math.prod(filter_shape[:-1])
-    products = out_backprop.size * cells
-    functions = _functions(_FILTER_ROUTINES, channels, products)
+    channels, cells = filter_shape[-1], math.prod(filter_shape[:-1])
+    seconds = _SECONDS_OF_CALL + out_backprop.size * cells * _SECONDS_OF_PRODUCT
+    functions = _functions(_FILTER_ROUTINES, channels, seconds)
     if functions is None:
         return None
-    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
     came = lies_close(out_backprop)
-    places = places_of(padded, windows, came)
-    seen, given, count = places.seen, places.targets, came.size // channels
+    key = ("filter", x.shape, x.strides, came.strides, came.shape, *map(id, windows))
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plan(key, x, windows, came, partial(_filter_calls, cells, channels, came.size))
     # The last rows belong to no cell: they complete the last tile.
     grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
-    of_cells = cell_offsets(places.runs, places.length, len(grad))
-    for function, (number, first, rest) in functions:
+    plan.run(functions, grad, plan.padded(x), came)
+    return grad[:cells].reshape(tuple(filter_shape))
+
+
+def _filter_calls(
+    cells: int, channels: int, size: int, places: Places
+) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the calls of a filter's gradient."""
+    count, calls = size // channels, []
+    for number, first, rest in _blocks(channels):
         positions = ROWS[number]
         ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
-        arrays = [grad, padded, came, of_cells, seen, given]
-        run_rows(function, arrays, -(-cells // positions), ns, count, channels, first, rest)
-    return grad[:cells].reshape(tuple(filter_shape))
+        sizes = (count, channels, first, rest)
+        calls.append((-(-cells // positions), ns, sizes))
+    of_cells = cell_offsets(places.runs, places.length, cells + _MOST_POSITIONS)
+    return [of_cells, places.seen, places.targets], calls

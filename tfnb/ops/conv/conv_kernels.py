@@ -424,15 +424,15 @@ def _inner_phases(
     phases = gradient_phases(windows)
     if phases is None:
         return None
-    found = []
+    found: list[tuple[tuple[slice, ...], tuple[slice, ...], list[Window]]] = []
     for phase in phases:
-        cells, where = (slice(None),), phase.windows
-        if not phase.is_whole:
-            inside = phase.inside(windows)
-            if inside is None:
-                return None
-            cells, where = (slice(None), *inside[0]), inside[1]
-        found.append((cells, phase.taps, where))
+        if phase.is_whole:
+            found.append(((slice(None),), phase.taps, phase.windows))
+            continue
+        inside = phase.inside(windows)
+        if inside is None:
+            return None
+        found.append(((slice(None), *inside[0]), phase.taps, inside[1]))
     return found
 
 
