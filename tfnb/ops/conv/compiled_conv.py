@@ -363,7 +363,8 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
 
 def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:
     """Return the tables and the calls of a convolution."""
-    num_runs, length, calls = len(places.runs), places.length, []
+    num_runs, length = len(places.runs), places.length
+    calls: list[type_of_call] = []
     for number, first, rest in _blocks(channels):
         positions = ROWS[number]
         products = positions * (number + 1) * LANES * num_runs * length
@@ -397,7 +398,8 @@ def _filter_calls(
     cells: int, channels: int, size: int, places: Places
 ) -> tuple[list[Array], list[type_of_call]]:
     """Return the tables and the calls of a filter's gradient."""
-    count, calls = size // channels, []
+    count = size // channels
+    calls: list[type_of_call] = []
     for number, first, rest in _blocks(channels):
         positions = ROWS[number]
         ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT

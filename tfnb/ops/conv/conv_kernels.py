@@ -466,11 +466,18 @@ class Phase(NamedTuple):
         return found, mirrored
 
 
-def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
+def gradient_phases(windows: Sequence[Window]) -> Sequence[Phase] | None:
     """Return the phases of all cells; None if windows skip cells or have stride and dilation."""
+    return _known_phases(tuple(windows))
+
+
+@lru_cache(maxsize=256)
+def _known_phases(windows: tuple[Window, ...]) -> tuple[Phase, ...] | None:
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
         return None
-    return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
+    return tuple(
+        _phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))
+    )
 
 
 def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:

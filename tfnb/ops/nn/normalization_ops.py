@@ -475,13 +475,17 @@ def _batch_norm_grad(
     if not x.size:
         zeros, empty = xp.zeros(scale.shape, stat_dtype), xp.zeros(0, stat_dtype)
         return xp.zeros(x.shape, dtype), zeros, zeros, empty, empty
+    empty = xp.zeros(0, stat_dtype)
+    if is_training and xp is np and axis == rank - 1:
+        found = compiled_norm.trained_gradient(y_backprop, x, scale, mean, variance, epsilon)
+        if found is not None:
+            return found[0], found[1], found[2], empty, empty
     channels = ChannelRows(xp, x.shape, axis)
     count = np.float32(max(channels.count, 1))
     x, y_backprop = _single(x), _single(y_backprop)
     if axis == rank - 1:
         x, y_backprop = xp.ascontiguousarray(x), xp.ascontiguousarray(y_backprop)
     inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
-    empty = xp.zeros(0, stat_dtype)
     if is_training and xp is np and axis == rank - 1:
         parts = _compiled_norm_grad(y_backprop, x, scale, mean, inverse, count)
         if parts is not None:
