@@ -279,7 +279,7 @@ def _functions(
     return None if None in found else found  # type: ignore[return-value]
 
 
-class _Plan:
+class Plan:
     """What the convolutions of one form have in common: tables, and the calls of routines.
 
     Attributes:
@@ -323,17 +323,30 @@ class _Plan:
 
 
 # Plans by what they depend on: shapes, strides, and windows by identity.
-_plans: dict[Any, _Plan] = {}
+_plans: dict[Any, Plan] = {}
 _MOST_PLANS = 1024
 
 
-def _plan(
-    key: Any, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
-) -> _Plan:
-    """Make a plan; forget the oldest ones if they are many, or need too much memory."""
-    made = _Plan(x, windows, target, tables)
+def plan_of(
+    kind: Any, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+) -> Plan:
+    """Return the plan of a form, which is made at its first use.
+
+    Args:
+      kind: what the form depends on beside the other arguments.
+      x: the images.
+      windows: the windows of the spatial dimensions.
+      target: an array whose positions are those of the windows.
+      tables: returns the tables and the calls.
+    """
+    key = (kind, x.shape, x.strides, target.strides, *map(id, windows))
+    found = _plans.get(key)
+    if found is not None:
+        return found
+    made = Plan(x, windows, target, tables)
     with _lock:
         _plans[key] = made
+        # The oldest ones are forgotten if they are many, or need too much memory.
         while len(_plans) > _MOST_PLANS or sum(one.nbytes for one in _plans.values()) > _MOST_BYTES:
             del _plans[next(iter(_plans))]
     return made
@@ -353,10 +366,7 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
     functions = _functions(_ROUTINES, shape[-1], _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
     if functions is None:
         return False
-    key = ("forward", x.shape, x.strides, out.strides, shape, *map(id, windows))
-    plan = _plans.get(key)
-    if plan is None:
-        plan = _plan(key, x, windows, out, partial(_forward_calls, shape[-1]))
+    plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
     plan.run(functions, out, plan.padded(x), np.ascontiguousarray(kernel))
     return True
 
@@ -384,10 +394,8 @@ def filter_gradient(
     if functions is None:
         return None
     came = lies_close(out_backprop)
-    key = ("filter", x.shape, x.strides, came.strides, came.shape, *map(id, windows))
-    plan = _plans.get(key)
-    if plan is None:
-        plan = _plan(key, x, windows, came, partial(_filter_calls, cells, channels, came.size))
+    tables = partial(_filter_calls, cells, channels, came.size)
+    plan = plan_of(("filter", came.shape), x, windows, came, tables)
     # The last rows belong to no cell: they complete the last tile.
     grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
     plan.run(functions, grad, plan.padded(x), came)
