@@ -140,6 +140,17 @@ def test_one_and_three_spatial_dimensions():
             np.testing.assert_allclose(one, other, 1e-4, 2e-5)
 
 
+def test_large_images_are_padded_with_zeros():
+    """Uneven paddings on all sides."""
+    windows = [window(40, 4, 1, 1, pads) for pads in ((1, 2), (2, 1))]
+    x, kernel, grad = random(2, 40, 40, 17), random(4, 4, 17, 5), random(2, 40, 40, 5)
+    plain = results(conv_kernels, x, kernel, grad, windows)
+    with compiling_at_once():
+        found = compiled_results(conv_kernels, x, kernel, grad, windows)
+    for one, other in zip(found, plain, strict=True):
+        np.testing.assert_allclose(one, other, 1e-3, 2e-4)
+
+
 def test_forms_that_were_forgotten_are_made_again(monkeypatch):
     """Many shapes in turns, of which a few are kept."""
     monkeypatch.setattr(compiled_conv, "_MOST_PLANS", 2)

@@ -24,7 +24,7 @@ from tfnb.core.compiled.routines import Routine, run_sizes
 from tfnb.ops.base.compiled_products import LANES, ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -279,6 +279,21 @@ def _functions(
     return None if None in found else found  # type: ignore[return-value]
 
 
+# Elements from which on filling the borders is faster than filling everything.
+_LEAST_BORDERS = 1 << 14
+
+
+def _borders(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
+    """Yield the cells of padded images that are padding; those of later dimensions without it."""
+    before: tuple[slice, ...] = (slice(None),)
+    for w in windows:
+        if w.pad_before:
+            yield (*before, slice(0, w.pad_before))
+        if w.pad_after:
+            yield (*before, slice(w.pad_before + w.size, None))
+        before = (*before, slice(w.pad_before, w.pad_before + w.size))
+
+
 class Plan:
     """What the convolutions of one form have in common: tables, and the calls of routines.
 
@@ -287,18 +302,30 @@ class Plan:
       nbytes: the memory of its tables.
     """
 
-    __slots__ = ("_calls", "_inner", "_is_close", "_shape", "_tables", "nbytes", "windows")
+    __slots__ = (
+        "_borders",
+        "_calls",
+        "_inner",
+        "_is_close",
+        "_shape",
+        "_tables",
+        "nbytes",
+        "windows",
+    )
 
     def __init__(
         self, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
     ) -> None:
         self.windows = tuple(windows)
         self._inner: tuple[slice, ...] = ()
+        self._borders: list[tuple[slice, ...]] = []  # of large images, to be filled with zeros
         self._shape = x.shape
         if any(w.pad_before or w.pad_after for w in windows):
             self._shape = (len(x), *(w.padded for w in windows), x.shape[-1])
             cells = (slice(w.pad_before, w.pad_before + w.size) for w in windows)
             self._inner = (slice(None), *cells)
+            if math.prod(self._shape) >= _LEAST_BORDERS:
+                self._borders = list(_borders(windows))
         self._is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
         places = places_of(self.padded(x), windows, target)
         self._tables, calls = tables(places)
@@ -310,7 +337,12 @@ class Plan:
     def padded(self, x: Array) -> Array:
         """Return images with their padding, of which the channels lie close to each other."""
         if self._inner:
-            padded = np.zeros(self._shape, np.float32)
+            if self._borders:
+                padded = np.empty(self._shape, np.float32)
+                for border in self._borders:
+                    padded[border] = 0
+            else:
+                padded = np.zeros(self._shape, np.float32)
             padded[self._inner] = x
             return padded
         return x if self._is_close else np.ascontiguousarray(x)
