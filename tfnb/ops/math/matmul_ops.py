@@ -76,9 +76,8 @@ _LEAST_PRODUCTS = 1 << 22
 _UNIT = 16
 # For few rows times a transposed matrix, BLAS takes longer to transpose the matrix than to
 # multiply, unless the matrix is the first operand.  From _LEAST_TURNED multiplications on, and up
-# to _MOST_ROWS rows, it is faster to compute (b.T @ a.T).T.
+# to MOST_TURNED rows, it is faster to compute (b.T @ a.T).T.
 _LEAST_TURNED = 1 << 19
-_MOST_ROWS = 64
 
 
 def _float_product(xp: Xp, a: Array, b: Array) -> Array:
@@ -131,7 +130,7 @@ def _by_rows(a: Array, b: Array, out: Array | None = None) -> Array:
 
 def _is_better_turned(a: Array, b: Array) -> bool:
     return (
-        1 < len(a) <= _MOST_ROWS
+        1 < len(a) <= compiled_products.MOST_TURNED
         and b.T.flags.c_contiguous
         and not b.flags.c_contiguous
         and is_large(np, b)
