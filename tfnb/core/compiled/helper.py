@@ -2,7 +2,8 @@
 
 A kernel is requested by its source and compiled once per process; until it is ready, and wherever
 it cannot be compiled, the plain way computes the same.  The plain way is also taken without the
-package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, and where no thread can be started.
+package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, with ``TF_DETERMINISTIC_OPS=1``, since
+the moment at which a kernel is ready differs between runs, and where no thread can be started.
 
 LLVM is imported and called in the helper thread alone, mostly without the interpreter's lock.  A
 process ends after the compilation that runs at the time.  A child of a fork has no helper thread;
@@ -196,6 +197,8 @@ def is_available() -> bool:
     """Return whether kernels may be compiled in this process; imports nothing."""
     global _is_installed
     if os.environ.get("TFNB_COMPILED") == "0" or HELPER.refusal:
+        return False
+    if os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true"):
         return False
     if _is_installed is None:
         try:

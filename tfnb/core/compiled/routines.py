@@ -6,13 +6,14 @@ An op asks its routine at each call, and says what the plain way costs::
     if compiled is not None:
         run_rows(compiled, [var, m, v, grad, numbers], size, work)
 
-A routine is compiled once its plain ways have taken as long as its compilation takes, the first
-kernel of a process once LLVM's import has paid, too.  Much earlier it is looked for among the
-kernels that other processes left on disk.  It may become ready within a step.
+A routine is compiled once its plain ways have taken a share of the time of its compilation, which
+runs beside the steps (``Prices``).  Earlier it is looked for among the kernels that other processes
+left on disk.  It may become ready within a step.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,13 +31,20 @@ if TYPE_CHECKING:
 _PARTS = ("",)
 
 
+# LLVM's import takes about 0.07 s, a kernel 0.04 s, one from disk 0.3 ms.  On a second processor
+# they cost the steps little, and are worth it early.
+_HAS_ONE_PROCESSOR = (
+    len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+) == 1
+
+
 class Prices:
-    """What compiling costs, in seconds.
+    """What compiling has to be worth, in seconds.
 
     Attributes:
-      of_start: the import of LLVM.
-      of_kernel: the compilation of a kernel.
-      of_look: a kernel that is on disk, or is looked for there in vain.
+      of_start: the plain ways of all kernels, before the first one is requested.
+      of_kernel: the plain ways of one kernel, before it is compiled.
+      of_look: the plain ways of one kernel, before it is looked for on disk.
       paid: the estimated time that the plain ways of all kernels have taken so far.
       first_step: the first step of a function in which the shapes of clusters are recorded and
         sources written, which costs as much as a few small steps.
@@ -44,10 +52,10 @@ class Prices:
     """
 
     first_step = 32
-    first_seconds = 0.05
-    of_start = 0.03
-    of_kernel = 0.01
-    of_look = 0.001
+    first_seconds = 0.02
+    of_start = 0.1 if _HAS_ONE_PROCESSOR else 0.02
+    of_kernel = 0.04 if _HAS_ONE_PROCESSOR else 0.002
+    of_look = 0.0005
     paid = 0.0
 
 

@@ -7,11 +7,10 @@ are not contiguous.
 
 A function with clusters calls a :class:`WarmUp` once a step.  In the steps 32, 64, 128, ... the
 clusters record the shapes that they get, and how often; if steps take long, the first of these is
-an earlier one.  A kernel is compiled once its nodes have probably run for as long as its
-compilation takes, the first one of a process once LLVM's import has paid, too; a program that runs
-a few steps compiles nothing.  Much earlier, a kernel is looked for among those on disk.  Kernels
-are put into a function when a step of it begins, so that the loops of one step compute all
-iterations alike.
+an earlier one.  A kernel is compiled once its nodes have probably run for a share of the time of
+its compilation (``Prices``); a program that runs a few steps compiles nothing.  Earlier, a kernel
+is looked for among those on disk.  Kernels are put into a function when a step of it begins, so
+that the loops of one step compute all iterations alike.
 """
 
 from __future__ import annotations
@@ -271,6 +270,11 @@ class _Form:
             self._heat = _heats.setdefault(source.text, _Heat())
 
     @property
+    def source(self) -> str:
+        """The text of its kernel, which forms may share."""
+        return self._source.text
+
+    @property
     def is_pending(self) -> bool:
         """Whether its kernel was requested and is not ready."""
         kernel = self._heat.kernel
@@ -287,12 +291,17 @@ class _Form:
         """Return how long the nodes of its kernel have run, in seconds."""
         return self._heat.seconds
 
-    def request(self) -> None:
-        """Request the kernel if that pays."""
+    def request(self, others: int) -> None:
+        """Request the kernel if that pays.
+
+        Args:
+          others: the number of other kernels of the cluster: one of shapes that change from
+            call to call has to be worth more.
+        """
         heat = self._heat
         if Prices.paid < Prices.of_start or heat.seconds < Prices.of_look:
             return
-        pays = heat.seconds >= Prices.of_kernel
+        pays = heat.seconds >= Prices.of_kernel * (1 + others)
         if heat.kernel is None or (pays and not heat.kernel.pays):
             heat.kernel = HELPER.request(self._source.text, PARTS, pays=pays)
 
@@ -628,9 +637,12 @@ class WarmUp:
                 for form in cluster.forms_of_arrays():
                     form.pay(steps - self._recorded_at)
             # The hottest ones first: they are compiled one after the other.
-            forms = [form for one in clusters.values() for form in one.forms_of_arrays()]
-            for form in sorted(forms, key=_Form.heat, reverse=True):
-                form.request()
+            wanted = []
+            for cluster in clusters.values():
+                by_source = {form.source: form for form in cluster.forms_of_arrays()}
+                wanted += [(form, len(by_source) - 1) for form in by_source.values()]
+            for form, others in sorted(wanted, key=lambda pair: pair[0].heat(), reverse=True):
+                form.request(others)
             self._recorded_at = steps
         is_recorded = steps >= self._records_at
         if is_recorded:
