@@ -87,11 +87,13 @@ def _lrn(xp: Xp, x: Array, *, radius: int, bias: float, alpha: float, beta: floa
 
 
 def _power(xp: Xp, x: Array, exponent: float) -> Array:
-    """Return ``x ** exponent``, computed as a root if the exponent is a half."""
-    if exponent == -0.5 and is_large(xp, x):
-        root = np.sqrt(x, out=x)
-        return np.divide(np.float32(1), root, out=root)
-    return x ** np.float32(exponent)
+    """Return ``x ** exponent``; a large array is overwritten if roots give the power."""
+    if exponent not in (-0.5, -0.75) or not is_large(xp, x):
+        return x ** np.float32(exponent)
+    root = np.sqrt(x, out=x)
+    if exponent == -0.75:
+        root *= np.sqrt(root)
+    return np.divide(np.float32(1), root, out=root)
 
 
 @lrn.gradient
@@ -158,7 +160,9 @@ def _lrn_grad(
     slopes = np.float32(2 * alpha * beta) * image
     own = output / norm
     # An infinite value is a factor of its own term, and a summand in the others.
-    result = grads * (norm ** np.float32(-beta) - slopes * own)
+    result = _power(xp, norm, -beta)
+    result -= slopes * own
+    result *= grads
     if xp is not np or not np.isfinite(result.sum()):
         # A zero incoming gradient gives a zero outgoing one, whatever the factors are.
         sends = grads != 0
