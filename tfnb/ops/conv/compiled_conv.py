@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.compiled.routines import Routine, run_sizes
+from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES, ROWS
 
 if TYPE_CHECKING:
@@ -281,6 +282,8 @@ def _functions(
 
 # Elements from which on filling the borders is faster than filling everything.
 _LEAST_BORDERS = 1 << 14
+# Elements that are worth a thread when images are copied.
+_LEAST_COPIED = 1 << 18
 
 
 def _borders(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
@@ -336,16 +339,22 @@ class Plan:
 
     def padded(self, x: Array) -> Array:
         """Return images with their padding, of which the channels lie close to each other."""
-        if self._inner:
-            if self._borders:
-                padded = np.empty(self._shape, np.float32)
-                for border in self._borders:
-                    padded[border] = 0
-            else:
-                padded = np.zeros(self._shape, np.float32)
+        if not self._inner:
+            return x if self._is_close else np.ascontiguousarray(x)
+        if not self._borders:
+            padded = np.zeros(self._shape, np.float32)
             padded[self._inner] = x
             return padded
-        return x if self._is_close else np.ascontiguousarray(x)
+        padded = np.empty(self._shape, np.float32)
+
+        def work(first: int, last: int) -> None:
+            part = padded[first:last]
+            for border in self._borders:
+                part[border] = 0
+            part[self._inner] = x[first:last]
+
+        shard(len(x), _LEAST_COPIED * len(x) // padded.size + 1, work)
+        return padded
 
     def run(self, functions: Sequence[Callable[..., None]], *arrays: Array) -> None:
         """Call the functions with arrays; the tables follow them."""
