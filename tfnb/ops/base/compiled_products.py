@@ -134,7 +134,7 @@ _BAND = 16
 _TRANSPOSED = Routine(2, _write_transposed)
 
 # Fewer multiplications take less time than the calls; for more, BLAS rearranges both matrices.
-_LEAST_PRODUCTS, _MOST_PRODUCTS = 1 << 19, 1 << 28
+_LEAST_PRODUCTS, _MOST_PRODUCTS = 1 << 20, 1 << 28
 MOST_TURNED = 96
 """Up to this number of rows, the copy of a large transposed matrix takes longer than it saves."""
 # Inner numbers of a part.
