@@ -239,9 +239,11 @@ def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
                 loops.vector_store(grown, place, LANES, some)
 
 
+# Each cell of a tile has a pointer of its own: with more of them, they do not stay in registers.
+_FILTER_ROWS = tuple(rows if number == 0 else min(rows, 8) for number, rows in enumerate(ROWS))
 _FILTER_ROUTINES = [
     Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
-    for number, positions in enumerate(ROWS)
+    for number, positions in enumerate(_FILTER_ROWS)
 ]
 
 
@@ -450,7 +452,7 @@ def _filter_calls(
     count = size // channels
     calls: list[type_of_call] = []
     for number, first, rest in _blocks(channels):
-        positions = ROWS[number]
+        positions = _FILTER_ROWS[number]
         ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
         sizes = (count, channels, first, rest)
         calls.append((-(-cells // positions), ns, sizes))
