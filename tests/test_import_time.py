@@ -68,3 +68,24 @@ def test_importing_tfnb_leaves_estimators_alone() -> None:
     loaded = modules_after("import tfnb; tfnb.estimator.ModeKeys")
     assert "tfnb.client.estimator.model_fn" in loaded
     assert "tfnb.client.estimator.canned.linear" not in loaded
+
+
+@pytest.mark.slow
+def test_an_op_imports_its_own_family_only() -> None:
+    """Ops that a loop registers are found as the others are: no other families are imported."""
+    finds = "import tfnb; from tfnb.core import op_registry; op_registry.get('{}')"
+    for op, module in (("ApplyAdam", "state.training_ops"), ("FFT2D", "signal.fft_ops")):
+        loaded = modules_after(finds.format(op))
+
+        assert f"tfnb.ops.{module}" in loaded
+        assert not [name for name in loaded if name.startswith(("tfnb.ops.image", "tfnb.ops.nn"))]
+
+
+@pytest.mark.slow
+def test_messages_need_the_compiled_implementation_only() -> None:
+    """That in plain Python, and the reader of text, are imported where they are used."""
+    loaded = modules_after("from tfnb.proto import graph_pb2; graph_pb2.GraphDef().node.add()")
+
+    if "google._upb._message" in loaded:
+        assert "google.protobuf.internal.python_message" not in loaded
+        assert "google.protobuf.text_format" not in loaded
