@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:

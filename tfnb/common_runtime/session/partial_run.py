@@ -12,7 +12,6 @@ import itertools
 import logging
 import threading
 import time
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,7 +23,7 @@ from tfnb.common_runtime.executor.run_state import RunState, ToldOutputs
 from tfnb.common_runtime.executor.waiting import explained
 from tfnb.core import errors
 from tfnb.core.process.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import errors
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ Images are divided among threads.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tfnb.core.host_memory import check_fits
+from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import matmul_of
