@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import subprocess
 import sys
 
@@ -89,3 +90,31 @@ def test_messages_need_the_compiled_implementation_only() -> None:
     if "google._upb._message" in loaded:
         assert "google.protobuf.internal.python_message" not in loaded
         assert "google.protobuf.text_format" not in loaded
+
+
+@pytest.mark.slow
+def test_the_first_answer_imports_what_it_needs() -> None:
+    """A frozen graph runs without logs, partial runs, callables, servers, unrelated families."""
+    loaded = modules_after(
+        "import tfnb as tf\n"
+        "with tf.Graph().as_default() as graph:\n"
+        "    tf.matmul(tf.placeholder(tf.float32, [1, 1], name='x'), [[2.0]], name='y')\n"
+        "with tf.Session(graph=graph) as session:\n"
+        "    assert session.run('y:0', {'x:0': [[3.0]]}) == 6\n"
+    )
+
+    assert "tfnb.ops.math.matmul_ops" in loaded
+    rooms = ("client.session.partial_run", "client.session.callable", "core.cluster_spec")
+    folders = ("common_runtime.session.callables", "distributed_runtime.grpc_channel")
+    families = ("ops.array.matrix_diag_ops", "ops.array.space_ops", "ops.array.scatter_nd_ops")
+    for name in ("logging", *(f"tfnb.{one}" for one in (*rooms, *folders, *families))):
+        assert name not in loaded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", [{}, {"OPENBLAS_THREAD_TIMEOUT": "26"}])
+def test_importing_tfnb_leaves_the_environment_alone(chosen: dict[str, str]) -> None:
+    """NumPy's BLAS reads a variable, which is set only while NumPy is imported."""
+    script = "import os; old = dict(os.environ); import tfnb; assert dict(os.environ) == old"
+    environment = {key: value for key, value in os.environ.items() if "OPENBLAS" not in key}
+    subprocess.run([sys.executable, "-c", script], env=environment | chosen, check=True)

@@ -46,15 +46,10 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationReports,
 )
 from tfnb.common_runtime.session import replaced_graph, session_settings
-from tfnb.common_runtime.session.callables import Callables
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph, GraphExecutionState
-from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
-from tfnb.common_runtime.session.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
-from tfnb.common_runtime.session.step_hold import StepHold
-from tfnb.common_runtime.session.step_limits import LimitObserver
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
 from tfnb.core import errors, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
@@ -78,7 +73,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
     from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
+    from tfnb.common_runtime.session.callables import Callables
+    from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
+    from tfnb.common_runtime.session.pass_trace import PassStage
     from tfnb.common_runtime.session.session_factory import SessionOptions
+    from tfnb.common_runtime.session.step_hold import StepHold
+    from tfnb.common_runtime.session.step_limits import LimitObserver
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
     from tfnb.core.process.standstill import Standstill
@@ -203,10 +203,16 @@ class DirectSession(RuntimeSession):
 
     @made_once
     def _callables(self) -> Callables:
+        ensure_imported("tfnb.common_runtime.session.callables")
+        from tfnb.common_runtime.session.callables import Callables
+
         return Callables(weakref.proxy(self))
 
     @made_once
     def _partial_runs(self) -> PartialRuns:
+        ensure_imported("tfnb.common_runtime.session.partial_run")
+        from tfnb.common_runtime.session.partial_run import PartialRuns
+
         return PartialRuns(weakref.proxy(self))
 
     def _steps_of_partial_runs(self) -> list[RunState]:
@@ -386,6 +392,8 @@ class DirectSession(RuntimeSession):
         """
         self._check_open()
         signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        from tfnb.common_runtime.session.pass_trace import trace_passes
+
         return trace_passes(self._state, self._device_mgr, self._config, signature, self._functions)
 
     def run_prepared(
@@ -617,6 +625,9 @@ class DirectSession(RuntimeSession):
 
     def set_step_limits(self, limits: StepLimits) -> None:
         """Apply limits to all later steps."""
+        ensure_imported("tfnb.common_runtime.session.step_limits")
+        from tfnb.common_runtime.session.step_limits import LimitObserver
+
         with self._lock:
             if self._limit_observer is not None:
                 self.step_events.remove(self._limit_observer)
@@ -699,6 +710,9 @@ class DirectSession(RuntimeSession):
           UnimplementedError: no other thread can be started, which would resume them.
         """
         errors.require_threads("A pause of steps", "Run fewer steps at a time.")
+        ensure_imported("tfnb.common_runtime.session.step_hold")
+        from tfnb.common_runtime.session.step_hold import StepHold
+
         with self._lock:
             if self._hold is None and not self.is_closed:
                 self._hold = StepHold(self.step_events, self.active_steps)
