@@ -16,6 +16,7 @@ Images are divided among threads.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -386,7 +387,7 @@ def _turned(
     """
     if not is_large(xp, out_backprop, _LEAST_GRADIENTS) or not kernel.size:
         return None
-    if kernel.shape[-2] != channels:
+    if kernel.shape[-2] != channels or any(w.stride > 1 for w in windows):
         return None
     phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
     if phases is None or not phases[0].is_whole:
@@ -480,9 +481,11 @@ def _by_phases(
 
     Each writes the cells of its phase.
     """
-    phases = gradient_phases(windows)
     swapped = kernel.swapaxes(-1, -2)
-    if phases is None or not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
+    if not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
+        return None
+    phases = gradient_phases(windows)
+    if phases is None:
         return None
     total = np.empty(tuple(input_shape), kernel.dtype)
     for phase in phases:
@@ -532,10 +535,12 @@ def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
     """Return the phases of all cells; None if windows skip cells or have stride and dilation."""
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
         return None
-    return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
+    own = tuple(windows)
+    return [_phase(own, offsets) for offsets in product(*(range(w.stride) for w in own))]
 
 
-def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
+@lru_cache(maxsize=1024)
+def _phase(windows: tuple[Window, ...], offsets: tuple[int, ...]) -> Phase:
     # With stride 1 the gradient of the padding need not be computed.
     is_whole = all(
         w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows
