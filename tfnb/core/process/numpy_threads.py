@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import sys
 
+from tfnb.core.process.collector_pause import imported
+
 _VARIABLE = "OPENBLAS_THREAD_TIMEOUT"
 _POWER_OF_TWO = "20"
 
@@ -19,10 +21,10 @@ _POWER_OF_TWO = "20"
 def import_numpy() -> None:
     """Import NumPy, if it is not imported yet; the environment is as before."""
     if "numpy" in sys.modules or _VARIABLE in os.environ:
-        import numpy
-    else:
-        os.environ[_VARIABLE] = _POWER_OF_TWO
-        try:
-            import numpy  # noqa: F401
-        finally:
-            os.environ.pop(_VARIABLE, None)
+        imported("numpy")
+        return
+    os.environ[_VARIABLE] = _POWER_OF_TWO
+    try:
+        imported("numpy")
+    finally:
+        os.environ.pop(_VARIABLE, None)
