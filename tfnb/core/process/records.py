@@ -210,7 +210,9 @@ class _StandardFields:
         body: dict[str, Any] = {one.name: dataclasses.field(**one.arguments()) for one in fields}
         body["__annotations__"] = {one.name: one.annotation for one in fields}
         body["__module__"], body["__doc__"] = self._cls.__module__, ""
-        shadow = dataclasses.dataclass(init=False, repr=False, eq=False)(type("Fields", (), body))
+        shadow: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(
+            type("Fields", (), body)
+        )
         found = shadow.__dataclass_fields__
         type.__setattr__(self._cls, "__dataclass_fields__", found)
         return found

@@ -422,8 +422,8 @@ def _suits_blocks(
     added = _ADDED_IN_SHORT_ROWS if 1 < channels < _LEAST_TURNED else _ADDED
     spread = elements * channels * (out_channels / _RATE_OF_PRODUCTS + added)
     blocks = taps * out_channels * (block / _RATE_OF_BLOCKS + _COPIED)
-    saved = positions * (spread - blocks)
-    return saved + _CALL_FOR_ELEMENT * elements > _CALLS_FOR_BLOCKS
+    saved: float = positions * (spread - blocks) + _CALL_FOR_ELEMENT * elements
+    return saved > _CALLS_FOR_BLOCKS
 
 
 def _by_blocks(
