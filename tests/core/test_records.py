@@ -197,6 +197,20 @@ def test_replace_makes_a_changed_record() -> None:
             changed(RECORDS["Open"](1), fixed=3)  # type: ignore[type-var]
 
 
+def test_a_dataclass_can_extend_a_record() -> None:
+    """A class of the standard library inherits fields, and whether they can be set."""
+
+    @dataclass(frozen=True)
+    class Longer(RECORDS["Frozen"]):  # type: ignore[misc]
+        """One field more, behind those with defaults."""
+
+        d: int = 4
+
+    assert dataclasses.astuple(Longer(1, (2,))) == (1, (2,), "", 4)
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+        dataclass(type("Open", (RECORDS["Frozen"],), {}))
+
+
 def test_each_instance_has_its_own_list() -> None:
     """A factory is called for each instance."""
     first, second = RECORDS["Open"](1), RECORDS["Open"](1)

@@ -98,7 +98,8 @@ if not TYPE_CHECKING:
             if slots:
                 cls = _with_slots(cls, fields, weakref_slot)
             setattr(cls, _FIELDS, tuple(fields.values()))
-            cls.__dataclass_fields__ = _StandardFields(cls)
+            cls.__dataclass_fields__ = _Standard(cls, "__dataclass_fields__", frozen)
+            cls.__dataclass_params__ = _Standard(cls, "__dataclass_params__", frozen)
             methods: dict[str, Any] = {"__init__": _Init(cls, frozen), "__repr__": _repr}
             methods["__match_args__"] = tuple(name for name, one in fields.items() if one.init)
             methods["__replace__"] = replace
@@ -195,13 +196,13 @@ def _set(cls: type, name: str, method: Any) -> None:
         setattr(cls, name, method)
 
 
-class _StandardFields:
-    """``__dataclass_fields__`` of a record, made when ``dataclasses`` asks for it."""
+class _Standard:
+    """An attribute by which ``dataclasses`` knows its classes, made when it asks for it."""
 
-    __slots__ = ("_cls",)
+    __slots__ = ("_cls", "_frozen", "_name")
 
-    def __init__(self, cls: type) -> None:
-        self._cls = cls
+    def __init__(self, cls: type, name: str, frozen: bool) -> None:
+        self._cls, self._name, self._frozen = cls, name, frozen
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         import dataclasses
@@ -210,11 +211,11 @@ class _StandardFields:
         body: dict[str, Any] = {one.name: dataclasses.field(**one.arguments()) for one in fields}
         body["__annotations__"] = {one.name: one.annotation for one in fields}
         body["__module__"], body["__doc__"] = self._cls.__module__, ""
-        shadow: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(
+        shadow: Any = dataclasses.dataclass(init=False, repr=False, eq=False, frozen=self._frozen)(
             type("Fields", (), body)
         )
-        found = shadow.__dataclass_fields__
-        type.__setattr__(self._cls, "__dataclass_fields__", found)
+        found = getattr(shadow, self._name)
+        type.__setattr__(self._cls, self._name, found)
         return found
 
 
