@@ -107,7 +107,7 @@ def test_the_first_answer_imports_what_it_needs() -> None:
     rooms = ("client.session.partial_run", "client.session.callable", "core.cluster_spec")
     folders = ("common_runtime.session.callables", "distributed_runtime.grpc_channel")
     families = ("ops.array.matrix_diag_ops", "ops.array.space_ops", "ops.array.scatter_nd_ops")
-    for name in ("logging", *(f"tfnb.{one}" for one in (*rooms, *folders, *families))):
+    for name in ("logging", "ml_dtypes", *(f"tfnb.{one}" for one in (*rooms, *folders, *families))):
         assert name not in loaded
 
 
@@ -118,3 +118,25 @@ def test_importing_tfnb_leaves_the_environment_alone(chosen: dict[str, str]) -> 
     script = "import os; old = dict(os.environ); import tfnb; assert dict(os.environ) == old"
     environment = {key: value for key, value in os.environ.items() if "OPENBLAS" not in key}
     subprocess.run([sys.executable, "-c", script], env=environment | chosen, check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import ml_dtypes; assert dt.as_dtype(ml_dtypes.int4) is dt.int4",
+        "import ml_dtypes, numpy as np; assert dt.as_dtype(np.dtype(ml_dtypes.int4)) is dt.int4",
+        "import ml_dtypes, numpy as np; assert dt.as_dtype(np.zeros(1, ml_dtypes.int4)) is dt.int4",
+        "import ml_dtypes; assert dt.int4 == ml_dtypes.int4 and dt.int4 != ml_dtypes.uint4",
+        "import numpy as np; assert np.dtype(dt.int4.as_numpy_dtype) == dt.int4.numpy_dtype",
+        "assert dt.bfloat16.numpy_dtype.itemsize == dt.bfloat16.size == 2",
+        "assert (dt.bfloat16.max > 1e38, dt.int4.min, dt.int4._as_ref.size) == (True, -8, 1)",
+        "assert dt.int4._as_ref.as_numpy_dtype is dt.int4.as_numpy_dtype",
+    ],
+)
+def test_types_that_numpy_lacks_are_added_when_they_are_used(statement: str) -> None:
+    """Whoever imports ml_dtypes first: its types are tfnb's."""
+    before = "from tfnb.core import dtypes as dt; dt.as_dtype('bfloat16'); hasattr(dt.int4, 'none')"
+
+    assert "ml_dtypes" not in modules_after(before)
+    assert "ml_dtypes" in modules_after(f"{before}; {statement}")
