@@ -1,10 +1,10 @@
 """The speed of a model's service, and its memory under load.
 
-    python -m benchmarks.serving                 # small requests, and a model of some milliseconds
+    python -m benchmarks.serving                 # small requests, and models of some ms
     python -m benchmarks.serving --minutes 10    # good and bad requests for ten minutes
 
 The server is a process of its own. Small requests are counted per second of its processor time, so
-that clients on the same machine do not count; the model of some milliseconds is compared with
+that clients on the same machine do not count; models of some milliseconds are compared with
 ``session.run`` in the same number of threads, by the clock and by processor time.
 """
 
@@ -124,12 +124,28 @@ def small_model() -> None:
     tf.add(x * 0.5, 2.0, name="y")
 
 
-def large_model() -> None:
-    """Build some products, which take some milliseconds."""
+def products() -> np.ndarray[Any, Any]:
+    """Build some products, which take some milliseconds; return 131 kB, the size of the answer."""
     y = tf.placeholder(tf.float32, [None, 512], name="x")
     for _ in range(16):
         y = tf.nn.relu(tf.matmul(y, tf.constant(np.eye(512, dtype=np.float32))))
     tf.identity(y, name="y")
+    return np.ones((64, 512), np.float32)
+
+
+def image_classifier() -> np.ndarray[Any, Any]:
+    """Build some convolutions, which take some milliseconds; return an image of 49 kB."""
+    random = np.random.default_rng(1)
+
+    def weights(*shape: int) -> tf.Tensor:
+        return tf.constant(random.normal(0.0, 0.05, shape).astype(np.float32))
+
+    y = tf.placeholder(tf.float32, [None, 64, 64, 3], name="x")
+    for inputs, outputs in ((3, 32), (32, 64), (64, 64), (64, 64)):
+        y = tf.nn.relu(tf.nn.conv2d(y, weights(3, 3, inputs, outputs), 1, "SAME"))
+    pooled = tf.reduce_mean(y, [1, 2])
+    tf.nn.softmax(tf.matmul(pooled, weights(64, 10)), name="y")
+    return random.normal(size=(1, 64, 64, 3)).astype(np.float32)
 
 
 def in_clients(number: int, work: Callable[[int], Any]) -> float:
@@ -194,11 +210,12 @@ def measure_small_grpc(server: Server, title: str) -> None:
     print(f"gRPC {title:<12} {rate:8,.0f} requests per processor second", flush=True)
 
 
-def measure_large() -> None:
+def measure_large(build: Callable[[], np.ndarray[Any, Any]]) -> None:
     """Print the throughput of a model of some milliseconds, by the service and by session.run."""
-    rows = np.ones((64, 512), np.float32)
+    with tf.Graph().as_default():
+        rows = build()
     threads = os.cpu_count() or 1
-    with written(large_model) as path:
+    with written(build) as path:
         import grpc
 
         from tfnb.proto.predict_pb2 import PredictRequest
@@ -232,7 +249,7 @@ def measure_large() -> None:
                 theirs = in_clients(2 * threads, served)
                 used = server.processor_s() - before
                 print(
-                    f"a step of {own_used / _NUM_LARGE * 1e3:.1f} ms: direct "
+                    f"{build.__name__}, a step of {own_used / _NUM_LARGE * 1e3:.1f} ms: direct "
                     f"{_NUM_LARGE / own:,.0f}/s, service {_NUM_LARGE / theirs:,.0f}/s, ratio "
                     f"{own / theirs:.2f}; of processor time {own_used / used:.2f}",
                     flush=True,
@@ -312,14 +329,15 @@ def main() -> None:
     """Run the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=0.0, help="load for that long instead")
-    parser.add_argument("--large", action="store_true", help="only the larger model")
+    parser.add_argument("--large", action="store_true", help="only the larger models")
     options = parser.parse_args()
     if options.minutes:
         load(options.minutes)
         return
     if not options.large:
         measure_small()
-    measure_large()
+    for build in (image_classifier, products):
+        measure_large(build)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,13 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.server import HIDING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).parent.parent
 TENSORFLOW, OWN = "tensorflow.compat.v1", "tfnb"
@@ -29,7 +33,14 @@ def environment() -> dict[str, str]:
 class Side:
     """A process that serves one suite for TensorFlow or for tfnb."""
 
-    def __init__(self, python: str, server: Path, module: str, options: list[str]) -> None:
+    def __init__(
+        self,
+        python: str,
+        server: Path,
+        module: str,
+        options: list[str],
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in close()
         self._process = subprocess.Popen(
             [python, "-P", str(server), "--serve", "--module", module, *options],
@@ -37,7 +48,7 @@ class Side:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=environment(),
+            env={**environment(), **variables},
         )
 
     def ask(self, verb: str, **fields: Any) -> dict[str, Any]:

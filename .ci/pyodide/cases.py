@@ -23,7 +23,6 @@ KNOWN = {
     "queue_runner_csv": "its steps run in a second thread",
     "ops_math": "it casts to bfloat16, and the stand-in for ml_dtypes only holds bits",
     "model_mnist_cnn_train": "one of its answers depends on the last bit of a sum",
-    "deepgaze_pitch": "one of its answers depends on the last bit of a sum",
 }
 # Cases that take longer than five seconds.
 LONG = frozenset(

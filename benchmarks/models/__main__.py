@@ -6,8 +6,9 @@
 
 Models are the programs of this folder, and the graphs of public repositories in ``--cases``, a
 folder of cases, where similar graphs are measured once. Processes of both modules stay
-alive, a pair with default settings, and pairs with one and with two threads (not with as many as
-there are cores: these are the default settings); blocks of steps alternate, and the first of a
+alive, a pair with default settings, pairs with one and with two threads (not with as many as
+there are cores: these are the default settings), and one of tfnb without compiled kernels, as
+without the extra `fast`; blocks of steps alternate, and the first of a
 round changes. Before a model is measured, its answers from all
 processes are compared: those of an inference step, of three training steps, and of an inference
 step after them. Then fresh processes of both import the model from a file and run it once.
@@ -50,6 +51,8 @@ HERE = Path(__file__).parent
 BUILT = ROOT / "build" / "models.json"
 PUBLISHED = HERE / "results.json"
 THREADS = {"default": 0, "1": 1, "2": 2}
+# Default settings without compiled kernels: of tfnb only, compared with TensorFlow's defaults.
+PLAIN = "plain"
 
 
 @dataclass
@@ -93,6 +96,11 @@ class Pairs:
             for label in threads
             for which, (python, module) in enumerate(self.pythons)
         }
+        if len(threads) > 1:
+            python, module = self.pythons[1]
+            self.sides[PLAIN, 1] = Side(
+                python, server, module, ["--threads", "0"], {"TFNB_COMPILED": "0"}
+            )
 
     def metas(self) -> list[dict[str, Any]]:
         """Return the metadata of both modules."""
@@ -165,7 +173,7 @@ class Measured:
             if done > 1 and time.monotonic() - begun > _SECONDS_OF_ROUNDS:
                 break
             for key, step in turns:
-                if key[0] != "default" and 2 * done > rounds:
+                if key[0] not in ("default", PLAIN) and 2 * done > rounds:
                     continue
                 block = self._pairs.sides[key].ask("block", step=step)
                 if "error" in block:
@@ -175,7 +183,10 @@ class Measured:
         labels = dict.fromkeys(label for label, _ in self._pairs.sides)
         return {
             step: {
-                label: [report.summary(blocks[(label, which), step]) for which in (0, 1)]
+                label: [
+                    report.summary(blocks[("default" if label == PLAIN else label, 0), step]),
+                    report.summary(blocks[(label, 1), step]),
+                ]
                 for label in labels
             }
             for step in self.steps

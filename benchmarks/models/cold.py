@@ -13,6 +13,7 @@ import importlib
 import json
 import sys
 import time
+from typing import Any
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     loaded = time.perf_counter()
     session = tf.Session(graph=graph, config=tf.ConfigProto(**plan["config"]))
 
-    def run(step: dict) -> None:
+    def run(step: dict[str, Any]) -> None:
         feeds = {
             graph.get_tensor_by_name(name): np.load(f"{folder}/{file}", allow_pickle=True)
             for name, file in step["feeds"].items()

@@ -53,7 +53,7 @@ def line(found: dict[str, Any]) -> str:
     for step in ("run", "train"):
         for threads, pair in found["steps"].get(step, {}).items():
             times = " -> ".join(pretty(side["median"], "s") for side in pair)
-            label = step if threads == "default" else f"{threads} thr"
+            label = {"default": step, "plain": "plain"}.get(threads, f"{threads} thr")
             parts.append(
                 f"{label} {number(ratio(pair))} (cpu {number(ratio(pair, 'cpu'))}, {times})"
             )
@@ -77,8 +77,9 @@ def summary(results: list[dict[str, Any]]) -> list[tuple[str, int, dict[str, flo
         if members:
             means = {
                 "run": mean([ratio(_of(found, "run")) for found in members]),
-                "cpu": mean([ratio(_of(found, "run"), "cpu") for found in members]),
+                "plain": mean([ratio(_of(found, "run", "plain")) for found in members]),
                 "train": mean([ratio(_of(found, "train")) for found in members]),
+                "plain training": mean([ratio(_of(found, "train", "plain")) for found in members]),
                 "answer": mean([ratio(found.get("cold"), "answer") for found in members]),
                 "peak": mean([ratio(found.get("cold"), "peak") for found in members]),
             }
@@ -97,10 +98,11 @@ def section(results: list[dict[str, Any]], about: dict[str, Any]) -> str:
     text = f"""## Models
 
 What a user of TensorFlow can expect: time (or memory) of tfnb divided by TensorFlow's, geometric
-means over models, both with default settings. Answers of both were compared before the measurement.
+means over models, both with default settings. Steps are warm, with compiled kernels and without; a
+start is that of a process, to its first answer, and memory its peak. Answers of both were compared.
 
-| | models | run | of cpu | training step | process start to first answer | peak memory |
-|---|--:|--:|--:|--:|--:|--:|
+| | models | run, `tfnb[fast]` | without | training, `tfnb[fast]` | without | start | memory |
+|---|--:|--:|--:|--:|--:|--:|--:|
 {rows}
 Written by `python -m benchmarks.models --write` on {about["date"]}: {about["cpu"]},
 {about["cores"]} cores, load average {about["load"][0]} when it began;
@@ -110,9 +112,9 @@ blocks in turns.
 
 ### Warm steps
 
-| | TensorFlow | tfnb | ratio | of cpu | 1 thread | 2 threads |
-|---|--:|--:|--:|--:|--:|--:|
-{"".join(_warm(found, about["cores"]) for found in measured)}
+| | TensorFlow | `tfnb[fast]` | ratio | without | ratio | of cpu | 1 thread |
+|---|--:|--:|--:|--:|--:|--:|--:|
+{"".join(map(_warm, measured))}
 ### Starting
 
 A fresh process imports the module and the graph from a file and runs it for the first time.
@@ -126,21 +128,19 @@ A fresh process imports the module and the graph from a file and runs it for the
     return text
 
 
-def _warm(found: dict[str, Any], cores: int) -> str:
+def _warm(found: dict[str, Any]) -> str:
     rows = ""
     for step, threads in found["steps"].items():
-        pair = threads["default"]
+        pair, plain = threads["default"], threads.get("plain")
         label = f"`{found['name']}`" + (", training" if step == "train" else "")
         cells = [
             label,
             *(pretty(side["median"], "s") for side in pair),
             f"**{number(ratio(pair))}**",
+            pretty(plain[1]["median"], "s") if plain else "",
+            number(ratio(plain)),
             number(ratio(pair, "cpu")),
-            # As many threads as cores are the default settings.
-            *(
-                number(ratio(threads.get(count, pair if count == str(cores) else None)))
-                for count in ("1", "2")
-            ),
+            number(ratio(threads.get("1"))),
         ]
         rows += f"| {' | '.join(cells)} |\n"
     return rows

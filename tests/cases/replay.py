@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 import tfnb as tf
 from tests import exact_numbers
@@ -147,7 +149,7 @@ def difference(got: Any, want: Any, rtol: float, atol: float) -> str:
     if a.dtype != b.dtype and not is_text:
         return f"dtype {a.dtype}, not {b.dtype}"
     if is_text:
-        return "" if bool(np.all(a == b)) else "other strings"
+        return "" if bool(np.all(a == b)) or _are_close_summaries(a, b, rtol) else "other strings"
     if a.dtype.kind in "biu":
         return "" if bool((a == b).all()) else f"{int((a != b).sum())} of {a.size} values differ"
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
@@ -158,6 +160,24 @@ def difference(got: Any, want: Any, rtol: float, atol: float) -> str:
             return ""
         worst = np.nanmax(np.abs(a - b))
     return f"{int((~close).sum())} of {a.size} values differ, worst {worst:.3g}"
+
+
+def _are_close_summaries(a: Any, b: Any, rtol: float) -> bool:
+    """Return whether two strings are summaries of the same scalars, up to rounding."""
+    if a.shape or not all(isinstance(one.item(), bytes) for one in (a, b)):
+        return False
+    try:
+        values = [list(tf.Summary.FromString(one.item()).value) for one in (a, b)]
+    except DecodeError:
+        return False
+    if not values[0] or len(values[0]) != len(values[1]):
+        return False
+    return all(
+        one.WhichOneof("value") == other.WhichOneof("value") == "simple_value"
+        and one.tag == other.tag
+        and math.isclose(one.simple_value, other.simple_value, rel_tol=rtol)
+        for one, other in zip(*values, strict=True)
+    )
 
 
 class Replay:

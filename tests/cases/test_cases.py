@@ -28,10 +28,6 @@ _DECIDED_BY_ROUNDING = {
         "the gradient of a bias before a batch normalization is zero but for rounding, about 1e-8, "
         "and Adam makes a step of full length out of its sign",
     ),
-    "deepgaze_pitch": (
-        "step 1: ScalarSummary:0",
-        "the summary is a serialized loss, compared bit by bit",
-    ),
 }
 
 

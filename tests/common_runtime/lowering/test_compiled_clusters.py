@@ -11,13 +11,14 @@ import tfnb as tf
 from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
+from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.lowering.rewrite import compiled_clusters
 from tfnb.common_runtime.lowering.rewrite.compiled_clusters import CompiledCluster, WarmUp
 from tfnb.common_runtime.lowering.support.machine_code import PARTS, data_of, write_kernel
 from tfnb.common_runtime.lowering.support.traced import NotElementwise
 from tfnb.core import op_registry
 from tfnb.core.compiled.array_calls import as_function
-from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.helper import HELPER, CompiledKernel
 from tfnb.core.compiled.routines import Prices, compiling_at_once
 from tfnb.core.op_kernel import create_kernel
 
@@ -202,6 +203,101 @@ def test_few_cheap_steps_compile_nothing(monkeypatch):
     assert not requested
 
 
+@pytest.mark.parametrize(("num_kernels", "is_compiled"), [(1, True), (8, False)])
+def test_a_kernel_among_others_of_its_cluster_has_to_be_worth_more(
+    monkeypatch, num_kernels, is_compiled
+):
+    """What gets other shapes from call to call would need a kernel for each of them."""
+
+    class Form:
+        def __init__(self, number):
+            self.source = str(number)
+            self.is_pending = False
+            self.others = -1
+
+        def pay(self, steps):
+            pass
+
+        def heat(self):
+            return 1.0
+
+        def request(self, others):
+            self.others = others
+
+        def take(self):
+            return False
+
+    forms = [Form(number) for number in range(num_kernels)]
+    cluster = CompiledCluster([], [])
+    cluster.forms = {form.source: form for form in forms}
+    warm_up = WarmUp({"kernel1": None}, {"kernel1": cluster})
+    monkeypatch.setattr(Prices, "first_step", 2)
+    for _ in range(4):
+        warm_up()
+    assert {form.others for form in forms} == {num_kernels - 1}
+
+    monkeypatch.setattr(Prices, "of_kernel", 1e-3)
+    monkeypatch.setattr(Prices, "of_look", 1e-3)
+    monkeypatch.setattr(Prices, "of_start", 0.0)
+    monkeypatch.setattr(compiled_clusters, "_heats", {})
+    requests = []
+    monkeypatch.setattr(
+        HELPER,
+        "request",
+        lambda text, parts, *, pays: requests.append(pays) or CompiledKernel(text, parts, pays),
+    )
+    form = _form_of_a_sum()
+    form.runs = 1
+    form.pay(round(2e-3 / form.weight))
+    form.request(num_kernels - 1)
+    assert requests == [is_compiled]
+
+
+def _form_of_a_sum():
+    device = CpuDevice("/device:CPU:0", 0)
+    kernel = create_kernel(op_registry.get("AddV2"), "n", {"T": tf.float32}, device)
+    cluster = CompiledCluster([(kernel, (0, 0))], [0])
+    cluster.record(True)
+    cluster(_random(8))
+    return cluster.forms_of_arrays()[0]
+
+
+def test_long_steps_are_recorded_early(monkeypatch):
+    """A few steps that take long suffice; of short ones it takes many."""
+
+    def steps_until_recorded():
+        cluster = CompiledCluster([], [])
+        warm_up = WarmUp({"kernel1": None}, {"kernel1": cluster})
+        for step in range(1, 40):
+            warm_up()
+            if cluster.records:
+                return step
+        return None
+
+    monkeypatch.setattr(Prices, "first_step", 32)
+    monkeypatch.setattr(Prices, "first_seconds", 1e9)
+    assert steps_until_recorded() == 32
+    monkeypatch.setattr(Prices, "first_seconds", 0.0)
+    assert steps_until_recorded() < 32
+
+
+def test_a_loop_of_many_shapes_adds_a_few_forms_at_a_time():
+    """Sources are not written for each iteration of one step; a later step adds others."""
+
+    class Refuses(CompiledCluster):
+        def _add_form(self, key):
+            self.forms[key] = None
+
+    cluster = Refuses([], [])
+    counts = []
+    for _ in range(2):
+        cluster.record(True)
+        for size in range(50):
+            cluster(np.zeros(size))
+        counts.append(len(cluster.forms))
+    assert 0 < counts[0] < counts[1] < 50
+
+
 def test_a_kernel_that_fails_leaves_the_nodes(monkeypatch):
     """The step goes on as without compiled kernels."""
     monkeypatch.setattr(
@@ -216,9 +312,12 @@ def _broken(*args, write):
     return made
 
 
-def test_switched_off(monkeypatch):
-    """With TFNB_COMPILED=0 the emitted source has no clusters."""
-    monkeypatch.setenv("TFNB_COMPILED", "0")
+@pytest.mark.parametrize(
+    ("variable", "value"), [("TFNB_COMPILED", "0"), ("TF_DETERMINISTIC_OPS", "1")]
+)
+def test_switched_off(monkeypatch, variable, value):
+    """With TFNB_COMPILED=0 the emitted source has no clusters, nor with deterministic ops."""
+    monkeypatch.setenv(variable, value)
     assert "kernel1" not in str(compare(lambda x: [tf.exp(x) * 2.0], {"x": _random(9)}))
 
 

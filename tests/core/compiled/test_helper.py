@@ -30,6 +30,24 @@ def test_kernel_is_compiled_once(own):
     assert kernel.addresses[0] != 0
 
 
+def test_kernel_that_does_not_pay_is_only_looked_for(own, monkeypatch, tmp_path):
+    """It is compiled once it pays; the next process finds it on disk."""
+    monkeypatch.setenv("TFNB_CACHE", str(tmp_path))
+    kernel = own.request(SOURCE, ("",), pays=False)
+    own.wait()
+    assert not kernel.addresses
+    assert not kernel.is_pending
+    assert own.request(SOURCE, ("",), pays=False) is kernel
+    assert own.request(SOURCE, ("",)) is kernel
+    own.wait()
+    assert kernel.addresses
+    other = Helper()
+    found = other.request(SOURCE, ("",), pays=False)
+    other.wait()
+    other.end()
+    assert found.addresses
+
+
 def test_source_that_llvm_refuses_fails_alone(own, caplog):
     """One line in the log; other kernels are compiled."""
     with caplog.at_level(logging.WARNING, "tfnb"):

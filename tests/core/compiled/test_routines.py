@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfnb.core.compiled import routines
+from tfnb.core.compiled import helper, routines
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import Prices, Routine, compiling_at_once, run_rows
 
@@ -39,6 +39,24 @@ def test_routine_is_requested_once_it_pays(routine, monkeypatch):
     assert routine.find(0.0) is None
     HELPER.wait()
     assert routine.find(0.0) is not None
+
+
+def test_routine_is_looked_for_before_it_pays(routine, monkeypatch, tmp_path):
+    """One that an earlier process left on disk is used soon."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    monkeypatch.setenv("TFNB_CACHE", str(tmp_path))
+    monkeypatch.setattr(Prices, "of_start", 0.0)
+    for is_kept in (False, True):
+        own = helper.Helper()
+        monkeypatch.setattr(helper, "HELPER", own)
+        routine.forget()
+        routine.find(Prices.of_look)
+        own.wait()
+        assert (routine.find(0.0) is not None) == is_kept
+        routine.find(Prices.of_kernel)
+        own.wait()
+        assert routine.find(0.0) is not None
+        own.end()
 
 
 def test_nothing_is_requested_where_compiling_is_off(routine, monkeypatch):

@@ -9,7 +9,8 @@ from tests.ops.conv.test_compiled_conv import random, window
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once
 from tfnb.core.process import work_sharder
-from tfnb.ops.conv.pooling_kernels import avg_pool, max_pool
+from tfnb.ops.conv import compiled_pooling
+from tfnb.ops.conv.pooling_kernels import avg_pool, max_pool, max_pool_grad
 
 pytest.importorskip("llvmlite")
 
@@ -47,6 +48,43 @@ def test_values_are_those_of_the_plain_way(kernel, case, value):
         assert found.dtype == plain.dtype
         exact = kernel is max_pool
         np.testing.assert_allclose(found, plain, 0 if exact else 1e-6, 0 if exact else 1e-6)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("value", [0.5, np.nan, np.inf, -np.inf])
+def test_gradients_of_maxima_are_those_of_the_plain_way(case, value):
+    """The first of equal cells wins, also where cells are not numbers, and never the padding."""
+    for channels in (1, 5, 33):
+        windows = [window(size, *case) for size in (7, 8)]
+        x = np.round(random(2, 7, 8, channels), 1)
+        x[0, :5, :5] = value
+        x[1, 3, 3, 0] = value
+        grad = random(2, *(w.output for w in windows), channels)
+        with np.errstate(all="ignore"):
+            plain = max_pool_grad(np, x, grad, windows)
+        with compiling_at_once():
+            compiled(
+                lambda xp, x, windows, grad=grad: max_pool_grad(xp, x, grad, windows), x, windows
+            )
+            found = max_pool_grad(np, x, grad, windows)
+            direct = compiled_pooling.maximum_gradient(x, grad, windows)
+        assert found.dtype == plain.dtype
+        np.testing.assert_allclose(found, plain, 1e-6, 1e-6)
+        has_padding = any(w.pad_before or w.pad_after for w in windows)
+        assert (direct is None) == (has_padding and value == -np.inf)
+
+
+def test_gradients_of_many_images_do_not_depend_on_threads(monkeypatch):
+    """Two threads give the bits of one."""
+    windows = [window(40, 3, 1, 1, (1, 1))] * 2
+    x, found = random(9, 40, 40, 20), []
+    grad = random(9, 40, 40, 20)
+    with compiling_at_once():
+        for threads in (1, 2):
+            monkeypatch.setattr(work_sharder, "_num_threads", threads)
+            compiled(lambda xp, *_: max_pool_grad(xp, x, grad, windows), x, windows)
+            found.append(compiled_pooling.maximum_gradient(x, grad, windows))
+    np.testing.assert_array_equal(*found)
 
 
 def test_results_do_not_depend_on_threads(monkeypatch):

@@ -47,17 +47,20 @@ class Engine:
             [str(_FORMAT), llvmlite.__version__, version, platform.machine(), processor, features]
         )
 
-    def addresses(self, source: str, parts: tuple[str, ...]) -> tuple[int, ...]:
-        """Return the addresses of functions of a kernel.
+    def addresses(self, source: str, parts: tuple[str, ...], compiles: bool) -> tuple[int, ...]:
+        """Return the addresses of functions of a kernel; none if it would have to be compiled.
 
         Args:
           source: the text of the kernel, in which ``@KERNEL`` stands for its name.
           parts: what follows the name in the names of the functions.
+          compiles: whether a kernel is compiled that the cache does not have.
         """
         key = hashlib.sha256(f"{self._version}\n{source}".encode()).hexdigest()
         name = f"kernel_{key[:32]}"
         code = self._cache.read(key)
         if code is None:
+            if not compiles:
+                return ()
             code = self._compile(source.replace(KERNEL, f"@{name}"))
             self._cache.write(key, code)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))

@@ -2,7 +2,8 @@
 
 A kernel is requested by its source and compiled once per process; until it is ready, and wherever
 it cannot be compiled, the plain way computes the same.  The plain way is also taken without the
-package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, and where no thread can be started.
+package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, with ``TF_DETERMINISTIC_OPS=1``, since
+the moment at which a kernel is ready differs between runs, and where no thread can be started.
 
 LLVM is imported and called in the helper thread alone, mostly without the interpreter's lock.  A
 process ends after the compilation that runs at the time.  A child of a fork has no helper thread;
@@ -39,17 +40,26 @@ class CompiledKernel:
     Attributes:
       source: its text.
       parts: the ends of the names of its functions.
+      pays: whether it may be compiled; else it is only looked for on disk.
       addresses: the addresses of these functions; empty until it is ready.
+      is_missing: whether it was looked for in vain.
       failure: why it cannot be compiled; "" if that is not known.
     """
 
-    __slots__ = ("addresses", "failure", "parts", "source")
+    __slots__ = ("addresses", "failure", "is_missing", "parts", "pays", "source")
 
-    def __init__(self, source: str, parts: tuple[str, ...]) -> None:
+    def __init__(self, source: str, parts: tuple[str, ...], pays: bool) -> None:
         self.source = source
         self.parts = parts
+        self.pays = pays
+        self.is_missing = False
         self.addresses: tuple[int, ...] = ()
         self.failure = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it may become ready without a further request."""
+        return not (self.addresses or self.failure) and (self.pays or not self.is_missing)
 
 
 class _End:
@@ -80,18 +90,22 @@ class Helper:
             self.refusal = "the parent process was compiling when this one was forked"
         self._kernels = {key: one for key, one in self._kernels.items() if one.addresses}
 
-    def request(self, source: str, parts: tuple[str, ...]) -> CompiledKernel:
+    def request(self, source: str, parts: tuple[str, ...], *, pays: bool = True) -> CompiledKernel:
         """Return a kernel, which becomes ready later; one source is compiled only once.
 
         Args:
           source: its text, see ``Engine.addresses``.
           parts: the ends of the names of its functions.
+          pays: whether it is compiled if an earlier process has not left it on disk.
         """
         with self._lock:
-            found = self._kernels.get((source, parts))
-            if found is not None:
-                return found
-            kernel = self._kernels[source, parts] = CompiledKernel(source, parts)
+            kernel = self._kernels.get((source, parts))
+            if kernel is not None:
+                if kernel.pays or not pays:
+                    return kernel
+                kernel.pays = True
+            else:
+                kernel = self._kernels[source, parts] = CompiledKernel(source, parts, pays)
             if self.refusal:
                 kernel.failure = self.refusal
                 return kernel
@@ -134,6 +148,8 @@ class Helper:
             if isinstance(entry, threading.Event):
                 entry.set()
                 continue
+            if entry.addresses or entry.failure:
+                continue  # requested twice
             if self.refusal:
                 entry.failure = self.refusal
                 continue
@@ -147,7 +163,8 @@ class Helper:
                 self._is_busy = False
                 continue
             try:
-                entry.addresses = engine.addresses(entry.source, entry.parts)
+                entry.addresses = engine.addresses(entry.source, entry.parts, entry.pays)
+                entry.is_missing = not entry.addresses
             except Exception as error:
                 entry.failure = f"{type(error).__name__}: {error}"
                 _log.warning("A kernel is not compiled, and runs as without tfnb[fast]: %s", error)
@@ -180,6 +197,8 @@ def is_available() -> bool:
     """Return whether kernels may be compiled in this process; imports nothing."""
     global _is_installed
     if os.environ.get("TFNB_COMPILED") == "0" or HELPER.refusal:
+        return False
+    if os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true"):
         return False
     if _is_installed is None:
         try:

@@ -6,12 +6,14 @@ An op asks its routine at each call, and says what the plain way costs::
     if compiled is not None:
         run_rows(compiled, [var, m, v, grad, numbers], size, work)
 
-A routine is requested once its plain ways have taken as long as its compilation takes, the first
-kernel of a process once LLVM's import has paid, too.  It may become ready within a step.
+A routine is compiled once its plain ways have taken a share of the time of its compilation, which
+runs beside the steps (``Prices``).  Earlier it is looked for among the kernels that other processes
+left on disk.  It may become ready within a step.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -29,20 +31,31 @@ if TYPE_CHECKING:
 _PARTS = ("",)
 
 
+# LLVM's import takes about 0.07 s, a kernel 0.04 s, one from disk 0.3 ms.  On a second processor
+# they cost the steps little, and are worth it early.
+_HAS_ONE_PROCESSOR = (
+    len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+) == 1
+
+
 class Prices:
-    """What compiling costs, in seconds.
+    """What compiling has to be worth, in seconds.
 
     Attributes:
-      of_start: the import of LLVM.
-      of_kernel: the compilation of a kernel.
+      of_start: the plain ways of all kernels, before the first one is requested.
+      of_kernel: the plain ways of one kernel, before it is compiled.
+      of_look: the plain ways of one kernel, before it is looked for on disk.
       paid: the estimated time that the plain ways of all kernels have taken so far.
       first_step: the first step of a function in which the shapes of clusters are recorded and
-        sources written, which costs as much as a few steps.
+        sources written, which costs as much as a few small steps.
+      first_seconds: the processor time of steps after which that happens earlier.
     """
 
     first_step = 32
-    of_start = 0.3
-    of_kernel = 0.06
+    first_seconds = 0.02
+    of_start = 0.1 if _HAS_ONE_PROCESSOR else 0.02
+    of_kernel = 0.04 if _HAS_ONE_PROCESSOR else 0.002
+    of_look = 0.0005
     paid = 0.0
 
 
@@ -52,13 +65,13 @@ def compiling_at_once() -> Iterator[None]:
 
     Routines that became ready are forgotten at the end.
     """
-    before = Prices.of_start, Prices.of_kernel, Prices.first_step
-    Prices.of_start = Prices.of_kernel = 0.0
+    before = Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step
+    Prices.of_start = Prices.of_kernel = Prices.of_look = 0.0
     Prices.first_step = 2
     try:
         yield
     finally:
-        Prices.of_start, Prices.of_kernel, Prices.first_step = before
+        Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step = before
         for one in _routines:
             one.forget()
 
@@ -115,7 +128,7 @@ class Routine:
 
     def _look(self, seconds: float) -> Callable[..., None] | None:
         kernel = self._kernel
-        if kernel is None:
+        if kernel is None or not (kernel.addresses or kernel.pays):
             self._pay(seconds)
             return None
         if not kernel.addresses:
@@ -127,16 +140,19 @@ class Routine:
         with _lock:
             self._seconds += seconds
             Prices.paid += seconds
-            pays = self._seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
-            if pays and self._kernel is None:
-                self._seconds = 0.0  # if nothing may be compiled, the next look comes later
-                self._kernel = _request(self._arrays, self._write)
+            if Prices.paid < Prices.of_start or self._seconds < Prices.of_look:
+                return
+            pays, kernel = self._seconds >= Prices.of_kernel, self._kernel
+            if kernel is None or (pays and not kernel.pays):
+                self._kernel = _request(self._arrays, self._write, pays)
+                if self._kernel is None:
+                    self._seconds = 0.0  # nothing may be compiled; the next look comes later
 
 
 # The other modules are imported by the first routine that pays: most processes compile none.
 
 
-def _request(arrays: int, write: Callable[[Loops], None]) -> CompiledKernel | None:
+def _request(arrays: int, write: Callable[[Loops], None], pays: bool) -> CompiledKernel | None:
     """Request a routine; return None where nothing may be compiled."""
     from tfnb.core.compiled.helper import HELPER, is_available
 
@@ -146,7 +162,7 @@ def _request(arrays: int, write: Callable[[Loops], None]) -> CompiledKernel | No
 
     loops = Loops(arrays)
     write(loops)
-    return HELPER.request(loops.text(), _PARTS)
+    return HELPER.request(loops.text(), _PARTS, pays=pays)
 
 
 def _as_function(address: int) -> Callable[..., None]:

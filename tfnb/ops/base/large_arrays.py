@@ -274,9 +274,10 @@ def _ones(count: int, dtype: str) -> Array:
 
 def sum_over(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool = False) -> Array:
     """Return the sum over axes, given as non-negative numbers, in the dtype of `x`."""
-    if is_large(xp, x) and lies_channels_last(x):
+    large = x.size >= LARGE and is_large(xp, x)
+    if large and lies_channels_last(x):
         return _sum_of_channels_last(x, axes, keep_dims)
-    if not is_large(xp, x) or not x.flags.c_contiguous:
+    if not large or not x.flags.c_contiguous:
         # The ufunc has less overhead than the method, which calls it.
         total: Array = xp.add.reduce(x, axes, x.dtype, None, keep_dims)
         return total

@@ -266,13 +266,10 @@ def _functions(
 ) -> list[tuple[Callable[..., None], tuple[int, int, int]]] | None:
     """Return the functions that compute all channels; None if one of them is not ready."""
     seconds = _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT
-    found = []
-    for block in _blocks(channels):
-        function = routines[block[0]].find(seconds)
-        if function is None:
-            return None
-        found.append((function, block))
-    return found
+    # All are asked, so that they are compiled one right after the other.
+    found = [(routines[block[0]].find(seconds), block) for block in _blocks(channels)]
+    ready = [(function, block) for function, block in found if function is not None]
+    return ready if len(ready) == len(found) else None
 
 
 def lies_close(x: Array) -> Array:

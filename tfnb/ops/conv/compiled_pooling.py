@@ -1,7 +1,8 @@
 """Maxima and sums of windows by compiled routines (``core/compiled/routines.py``).
 
 A vector holds neighbouring channels, and a few positions are computed at once.  Offsets are those
-of ``compiled_conv.py``.
+of ``compiled_conv.py``.  The gradient of maxima goes through the positions of an image in their
+order, because windows may share cells; threads share the images.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tfnb.core.compiled.llvm_functions import literal
 from tfnb.core.compiled.routines import Routine, run_rows
 from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.conv.compiled_conv import lies_close, places_of
-from tfnb.ops.conv.windows import pad_spatial
+from tfnb.ops.conv.windows import pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,11 +76,60 @@ def _write(loops: Loops, *, is_maximum: bool) -> None:
                 loops.vector_store(found.get(), place, LANES, mask)
 
 
+def _write_gradient(loops: Loops) -> None:
+    """Write the routine that adds the gradient of each position to the first of its maxima.
+
+    Its arrays are result, padded input, gradient of the output, and offsets of positions in the
+    input, of positions in the gradient, and of cells in the input; result and input have one form.
+    Its sizes are the first image, the end of the images, the number of positions of an image, of
+    cells, and of channels.
+    """
+    begin, end, positions, cells, channels = (loops.size(i) for i in range(5))
+    kind, places_kind, bits = f"<{LANES} x float>", f"<{LANES} x i32>", f"<{LANES} x i1>"
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    first_position = loops.do("mul i64", begin, positions)
+    last_position = loops.do("mul i64", end, positions)
+
+    def spread(cell: str) -> str:
+        return loops.splat("i32", loops.convert("trunc i64", cell, "i32"), LANES)
+
+    with loops.loop(first_position, last_position) as position:
+        seen, given = (loops.load("i64", array, position) for array in (3, 4))
+        with loops.loop("0", vectors) as vector:
+            first = loops.do("mul i64", vector, str(LANES))
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+            start = loops.do("add i64", seen, first)
+            at = loops.do("add i64", start, loops.load("i64", 5, "0"))
+            best = loops.variable(
+                kind, loops.vector_load(loops.place("float", "%a1", at), LANES, mask)
+            )
+            winner = loops.variable(places_kind, "zeroinitializer")
+            with loops.loop("1", cells) as cell:
+                at = loops.do("add i64", start, loops.load("i64", 5, cell))
+                value = loops.vector_load(loops.place("float", "%a1", at), LANES, mask)
+                found, place = best.get(), winner.get()
+                is_more = f"{bits} {loops.do(f'fcmp ogt {kind}', value, found)}"
+                best.set(loops.do("select", is_more, f"{kind} {value}", f"{kind} {found}"))
+                numbers = f"{places_kind} {spread(cell)}", f"{places_kind} {place}"
+                winner.set(loops.do("select", is_more, *numbers))
+            at = loops.do("add i64", given, first)
+            came = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
+            with loops.loop("0", cells) as cell:
+                has_won = loops.do(f"icmp eq {places_kind}", winner.get(), spread(cell))
+                some = loops.do(f"and {bits}", has_won, mask)
+                at = loops.do("add i64", start, loops.load("i64", 5, cell))
+                target = loops.place("float", "%a0", at)
+                total = loops.do(f"fadd {kind}", loops.vector_load(target, LANES, some), came)
+                loops.vector_store(total, target, LANES, some)
+
+
+_GRADIENT = Routine(6, _write_gradient)
 _MAXIMUM = Routine(5, partial(_write, is_maximum=True))
 _SUM = Routine(5, partial(_write, is_maximum=False))
 # Estimates of the plain way, and of a cell here.
 _SECONDS_OF_CALL, _SECONDS_OF_CELL = 15e-6, 2e-10
 _NS_OF_CELL = 0.05
+_SECONDS_OF_GRADIENT, _NS_OF_GRADIENT = 1e-9, 0.15
 
 
 def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float) -> Array | None:
@@ -116,3 +166,31 @@ def maximum(x: Array, windows: Sequence[Window]) -> Array | None:
 def total(x: Array, windows: Sequence[Window]) -> Array | None:
     """Return the sum of every window of images; None where the routine is not ready."""
     return _reduced(_SUM, x, windows, 0.0)
+
+
+def maximum_gradient(x: Array, grad: Array, windows: Sequence[Window]) -> Array | None:
+    """Return the gradient of maxima; None where the routine does not fit, or is not ready."""
+    if x.dtype != np.float32 or grad.dtype != np.float32 or len(windows) != 2:
+        return None
+    if not grad.size or not grad.flags.c_contiguous:
+        return None
+    cells = windows[0].filter * windows[1].filter
+    function = _GRADIENT.find(_SECONDS_OF_CALL + grad.size * cells * _SECONDS_OF_GRADIENT)
+    if function is None:
+        return None
+    padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, -np.inf))
+    if padded.shape != x.shape and (x == -np.inf).any():
+        return None  # padding must not win over these cells
+    places = places_of(padded, windows, grad)
+    total = np.zeros(padded.shape, np.float32)
+    positions = windows[0].output * windows[1].output
+    run_rows(
+        function,
+        [total, padded, grad, places.seen, places.targets, places.cells],
+        len(x),
+        positions * cells * x.shape[-1] * _NS_OF_GRADIENT,
+        positions,
+        cells,
+        x.shape[-1],
+    )
+    return unpad_spatial(total, windows, 1)

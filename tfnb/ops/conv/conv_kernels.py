@@ -484,21 +484,38 @@ def _by_phases(
     swapped = kernel.swapaxes(-1, -2)
     if not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
         return None
-    phases = gradient_phases(windows)
+    phases = _inner_phases(tuple(windows))
     if phases is None:
         return None
     total = np.empty(tuple(input_shape), kernel.dtype)
+    for cells, taps, where in phases:
+        seen = total[cells]
+        if seen.size and not compiled_conv.convolve(out_backprop, swapped[taps], where, seen):
+            return None
+    return total
+
+
+@lru_cache(maxsize=256)
+def _inner_phases(
+    windows: tuple[Window, ...],
+) -> list[tuple[tuple[slice, ...], tuple[slice, ...], list[Window]]] | None:
+    """Return the cells of the input, the elements of the filter and the windows of each phase.
+
+    None where the gradient has no phases, or where no window covers some cells.
+    """
+    phases = gradient_phases(windows)
+    if phases is None:
+        return None
+    found = []
     for phase in phases:
-        where, seen = phase.windows, total
+        cells, where = (slice(None),), phase.windows
         if not phase.is_whole:
             inside = phase.inside(windows)
             if inside is None:
                 return None
-            cells, where = inside
-            seen = total[(slice(None), *cells)]
-        if seen.size and not compiled_conv.convolve(out_backprop, swapped[phase.taps], where, seen):
-            return None
-    return total
+            cells, where = (slice(None), *inside[0]), inside[1]
+        found.append((cells, phase.taps, where))
+    return found
 
 
 class Phase(NamedTuple):

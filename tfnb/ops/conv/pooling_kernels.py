@@ -255,6 +255,9 @@ def max_pool_grad(xp: Xp, x: Array, grad: Array, windows: Sequence[Window]) -> A
         found = _spread_to_whole_winners(x, grad, axes)
         if found is not None:
             return found
+    found = compiled_pooling.maximum_gradient(x, grad, windows) if xp is np else None
+    if found is not None:
+        return found
     if not _suits(xp, x, windows):
         return spread_to_winners(xp, grad, winners(xp, x, windows), windows, x.shape)
     blocks, total = _blocks(x), np.empty(x.shape, grad.dtype)

@@ -28,6 +28,7 @@ from tfnb.ops.math.cwise_binary_ops import add_v2, sub
 from tfnb.ops.math.cwise_unary_ops import abs_op, exp_op, log, log1p
 from tfnb.ops.math.matmul_ops import matmul
 from tfnb.ops.math.sequence_ops import range_
+from tfnb.ops.nn import compiled_softmax
 from tfnb.ops.nn.activation_ops import relu
 from tfnb.ops.nn.softmax_ops import (
     log_softmax_op,
@@ -93,6 +94,9 @@ def softmax_cross_entropy(xp: Xp, features: Array, labels: Array) -> Outputs:
         raise errors.invalid_argument(
             "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional"
         )
+    found = compiled_softmax.cross_entropy(features, labels) if xp is np else None
+    if found is not None:
+        return found
     labels, wide = widened(labels), widened(features)
     if is_large(xp, wide):
         loss, backprop = _large_cross_entropy(wide, labels, dtype)
@@ -195,6 +199,9 @@ def sparse_softmax_cross_entropy(xp: Xp, features: Array, labels: Array) -> Outp
             f"Received a label value of {labels[wrong][0]} which is outside the valid range of "
             f"[0, {classes}).  Label values: {listed}"
         )
+    found = compiled_softmax.sparse_cross_entropy(features, labels) if xp is np else None
+    if found is not None:
+        return found
     here = (xp.arange(rows), labels)
     grown = shifted_logits(xp, widened(features))
     grown = xp.array(grown) if grown is features else grown

@@ -7,6 +7,7 @@ do not depend on the number of rejections. With both seeds 0 the sequence differ
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -386,10 +387,11 @@ def classes(generator: Array, logits: Array, samples: int, dtype: DType) -> Arra
     numbers = distributions.uniform(np, generator, rows * samples, dtypes.float64)
     found = np.empty((rows, samples), dtype.as_numpy_dtype)
     for row, chances in enumerate(logits.astype(np.float64)):
-        possible = np.isfinite(chances)
-        if possible.all():
-            sums = np.cumsum(np.exp(chances - chances.max()))
+        highest = chances.max()
+        if math.isfinite(highest):
+            sums = np.cumsum(np.exp(chances - highest))
         else:
+            possible = np.isfinite(chances)
             highest = chances[possible].max(initial=-np.inf)
             sums = np.cumsum(np.where(possible, np.exp(chances - highest), 0.0))
         wanted = numbers[row * samples : (row + 1) * samples] * sums[count - 1]

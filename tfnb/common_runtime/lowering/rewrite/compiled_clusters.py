@@ -6,16 +6,18 @@ is ready, and wherever the kernel does not fit: other shapes, results of several
 are not contiguous.
 
 A function with clusters calls a :class:`WarmUp` once a step.  In the steps 32, 64, 128, ... the
-clusters record the shapes that they get, and how often.  A kernel is requested once its nodes have
-probably run for as long as its compilation takes, the first one of a process once LLVM's import has
-paid, too; a program that runs a few steps compiles nothing.  Kernels are put into a function when a
-step of it begins, so that the loops of one step compute all iterations alike.
+clusters record the shapes that they get, and how often; if steps take long, the first of these is
+an earlier one.  A kernel is compiled once its nodes have probably run for a share of the time of
+its compilation (``Prices``); a program that runs a few steps compiles nothing.  Earlier, a kernel
+is looked for among those on disk.  Kernels are put into a function when a step of it begins, so
+that the loops of one step compute all iterations alike.
 """
 
 from __future__ import annotations
 
 import math
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,6 +234,8 @@ class _Heat:
         self.kernel: CompiledKernel | None = None
 
 
+# New forms of a cluster in one recorded step: a loop may have other shapes in each iteration.
+_MOST_NEW_FORMS = 8
 # Larger results are computed tile by tile, in the memory of an input that ends (``clusters.py``).
 _MOST_BYTES = 1 << 24
 
@@ -266,10 +270,15 @@ class _Form:
             self._heat = _heats.setdefault(source.text, _Heat())
 
     @property
+    def source(self) -> str:
+        """The text of its kernel, which forms may share."""
+        return self._source.text
+
+    @property
     def is_pending(self) -> bool:
         """Whether its kernel was requested and is not ready."""
         kernel = self._heat.kernel
-        return kernel is not None and not kernel.addresses and not kernel.failure
+        return kernel is not None and kernel.is_pending
 
     def pay(self, steps: int) -> None:
         """Note the runs of a number of steps like the recorded ones."""
@@ -278,12 +287,23 @@ class _Form:
         self._heat.seconds += seconds
         Prices.paid += seconds
 
-    def request(self) -> None:
-        """Request the kernel if that pays."""
+    def heat(self) -> float:
+        """Return how long the nodes of its kernel have run, in seconds."""
+        return self._heat.seconds
+
+    def request(self, others: int) -> None:
+        """Request the kernel if that pays.
+
+        Args:
+          others: the number of other kernels of the cluster: one of shapes that change from
+            call to call has to be worth more.
+        """
         heat = self._heat
-        pays = heat.seconds >= Prices.of_kernel and Prices.paid >= Prices.of_start
-        if heat.kernel is None and pays:
-            heat.kernel = HELPER.request(self._source.text, PARTS)
+        if Prices.paid < Prices.of_start or heat.seconds < Prices.of_look:
+            return
+        pays = heat.seconds >= Prices.of_kernel * (1 + others)
+        if heat.kernel is None or (pays and not heat.kernel.pays):
+            heat.kernel = HELPER.request(self._source.text, PARTS, pays=pays)
 
     def take(self) -> bool:
         """Use the kernel if it is ready; return whether it is."""
@@ -475,7 +495,9 @@ class CompiledCluster:
       records: whether it records the forms of this step.
     """
 
-    __slots__ = ("_by_shapes", "_latest", "_members", "_outputs", "forms", "records", "refusals")
+    __slots__ = (
+        "_by_shapes", "_latest", "_members", "_num_new", "_outputs", "forms", "records", "refusals",
+    )  # fmt: skip
 
     def __init__(self, members: Sequence[type_of_member], outputs: Sequence[int]) -> None:
         """Initialize the cluster.
@@ -492,6 +514,11 @@ class CompiledCluster:
         self.forms: dict[Any, _Form | None] = {}
         self.refusals: dict[Any, str] = {}
         self.records = False
+        self._num_new = 0
+
+    def record(self, records: bool) -> None:
+        """Begin to record the forms of a step, or end it."""
+        self.records, self._num_new = records, 0
 
     def __call__(self, *args: Any) -> Any:
         """Return the results, or None."""
@@ -522,7 +549,8 @@ class CompiledCluster:
                 self._by_shapes[shapes] = form.run
             return found
         if self.records:
-            if form is None and key not in self.forms:
+            if form is None and key not in self.forms and self._num_new < _MOST_NEW_FORMS:
+                self._num_new += 1
                 form = self._add_form(key)
             if form is not None:
                 form.runs += 1
@@ -562,7 +590,9 @@ def _none(*_args: Any) -> None:
 class WarmUp:
     """Decides, once in each step of a function, which of its clusters run as kernels."""
 
-    __slots__ = ("_clusters", "_lock", "_names", "_next", "_recorded_at", "_records_at", "_steps")
+    __slots__ = (
+        "_began", "_clusters", "_lock", "_names", "_next", "_recorded_at", "_records_at", "_steps",
+    )  # fmt: skip
 
     def __init__(self, names: dict[str, Any], clusters: dict[str, CompiledCluster]) -> None:
         """Initialize.
@@ -574,8 +604,10 @@ class WarmUp:
         self._names = names
         self._clusters = clusters
         self._lock = threading.Lock()
+        self._began = 0.0
         self._steps = 0
-        self._next = self._records_at = Prices.first_step
+        self._next = 1
+        self._records_at = 0  # until the first record
         self._recorded_at = 0
 
     def __call__(self) -> None:
@@ -587,16 +619,30 @@ class WarmUp:
             finally:
                 self._lock.release()
 
+    def _is_early(self, steps: int) -> bool:
+        """Return whether the steps so far are too cheap for the first record."""
+        now = time.process_time()
+        if steps == 1:
+            self._began = now
+        return steps < Prices.first_step and now - self._began < Prices.first_seconds
+
     def _look(self, steps: int) -> None:
+        if not self._records_at and self._is_early(steps):
+            self._next = steps + 1
+            return
         clusters, is_pending = self._clusters, False
         if any(one.records for one in clusters.values()):
             for cluster in clusters.values():
-                cluster.records = False
+                cluster.record(False)
                 for form in cluster.forms_of_arrays():
                     form.pay(steps - self._recorded_at)
+            # The hottest ones first: they are compiled one after the other.
+            wanted = []
             for cluster in clusters.values():
-                for form in cluster.forms_of_arrays():
-                    form.request()
+                by_source = {form.source: form for form in cluster.forms_of_arrays()}
+                wanted += [(form, len(by_source) - 1) for form in by_source.values()]
+            for form, others in sorted(wanted, key=lambda pair: pair[0].heat(), reverse=True):
+                form.request(others)
             self._recorded_at = steps
         is_recorded = steps >= self._records_at
         if is_recorded:
@@ -606,6 +652,6 @@ class WarmUp:
             for form in cluster.forms_of_arrays():
                 is_ready |= form.take()
                 is_pending |= form.is_pending
-            cluster.records = is_recorded
+            cluster.record(is_recorded)
             self._names[name] = cluster if is_ready or is_recorded else None
         self._next = steps + 1 if is_pending or is_recorded else self._records_at
