@@ -86,6 +86,12 @@ def test_names_are_where_programs_look(module: str, name: str) -> None:
     assert hasattr(found, name)
 
 
+@pytest.mark.parametrize("module", ["framework", "framework.python.ops", "slim"])
+def test_a_scope_of_arguments_is_a_function(module: str) -> None:
+    """It is none of the file in which tf-slim has it."""
+    assert callable(importlib.import_module(f"tensorflow.contrib.{module}").arg_scope)
+
+
 def test_the_older_profiler_counts_parameters(tf: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """It prints the view and returns it; a context that is not enabled lets its block run."""
     tfprof = importlib.import_module("tensorflow.contrib.tfprof")

@@ -144,6 +144,17 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
         ("ops.metrics_impl._confusion_matrix_at_thresholds", callable),
         ("ops.resource_variable_ops.ResourceVariable", callable),
         ("ops.array_ops.shape_internal", lambda f: f([[1, 2]]).shape == [2]),
+        ("ops.array_ops.newaxis", lambda value: value is None),
+        ("ops.array_ops.squeeze_v2", lambda f: f([[1]], [0]).shape == [1]),
+        ("ops.array_ops.batch_gather_nd", lambda f: f([[1, 2]], [[[1]]], 1).shape == [1, 1]),
+        (
+            "framework.ops.convert_n_to_tensor",
+            lambda f: [x.op.name for x in f([1, 2.0], name="a")] == ["a_0", "a_1"],
+        ),
+        (
+            "framework.ops.convert_n_to_tensor_or_indexed_slices",
+            lambda f: f([None, 1])[0] is None,
+        ),
         ("ops.lookup_ops.index_table_from_tensor", lambda f: f(["a", "b"]).key_dtype == "string"),
         ("lib.io.file_io.FileIO", callable),
         ("tf2.enabled", lambda f: f() is False),
@@ -158,6 +169,19 @@ def test_names_that_are_not_public_work(path: str, check: Any) -> None:
     module, _, name = path.rpartition(".")
     with tfnb.Graph().as_default():
         assert check(getattr(_import(f"tensorflow.python.{module}"), name))
+
+
+@served_here
+def test_merges_of_conds_and_loops_are_told_apart() -> None:
+    """By the inputs of the node."""
+    util = _import("tensorflow.python.ops.control_flow_util")
+    with tfnb.Graph().as_default() as graph:
+        tfnb.cond(tfnb.constant(True), lambda: tfnb.constant(1), lambda: tfnb.constant(2))
+        tfnb.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+        merges = [op for op in graph.get_operations() if op.type == "Merge"]
+    found = {op.name: (util.IsCondMerge(op), util.IsLoopMerge(op)) for op in merges}
+    assert found == {"cond/Merge": (True, False), "while/Merge": (False, True)}
+    assert not util.IsCondMerge(merges[0].inputs[0].op)
 
 
 @served_here

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import tfnb
 from tfnb.as_tensorflow import scipy_misc
+from tfnb.as_tensorflow.sources.older_calls import ProgramFinder, code_of_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +28,7 @@ from sklearn.externals import joblib
 
 assert np.float is float and np.int is int and np.bool is not None and np.Inf == np.inf
 assert np.zeros(1, np.float).dtype == "float64" and np.product([2, 3]) == 6
+assert np.mat("1 2").shape == (1, 2) and np.NINF < 0 and np.rank([[1]]) == 2
 assert np.asscalar(np.array([3])) == 3
 assert issubclass(dict, collections.Mapping)
 assert inspect.getargspec(lambda a, b=1, *c: a) == (["a", "b"], "c", None, (1,))
@@ -36,6 +39,11 @@ rows = np.array([(np.zeros(3), np.zeros(2)), (np.ones(3), np.ones(2))])
 assert rows.shape == (2, 2) and rows.dtype == object
 assert np.array([1, 2], copy=False).tolist() == [1, 2]
 assert np.array([200, -1], dtype=np.int8).tolist() == [-56, -1]
+assert np.fromstring(b"\\x01\\x02", np.uint8).tolist() == [1, 2]
+assert np.fromstring("a", np.uint8, 1).flags.writeable
+assert np.fromstring("1 2", sep=" ").tolist() == [1, 2]
+assert np.in1d([[1, 2]], [2]).tolist() == [False, True]
+assert np.msort([[2], [1]]).tolist() == [[1], [2]] and np.asfarray([1]).dtype == "float64"
 assert np.reshape(np.arange(4), newshape=(2, 2)).shape == np.reshape(range(4), (2, 2)).shape
 try:
     np.array([[1], [2, 3]], dtype=float)
@@ -52,6 +60,76 @@ def test_a_program_has_names_that_were_dropped(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (found.stdout, found.returncode) == ("refused True\n", 0), found.stderr
+
+
+_NUMBERS = """\
+'''A program of 2018.'''
+from __future__ import print_function
+import math
+import numpy as np
+import tensorflow as tf
+import helpers
+
+truths = np.array([True, False])
+for values in (truths, [truths[0], 3], (x for x in truths)):
+    print(*tf.train.Int64List(value=values).value, end=" ")
+one = np.array([[2.6]])
+print(int(one), float(one), complex(one), math.floor(one), math.pow(one, 1))
+print("%d %.1f %s" % (one, one, [1]), "%.1f" % one, "%(a)d" % {"a": one})
+print(np.arange(2, dtype=np.int8).tostring(), helpers.half(np.array([7])))
+for wrong in (lambda: int(np.ones(2)), lambda: "%d" % "a", lambda: "%d" % np.ones(2)):
+    try:
+        wrong()
+    except TypeError as error:
+        print(type(error).__name__, error.__traceback__.tb_next.tb_lineno)
+"""
+_HELPERS = """\
+def half(x): return int(x) / 2
+"""
+
+
+@pytest.mark.parametrize("as_module", [False, True])
+def test_a_program_takes_an_array_of_one_element_for_a_number(
+    tmp_path: Path, as_module: bool
+) -> None:
+    """In the program and in its modules, as before NumPy 2.4; other arrays are refused."""
+    (tmp_path / "old.py").write_text(_NUMBERS)
+    (tmp_path / "helpers.py").write_text(_HELPERS)
+    what = ["-m", "old"] if as_module else ["old.py"]
+    found = subprocess.run(
+        [sys.executable, "-m", "tfnb", "run", *what],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.stdout.splitlines() == [
+        "1 0 1 3 1 0 2 2.6 (2.6+0j) 2 2.6",
+        "2 2.6 [1] 2.6 2",
+        "b'\\x00\\x01' 3.5",
+        *["TypeError 15"] * 3,
+    ], found.stderr
+    assert not (tmp_path / "__pycache__").exists()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"def int(x): return x\nx = int(3)", b"x = int('3', 8)", b"x = '%d' % 3", b"'a'\nx = 3 % 2"],
+)
+def test_changed_calls_of_programs_give_what_they_gave(source: bytes) -> None:
+    """A name that the program defines itself is its own."""
+    plain: dict[str, object] = {}
+    changed: dict[str, object] = {}
+    exec(compile(source, "plain", "exec"), plain)
+    exec(code_of_program(source, "changed"), changed)
+    assert plain["x"] == changed["x"]
+
+
+def test_installed_modules_without_tensorflow_are_left_alone(tmp_path: Path) -> None:
+    """As are Python's own, and a program whose source is none is refused as before."""
+    finder = ProgramFinder()
+    assert finder.find_spec("json", None) is None
+    assert finder.find_spec("tfnb.ops", [*tfnb.__path__]) is None
+    assert finder.find_spec("no_module_of_this_name", None) is None
+    with pytest.raises(SyntaxError, match="print"):
+        code_of_program(b"print 'int(3)'", str(tmp_path / "old.py"))
 
 
 def test_other_processes_do_not_get_them() -> None:

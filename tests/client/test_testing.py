@@ -231,6 +231,22 @@ def test_gradients_are_compared_with_differences(case: tf.test.TestCase) -> None
         case.assertAllClose(by_ops, by_differences, atol=1e-2)
 
 
+def test_a_complex_element_counts_as_two_real_ones(case: tf.test.TestCase) -> None:
+    """In both Jacobians, as derivatives of the real and the imaginary part by those of x."""
+    with case.session():
+        x = tf.constant([1 + 2j], tf.complex128)
+        for y, y_shape, expected in (
+            (x * x, [1], [[2.0, 4.0], [-4.0, 2.0]]),
+            (tf.conj(x), [1], [[1.0, 0.0], [0.0, -1.0]]),
+            (tf.real(x)[0], [], [[1.0], [0.0]]),
+        ):
+            pair = tf.test.compute_gradient(x, [1], y, y_shape, x_init_value=[1 + 2j])
+            for found in pair:
+                assert found.dtype == np.float64
+                case.assertAllClose(found, expected)
+        assert tf.test.compute_gradient_error(x, [1], x * x, [1]) < 1e-9
+
+
 def test_graphs_are_compared_node_by_node() -> None:
     """Nodes are compared in any order."""
     one, other = tf.GraphDef(), tf.GraphDef()

@@ -15,11 +15,13 @@ import inspect
 import sys
 import time
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from tfnb.as_tensorflow.sources.older_calls import ProgramFinder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
 # Name of NumPy -> what it was another name of: a type of Python, or a newer name.
 _TYPES = ("int", "float", "bool", "complex", "object", "str")
 _NUMPY = {
+    "bool8": "bool_",
+    "int0": "intp",
+    "uint0": "uintp",
+    "object0": "object_",
+    "str0": "str_",
+    "bytes0": "bytes_",
+    "void0": "void",
     "float_": "float64",
     "complex_": "complex128",
     "unicode_": "str_",
@@ -35,6 +44,11 @@ _NUMPY = {
     "Infinity": "inf",
     "infty": "inf",
     "PINF": "inf",
+    "cfloat": "complex128",
+    "singlecomplex": "complex64",
+    "longfloat": "longdouble",
+    "mat": "asmatrix",
+    "rank": "ndim",
     "NaN": "nan",
     "NAN": "nan",
     "product": "prod",
@@ -59,6 +73,9 @@ _MOVED = {
 _MOVED_BELOW_A_MODULE = {"scipy.sparse.linalg.eigen.arpack": "scipy.sparse.linalg"}
 
 
+_NINF = -np.inf
+
+
 class ArgSpec(NamedTuple):
     """What ``inspect.getargspec`` returned."""
 
@@ -75,6 +92,19 @@ def _getargspec(func: Callable[..., Any]) -> ArgSpec:
 
 def _asscalar(a: Any) -> Any:
     return np.asarray(a).item()
+
+
+def _in1d(ar1: Any, ar2: Any, **options: Any) -> Any:
+    return np.isin(np.ravel(ar1), ar2, **options)
+
+
+def _msort(a: Any) -> Any:
+    return np.sort(a, axis=0)
+
+
+def _asfarray(a: Any, dtype: Any = np.float64) -> Any:
+    found = np.dtype(dtype)
+    return np.asarray(a, dtype=found if np.issubdtype(found, np.inexact) else np.float64)
 
 
 def _array_of_old(array: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,6 +147,25 @@ def _reshape_of_old(reshape: Callable[..., Any]) -> Callable[..., Any]:
     return as_before
 
 
+def _fromstring_of_old(fromstring: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``numpy.fromstring`` that reads bytes, too, as before NumPy 2.3."""
+
+    @functools.wraps(fromstring)
+    def as_before(
+        string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", **options: Any
+    ) -> Any:
+        if sep != "":
+            return fromstring(string, dtype, count, sep=sep, **options)
+        data = string.encode("latin-1") if isinstance(string, str) else string
+        return np.frombuffer(data, dtype, count, **options).copy()
+
+    return as_before
+
+
+# Function of NumPy -> what changes it.
+_OF_OLD = {"array": _array_of_old, "reshape": _reshape_of_old, "fromstring": _fromstring_of_old}
+
+
 class _Moved(ModuleType):
     """A module under its older name; the newer one is imported when a name is used."""
 
@@ -147,6 +196,7 @@ class _MovedFinder(MetaPathFinder, Loader):
 
 
 _FINDER = _MovedFinder()
+_OF_PROGRAM = ProgramFinder()
 # An attribute of the functions of NumPy that are changed.
 _MARK = "_changed_by_tfnb"
 
@@ -161,16 +211,20 @@ def serve_older_names() -> None:
         _give(collections, name, collections.abc, name)
     _give(time, "clock", time, "perf_counter")
     own = sys.modules[__name__]
-    _give(np, "asscalar", own, "_asscalar")
+    for name in ("asfarray", "asscalar", "in1d", "msort"):
+        _give(np, name, own, f"_{name}")
+    _give(np, "NINF", own, "_NINF")
     _give(inspect, "getargspec", own, "_getargspec")
-    for name, of_old in (("array", _array_of_old), ("reshape", _reshape_of_old)):
+    for name, of_old in _OF_OLD.items():
         current = getattr(np, name)
         if not hasattr(current, _MARK):
             changed = of_old(current)
             setattr(changed, _MARK, True)
             setattr(np, name, changed)
     if _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
+        # Behind the finder of TensorFlow, which has changes of its own for some modules.
+        place = next((n for n, one in enumerate(sys.meta_path) if one is PathFinder), 0)
+        sys.meta_path[place:place] = [_FINDER, _OF_PROGRAM]
     for name, newer in _MOVED_BELOW_A_MODULE.items():
         sys.modules.setdefault(name, _Moved(name, newer))
 

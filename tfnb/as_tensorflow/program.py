@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import runpy
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tfnb.as_tensorflow.finder import install_as_tensorflow
 from tfnb.as_tensorflow.older_libraries import serve_older_names
+from tfnb.as_tensorflow.sources.older_calls import code_of_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,5 +62,19 @@ def run_program(arguments: Sequence[str]) -> int:
         runpy.run_module(own[0], run_name="__main__", alter_sys=True)
     else:
         sys.path.insert(0, os.path.dirname(os.path.abspath(own[0])))
-        runpy.run_path(own[0], run_name="__main__")
+        _run_file(own[0])
     return 0
+
+
+def _run_file(path: str) -> None:
+    """Run a file as the main module, with the calls that NumPy 2 refuses changed."""
+    with open(path, "rb") as file:
+        code = code_of_program(file.read(), path)
+    main = ModuleType("__main__")
+    main.__dict__.update(__file__=path, __builtins__=builtins)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = main
+    try:
+        exec(code, main.__dict__)
+    finally:
+        sys.modules["__main__"] = before

@@ -1,8 +1,9 @@
-"""Values of several tensors, for example ragged ones, and functions that their classes override.
+"""Values of several tensors, for example ragged ones, and functions that classes override.
 
 The class of these values derives from :class:`CompositeTensor`; ``Session.run``, ``tf.nest`` and
 loops take its parts apart and put them together. A function marked :func:`dispatchable` that gets
-one of these values leaves the call to the value's class.
+one of these values, or another value whose class derives from :class:`Dispatching`, leaves the call
+to the value's class.
 """
 
 from __future__ import annotations
@@ -22,7 +23,21 @@ if TYPE_CHECKING:
 type_of_function = TypeVar("type_of_function", bound="Callable[..., Any]")
 
 
-class CompositeTensor:
+class Dispatching:
+    """A value that functions accept in place of a tensor, and whose class answers these calls."""
+
+    def dispatch(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Return the result of a function that has this value among its arguments.
+
+        Raises:
+          TypeError: the function does not accept values of this class.
+        """
+        raise NotImplementedError
+
+
+class CompositeTensor(Dispatching):
     """A value that consists of several tensors."""
 
     is_tensor_like = True
@@ -53,37 +68,27 @@ class CompositeTensor:
         """Return the shapes of the parts in every iteration of a loop."""
         raise NotImplementedError
 
-    def dispatch(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Return the result of a function that has this value among its arguments.
 
-        Raises:
-          TypeError: the function does not accept values of this class.
-        """
-        raise NotImplementedError
-
-
-def composite_among(values: Sequence[Any]) -> CompositeTensor | None:
-    """Return the first composite value among some values, or among the members of lists in them."""
+def dispatching_among(values: Sequence[Any]) -> Dispatching | None:
+    """Return the first value of these classes, also among members of lists; None without one."""
     for value in values:
-        if isinstance(value, CompositeTensor):
+        if isinstance(value, Dispatching):
             return value
         if isinstance(value, (list, tuple)):
             for member in value:
-                if isinstance(member, CompositeTensor):
+                if isinstance(member, Dispatching):
                     return member
     return None
 
 
 def dispatchable(function: type_of_function) -> type_of_function:
-    """Mark a function that classes of composite values may override."""
+    """Mark a function that classes derived from :class:`Dispatching` may override."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = composite_among(args)
+        found = dispatching_among(args)
         if found is None and kwargs:
-            found = composite_among(tuple(kwargs.values()))
+            found = dispatching_among(tuple(kwargs.values()))
         if found is not None:
             return found.dispatch(function, args, kwargs)
         return function(*args, **kwargs)

@@ -16,7 +16,7 @@ from tfnb.core.op_traits import Trait
 from tfnb.framework.attr_conversion import not_allowed_type
 from tfnb.framework.convert import convert_to_tensor, internal_convert_n_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.dispatch import composite_among
+from tfnb.framework.dispatch import dispatching_among
 from tfnb.framework.graph_elements import graph_of_inputs
 from tfnb.framework.graph_scopes import enter_name
 from tfnb.framework.op_plan import OpPlan, Signature, plan_of
@@ -112,12 +112,12 @@ def _resolved(plan: OpPlan, inputs: Sequence[Any]) -> _Resolver:
 def _build_converting(
     plan: OpPlan, name: str, inputs: Sequence[Any], given: dict[str, Any] | None
 ) -> Any:
-    composite = composite_among(inputs)
-    if composite is not None:
+    answering = dispatching_among(inputs)
+    if answering is not None:
         arguments = dict(given or {})
         if name != plan.name:
             arguments["name"] = name
-        return composite.dispatch(plan.definition, tuple(inputs), arguments)
+        return answering.dispatch(plan.definition, tuple(inputs), arguments)
     if Trait.SPARSE_VALUES in plan.definition.traits and hasattr(inputs[0], "dense_shape"):
         from tfnb.framework.sparse_tensor import SparseTensor
 

@@ -120,3 +120,92 @@ def test_parts_are_inverted_and_factored_singly(kind: str) -> None:
     np.testing.assert_allclose(lower @ lower.T, dense)
     np.testing.assert_array_equal(adjoint, changed.T)
     np.testing.assert_array_equal(same, dense)
+
+
+def _positive(matrix: Any = _TWO) -> Any:
+    return _full(matrix, is_self_adjoint=True, is_positive_definite=True)
+
+
+_SKEW = np.array([[1.0, 2.0 - 1.0j], [0.5j, 3.0]])
+# A function with an operator -> its value with NumPy.
+_ANSWERED: dict[str, tuple[Callable[[], Any], Any]] = {
+    "matmul": (lambda: tf.matmul(_full(), _TWO + 1), _TWO @ (_TWO + 1)),
+    "linalg.matmul of a tensor and an operator": (
+        lambda: tf.linalg.matmul(_TWO + 1, _full(_SKEW.real)),
+        (_TWO + 1) @ _SKEW.real,
+    ),
+    "a tensor @ an operator": (lambda: tf.constant(_TWO) @ _full(_SKEW.real), _TWO @ _SKEW.real),
+    "matmul with adjoints": (
+        lambda: tf.matmul(_full(_SKEW), _SKEW + 1, adjoint_a=True, adjoint_b=True),
+        _SKEW.conj().T @ (_SKEW + 1).conj().T,
+    ),
+    "matmul of a tensor with adjoints": (
+        lambda: tf.matmul(_SKEW + 1, _full(_SKEW), adjoint_a=True, adjoint_b=True),
+        (_SKEW + 1).conj().T @ _SKEW.conj().T,
+    ),
+    "matmul by keywords": (lambda: tf.matmul(a=_full(), b=_TWO, name="m"), _TWO @ _TWO),
+    "solve": (lambda: tf.linalg.solve(_full(), _TWO + 1), np.linalg.solve(_TWO, _TWO + 1)),
+    "matrix_solve with the adjoint": (
+        lambda: tf.matrix_solve(_full(_SKEW), _SKEW + 1, adjoint=True, name="s"),
+        np.linalg.solve(_SKEW.conj().T, _SKEW + 1),
+    ),
+    "det": (lambda: tf.linalg.det(_full(_THREE)), np.linalg.det(_THREE)),
+    "matrix_determinant": (lambda: tf.matrix_determinant(_full(), name="d"), 5.0),
+    "logdet": (lambda: tf.linalg.logdet(_positive(_THREE)), np.log(np.linalg.det(_THREE))),
+    "trace": (lambda: tf.linalg.trace(_full(_THREE)), 15.0),
+    "diag_part": (lambda: tf.linalg.diag_part(_full(_THREE)), [4.0, 5.0, 6.0]),
+    "another diagonal": (lambda: tf.linalg.diag_part(_full(_THREE), k=1), [1.0, 2.0]),
+}
+# A function that gives an operator -> its matrix with NumPy.
+_OPERATORS: dict[str, tuple[Callable[[], Any], Any]] = {
+    "adjoint": (lambda: tf.linalg.adjoint(_full(_SKEW)), _SKEW.conj().T),
+    "cholesky": (lambda: tf.cholesky(_positive()), np.linalg.cholesky(_TWO)),
+    "inv": (lambda: tf.linalg.inv(_full(_THREE)), np.linalg.inv(_THREE)),
+    "matrix_inverse with the adjoint": (
+        lambda: tf.matrix_inverse(_full(_SKEW), adjoint=True, name="i"),
+        np.linalg.inv(_SKEW).conj().T,
+    ),
+    "matmul of operators": (lambda: tf.matmul(_full(), _full(_SKEW.real)), _TWO @ _SKEW.real),
+    "solve of operators": (
+        lambda: tf.linalg.solve(_full(), _full(_SKEW.real)),
+        np.linalg.solve(_TWO, _SKEW.real),
+    ),
+}
+
+
+@pytest.mark.parametrize("row", _ANSWERED)
+def test_functions_accept_an_operator_for_a_tensor(row: str) -> None:
+    """The values are those of the matrix."""
+    make, expected = _ANSWERED[row]
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(make()), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("row", _OPERATORS)
+def test_functions_of_operators_give_operators(row: str) -> None:
+    """Where a method gives one."""
+    make, expected = _OPERATORS[row]
+    found = make()
+    assert isinstance(found, tf.linalg.LinearOperator)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(found.to_dense()), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: tf.exp(_full()), TypeError, "tf.exp takes no LinearOperator: use its to_dense"),
+        (lambda: tf.add(_full(), 1.0), TypeError, "tf.add takes no LinearOperator"),
+        (lambda: tf.concat([_full(), _TWO], 0), TypeError, "tf.concat takes no LinearOperator"),
+        (lambda: tf.linalg.logdet(_full()), ValueError, "self-adjoint positive definite: make"),
+        (lambda: tf.linalg.solve(_TWO, _full()), ValueError, "`rhs` as a LinearOperator is not"),
+        (lambda: tf.matmul(_full(), _TWO, transpose_a=True), ValueError, "use adjoint_a"),
+        (lambda: tf.matmul(_full(), _TWO, a_is_sparse=True), ValueError, "Sparse methods not"),
+    ],
+)
+def test_functions_refuse_what_operators_cannot_do(
+    make: Callable[[], Any], error: type[Exception], text: str
+) -> None:
+    """With what to do instead."""
+    with pytest.raises(error, match=text):
+        make()

@@ -118,6 +118,17 @@ def test_a_component_of_another_shape_is_refused(sess: Any) -> None:
     assert sess.run(barrier.take_many(1))[2][1].tolist() == [[1, 2]]
 
 
+@pytest.mark.parametrize("shape", [None, ((2,),)])
+def test_a_barrier_takes_no_values_without_elements(sess: Any, shape: Any) -> None:
+    """Whatever its shapes; without keys nothing is inserted."""
+    barrier = Barrier(tf.int32, shapes=shape)
+    empty = np.zeros((1, 2, 0), np.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"received shape \[1,2,0\]"):
+        sess.run(barrier.insert_many(0, ["a"], empty))
+    sess.run(barrier.insert_many(0, tf.zeros([0], tf.string), np.zeros((0, 2), np.int32)))
+    assert sess.run(barrier.incomplete_size()) == 0
+
+
 def test_shapes_of_a_barrier_are_known_and_hold_elements() -> None:
     """Partial and empty shapes are refused when the graph is built."""
     with tf.Graph().as_default():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 
@@ -34,7 +35,8 @@ def name_of_slim(part: str, name: str, places: tuple[str, ...]) -> Any:
             f"tf.contrib.{part}.{name} comes from tf-slim, which imports TensorFlow: call "
             "tfnb.install_as_tensorflow() first"
         ) from None
-    for module in modules:
-        if hasattr(module, name):
-            return getattr(module, name)
+    found = [getattr(module, name) for module in modules if hasattr(module, name)]
+    if found:
+        # The file arg_scope.py has a function of this name, which is meant.
+        return next((one for one in found if not isinstance(one, ModuleType)), found[0])
     raise AttributeError(f"module 'tensorflow.contrib.{part}' has no attribute {name!r}")

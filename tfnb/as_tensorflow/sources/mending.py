@@ -75,6 +75,19 @@ class MendingLoader(SourceFileLoader):
             return super().source_to_code(data, path, _optimize=_optimize)
 
 
+def compiled(source: Any, path: str, flags: int = 0) -> Any:
+    """Compile a module without the warnings about `is` with numbers, of which old code has many.
+
+    Args:
+      source: the bytes of a file, or a tree.
+      path: of the file.
+      flags: ``ast.PyCF_ONLY_AST`` for a tree in place of code.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return compile(source, path, "exec", flags, dont_inherit=True)
+
+
 def mended_spec(name: str, path: Sequence[str] | None, mends: Sequence[Mend]) -> ModuleSpec | None:
     """Return the spec of an installed module that is loaded with changes; None if there is none.
 

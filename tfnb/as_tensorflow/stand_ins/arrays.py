@@ -24,3 +24,16 @@ def size_internal(
 def rank_internal(input: Any, name: str | None = None, optimize: bool = True) -> Any:
     """Return the number of a tensor's dimensions; see ``tf.rank``."""
     return tf.rank(input, name=name)
+
+
+newaxis = None
+
+
+def squeeze_v2(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Return a tensor without dimensions of size 1; see ``tf.squeeze``."""
+    return tf.squeeze(input, axis, name)
+
+
+def batch_gather_nd(params: Any, indices: Any, batch_dims: Any, name: str | None = None) -> Any:
+    """Return slices of a batch of tensors; see ``tf.gather_nd``."""
+    return tf.gather_nd(params, indices, name, batch_dims)

@@ -54,16 +54,29 @@ IsLoopExit = _queries.is_loop_exit
 IsLoopConstantEnter = _queries.is_loop_constant_enter
 IsLoopSwitch = _queries.is_loop_switch
 IsCondSwitch = _queries.is_cond_switch
+
+
+def IsCondMerge(op: Any) -> bool:
+    """Return whether a Merge is that of a cond: all of its inputs are conditional."""
+    if not IsMerge(op) or not op.inputs:
+        return False
+    return all(_is_of_cond(GetOutputContext(one.op)) for one in op.inputs)
+
+
+def IsLoopMerge(op: Any) -> bool:
+    """Return whether a Merge begins the iterations of a loop."""
+    return IsMerge(op) and not IsCondMerge(op)
+
+
+def _is_of_cond(context: Any) -> bool:
+    return context is not None and context.IsCondContext()
+
+
 IsContainingContext = _queries.is_containing_context
 OpInContext = _queries.op_in_context
 GetLoopConstantEnter = _queries.loop_constant_enter
 GetOutputContext = _queries.output_context
 CheckInputFromValidContext = _queries.check_input_from_valid_context
-
-
-def IsLoopMerge(op: Any) -> bool:
-    """Return whether an operation is the Merge of a loop variable."""
-    return _queries.is_merge(op) and IsInWhileLoop(op)
 
 
 def EnableControlFlowV2(graph: Any) -> bool:

@@ -19,7 +19,7 @@ from tfnb.library.training.collection_protos import (
 from tfnb.library.training.collection_protos import register_proto_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _NUMBERS = itertools.count()
 
@@ -146,3 +146,52 @@ def register_proto_function(
             f"The collection {collection_name!r} needs proto_type, to_proto and from_proto."
         )
     register_proto_functions(collection_name, proto_type, to_proto, from_proto)
+
+
+def _numbered(values: Any, name: str | None, convert: Callable[..., Any]) -> list[Any]:
+    """Convert a list of values, with numbered names."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise TypeError("values must be a sequence.")
+    return [
+        convert(one, None if name is None else f"{name}_{number}")
+        for number, one in enumerate(values)
+    ]
+
+
+def convert_n_to_tensor(
+    values: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+) -> list[Any]:
+    """Return values as tensors, numbered below a name.
+
+    Args:
+      values: a list of them.
+      dtype: of all tensors.
+      name: before the number.
+      preferred_dtype: of values that may have several.
+
+    Raises:
+      TypeError: they are no list.
+    """
+    return _numbered(
+        values, name, lambda one, own: tf.convert_to_tensor(one, dtype, own, preferred_dtype)
+    )
+
+
+def convert_n_to_tensor_or_indexed_slices(
+    values: Any, dtype: Any = None, name: str | None = None
+) -> list[Any]:
+    """Return values as tensors, numbered below a name; indexed slices and None stay.
+
+    Args:
+      values: a list of them.
+      dtype: of all tensors.
+      name: before the number.
+
+    Raises:
+      TypeError: they are no list.
+    """
+
+    def convert(one: Any, own: str | None) -> Any:
+        return one if one is None else tf.convert_to_tensor_or_indexed_slices(one, dtype, own)
+
+    return _numbered(values, name, convert)

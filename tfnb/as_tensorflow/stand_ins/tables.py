@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.as_tensorflow.stand_ins.hashed_tables import FAST_HASH_SPEC as FAST_HASH_SPEC
+from tfnb.as_tensorflow.stand_ins.hashed_tables import FastHashSpec as FastHashSpec
+from tfnb.as_tensorflow.stand_ins.hashed_tables import HasherSpec as HasherSpec
+from tfnb.as_tensorflow.stand_ins.hashed_tables import (
+    IdTableWithHashBuckets as IdTableWithHashBuckets,
+)
+from tfnb.as_tensorflow.stand_ins.hashed_tables import LegacyStringHashSpec as LegacyStringHashSpec
+from tfnb.as_tensorflow.stand_ins.hashed_tables import StrongHashSpec as StrongHashSpec
+from tfnb.as_tensorflow.stand_ins.hashed_tables import (
+    TextFileIdTableInitializer as TextFileIdTableInitializer,
+)
+from tfnb.as_tensorflow.stand_ins.hashed_tables import (
+    TextFileStringTableInitializer as TextFileStringTableInitializer,
+)
 from tfnb.client.public.api import tf
 from tfnb.library.tables import lookup as _lookup
 
 HashTable = StaticHashTable = tf.lookup.StaticHashTable
-StaticVocabularyTable = IdTableWithHashBuckets = tf.lookup.StaticVocabularyTable
+StaticVocabularyTable = tf.lookup.StaticVocabularyTable
 KeyValueTensorInitializer = tf.lookup.KeyValueTensorInitializer
 TextFileInitializer = tf.lookup.TextFileInitializer
 TextFileIndex = tf.lookup.TextFileIndex
 MutableHashTable = _lookup.MutableHashTable
 DenseHashTable = MutableDenseHashTable = _lookup.DenseHashTable
-
-
-class FastHashSpec:
-    """The hash of words that have no id, in the way of ``string_to_hash_bucket_fast``."""
-
-
-FAST_HASH_SPEC = FastHashSpec()
 
 
 def index_table_from_tensor(
@@ -39,7 +46,7 @@ def index_table_from_tensor(
       vocabulary_list: [n], words or integers.
       num_oov_buckets: ids after the others, which elements share that are not in the list.
       default_value: the id of these elements if there are no such ids.
-      hasher_spec: how they share them; only the default is there.
+      hasher_spec: how they share them.
       dtype: of the keys that are looked up.
       name: of the operations.
       mapping: another name of ``vocabulary_list``.
@@ -59,7 +66,7 @@ def index_table_from_tensor(
         count = tf.size(keys, out_type=tf.int64)
         values = tf.range(count)
         start = KeyValueTensorInitializer(keys, values, key_type, tf.int64)
-        return _index_table(start, num_oov_buckets, default_value, dtype)
+        return _index_table(start, num_oov_buckets, default_value, hasher_spec, dtype)
 
 
 def index_table_from_file(
@@ -81,7 +88,7 @@ def index_table_from_file(
       num_oov_buckets: ids after the others, which words share that are not in the file.
       vocab_size: number of lines; None: of all.
       default_value: the id of these words if there are no such ids.
-      hasher_spec: how they share them; only the default is there.
+      hasher_spec: how they share them.
       key_dtype: of the keys that are looked up.
       name: of the operations.
       key_column_index: the column of a line that is the key.
@@ -103,13 +110,44 @@ def index_table_from_file(
             vocab_size=vocab_size,
             delimiter=delimiter,
         )
-        return _index_table(start, num_oov_buckets, default_value, key_dtype)
+        return _index_table(start, num_oov_buckets, default_value, hasher_spec, key_dtype)
 
 
-def _index_table(start: Any, num_oov_buckets: int, default_value: int, dtype: Any) -> Any:
-    if num_oov_buckets:
-        return StaticVocabularyTable(start, num_oov_buckets, lookup_key_dtype=dtype)
-    return StaticHashTable(start, default_value)
+def _index_table(
+    start: Any, num_oov_buckets: int, default_value: int, hasher_spec: Any, dtype: Any
+) -> Any:
+    table = StaticHashTable(start, default_value)
+    if not num_oov_buckets:
+        return table
+    return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, key_dtype=dtype)
+
+
+def string_to_index(
+    tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None
+) -> Any:
+    """Return the places of words in a list.
+
+    Args:
+      tensor: the words.
+      mapping: [n], the list.
+      default_value: the place of other words.
+      name: of the operations.
+    """
+    return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
+
+
+def index_to_string(
+    tensor: Any, mapping: Any, default_value: str = "UNK", name: str | None = None
+) -> Any:
+    """Return the words at places of a list.
+
+    Args:
+      tensor: int64, the places.
+      mapping: [n], the list.
+      default_value: the word of other places.
+      name: of the operations.
+    """
+    return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
 
 
 def index_to_string_table_from_tensor(

@@ -658,7 +658,8 @@ def compute_gradient(
         extra_feed_dict: Values for other placeholders.
 
     Returns:
-        A pair of arrays of shape (size of x, size of y), or a list of pairs.
+        A pair of arrays of shape (size of x, size of y), or a list of pairs. A complex element
+        counts as two real ones: the arrays are real.
     """
     sess = get_default_session()
     assert sess is not None, "compute_gradient needs a default session"
@@ -675,6 +676,8 @@ def compute_gradient(
     for tensor, shape, value in zip(tensors, shapes, given, strict=True):
         if value is None:
             value = generator.random_sample(shape)
+            if tensor.dtype.is_complex:
+                value = value + 1j * generator.random_sample(shape)
         feeds[tensor] = np.array(value, tensor.dtype.base_dtype.as_numpy_dtype).reshape(shape)
     pairs = [
         (
@@ -686,6 +689,19 @@ def compute_gradient(
     return pairs if several else pairs[0]
 
 
+def _reals(value: Any) -> Any:
+    """Return the numbers of an array; a complex one is two. A view, if the array is contiguous."""
+    flat = np.ravel(value)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+def _no_jacobian(at: Any, y: Tensor, y_shape: Any) -> Any:
+    """Return zeros for the Jacobian of ``y`` by the value ``at``."""
+    found = _reals(at)
+    columns = int(np.prod(y_shape)) * (2 if y.dtype.is_complex else 1)
+    return np.zeros((found.size, columns), found.dtype)
+
+
 def _jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) -> Any:
     from tfnb.framework.indexed_slices import IndexedSlicesValue
     from tfnb.library.gradients.gradients import gradients
@@ -693,19 +709,18 @@ def _jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) 
 
     direction = placeholder(y.dtype, y_shape)
     (gradient,) = gradients(y, x, grad_ys=direction)
-    x_size, y_size = feeds[x].size, int(np.prod(y_shape))
-    jacobian = np.zeros((x_size, y_size), feeds[x].dtype)
+    jacobian = _no_jacobian(feeds[x], y, y_shape)
     if gradient is None:
         return jacobian
-    for column in range(y_size):
-        one = np.zeros(y_size, y.dtype.as_numpy_dtype)
-        one[column] = 1
-        value = sess.run(gradient, {**feeds, direction: one.reshape(y_shape)})
+    for column in range(jacobian.shape[1]):
+        one = np.zeros(y_shape, y.dtype.as_numpy_dtype)
+        _reals(one)[column] = 1
+        value = sess.run(gradient, {**feeds, direction: one})
         if isinstance(value, IndexedSlicesValue):
             dense = np.zeros(feeds[x].shape, feeds[x].dtype)
             np.add.at(dense, value.indices, value.values)
             value = dense
-        jacobian[:, column] = np.ravel(value)
+        jacobian[:, column] = _reals(value)
     return jacobian
 
 
@@ -713,13 +728,13 @@ def _jacobian_by_differences(
     sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any, delta: float
 ) -> Any:
     at = feeds[x]
-    jacobian = np.zeros((at.size, int(np.prod(y_shape))), at.dtype)
-    for row in range(at.size):
+    jacobian = _no_jacobian(at, y, y_shape)
+    for row in range(len(jacobian)):
         ends = []
         for step in (delta, -delta):
             moved = at.copy()
-            moved.flat[row] += step
-            ends.append(np.ravel(sess.run(y, {**feeds, x: moved})))
+            _reals(moved)[row] += step
+            ends.append(_reals(sess.run(y, {**feeds, x: moved})))
         jacobian[row] = (ends[0] - ends[1]) / (2 * delta)
     return jacobian
 

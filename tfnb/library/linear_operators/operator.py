@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import Dispatching
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.structures import nest
 from tfnb.library.control_flow import check_ops
@@ -30,6 +31,8 @@ from tfnb.ops.linalg.matrix_solve_ops import (
 from tfnb.ops.math import math_ops, reduction_ops
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.tensor_shape import Dimension
     from tfnb.framework.tensor import Tensor
@@ -38,8 +41,10 @@ if TYPE_CHECKING:
 EXPORTS = {"linalg": ["LinearOperator"]}
 
 
-class LinearOperator:
+class LinearOperator(Dispatching):
     """A batch of matrices.
+
+    Functions of ``tf.linalg`` (``matmul``, ``solve``, ``det``, ...) accept it in place of a tensor.
 
     Args:
       dtype: of the elements.
@@ -241,6 +246,14 @@ class LinearOperator:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name!r} shape={self.shape} dtype={self.dtype}>"
+
+    def dispatch(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """See :class:`~tfnb.framework.dispatch.Dispatching`."""
+        from tfnb.library.linear_operators import dispatch
+
+        return dispatch.call(function, args, kwargs)
 
     # -------------------------------------------------------------------------------- products
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.library.control_flow.cond import cond
 from tfnb.ops.array import array_ops
@@ -70,6 +71,7 @@ EXPORTS = {
 # ----------------------------------------------------------------------------- simple constructions
 
 
+@dispatchable
 def logdet(matrix: TensorLike, name: str | None = None) -> TensorResult:
     """Return the logarithms of the determinants of positive definite matrices."""
     with name_scope(name, "logdet", [matrix]):

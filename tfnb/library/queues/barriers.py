@@ -47,7 +47,7 @@ class Barrier:
                 if shape.num_elements() == 0:
                     raise ValueError(
                         "Empty tensors are not supported, but received shape "
-                        f"'{shape.as_list()}' at index {i}"
+                        f"'{shape}' at index {i}"
                     )
         self._barrier_ref = barrier_ops.barrier(
             component_types=self._types,

@@ -21,6 +21,7 @@ from tfnb.core.shape_inference import (
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework.dispatch import dispatchable
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
@@ -673,6 +674,7 @@ def matrix_diag(
     return found
 
 
+@dispatchable
 def matrix_diag_part(
     input: TensorLike,
     name: str | None = "diag_part",

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.array import array_ops
@@ -30,6 +31,7 @@ EXPORTS = {
 }
 
 
+@dispatchable
 def adjoint(matrix: TensorLike, name: str | None = None) -> TensorResult:
     """Return the conjugate transposes of matrices."""
     with name_scope(name, "adjoint", [matrix]):

@@ -567,6 +567,7 @@ def _as_matrix(
     return array_ops.reshape(array_ops.transpose(a, order), shape), free_dims, static
 
 
+@dispatchable
 def trace(x: TensorLike, name: str | None = None) -> Any:
     """Return the sum along the main diagonal of each inner-most matrix."""
     with name_scope(name, "Trace", [x]) as scope:

@@ -26,6 +26,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
+from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.array.cast_ops import cast
@@ -534,6 +535,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 # --------------------------------------------------------------------------------- Python functions
 
 
+@dispatchable
 def matmul(
     a: TensorLike,
     b: TensorLike,

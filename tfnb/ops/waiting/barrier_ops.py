@@ -77,8 +77,8 @@ class Barrier:
         """Insert a component for each key.
 
         Raises:
-          InvalidArgumentError: the component's index or shape is wrong, or a key already has the
-            component.
+          InvalidArgumentError: the component's index or shape is wrong, it has no elements, or a
+            key already has the component.
           CancelledError: the barrier is closed.
         """
         self._check(component, keys, values)
@@ -132,6 +132,11 @@ class Barrier:
             raise errors.invalid_argument(
                 f"There must be one value for each key: {len(keys)} keys, values of shape "
                 f"{list(np.shape(values))}"
+            )
+        if keys and not values.size:
+            raise errors.invalid_argument(
+                f"Tensors with no elements are not supported {self.name}: received shape "
+                f"{shape_text(TensorShape(list(values.shape)))}"
             )
         shape = self.shapes[component]
         found = TensorShape(list(values.shape[1:]))
