@@ -50,6 +50,8 @@ from tfnb.common_runtime.session.graph_execution_state import ClientGraph, Graph
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
+from tfnb.common_runtime.session.step_hold import StepHold
+from tfnb.common_runtime.session.step_limits import LimitObserver
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
 from tfnb.core import errors, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
@@ -77,8 +79,6 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
     from tfnb.common_runtime.session.pass_trace import PassStage
     from tfnb.common_runtime.session.session_factory import SessionOptions
-    from tfnb.common_runtime.session.step_hold import StepHold
-    from tfnb.common_runtime.session.step_limits import LimitObserver
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
     from tfnb.core.process.standstill import Standstill
@@ -625,9 +625,6 @@ class DirectSession(RuntimeSession):
 
     def set_step_limits(self, limits: StepLimits) -> None:
         """Apply limits to all later steps."""
-        ensure_imported("tfnb.common_runtime.session.step_limits")
-        from tfnb.common_runtime.session.step_limits import LimitObserver
-
         with self._lock:
             if self._limit_observer is not None:
                 self.step_events.remove(self._limit_observer)
@@ -710,9 +707,6 @@ class DirectSession(RuntimeSession):
           UnimplementedError: no other thread can be started, which would resume them.
         """
         errors.require_threads("A pause of steps", "Run fewer steps at a time.")
-        ensure_imported("tfnb.common_runtime.session.step_hold")
-        from tfnb.common_runtime.session.step_hold import StepHold
-
         with self._lock:
             if self._hold is None and not self.is_closed:
                 self._hold = StepHold(self.step_events, self.active_steps)
