@@ -508,7 +508,8 @@ def _inner_phases(
         return None
     found = []
     for phase in phases:
-        cells, where = (slice(None),), phase.windows
+        cells: tuple[slice, ...] = (slice(None),)
+        where = phase.windows
         if not phase.is_whole:
             inside = phase.inside(windows)
             if inside is None:
