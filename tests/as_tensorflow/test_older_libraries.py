@@ -173,6 +173,23 @@ def test_values_are_scaled_to_bytes(
     assert scipy_misc.bytescale(np.array(given), **options).tolist() == expected
 
 
+@pytest.mark.parametrize("order", [3, 5])
+def test_derivatives_are_central_differences(order: int) -> None:
+    """Exact for a square, with further arguments of the function."""
+    for n, expected in ((1, 12.0), (2, 4.0)):
+        found = scipy_misc.derivative(lambda x, a: a * x * x, 3.0, 0.5, n, (2.0,), order)
+        assert found == pytest.approx(expected)
+    with pytest.raises(ValueError, match="order must be 3 or 5"):
+        scipy_misc.derivative(abs, 0.0, order=4)
+
+
+def test_functions_that_moved_to_special_are_there() -> None:
+    """Others are not."""
+    assert scipy_misc.comb(4, 2) == 6
+    assert scipy_misc.logsumexp([0.0, 0.0]) == pytest.approx(np.log(2))
+    assert not hasattr(scipy_misc, "who")
+
+
 def test_arrays_that_are_no_pictures_are_refused() -> None:
     """Channels may be on any axis."""
     first = np.zeros([3, 5, 7], np.uint8)
