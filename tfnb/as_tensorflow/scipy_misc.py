@@ -180,6 +180,6 @@ def derivative(
 def __getattr__(name: str) -> Any:
     if name not in _OF_SPECIAL:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from scipy import special
+    from scipy import special  # type: ignore[import-untyped]
 
     return getattr(special, name)
