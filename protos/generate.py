@@ -29,6 +29,20 @@ _FOLDER = r"tensorflow(?:\.core\.\w+|_serving\.apis)"
 _OWN_IMPORT = re.compile(rf"^from {_FOLDER} import (\w+_pb2) as (\w+)$", re.M)
 _WELL_KNOWN_IMPORT = re.compile(r"^from google\.protobuf import \w+_pb2 as (\w+)$", re.M)
 _MODULE_NAME = re.compile(rf"'{_FOLDER}\.(\w+_pb2)'")
+# What a module imports from protobuf, and what it takes from tfnb.proto._pool instead.
+_OWN_POOL = {
+    "from google.protobuf import descriptor as _descriptor\n": "",
+    "from google.protobuf import descriptor_pool as _descriptor_pool\n": (
+        "from tfnb.proto import _pool as _descriptor_pool\n"
+    ),
+    "from google.protobuf import symbol_database as _symbol_database\n": "",
+    "from google.protobuf.internal import builder as _builder\n": "",
+    "_sym_db = _symbol_database.Default()\n": "",
+    "_descriptor_pool.Default()": "_descriptor_pool.POOL",
+    "_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)\n": "",
+    "_builder.BuildTopDescriptorsAndMessages(": "_descriptor_pool.build(",
+    "_descriptor._USE_C_DESCRIPTORS == False": "not _descriptor_pool.IS_COMPILED",
+}
 _STUB_IMPORT = re.compile(rf"^import {_FOLDER}\.(\w+_pb2)$", re.M)
 _STUB_NAME = re.compile(rf"\b{_FOLDER}\.(\w+_pb2)\b")
 
@@ -60,7 +74,7 @@ def compile_protos(tools: Path, out: Path) -> None:
 
 
 def rewrite_module(text: str) -> str:
-    """Move a generated module into ``tfnb.proto`` and onto the pool of our own.
+    """Move a generated module into ``tfnb.proto`` and onto the pool and the builder of our own.
 
     >>> rewrite_module("from tensorflow.core.framework import types_pb2 as t_pb2")
     'from tfnb.proto import types_pb2 as t_pb2'
@@ -68,11 +82,9 @@ def rewrite_module(text: str) -> str:
     text = _OWN_IMPORT.sub(r"from tfnb.proto import \1 as \2", text)
     text = _WELL_KNOWN_IMPORT.sub(r"from tfnb.proto import _well_known as \1", text)
     text = _MODULE_NAME.sub(r"'tfnb.proto.\1'", text)
-    text = text.replace(
-        "from google.protobuf import descriptor_pool as _descriptor_pool\n",
-        "from tfnb.proto import _pool as _descriptor_pool\n",
-    )
-    return text.replace("_descriptor_pool.Default()", "_descriptor_pool.POOL")
+    for old, new in _OWN_POOL.items():
+        text = text.replace(old, new)
+    return text
 
 
 def rewrite_stub(text: str) -> str:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import re
 import sys
 import textwrap
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -25,6 +25,9 @@ from tfnb.client import public  # noqa: E402
 from tfnb.client.public.other_names import OTHER_NAMES  # noqa: E402
 from tfnb.core import op_registry  # noqa: E402
 
+if TYPE_CHECKING:
+    from types import FrameType
+
 PUBLIC = ROOT / "tfnb" / "client" / "public"
 ROOMS = ("framework", "ops", "library", "client", "as_tensorflow", "dask_runtime", "onnx_export")
 BY = "written by scripts/generate_public_names.py"
@@ -32,18 +35,35 @@ BY = "written by scripts/generate_public_names.py"
 Origins = dict[str, dict[str, tuple[str, str]]]
 
 
+class _Registered(dict[str, op_registry.OpDefinition]):
+    """The registry of ops, with the module whose import registers each.
+
+    Importing that module alone registers the op, also where a loop or a function of another module
+    does so.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modules: dict[str, str] = {}
+
+    def __setitem__(self, op: str, definition: op_registry.OpDefinition) -> None:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        assert frame is not None
+        self.modules[op] = frame.f_globals["__name__"]
+        super().__setitem__(op, definition)
+
+
 def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Return module -> namespace -> names, and module -> ops, of every folder."""
+    registered = _Registered()
+    assert not op_registry._REGISTRY, "a family was imported before"
+    op_registry._REGISTRY = registered
     exports: dict[str, dict[str, str]] = {}
-    ops: dict[str, str] = {}
-    paths = [path for room in ROOMS for path in sorted((ROOT / "tfnb" / room).rglob("[a-z]*.py"))]
-    written = {
-        op: path
-        for path in paths
-        for op in re.findall(r"""register_op\(\s*["'](\w+)["']""", path.read_text())
-    }
-    for path in paths:
-        known = set(op_registry._REGISTRY)
+    for path in (
+        path for room in ROOMS for path in sorted((ROOT / "tfnb" / room).rglob("[a-z]*.py"))
+    ):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found = vars(importlib.import_module(module)).get("EXPORTS", {})
         if found:
@@ -51,11 +71,10 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
                 namespace: " ".join(names.split() if isinstance(names, str) else names)
                 for namespace, names in found.items()
             }
-        new = {op for op in op_registry._REGISTRY if op not in known and op not in written}
-        new |= {op for op, where in written.items() if where == path}
-        if new:
-            ops[module] = " ".join(sorted(new))
-    return exports, ops
+    ops: dict[str, list[str]] = {}
+    for op, module in sorted(registered.modules.items()):
+        ops.setdefault(module, []).append(op)
+    return exports, {module: " ".join(names) for module, names in ops.items()}
 
 
 def table_text(exports: dict[str, dict[str, str]], ops: dict[str, str]) -> str:

@@ -12,9 +12,10 @@ import sys as _sys
 from typing import Any as _Any
 
 from tfnb.core.process.collector_pause import imported as _imported
+from tfnb.core.process.numpy_threads import import_numpy as _import_numpy
 from tfnb.core.process.package_version import __version__ as __version__
 
-# NumPy is among what this imports.
+_import_numpy()
 _public = _imported("tfnb.client.public")
 
 # The build of TensorFlow, for programs that print it; tfnb contains no C++.

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import record, replace
 
 
 def _classes(decorator: Any) -> dict[str, type]:
@@ -134,6 +134,42 @@ def test_a_record_takes_the_arguments_of_the_dataclass(name: str) -> None:
     assert RECORDS[name].__match_args__ == DATACLASSES[name].__match_args__  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("name", "arguments"), ARGUMENTS)
+def test_each_instance_is_made_alike(name: str, arguments: tuple[Any, ...]) -> None:
+    """The first ones, made without a compiled method, and later ones have the same fields."""
+    cls = _classes(record)[name]
+    instances = [cls(*arguments) for _ in range(4)]
+    assert [_text(one) for one in instances] == [_text(DATACLASSES[name](*arguments))] * 4
+    assert "__init__" in vars(cls)
+    assert dataclasses.replace(_classes(record)[name](*arguments)) is not None  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [((), {}), ((1, (), "", 4), {}), ((1,), {"a": 2}), ((1,), {"d": 2}), ((), {"b": ()})],
+)
+def test_wrong_arguments_are_an_error_from_the_first_instance(
+    arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    """Too few, too many, twice the same, unknown names."""
+    frozen = _classes(record)["Frozen"]
+    for _ in range(4):
+        with pytest.raises(TypeError, match=r"__init__\(\)"):
+            frozen(*arguments, **named)
+        frozen(1)
+
+
+def test_a_default_that_can_be_changed_is_refused() -> None:
+    """All instances would share it, as with the standard library."""
+    with pytest.raises(ValueError, match="mutable default <class 'list'> for field a"):
+
+        @record()
+        class Shared:
+            """A list for all instances."""
+
+            a: list[int] = []  # noqa: RUF012
+
+
 def test_frozen_records_hash_by_what_they_compare() -> None:
     """Equal instances have equal hashes, and a field that is not compared does not count."""
     frozen = RECORDS["Frozen"]
@@ -153,9 +189,26 @@ def test_frozen_records_refuse_changes() -> None:
 
 
 def test_replace_makes_a_changed_record() -> None:
-    """``dataclasses.replace`` takes records."""
-    one = dataclasses.replace(RECORDS["Frozen"](1, (2,), "c"), a=3)  # type: ignore[type-var]
-    assert _text(one) == "Frozen(a=3, b=(2,), c='c')"
+    """``dataclasses.replace`` takes records, and ours does the same."""
+    for changed in (dataclasses.replace, replace):
+        one = changed(RECORDS["Frozen"](1, (2,), "c"), a=3)  # type: ignore[type-var]
+        assert _text(one) == "Frozen(a=3, b=(2,), c='c')"
+        with pytest.raises(ValueError, match="fixed is declared with init=False"):
+            changed(RECORDS["Open"](1), fixed=3)  # type: ignore[type-var]
+
+
+def test_a_dataclass_can_extend_a_record() -> None:
+    """A class of the standard library inherits fields, and whether they can be set."""
+
+    @dataclass(frozen=True)
+    class Longer(RECORDS["Frozen"]):  # type: ignore[misc]
+        """One field more, behind those with defaults."""
+
+        d: int = 4
+
+    assert dataclasses.astuple(Longer(1, (2,))) == (1, (2,), "", 4)
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+        dataclass(type("Open", (RECORDS["Frozen"],), {}))
 
 
 def test_each_instance_has_its_own_list() -> None:

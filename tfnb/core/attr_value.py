@@ -15,14 +15,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors, tensor_util
 from tfnb.core.dtypes import DType
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.tensor_util import shape_from_proto, shape_to_proto
 from tfnb.proto import attr_value_pb2, tensor_pb2

@@ -12,10 +12,12 @@ one-field structured dtype and a KeyError.
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, cast
 
-import ml_dtypes
 import numpy as np
+
+from tfnb.core.process.shelter import ensure_imported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +94,13 @@ class DType:
             raise TypeError(f"{type_enum} does not correspond to a valid tensorflow::DataType")
         return cast("Self", found)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what a type of ml_dtypes has only since that package was needed."""
+        if name in ("as_numpy_dtype", "numpy_dtype") and self._type_enum in _OF_ML_DTYPES:
+            _add_ml_dtypes()
+            return object.__getattribute__(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         """Refuse: there is one shared object per type."""
         raise AttributeError(f"Cannot set {name!r}: a DType is immutable.")
@@ -117,6 +126,8 @@ class DType:
             if not self.is_numpy_compatible:
                 raise TypeError(f"{what}.")
             raise TypeError(f"{what} with {kind} {self.base_dtype}.")
+        import ml_dtypes
+
         info = ml_dtypes.finfo if self.is_floating else ml_dtypes.iinfo
         return getattr(info(self.as_numpy_dtype), which)
 
@@ -222,8 +233,10 @@ class DType:
 
 
 # Kinds: f float, i signed, u unsigned, c complex, q quantized, b bool, o no arithmetic.
-# A capital letter marks a type that is not counted as numeric (is_numeric).
-_TYPES: tuple[tuple[str, int, type[Any], str], ...] = (
+# A capital letter marks a type that is not counted as numeric (is_numeric). A number stands for a
+# type of that many bytes that ml_dtypes adds to NumPy; few programs have one, and importing that
+# package is a thirtieth of the time to the first answer of a small graph.
+_TYPES: tuple[tuple[str, int, type[Any] | builtins.int, str], ...] = (
     ("float32", 1, np.float32, "f"),
     ("float64", 2, np.float64, "f"),
     ("int32", 3, np.int32, "i"),
@@ -237,7 +250,7 @@ _TYPES: tuple[tuple[str, int, type[Any], str], ...] = (
     ("qint8", 11, np.int8, "q"),
     ("quint8", 12, np.uint8, "q"),
     ("qint32", 13, np.int32, "q"),
-    ("bfloat16", 14, ml_dtypes.bfloat16, "f"),
+    ("bfloat16", 14, 2, "f"),
     ("qint16", 15, np.int16, "q"),
     ("quint16", 16, np.uint16, "q"),
     ("uint16", 17, np.uint16, "u"),
@@ -247,31 +260,36 @@ _TYPES: tuple[tuple[str, int, type[Any], str], ...] = (
     ("variant", 21, object, "r"),
     ("uint32", 22, np.uint32, "u"),
     ("uint64", 23, np.uint64, "u"),
-    ("float8_e5m2", 24, ml_dtypes.float8_e5m2, "F"),
-    ("float8_e4m3fn", 25, ml_dtypes.float8_e4m3fn, "F"),
-    ("float8_e4m3fnuz", 26, ml_dtypes.float8_e4m3fnuz, "F"),
-    ("float8_e4m3b11fnuz", 27, ml_dtypes.float8_e4m3b11fnuz, "F"),
-    ("float8_e5m2fnuz", 28, ml_dtypes.float8_e5m2fnuz, "F"),
-    ("int4", 29, ml_dtypes.int4, "I"),
-    ("uint4", 30, ml_dtypes.uint4, "U"),
-    ("int2", 31, ml_dtypes.int2, "I"),
-    ("uint2", 32, ml_dtypes.uint2, "U"),
-    ("float4_e2m1fn", 33, ml_dtypes.float4_e2m1fn, "F"),
+    ("float8_e5m2", 24, 1, "F"),
+    ("float8_e4m3fn", 25, 1, "F"),
+    ("float8_e4m3fnuz", 26, 1, "F"),
+    ("float8_e4m3b11fnuz", 27, 1, "F"),
+    ("float8_e5m2fnuz", 28, 1, "F"),
+    ("int4", 29, 1, "I"),
+    ("uint4", 30, 1, "U"),
+    ("int2", 31, 1, "I"),
+    ("uint2", 32, 1, "U"),
+    ("float4_e2m1fn", 33, 1, "F"),
 )
 
 _INTERN_TABLE: dict[int, DType] = {}
+# The enum values of the types whose NumPy types are in ml_dtypes.
+_OF_ML_DTYPES: set[builtins.int] = set()
 
 
-def _make(name: str, enum: int, numpy_type: type[Any], kind: str, base: DType | None) -> DType:
+def _make(
+    name: str,
+    enum: int,
+    numpy_type: type[Any] | builtins.int,
+    kind: str,
+    base: DType | None,
+) -> DType:
     dtype = object.__new__(DType)
-    numpy_dtype = np.dtype(numpy_type)
     lower = kind.lower()
     fields: dict[str, Any] = {
         "name": name,
         "as_datatype_enum": enum,
         "_type_enum": enum,
-        "as_numpy_dtype": numpy_type,
-        "numpy_dtype": numpy_dtype,
         "base_dtype": dtype if base is None else base,
         "is_ref_dtype": base is not None,
         "_is_ref_dtype": base is not None,
@@ -283,9 +301,15 @@ def _make(name: str, enum: int, numpy_type: type[Any], kind: str, base: DType | 
         "is_quantized": lower == "q",
         "is_numeric": kind in "fiucq",
         "is_numpy_compatible": kind != "r",
-        "size": 0 if numpy_type is object else numpy_dtype.itemsize,
         "real_dtype": dtype,
     }
+    if isinstance(numpy_type, builtins.int):
+        fields["size"] = numpy_type
+        _OF_ML_DTYPES.add(enum)
+    else:
+        numpy_dtype = np.dtype(numpy_type)
+        fields |= {"as_numpy_dtype": numpy_type, "numpy_dtype": numpy_dtype}
+        fields["size"] = 0 if numpy_type is object else numpy_dtype.itemsize
     if name.startswith("complex"):
         fields["real_dtype"] = _INTERN_TABLE[1 if name.startswith("complex64") else 2]
     for field, value in fields.items():
@@ -376,7 +400,8 @@ QUANTIZED_DTYPES = _QUANTIZED_DTYPES_NO_REF | _QUANTIZED_DTYPES_REF
 _NUMPY_TO_TF: dict[type[Any], DType] = {
     dtype.as_numpy_dtype: dtype
     for dtype in _INTERN_TABLE.values()
-    if not (dtype._is_ref_dtype or dtype.is_quantized or dtype.as_numpy_dtype is object)
+    if dtype._type_enum not in _OF_ML_DTYPES
+    and not (dtype._is_ref_dtype or dtype.is_quantized or dtype.as_numpy_dtype is object)
 } | {np.object_: string, np.str_: string, np.bytes_: string}
 for _c_type in (
     np.intc,
@@ -411,6 +436,28 @@ for _dtype in _QUANTIZED_DTYPES_NO_REF:  # the structured dtypes TensorFlow uses
 DTypeLike: TypeAlias = "DType | np.dtype[Any] | type[Any] | str | builtins.int"
 
 
+_added_types: list[DType] = []  # the types that have those of ml_dtypes now
+
+
+def _add_ml_dtypes() -> builtins.bool:
+    """Give the types of ml_dtypes their NumPy types; return False if they have them already."""
+    if _added_types:
+        return False
+    ensure_imported("ml_dtypes")
+    import ml_dtypes
+
+    for enum in sorted(_OF_ML_DTYPES):
+        dtype = _INTERN_TABLE[enum]
+        numpy_type = getattr(ml_dtypes, dtype.base_dtype.name)
+        object.__setattr__(dtype, "as_numpy_dtype", numpy_type)
+        object.__setattr__(dtype, "numpy_dtype", np.dtype(numpy_type))
+        if not dtype._is_ref_dtype:
+            _NUMPY_TO_TF[numpy_type] = dtype
+            _ANY_TO_TF[numpy_type] = _ANY_TO_TF[dtype.numpy_dtype] = dtype
+    _added_types[:] = [_INTERN_TABLE[enum] for enum in sorted(_OF_ML_DTYPES)]
+    return True
+
+
 def as_dtype(type_value: object) -> DType:
     """Return the DType for a DType, its name or number, a NumPy type or a Python type.
 
@@ -433,6 +480,8 @@ def as_dtype(type_value: object) -> DType:
         found = _ANY_TO_TF.get(numpy_dtype) or _NUMPY_TO_TF.get(numpy_dtype.type)
         if found is not None:
             return found
+    if "ml_dtypes" in sys.modules and _add_ml_dtypes():
+        return as_dtype(type_value)
     raise TypeError(
         f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType."
     )

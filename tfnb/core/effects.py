@@ -179,8 +179,8 @@ def is_below(resolved: str, folder: str) -> bool:
 
 
 _WILD: Final = re.compile(r"[*?\[]")
-# Suffixes of the files of a checkpoint and of an event log, after their prefix.
-_FILE_OF_PREFIX: Final = re.compile(
+# Suffixes of the files of a checkpoint and of an event log, after their prefix; compiled on use.
+_FILE_OF_PREFIX: Final = (
     r"(\.index|\.data-[\d?]{5}-of-[\d?]{5})?(\.tempstate\d+)?"
     r"|\.out\.tfevents\.\d{10,}\.[^/]*"
 )
@@ -192,7 +192,10 @@ def is_file_of(path: str, prefix: str) -> bool:
     >>> is_file_of("/m/model.index", "/m/model"), is_file_of("/m/model.py", "/m/model")
     (True, False)
     """
-    if path.startswith(prefix) and _FILE_OF_PREFIX.fullmatch(path, len(prefix)) is not None:
+    if (
+        path.startswith(prefix)
+        and re.compile(_FILE_OF_PREFIX).fullmatch(path, len(prefix)) is not None
+    ):
         return True
     # In the V1 format, a pattern of the shards may be the prefix.
     return (
@@ -204,9 +207,7 @@ def is_file_of(path: str, prefix: str) -> bool:
 
 # Suffixes of the parts of a checkpoint, after the requested path: the folder and part of a sharded
 # save, a shard, the pattern of all shards.
-_PART_OF_CHECKPOINT: Final = re.compile(
-    r"(\.part|_temp(_[0-9a-f]+)?/part)?(-\d{5}-of-\d{5}|-\?{5}-of-\d{5})?"
-)
+_PART_OF_CHECKPOINT: Final = r"(\.part|_temp(_[0-9a-f]+)?/part)?(-\d{5}-of-\d{5}|-\?{5}-of-\d{5})?"
 
 
 def is_named_by(path: str, given: str) -> bool:
@@ -218,7 +219,7 @@ def is_named_by(path: str, given: str) -> bool:
     return (
         bool(given)
         and path.startswith(given)
-        and (_PART_OF_CHECKPOINT.fullmatch(path, len(given)) is not None)
+        and (re.compile(_PART_OF_CHECKPOINT).fullmatch(path, len(given)) is not None)
     )
 
 

@@ -9,7 +9,6 @@ does not, since it belongs to a graph of the process that raised.
 from __future__ import annotations
 
 import sys
-import traceback
 import warnings
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -138,6 +137,8 @@ class OpError(Exception):
         op = self.op
         if op is None or self.names_creation:
             return str(self.message)
+        import traceback
+
         parts = [f"{self.message}\n\nOriginal stack trace for {op.name!r}:\n"]
         parts += traceback.format_list(op.traceback or [])
         original = getattr(op, "_original_op", None)

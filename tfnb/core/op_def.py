@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:

@@ -35,10 +35,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,14 +20,13 @@ call. Keyword-only parameters are attributes by name; list arguments arrive as o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import cache, partial
 from inspect import CO_GENERATOR, unwrap
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from tfnb.core import errors
 from tfnb.core.attr_value import TensorAttr
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.versions import GRAPH_DEF_VERSION
 
 if TYPE_CHECKING:

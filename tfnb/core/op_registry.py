@@ -115,7 +115,7 @@ class OpDefinition:
         traits: str = "",
     ) -> None:
         self.name = name
-        self.__name__ = self.__qualname__ = python_name(name)
+        self.__name__ = self.__qualname__ = name  # until there is a function
         self.__doc__ = None
         self._signature = signature
         self._specs = specs
@@ -422,11 +422,11 @@ def register_op(
     def decorate(function: type_of_kernel | None) -> OpDefinition:
         definition.function = function
         if function is not None:
-            definition.__name__ = getattr(function, "__name__", definition.__name__)
-            definition.__qualname__ = definition.__name__
             definition.__doc__ = function.__doc__
             for device_type in devices:
                 definition._kernels[device_type] = function
+        own = getattr(function, "__name__", None) or python_name(name)
+        definition.__name__ = definition.__qualname__ = own
         return definition
 
     return decorate

@@ -6,10 +6,9 @@ that were built alike share one mapping of attributes, and nodes made from them 
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.versions import VersionDef
 
 if TYPE_CHECKING:

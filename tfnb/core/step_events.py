@@ -9,18 +9,15 @@ nothing else.  An observer that raises is removed and logged; it never fails the
 
 from __future__ import annotations
 
-import logging
 import threading
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from tfnb.core.process.records import record
+from tfnb.core.process.log import log
+from tfnb.core.process.records import field, record
 from tfnb.core.process.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-_log = logging.getLogger("tfnb")
 
 
 class PlacementView(NamedTuple):
@@ -465,7 +462,7 @@ class StepEvents:
         try:
             getattr(observer, name)(*args)
         except Exception:
-            _log.exception("The observer %r failed in %s and was removed.", observer, name)
+            log.exception("The observer %r failed in %s and was removed.", observer, name)
             self.remove(observer)
 
     def _make_hooks(self) -> StepHooks:
@@ -514,7 +511,7 @@ class StepEvents:
                 try:
                     call(*args)
                 except Exception:
-                    _log.exception("The observer %r failed in %s and was removed.", observer, name)
+                    log.exception("The observer %r failed in %s and was removed.", observer, name)
                     calls = tuple(pair for pair in calls if pair[0] is not observer)
                     self.remove(observer)
 

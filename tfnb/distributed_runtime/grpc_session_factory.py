@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.session import process_state, session_factory
-from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,15 +12,17 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.distributed_runtime.grpc_session import GrpcSession
 
-_SCHEMES = (SCHEME, TLS_SCHEME)
-
 
 class GrpcSessionFactory:
     """Makes sessions on servers; gRPC is imported with the first one."""
 
     def accepts_options(self, options: SessionOptions) -> bool:
         """Return whether the target is a server."""
-        return options.target.startswith(_SCHEMES)
+        if not options.target:
+            return False
+        from tfnb.distributed_runtime.grpc_channel import SCHEME, TLS_SCHEME
+
+        return options.target.startswith((SCHEME, TLS_SCHEME))
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
         """Return a session; nothing is sent before its first nodes.

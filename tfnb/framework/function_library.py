@@ -12,6 +12,7 @@ from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_def_proto import op_def_from_proto
 from tfnb.core.op_registry import OpDefinition
+from tfnb.core.process.records import replace
 from tfnb.core.shape_inference import unknown_shapes
 from tfnb.proto import attr_value_pb2, graph_pb2
 
@@ -185,8 +186,6 @@ def add_function(graph: Graph, function: LibraryFunction) -> None:
       ValueError: it has two gradients.
       InvalidArgumentError: another function has its name.
     """
-    from dataclasses import replace
-
     with graph._lock:
         check_function(graph, function)
         graph._functions.setdefault(function.name, function)

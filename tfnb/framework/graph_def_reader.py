@@ -11,11 +11,10 @@ Corresponds to TensorFlow's graph_constructor.cc, with the same error texts; eve
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors, op_registry
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.topological_order import in_order

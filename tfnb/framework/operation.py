@@ -8,9 +8,9 @@ methods that drop the cached NodeDef.  Attributes are kept as the plain values o
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tfnb.core.process.log import log
 from tfnb.framework import attr_conversion, traceback_of_user
 from tfnb.framework import functions_above as above
 from tfnb.framework.default_session import SessionLike, session_for_run
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tfnb.framework.traceback_of_user import CreationSite, Site
     from tfnb.proto import graph_pb2, op_def_pb2
 
-_log = logging.getLogger("tfnb")
 
 EXPORTS = {"tf": ["Operation"]}
 
@@ -297,7 +296,7 @@ class Operation:
         self.kept_node_def = None
         self.graph.exported_nodes = None
         if 0 <= self._id < self.graph.num_ops_sent:
-            _log.warning(
+            log.warning(
                 "Operation '%s' was changed after a session had taken it. That session goes on "
                 "with the operation as it was; make a new session to run the change.",
                 self.name,

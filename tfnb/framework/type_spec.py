@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tfnb.core.dtypes import DType
@@ -38,6 +37,8 @@ class TypeSpec:
         return False
 
     def _fields(self) -> tuple[Any, ...]:
+        import dataclasses
+
         return tuple(getattr(self, one.name) for one in dataclasses.fields(self))  # type: ignore[arg-type]
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:

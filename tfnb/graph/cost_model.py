@@ -7,10 +7,9 @@ microseconds, sizes in bytes; an unrecorded figure is -1.  Estimates follow Tens
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType

@@ -21,12 +21,11 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:

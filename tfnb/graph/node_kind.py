@@ -6,10 +6,9 @@ attribute access.
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cache
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 
 @record(frozen=True, slots=True)

@@ -3,13 +3,9 @@
 # source: tensorflow/core/framework/attr_value.proto
 # Protobuf Python Version: 4.25.0
 """Generated protocol buffer code."""
-from google.protobuf import descriptor as _descriptor
 from tfnb.proto import _pool as _descriptor_pool
-from google.protobuf import symbol_database as _symbol_database
-from google.protobuf.internal import builder as _builder
 # @@protoc_insertion_point(imports)
 
-_sym_db = _symbol_database.Default()
 
 
 from tfnb.proto import tensor_pb2 as tensorflow_dot_core_dot_framework_dot_tensor__pb2
@@ -19,9 +15,8 @@ from tfnb.proto import types_pb2 as tensorflow_dot_core_dot_framework_dot_types_
 DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n*tensorflow/core/framework/attr_value.proto\x12\ntensorflow\x1a&tensorflow/core/framework/tensor.proto\x1a%tensorflow/core/framework/types.proto\"\x96\x04\n\tAttrValue\x12\x0b\n\x01s\x18\x02 \x01(\x0cH\x00\x12\x0b\n\x01i\x18\x03 \x01(\x03H\x00\x12\x0b\n\x01\x66\x18\x04 \x01(\x02H\x00\x12\x0b\n\x01\x62\x18\x05 \x01(\x08H\x00\x12$\n\x04type\x18\x06 \x01(\x0e\x32\x14.tensorflow.DataTypeH\x00\x12-\n\x05shape\x18\x07 \x01(\x0b\x32\x1c.tensorflow.TensorShapeProtoH\x00\x12)\n\x06tensor\x18\x08 \x01(\x0b\x32\x17.tensorflow.TensorProtoH\x00\x12/\n\x04list\x18\x01 \x01(\x0b\x32\x1f.tensorflow.AttrValue.ListValueH\x00\x12(\n\x04\x66unc\x18\n \x01(\x0b\x32\x18.tensorflow.NameAttrListH\x00\x12\x15\n\x0bplaceholder\x18\t \x01(\tH\x00\x1a\xd9\x01\n\tListValue\x12\t\n\x01s\x18\x02 \x03(\x0c\x12\t\n\x01i\x18\x03 \x03(\x03\x12\t\n\x01\x66\x18\x04 \x03(\x02\x12\t\n\x01\x62\x18\x05 \x03(\x08\x12\"\n\x04type\x18\x06 \x03(\x0e\x32\x14.tensorflow.DataType\x12+\n\x05shape\x18\x07 \x03(\x0b\x32\x1c.tensorflow.TensorShapeProto\x12\'\n\x06tensor\x18\x08 \x03(\x0b\x32\x17.tensorflow.TensorProto\x12&\n\x04\x66unc\x18\t \x03(\x0b\x32\x18.tensorflow.NameAttrListB\x07\n\x05value\"\x92\x01\n\x0cNameAttrList\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x30\n\x04\x61ttr\x18\x02 \x03(\x0b\x32\".tensorflow.NameAttrList.AttrEntry\x1a\x42\n\tAttrEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12$\n\x05value\x18\x02 \x01(\x0b\x32\x15.tensorflow.AttrValue:\x02\x38\x01\x62\x06proto3')
 
 _globals = globals()
-_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.attr_value_pb2', _globals)
-if _descriptor._USE_C_DESCRIPTORS == False:
+_descriptor_pool.build(DESCRIPTOR, 'tfnb.proto.attr_value_pb2', _globals)
+if not _descriptor_pool.IS_COMPILED:
   DESCRIPTOR._options = None
   _globals['_NAMEATTRLIST_ATTRENTRY']._options = None
   _globals['_NAMEATTRLIST_ATTRENTRY']._serialized_options = b'8\001'

@@ -3,13 +3,9 @@
 # source: tensorflow_serving/apis/predict.proto
 # Protobuf Python Version: 4.25.0
 """Generated protocol buffer code."""
-from google.protobuf import descriptor as _descriptor
 from tfnb.proto import _pool as _descriptor_pool
-from google.protobuf import symbol_database as _symbol_database
-from google.protobuf.internal import builder as _builder
 # @@protoc_insertion_point(imports)
 
-_sym_db = _symbol_database.Default()
 
 
 from tfnb.proto import tensor_pb2 as tensorflow_dot_core_dot_framework_dot_tensor__pb2
@@ -19,9 +15,8 @@ from tfnb.proto import model_pb2 as tensorflow__serving_dot_apis_dot_model__pb2
 DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n%tensorflow_serving/apis/predict.proto\x12\x12tensorflow.serving\x1a&tensorflow/core/framework/tensor.proto\x1a#tensorflow_serving/apis/model.proto\"\xc4\x08\n\x0ePredictRequest\x12\x31\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1d.tensorflow.serving.ModelSpec\x12>\n\x06inputs\x18\x02 \x03(\x0b\x32..tensorflow.serving.PredictRequest.InputsEntry\x12\x15\n\routput_filter\x18\x03 \x03(\t\x12L\n\x18predict_streamed_options\x18\x05 \x01(\x0b\x32*.tensorflow.serving.PredictStreamedOptions\x12\x16\n\tclient_id\x18\x06 \x01(\x0cH\x00\x88\x01\x01\x12O\n\x0frequest_options\x18\x07 \x01(\x0b\x32\x31.tensorflow.serving.PredictRequest.RequestOptionsH\x01\x88\x01\x01\x1a\x80\x05\n\x0eRequestOptions\x12\x16\n\tclient_id\x18\x01 \x01(\x0cH\x00\x88\x01\x01\x12\x64\n\x12\x64\x65terministic_mode\x18\x02 \x01(\x0e\x32\x43.tensorflow.serving.PredictRequest.RequestOptions.DeterministicModeH\x01\x88\x01\x01\x12\x32\n%return_additional_arrays_from_prefill\x18\x03 \x01(\x08H\x02\x88\x01\x01\x12\x19\n\x11return_stoptokens\x18\x04 \x03(\x03\x12\"\n\x15return_all_stoptokens\x18\t \x01(\x08H\x03\x88\x01\x01\x12\x1d\n\x10max_cache_length\x18\x06 \x01(\x03H\x04\x88\x01\x01\x12S\n\thandshake\x18\r \x01(\x0b\x32;.tensorflow.serving.PredictRequest.RequestOptions.HandshakeH\x05\x88\x01\x01\x1a,\n\tHandshake\x12\x1f\n\x17\x65stimated_payload_bytes\x18\x01 \x01(\x03\"O\n\x11\x44\x65terministicMode\x12\"\n\x1e\x44\x45TERMINISTIC_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46IXED_DECODER_SLOT\x10\x01\x42\x0c\n\n_client_idB\x15\n\x13_deterministic_modeB(\n&_return_additional_arrays_from_prefillB\x18\n\x16_return_all_stoptokensB\x13\n\x11_max_cache_lengthB\x0c\n\n_handshake\x1a\x46\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.tensorflow.TensorProto:\x02\x38\x01\x42\x0c\n\n_client_idB\x12\n\x10_request_optionsJ\x04\x08\x04\x10\x05\"\xdb\x02\n\x16PredictStreamedOptions\x12N\n\rrequest_state\x18\x01 \x01(\x0e\x32\x37.tensorflow.serving.PredictStreamedOptions.RequestState\x12Y\n\x10split_dimensions\x18\x02 \x03(\x0b\x32?.tensorflow.serving.PredictStreamedOptions.SplitDimensionsEntry\x12\x1e\n\x16return_single_response\x18\x03 \x01(\x08\x1a\x36\n\x14SplitDimensionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\">\n\x0cRequestState\x12\x08\n\x04NONE\x10\x00\x12\t\n\x05SPLIT\x10\x01\x12\r\n\tEND_SPLIT\x10\x02\x12\n\n\x06\x43\x41NCEL\x10\x03\"\xd0\x01\n\x0fPredictResponse\x12\x41\n\x07outputs\x18\x01 \x03(\x0b\x32\x30.tensorflow.serving.PredictResponse.OutputsEntry\x12\x31\n\nmodel_spec\x18\x02 \x01(\x0b\x32\x1d.tensorflow.serving.ModelSpec\x1aG\n\x0cOutputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12&\n\x05value\x18\x02 \x01(\x0b\x32\x17.tensorflow.TensorProto:\x02\x38\x01\x62\x06proto3')
 
 _globals = globals()
-_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.predict_pb2', _globals)
-if _descriptor._USE_C_DESCRIPTORS == False:
+_descriptor_pool.build(DESCRIPTOR, 'tfnb.proto.predict_pb2', _globals)
+if not _descriptor_pool.IS_COMPILED:
   DESCRIPTOR._options = None
   _globals['_PREDICTREQUEST_INPUTSENTRY']._options = None
   _globals['_PREDICTREQUEST_INPUTSENTRY']._serialized_options = b'8\001'

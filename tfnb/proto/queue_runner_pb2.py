@@ -3,13 +3,9 @@
 # source: tensorflow/core/protobuf/queue_runner.proto
 # Protobuf Python Version: 4.25.0
 """Generated protocol buffer code."""
-from google.protobuf import descriptor as _descriptor
 from tfnb.proto import _pool as _descriptor_pool
-from google.protobuf import symbol_database as _symbol_database
-from google.protobuf.internal import builder as _builder
 # @@protoc_insertion_point(imports)
 
-_sym_db = _symbol_database.Default()
 
 
 from tfnb.proto import error_codes_pb2 as tensorflow_dot_core_dot_protobuf_dot_error__codes__pb2
@@ -18,9 +14,8 @@ from tfnb.proto import error_codes_pb2 as tensorflow_dot_core_dot_protobuf_dot_e
 DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n+tensorflow/core/protobuf/queue_runner.proto\x12\ntensorflow\x1a*tensorflow/core/protobuf/error_codes.proto\"\xaa\x01\n\x0eQueueRunnerDef\x12\x12\n\nqueue_name\x18\x01 \x01(\t\x12\x17\n\x0f\x65nqueue_op_name\x18\x02 \x03(\t\x12\x15\n\rclose_op_name\x18\x03 \x01(\t\x12\x16\n\x0e\x63\x61ncel_op_name\x18\x04 \x01(\t\x12<\n\x1cqueue_closed_exception_types\x18\x05 \x03(\x0e\x32\x16.tensorflow.error.Codeb\x06proto3')
 
 _globals = globals()
-_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.queue_runner_pb2', _globals)
-if _descriptor._USE_C_DESCRIPTORS == False:
+_descriptor_pool.build(DESCRIPTOR, 'tfnb.proto.queue_runner_pb2', _globals)
+if not _descriptor_pool.IS_COMPILED:
   DESCRIPTOR._options = None
   _globals['_QUEUERUNNERDEF']._serialized_start=104
   _globals['_QUEUERUNNERDEF']._serialized_end=274

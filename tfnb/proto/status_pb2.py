@@ -3,13 +3,9 @@
 # source: tensorflow_serving/apis/status.proto
 # Protobuf Python Version: 4.25.0
 """Generated protocol buffer code."""
-from google.protobuf import descriptor as _descriptor
 from tfnb.proto import _pool as _descriptor_pool
-from google.protobuf import symbol_database as _symbol_database
-from google.protobuf.internal import builder as _builder
 # @@protoc_insertion_point(imports)
 
-_sym_db = _symbol_database.Default()
 
 
 from tfnb.proto import error_codes_pb2 as tensorflow_dot_core_dot_protobuf_dot_error__codes__pb2
@@ -18,9 +14,8 @@ from tfnb.proto import error_codes_pb2 as tensorflow_dot_core_dot_protobuf_dot_e
 DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n$tensorflow_serving/apis/status.proto\x12\x12tensorflow.serving\x1a*tensorflow/core/protobuf/error_codes.proto\"k\n\x0bStatusProto\x12\x36\n\nerror_code\x18\x01 \x01(\x0e\x32\x16.tensorflow.error.CodeR\nerror_code\x12$\n\rerror_message\x18\x02 \x01(\tR\rerror_messageb\x06proto3')
 
 _globals = globals()
-_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.status_pb2', _globals)
-if _descriptor._USE_C_DESCRIPTORS == False:
+_descriptor_pool.build(DESCRIPTOR, 'tfnb.proto.status_pb2', _globals)
+if not _descriptor_pool.IS_COMPILED:
   DESCRIPTOR._options = None
   _globals['_STATUSPROTO']._serialized_start=104
   _globals['_STATUSPROTO']._serialized_end=211

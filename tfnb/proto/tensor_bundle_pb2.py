@@ -3,13 +3,9 @@
 # source: tensorflow/core/protobuf/tensor_bundle.proto
 # Protobuf Python Version: 4.25.0
 """Generated protocol buffer code."""
-from google.protobuf import descriptor as _descriptor
 from tfnb.proto import _pool as _descriptor_pool
-from google.protobuf import symbol_database as _symbol_database
-from google.protobuf.internal import builder as _builder
 # @@protoc_insertion_point(imports)
 
-_sym_db = _symbol_database.Default()
 
 
 from tfnb.proto import graph_pb2 as tensorflow_dot_core_dot_framework_dot_graph__pb2
@@ -20,9 +16,8 @@ from tfnb.proto import types_pb2 as tensorflow_dot_core_dot_framework_dot_types_
 DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n,tensorflow/core/protobuf/tensor_bundle.proto\x12\ntensorflow\x1a%tensorflow/core/framework/graph.proto\x1a&tensorflow/core/framework/tensor.proto\x1a%tensorflow/core/framework/types.proto\"\xb1\x01\n\x11\x42undleHeaderProto\x12\x12\n\nnum_shards\x18\x01 \x01(\x05\x12<\n\nendianness\x18\x02 \x01(\x0e\x32(.tensorflow.BundleHeaderProto.Endianness\x12\'\n\x07version\x18\x03 \x01(\x0b\x32\x16.tensorflow.VersionDef\"!\n\nEndianness\x12\n\n\x06LITTLE\x10\x00\x12\x07\n\x03\x42IG\x10\x01\"\xd2\x01\n\x10\x42undleEntryProto\x12#\n\x05\x64type\x18\x01 \x01(\x0e\x32\x14.tensorflow.DataType\x12+\n\x05shape\x18\x02 \x01(\x0b\x32\x1c.tensorflow.TensorShapeProto\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x0e\n\x06offset\x18\x04 \x01(\x03\x12\x0c\n\x04size\x18\x05 \x01(\x03\x12\x0e\n\x06\x63rc32c\x18\x06 \x01(\x07\x12,\n\x06slices\x18\x07 \x03(\x0b\x32\x1c.tensorflow.TensorSliceProtob\x06proto3')
 
 _globals = globals()
-_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.tensor_bundle_pb2', _globals)
-if _descriptor._USE_C_DESCRIPTORS == False:
+_descriptor_pool.build(DESCRIPTOR, 'tfnb.proto.tensor_bundle_pb2', _globals)
+if not _descriptor_pool.IS_COMPILED:
   DESCRIPTOR._options = None
   _globals['_BUNDLEHEADERPROTO']._serialized_start=179
   _globals['_BUNDLEHEADERPROTO']._serialized_end=356

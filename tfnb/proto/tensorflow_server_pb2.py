@@ -3,13 +3,9 @@
 # source: tensorflow/core/protobuf/tensorflow_server.proto
 # Protobuf Python Version: 4.25.0
 """Generated protocol buffer code."""
-from google.protobuf import descriptor as _descriptor
 from tfnb.proto import _pool as _descriptor_pool
-from google.protobuf import symbol_database as _symbol_database
-from google.protobuf.internal import builder as _builder
 # @@protoc_insertion_point(imports)
 
-_sym_db = _symbol_database.Default()
 
 
 from tfnb.proto import cluster_pb2 as tensorflow_dot_core_dot_protobuf_dot_cluster__pb2
@@ -19,9 +15,8 @@ from tfnb.proto import config_pb2 as tensorflow_dot_core_dot_protobuf_dot_config
 DESCRIPTOR = _descriptor_pool.POOL.AddSerializedFile(b'\n0tensorflow/core/protobuf/tensorflow_server.proto\x12\ntensorflow\x1a&tensorflow/core/protobuf/cluster.proto\x1a%tensorflow/core/protobuf/config.proto\"\x86\x02\n\tServerDef\x12\'\n\x07\x63luster\x18\x01 \x01(\x0b\x32\x16.tensorflow.ClusterDef\x12\x10\n\x08job_name\x18\x02 \x01(\t\x12\x0f\n\x07replica\x18\x08 \x01(\x05\x12\x12\n\ntask_index\x18\x03 \x01(\x05\x12\x37\n\x16\x64\x65\x66\x61ult_session_config\x18\x04 \x01(\x0b\x32\x17.tensorflow.ConfigProto\x12\x10\n\x08protocol\x18\x05 \x01(\t\x12\x0c\n\x04port\x18\x06 \x01(\x05\x12@\n\x16\x63luster_device_filters\x18\x07 \x01(\x0b\x32 .tensorflow.ClusterDeviceFiltersb\x06proto3')
 
 _globals = globals()
-_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tfnb.proto.tensorflow_server_pb2', _globals)
-if _descriptor._USE_C_DESCRIPTORS == False:
+_descriptor_pool.build(DESCRIPTOR, 'tfnb.proto.tensorflow_server_pb2', _globals)
+if not _descriptor_pool.IS_COMPILED:
   DESCRIPTOR._options = None
   _globals['_SERVERDEF']._serialized_start=144
   _globals['_SERVERDEF']._serialized_end=406

@@ -125,6 +125,38 @@ def test_convolutions_and_their_gradients(
     _close(*_both("Conv2DBackpropFilter", x, np.array(filters, "i4"), y, **attrs))
 
 
+# (images, filter, strides, padding before and after of each dimension): filters that strides divide
+# and others, few channels, paddings of several strides, cells that no window covers.
+_STRIDED = [
+    ((4, 20, 22, 3), (5, 5, 3, 16), (2, 2), (1, 2, 1, 2)),
+    ((4, 20, 21, 3), (4, 4, 3, 16), (2, 2), (1, 1, 0, 0)),
+    ((4, 20, 21, 3), (4, 6, 3, 16), (4, 2), (3, 3, 5, 0)),
+    ((2, 17, 19, 1), (9, 9, 1, 12), (2, 3), (0, 8, 8, 0)),
+    ((2, 16, 24, 8), (2, 3, 8, 16), (2, 3), (0, 0, 0, 0)),
+    ((2, 23, 24, 8), (7, 3, 8, 16), (5, 3), (0, 0, 2, 0)),
+    ((2, 24, 24, 4), (8, 8, 4, 32), (4, 4), (6, 1, 2, 7)),
+    ((2, 9, 8, 10, 3), (3, 3, 2, 3, 24), (2, 2, 2), ()),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "strides", "padding"), _STRIDED)
+def test_gradients_with_strides(
+    images: tuple[int, ...],
+    filters: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[int, ...],
+) -> None:
+    """The input's gradient is one convolution, whatever the paddings are."""
+    x, kernel = _normal(*images), _normal(*filters, seed=1)
+    attrs: dict[str, Any] = {"strides": [1, *strides, 1], "padding": "SAME"}
+    suffix = "3DBackpropInputV2" if len(strides) == 3 else "2DBackpropInput"
+    if padding:
+        attrs |= {"padding": "EXPLICIT", "explicit_paddings": [0, 0, *padding, 0, 0]}
+    _, y = _both(f"Conv{len(strides)}D", x, kernel, **attrs)
+    y = _normal(*y.shape, seed=2)
+    _close(*_both(f"Conv{suffix}", np.array(images, "i4"), kernel, y, **attrs))
+
+
 @pytest.mark.parametrize("size", [3, 5])
 def test_rounding_stays_within_what_answers_may_differ(size: int) -> None:
     """Single values near zero are as exact as TensorFlow's."""

@@ -1376,8 +1376,11 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.nn.ctc_ops": {
         "nn": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
     },
+    "tfnb.ops.nn.local_response_ops": {
+        "nn": "local_response_normalization:lrn lrn",
+    },
     "tfnb.ops.nn.normalization_ops": {
-        "nn": "l2_loss local_response_normalization:lrn lrn",
+        "nn": "l2_loss",
     },
     "tfnb.ops.nn.softmax_ops": {
         "math": "log_softmax softmax",
@@ -1528,63 +1531,7 @@ TABLE: dict[str, dict[str, str]] = {
 }
 
 OPS: dict[str, str] = {
-    "tfnb.ops.all_ops": (
-        "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
-        "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
-        "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
-        "ApplyRMSProp BatchCholesky BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D "
-        "BatchIFFT3D BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag "
-        "BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve "
-        "BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 "
-        "BatchSvd BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e "
-        "BesselK1 BesselK1e BesselY0 BesselY1 BlockLSTMGrad BlockLSTMGradV2 "
-        "BytesProducedStatsDataset CudnnRNN CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 "
-        "CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize "
-        "CudnnRNNParamsToCanonical CudnnRNNParamsToCanonicalV2 CudnnRNNV2 CudnnRNNV3 Dawsn "
-        "DenseToSparseBatchDataset ExperimentalBytesProducedStatsDataset "
-        "ExperimentalDenseToSparseBatchDataset ExperimentalGroupByReducerDataset "
-        "ExperimentalLatencyStatsDataset ExperimentalMatchingFilesDataset "
-        "ExperimentalMaxIntraOpParallelismDataset ExperimentalNonSerializableDataset "
-        "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset "
-        "ExperimentalRebatchDataset Expint ExtractGlimpse ExtractGlimpseV2 FFT FFT2D FFT3D "
-        "FIFOQueue FresnelCos FresnelSin GroupByReducerDataset IFFT IFFT2D IFFT3D IRFFT IRFFT2D "
-        "IRFFT3D InitializeTable InitializeTableFromTextFile InplaceAdd InplaceSub InplaceUpdate "
-        "InterleaveDataset LatencyStatsDataset LearnedUnigramCandidateSampler "
-        "LegacyParallelInterleaveDatasetV2 LookupTableExport LookupTableFind LookupTableImport "
-        "LookupTableInsert LookupTableSize MatchingFilesDataset MaxIntraOpParallelismDataset "
-        "NonSerializableDataset PaddingFIFOQueue ParallelInterleaveDataset "
-        "ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
-        "PriorityQueue PrivateThreadPoolDataset QuantizedConv2DAndRelu "
-        "QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize "
-        "QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu "
-        "QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "
-        "QuantizedDepthwiseConv2D QuantizedDepthwiseConv2DWithBias "
-        "QuantizedDepthwiseConv2DWithBiasAndRelu "
-        "QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize RFFT RFFT2D RFFT3D "
-        "RandomShuffleQueue RebatchDataset ResourceApplyAdaMax ResourceApplyAdadelta "
-        "ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
-        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
-        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
-        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
-        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
-        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
-        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
-        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
-        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
-        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
-        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
-        "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
-        "ResourceSparseApplyRMSProp ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul "
-        "ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub "
-        "ScatterUpdate SelfAdjointEig SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
-        "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
-        "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
-        "SparseApplyRMSProp SparseDenseCwiseAdd SparseDenseCwiseDiv SparseReduceMax "
-        "SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseSegmentMeanGrad "
-        "SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2 "
-        "SparseSegmentSumGrad SparseSegmentSumGradV2 Spence ThreadUnsafeUnigramCandidateSampler"
-    ),
-    "tfnb.ops.array.array_extras": "Fingerprint UnravelIndex",
+    "tfnb.ops.array.array_extras": "Fingerprint InplaceAdd InplaceSub InplaceUpdate UnravelIndex",
     "tfnb.ops.array.cast_ops": "Cast",
     "tfnb.ops.array.concat_ops": (
         "Concat ConcatOffset ConcatV2 Pack ParallelConcat Split SplitV Tile TileGrad Unpack"
@@ -1693,22 +1640,32 @@ OPS: dict[str, str] = {
     "tfnb.ops.dataset.dataset_fingerprint": "DatasetFingerprint",
     "tfnb.ops.dataset.dataset_function_ops": (
         "DatasetCardinality DatasetToSingleElement ExperimentalDatasetCardinality "
-        "ExperimentalGroupByWindowDataset ExperimentalScanDataset ExperimentalTakeWhileDataset "
-        "FilterDataset FlatMapDataset GroupByWindowDataset MapDataset ParallelFilterDataset "
-        "ParallelMapDataset ParallelMapDatasetV2 ReduceDataset ScanDataset TakeWhileDataset"
+        "ExperimentalGroupByWindowDataset ExperimentalParallelInterleaveDataset "
+        "ExperimentalScanDataset ExperimentalTakeWhileDataset FilterDataset FlatMapDataset "
+        "GroupByWindowDataset InterleaveDataset LegacyParallelInterleaveDatasetV2 MapDataset "
+        "ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 "
+        "ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 ParallelMapDataset "
+        "ParallelMapDatasetV2 ReduceDataset ScanDataset TakeWhileDataset"
     ),
     "tfnb.ops.dataset.dataset_parse_ops": (
         "ExperimentalParseExampleDataset ParseExampleDataset ParseExampleDatasetV2"
     ),
     "tfnb.ops.dataset.dataset_rebatch_ops": (
-        "GetElementAtIndex ListDataset RebatchDatasetV2 SamplingDataset SlidingWindowDataset"
+        "DenseToSparseBatchDataset ExperimentalDenseToSparseBatchDataset "
+        "ExperimentalGroupByReducerDataset ExperimentalRebatchDataset GetElementAtIndex "
+        "GroupByReducerDataset ListDataset RebatchDataset RebatchDatasetV2 SamplingDataset "
+        "SlidingWindowDataset"
     ),
     "tfnb.ops.dataset.dataset_sequence_ops": (
-        "AnonymousMemoryCache AssertCardinalityDataset AssertNextDataset CacheDataset "
-        "CacheDatasetV2 ConcatenateDataset DeleteMemoryCache DirectedInterleaveDataset "
-        "DummyMemoryCache ExperimentalDirectedInterleaveDataset ExperimentalIgnoreErrorsDataset "
-        "ExperimentalUniqueDataset FinalizeDataset IgnoreErrorsDataset ModelDataset "
-        "OptimizeDataset OptimizeDatasetV2 OptionsDataset PrefetchDataset RepeatDataset "
+        "AnonymousMemoryCache AssertCardinalityDataset AssertNextDataset BytesProducedStatsDataset "
+        "CacheDataset CacheDatasetV2 ConcatenateDataset DeleteMemoryCache "
+        "DirectedInterleaveDataset DummyMemoryCache ExperimentalBytesProducedStatsDataset "
+        "ExperimentalDirectedInterleaveDataset ExperimentalIgnoreErrorsDataset "
+        "ExperimentalLatencyStatsDataset ExperimentalMaxIntraOpParallelismDataset "
+        "ExperimentalNonSerializableDataset ExperimentalPrivateThreadPoolDataset "
+        "ExperimentalUniqueDataset FinalizeDataset IgnoreErrorsDataset LatencyStatsDataset "
+        "MaxIntraOpParallelismDataset ModelDataset NonSerializableDataset OptimizeDataset "
+        "OptimizeDatasetV2 OptionsDataset PrefetchDataset PrivateThreadPoolDataset RepeatDataset "
         "RewriteDataset ShardDataset SkipDataset TakeDataset UniqueDataset ZipDataset"
     ),
     "tfnb.ops.dataset.dataset_shuffle_ops": (
@@ -1725,8 +1682,8 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.dataset.dataset_table_ops": (
         "CSVDataset CSVDatasetV2 DatasetToTFRecord ExperimentalCSVDataset "
-        "ExperimentalDatasetToTFRecord ExperimentalSqlDataset InitializeTableFromDataset "
-        "SqlDataset"
+        "ExperimentalDatasetToTFRecord ExperimentalMatchingFilesDataset ExperimentalSqlDataset "
+        "InitializeTableFromDataset MatchingFilesDataset SqlDataset"
     ),
     "tfnb.ops.dataset.iterator_ops": (
         "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 DeleteIterator Iterator "
@@ -1748,7 +1705,7 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.image.image_crop_ops": "CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage",
     "tfnb.ops.image.image_distortion_ops": (
-        "SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 "
+        "ExtractGlimpse ExtractGlimpseV2 SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 "
         "StatelessSampleDistortedBoundingBox"
     ),
     "tfnb.ops.image.image_patch_ops": (
@@ -1805,7 +1762,13 @@ OPS: dict[str, str] = {
         "BandedTriangularSolve LogMatrixDeterminant MatrixDeterminant MatrixInverse MatrixSolve "
         "MatrixSolveLs MatrixTriangularSolve"
     ),
-    "tfnb.ops.linalg.old_matrix_ops": "BatchCholeskyGrad CholeskyGrad MatrixExponential",
+    "tfnb.ops.linalg.old_matrix_ops": (
+        "BatchCholesky BatchCholeskyGrad BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D "
+        "BatchIFFT3D BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag "
+        "BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve "
+        "BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 "
+        "BatchSvd CholeskyGrad MatrixExponential SelfAdjointEig"
+    ),
     "tfnb.ops.linalg.tridiagonal_ops": "TridiagonalMatMul TridiagonalSolve",
     "tfnb.ops.lookup.lookup_ops": (
         "AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable "
@@ -1815,9 +1778,15 @@ OPS: dict[str, str] = {
         "MutableHashTableOfTensorsV2 MutableHashTableV2"
     ),
     "tfnb.ops.lookup.lookup_v1_ops": (
-        "HashTable MutableDenseHashTable MutableHashTable MutableHashTableOfTensors"
+        "HashTable InitializeTable InitializeTableFromTextFile LookupTableExport LookupTableFind "
+        "LookupTableImport LookupTableInsert LookupTableSize MutableDenseHashTable "
+        "MutableHashTable MutableHashTableOfTensors"
     ),
     "tfnb.ops.math.add_n_ops": "AccumulateNV2 AddN",
+    "tfnb.ops.math.bessel_ops": (
+        "BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 "
+        "BesselK1e BesselY0 BesselY1 Dawsn Expint FresnelCos FresnelSin Spence"
+    ),
     "tfnb.ops.math.clip_value_ops": "ClipByValue",
     "tfnb.ops.math.comparison_ops": (
         "ApproximateEqual BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterEqual LeftShift "
@@ -1846,8 +1815,10 @@ OPS: dict[str, str] = {
     "tfnb.ops.math.select_ops": "Select SelectV2",
     "tfnb.ops.math.sequence_ops": "Cross Cumprod Cumsum CumulativeLogsumexp LinSpace Range",
     "tfnb.ops.math.sparse_segment_ops": (
-        "SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
-        "SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments"
+        "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentMeanGradV2 "
+        "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNGrad "
+        "SparseSegmentSqrtNGradV2 SparseSegmentSqrtNWithNumSegments SparseSegmentSum "
+        "SparseSegmentSumGrad SparseSegmentSumGradV2 SparseSegmentSumWithNumSegments"
     ),
     "tfnb.ops.math.special_math_ops": (
         "Betainc Digamma Erf Erfc Erfinv Igamma IgammaGradA Igammac Lgamma Ndtri Polygamma "
@@ -1859,11 +1830,13 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.nn.bias_ops": "BiasAdd BiasAddGrad BiasAddV1",
     "tfnb.ops.nn.block_rnn_ops": (
-        "BlockLSTM BlockLSTMV2 GRUBlockCell GRUBlockCellGrad LSTMBlockCell LSTMBlockCellGrad"
+        "BlockLSTM BlockLSTMGrad BlockLSTMGradV2 BlockLSTMV2 GRUBlockCell GRUBlockCellGrad "
+        "LSTMBlockCell LSTMBlockCellGrad"
     ),
     "tfnb.ops.nn.candidate_sampling_ops": (
         "AllCandidateSampler ComputeAccidentalHits FixedUnigramCandidateSampler "
-        "LogUniformCandidateSampler UniformCandidateSampler"
+        "LearnedUnigramCandidateSampler LogUniformCandidateSampler "
+        "ThreadUnsafeUnigramCandidateSampler UniformCandidateSampler"
     ),
     "tfnb.ops.nn.clustering_ops": (
         "KMC2ChainInitialization KmeansPlusPlusInitialization NearestNeighbors"
@@ -1872,15 +1845,21 @@ OPS: dict[str, str] = {
         "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits"
     ),
     "tfnb.ops.nn.ctc_ops": "CTCBeamSearchDecoder CTCGreedyDecoder CTCLoss CTCLossV2",
+    "tfnb.ops.nn.cudnn_rnn_ops": (
+        "CudnnRNN CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 CudnnRNNCanonicalToParams "
+        "CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize CudnnRNNParamsToCanonical "
+        "CudnnRNNParamsToCanonicalV2 CudnnRNNV2 CudnnRNNV3"
+    ),
     "tfnb.ops.nn.fused_ops": (
         "_FusedBatchNormEx _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul "
         "_UnaryOpsComposition"
     ),
     "tfnb.ops.nn.isotonic_ops": "IsotonicRegression",
+    "tfnb.ops.nn.local_response_ops": "LRN LRNGrad",
     "tfnb.ops.nn.normalization_ops": (
         "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
         "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "
-        "FusedBatchNormV3 L2Loss LRN LRNGrad"
+        "FusedBatchNormV3 L2Loss"
     ),
     "tfnb.ops.nn.padded_conv_ops": "FusedPadConv2D FusedResizeAndPadConv2D",
     "tfnb.ops.nn.softmax_ops": "LogSoftmax Softmax",
@@ -1897,6 +1876,14 @@ OPS: dict[str, str] = {
     "tfnb.ops.quantized.quantize_and_dequantize_ops": (
         "QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 "
         "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad"
+    ),
+    "tfnb.ops.quantized.quantized_fused_ops": (
+        "QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize "
+        "QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu "
+        "QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "
+        "QuantizedDepthwiseConv2D QuantizedDepthwiseConv2DWithBias "
+        "QuantizedDepthwiseConv2DWithBiasAndRelu "
+        "QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize"
     ),
     "tfnb.ops.quantized.quantized_math_ops": (
         "QuantizedAdd QuantizedConcat QuantizedConcatV2 QuantizedMatMul QuantizedMul "
@@ -1928,6 +1915,9 @@ OPS: dict[str, str] = {
         "StatelessTruncatedNormal StatelessTruncatedNormalV2"
     ),
     "tfnb.ops.signal.audio_ops": "AudioSpectrogram DecodeWav EncodeWav Mfcc",
+    "tfnb.ops.signal.fft_ops": (
+        "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D"
+    ),
     "tfnb.ops.sparse.composite_tensor_ops": (
         "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents"
     ),
@@ -1955,7 +1945,9 @@ OPS: dict[str, str] = {
         "AddManySparseToTensorsMap AddSparseToTensorsMap TakeManySparseFromTensorsMap"
     ),
     "tfnb.ops.sparse.sparse_math_ops": (
-        "SparseAdd SparseAddGrad SparseSoftmax SparseSparseMaximum SparseSparseMinimum"
+        "SparseAdd SparseAddGrad SparseDenseCwiseAdd SparseDenseCwiseDiv SparseReduceMax "
+        "SparseReduceMaxSparse SparseReduceSum SparseReduceSumSparse SparseSoftmax "
+        "SparseSparseMaximum SparseSparseMinimum"
     ),
     "tfnb.ops.sparse.sparse_ops": (
         "SparseDenseCwiseMul SparseFillEmptyRows SparseFillEmptyRowsGrad SparseReorder SparseSlice "
@@ -1976,6 +1968,9 @@ OPS: dict[str, str] = {
     "tfnb.ops.state.resource_variable_ops": (
         "AssignAddVariableOp AssignSubVariableOp AssignVariableOp DestroyResourceOp "
         "DisableCopyOnRead ReadVariableOp ResourceCountUpTo ResourceGather ResourceGatherNd "
+        "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
+        "ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
+        "ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate "
         "VarHandleOp VarIsInitializedOp VariableShape _ReadVariablesOp _VarHandlesOp"
     ),
     "tfnb.ops.state.session_ops": (
@@ -1983,7 +1978,28 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.state.state_ops": (
         "Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized "
-        "TemporaryVariable Variable VariableV2"
+        "ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdMax "
+        "ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate TemporaryVariable "
+        "Variable VariableV2"
+    ),
+    "tfnb.ops.state.training_ops": (
+        "ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam "
+        "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent "
+        "ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent "
+        "ApplyRMSProp ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad "
+        "ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam "
+        "ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp "
+        "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyGradientDescent "
+        "ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign "
+        "ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp "
+        "ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA "
+        "ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl "
+        "ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum "
+        "ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent "
+        "ResourceSparseApplyRMSProp SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA "
+        "SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 "
+        "SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent "
+        "SparseApplyRMSProp"
     ),
     "tfnb.ops.strings.regex_ops": (
         "RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace"
@@ -2000,7 +2016,6 @@ OPS: dict[str, str] = {
     "tfnb.ops.strings.unicode_ops": (
         "UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode"
     ),
-    "tfnb.ops.testing.test_only_ops": "Old",
     "tfnb.ops.waiting.accumulator_ops": (
         "AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep "
         "AccumulatorTakeGradient ConditionalAccumulator ResourceAccumulatorApplyGradient "
@@ -2019,10 +2034,11 @@ OPS: dict[str, str] = {
     ),
     "tfnb.ops.waiting.mutex_ops": "ConsumeMutexLock MutexLock MutexV2",
     "tfnb.ops.waiting.queue_ops": (
-        "FIFOQueueV2 FakeQueue PaddingFIFOQueueV2 PriorityQueueV2 QueueClose QueueCloseV2 "
-        "QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 "
-        "QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 "
-        "QueueIsClosed QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueueV2"
+        "FIFOQueue FIFOQueueV2 FakeQueue PaddingFIFOQueue PaddingFIFOQueueV2 PriorityQueue "
+        "PriorityQueueV2 QueueClose QueueCloseV2 QueueDequeue QueueDequeueMany QueueDequeueManyV2 "
+        "QueueDequeueUpTo QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueue QueueEnqueueMany "
+        "QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed QueueIsClosedV2 QueueSize QueueSizeV2 "
+        "RandomShuffleQueue RandomShuffleQueueV2"
     ),
     "tfnb.ops.waiting.staging_ops": (
         "MapClear MapIncompleteSize MapPeek MapSize MapStage MapUnstage MapUnstageNoKey "

@@ -15,7 +15,6 @@ Corresponds to the fetch mappers of TensorFlow's ``python/client/session.py``.
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -76,7 +75,7 @@ class FetchMapper:
             return self._map_converted(fetch, conversion)
         if hasattr(type(fetch), "__attrs_attrs__"):
             return self._map_attrs(fetch)
-        if dataclasses.is_dataclass(fetch) and not hasattr(fetch, "_as_graph_element"):
+        if hasattr(fetch, "__dataclass_fields__") and not hasattr(fetch, "_as_graph_element"):
             return self._map_dataclass(fetch)
         return self._map_element(fetch)
 
@@ -120,6 +119,8 @@ class FetchMapper:
 
     def _map_dataclass(self, fetch: Any) -> Builder:
         kind = type(fetch)
+        import dataclasses
+
         names = [f.name for f in dataclasses.fields(fetch) if f.init]
         builders = [self._map(getattr(fetch, name)) for name in names]
         return lambda values: kind(

@@ -21,20 +21,17 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from tfnb.client.session import partial_run
 from tfnb.client.session.call_plan import CallPlan
-from tfnb.client.session.callable import CallableFromOptions, make_callable
 from tfnb.client.session.feeds import expand_feed_dict
 from tfnb.client.session.fetches import LEAF_TYPES, FetchMapper, structure_key
 from tfnb.client.session.live_sessions import open_sessions, register
-from tfnb.client.session.process_config import process_config
-from tfnb.client.session.remote_session import RemoteSession, graph_def_of, operations_of
 from tfnb.client.session.sent_graph import SentGraph
 from tfnb.client.session.session_errors import describe
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.common_runtime.session import direct_session_factory, session_factory
 from tfnb.core.process.collector_pause import without_collector
 from tfnb.core.process.lost_interrupts import keep_interrupts
+from tfnb.core.process.shelter import ensure_imported
 from tfnb.distributed_runtime import grpc_session_factory
 from tfnb.framework import default_session, traceback_of_user
 from tfnb.framework.default_graph import get_default_graph
@@ -45,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from tfnb.client.session.callable import CallableFromOptions
+    from tfnb.client.session.remote_session import RemoteSession
     from tfnb.common_runtime.executor.running_nodes import RunningNode
     from tfnb.common_runtime.session.partial_run import PartialRunState
     from tfnb.common_runtime.session.pass_trace import PassStage
@@ -165,6 +164,8 @@ class BaseSession:
         Raises:
             ValueError: The session runs in this process.
         """
+        from tfnb.client.session.remote_session import RemoteSession, graph_def_of
+
         if not self.runtime.is_on_server:
             raise ValueError(
                 "A session of this process ends with it. One on a server, tf.Session('grpc://host:"
@@ -219,6 +220,8 @@ class BaseSession:
             ValueError: The file is malformed, or the graph differs from that of the server.
             FileNotFoundError: There is no file.
         """
+        from tfnb.client.session.remote_session import RemoteSession, operations_of
+
         state = kept if isinstance(kept, RemoteSession) else RemoteSession.load(kept)
         if not state.target:
             raise ValueError("A session without a target cannot be attached to.")
@@ -453,10 +456,16 @@ class BaseSession:
         Raises:
             TypeError: ``feed_list`` is not a list or tuple, or as in ``run``.
         """
+        ensure_imported("tfnb.client.session.callable")
+        from tfnb.client.session.callable import make_callable
+
         return make_callable(self, fetches, feed_list, accept_options)
 
     def _make_callable_from_options(self, callable_options: Any) -> CallableFromOptions:
         """Return a function for a ``CallableOptions`` message: a value per feed, a list out."""
+        ensure_imported("tfnb.client.session.callable")
+        from tfnb.client.session.callable import CallableFromOptions
+
         self.check_runnable("make_callable")
         return CallableFromOptions(self, callable_options)
 
@@ -471,6 +480,9 @@ class BaseSession:
             RuntimeError: The session is closed, or its graph is empty.
             InvalidArgumentError: There is nothing to fetch or run.
         """
+        ensure_imported("tfnb.client.session.partial_run")
+        from tfnb.client.session import partial_run
+
         return partial_run.setup(self, fetches, feeds)
 
     def partial_run(
@@ -483,6 +495,9 @@ class BaseSession:
             InvalidArgumentError: A feed or fetch is not declared, given twice, or cannot be
                 computed yet.
         """
+        ensure_imported("tfnb.client.session.partial_run")
+        from tfnb.client.session import partial_run
+
         return partial_run.run(self, handle, fetches, feed_dict)
 
     def partial_runs(self) -> list[PartialRunState]:
@@ -690,6 +705,8 @@ def _checked_target(target: Any) -> str:
 
 def _checked_config(config: Any) -> ConfigProto:
     if config is None:
+        from tfnb.client.session.process_config import process_config
+
         return process_config()
     if not isinstance(config, ConfigProto):
         raise TypeError(

@@ -20,7 +20,6 @@ it.
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from queue import SimpleQueue
@@ -30,6 +29,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.process import forking, threads
+from tfnb.core.process.log import log
 from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.process.work_sharder import available_processors
 from tfnb.proto import config_pb2
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     type_of_queue = SimpleQueue[Callable[[], None] | None]
-
-
-_log = logging.getLogger("tfnb")
 
 
 class ThreadPool:
@@ -176,7 +173,7 @@ class InterOpThreadPools:
                 f"The global thread pool '{name}' was configured previously with "
                 f"num_threads={first}; cannot re-configure with num_threads={declared}"
             )
-            _log.warning("%s; it stays as it is.", self.error.message)
+            log.warning("%s; it stays as it is.", self.error.message)
         return pool
 
     def _own(self, name: str, num_threads: int) -> ThreadPool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.immutable_executor_state import WITHOUT_CONTEXT
 from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core import dtypes, errors
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.resource_mgr import ResourceHandle
 
 if TYPE_CHECKING:

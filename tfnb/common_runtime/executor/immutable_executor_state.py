@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tfnb.common_runtime.executor.pending_counts import initial_count
@@ -23,7 +22,7 @@ from tfnb.common_runtime.executor.warm_up import WarmUp
 from tfnb.core import errors
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import SINK_ID, SOURCE_ID
 from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write

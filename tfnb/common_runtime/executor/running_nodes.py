@@ -17,11 +17,10 @@ import linecache
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tfnb.core.process.package_directory import EMITTED, PACKAGE_DIRECTORY
-from tfnb.core.process.records import record
+from tfnb.core.process.records import record, replace
 from tfnb.core.process.standstill import Finding
 from tfnb.core.process.weak_registry import WeakRegistry
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core.lazy_tuple import LazyTuple
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
 from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 from tfnb.graph.node_kind import node_kind

@@ -8,7 +8,6 @@ slightly out of date, never wrong in kind.
 from __future__ import annotations
 
 import itertools
-import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from tfnb.common_runtime.executor.step_progress import NodeStatus, StepProgress,
 from tfnb.core import errors
 from tfnb.core.op_registry import has_trait, ops_with
 from tfnb.core.op_traits import Trait
+from tfnb.core.process.log import log
 from tfnb.core.process.standstill import Finding, Standstill, StandstillNote
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.graph.node_kind import node_kind
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from tfnb.graph.graph import Graph
     from tfnb.graph.node import Node
 
-_log = logging.getLogger("tfnb")
 
 # Maximum number of unblocking nodes that a message names.
 _MOST_PARTNERS = 2
@@ -159,7 +158,7 @@ def nothing_answers(run_state: RunState) -> errors.OpError:
     try:
         found = explain_standstill(run_state)
     except Exception:
-        _log.debug("No account of a step that waits.", exc_info=True)
+        log.debug("No account of a step that waits.", exc_info=True)
     if found is None:
         return errors.unimplemented(text)
     error = errors.unimplemented(f"{text}\n{found.render()}")
@@ -172,7 +171,7 @@ def say_what_runs(run_state: RunState, error: errors.OpError) -> None:
     try:
         error.standstill = explain_progress(run_state)
     except Exception:
-        _log.debug("No account of a step that is to end.", exc_info=True)
+        log.debug("No account of a step that is to end.", exc_info=True)
 
 
 def with_account(error: BaseException, found: Standstill | None) -> BaseException:
@@ -201,7 +200,7 @@ def _explain_end(run_state: RunState, error: BaseException) -> Standstill | None
         return found
     except Exception:
         # A failure of the explanation must not hide the error of the step.
-        _log.debug("No account of a step that was ended.", exc_info=True)
+        log.debug("No account of a step that was ended.", exc_info=True)
         return None
 
 
@@ -212,7 +211,7 @@ def warn_if_final(run_state: RunState) -> bool:
         return False
     first = found.findings[0]
     reasons = "".join(f"; {reason.text}" for reason in first.reasons)
-    _log.warning("A step stands still and cannot go on by itself: %s%s.", first.text, reasons)
+    log.warning("A step stands still and cannot go on by itself: %s%s.", first.text, reasons)
     return True
 
 
@@ -510,7 +509,7 @@ def absent_value(executors: Sequence[PartitionInStep], position: int, name: str)
     try:
         is_dead, finding = _reason_of_absence(StepProgress(executors), position)
     except Exception:
-        _log.debug("No account of a value that is missing.", exc_info=True)
+        log.debug("No account of a value that is missing.", exc_info=True)
     return _absent(position, name, is_dead, finding)
 
 

@@ -7,10 +7,9 @@ results is kept.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

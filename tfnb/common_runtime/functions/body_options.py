@@ -6,14 +6,13 @@ the node's own ``config_proto`` configures Grappler, which by default simplifies
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from google.protobuf.message import DecodeError
 
 from tfnb.common_runtime.optimizer import rewriter_config
 from tfnb.core import errors
-from tfnb.core.process.records import record
+from tfnb.core.process.records import record, replace
 from tfnb.graph.node_kind import PARTITIONED_CALLS
 from tfnb.proto import config_pb2, rewriter_config_pb2
 

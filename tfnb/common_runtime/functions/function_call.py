@@ -11,7 +11,6 @@ results.  The call is over when no executor has a node to run and none of its ke
 
 from __future__ import annotations
 
-from dataclasses import field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.op_kernel import StepContext
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.immutable_executor_state import (
@@ -58,7 +57,7 @@ from tfnb.common_runtime.placement.placer import Placer
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_kernel import FunctionCall, OpKernel, OpKernelContext, create_kernel
-from tfnb.core.process.records import record
+from tfnb.core.process.records import record, replace
 from tfnb.graph.algorithm import prune_for_reverse_reachability
 from tfnb.graph.function_body import instantiate
 from tfnb.graph.function_library import FunctionDefinition

@@ -8,11 +8,10 @@ Corresponds to TensorFlow's ``placer_inspection_required_ops_utils.cc`` and
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.core import dtypes, errors
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.graph.function_body import instantiate
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ Most nodes of most graphs are in no group and have no Member at all: see :mod:`p
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.placement.call_inspection import inspect_call
 from tfnb.common_runtime.placement.colocation_member import Member, merged_names, specialized_name
 from tfnb.core import array_module, device_spec, dtypes, errors
 from tfnb.core.node_text import attr_text
+from tfnb.core.process.log import log
 from tfnb.graph.node_kind import PARTITIONED_CALLS
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Graph, Node
 
-_log = logging.getLogger("tfnb")
 
 _CLASS = "_class"
 _LOCATION = b"loc:@"
@@ -306,7 +305,7 @@ class ColocationGraph:
         if device_spec.are_compatible(src_root.requested, dst_root.requested):
             return
         if self._log_device_placement:
-            _log.info(
+            log.info(
                 "Ignoring device specification %s for node '%s' because the input edge from '%s' "
                 "is a reference connection and already has a device field set to %s",
                 dst_root.requested,
@@ -350,7 +349,7 @@ class ColocationGraph:
             if not self._allow_soft_placement:
                 raise _apart(f"{error.message}{_at(node)}", error.nodes).naming(node.name) from None
             if self._log_device_placement:
-                _log.info(
+                log.info(
                     "Ignoring request to colocate node '%s' with nodes in colocation group '%s' "
                     "because soft placement is on and an attempt at doing so resulted in the "
                     "following error: %s",
@@ -469,7 +468,7 @@ class ColocationGraph:
             return found
         found = self._matching(root.soft_device_name(keep_resource=False), root)
         if found:
-            _log.warning(
+            log.warning(
                 "Failed to place the graph without changing the devices of some resources. Some "
                 "of the operations (that had to be colocated with resource generating operations) "
                 "are not supported on the resources' devices. Candidates are now: %s.%s",
@@ -608,7 +607,7 @@ def _passes_through(node: Node) -> bool:
 def _class_names(node: Node) -> list[str]:
     value = node.attrs[_CLASS]
     if not isinstance(value, list):
-        _log.error(
+        log.error(
             "The value for colocation attribute '_class' must be a list of strings, "
             "not a single string: %s",
             node.name,

@@ -46,10 +46,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationReports,
 )
 from tfnb.common_runtime.session import replaced_graph, session_settings
-from tfnb.common_runtime.session.callables import Callables
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph, GraphExecutionState
-from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
-from tfnb.common_runtime.session.pass_trace import PassStage, trace_passes
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
@@ -78,6 +75,9 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
     from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
+    from tfnb.common_runtime.session.callables import Callables
+    from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
+    from tfnb.common_runtime.session.pass_trace import PassStage
     from tfnb.common_runtime.session.session_factory import SessionOptions
     from tfnb.core.effects import StepLimits
     from tfnb.core.plain_graph_def import type_of_graph_def
@@ -203,10 +203,16 @@ class DirectSession(RuntimeSession):
 
     @made_once
     def _callables(self) -> Callables:
+        ensure_imported("tfnb.common_runtime.session.callables")
+        from tfnb.common_runtime.session.callables import Callables
+
         return Callables(weakref.proxy(self))
 
     @made_once
     def _partial_runs(self) -> PartialRuns:
+        ensure_imported("tfnb.common_runtime.session.partial_run")
+        from tfnb.common_runtime.session.partial_run import PartialRuns
+
         return PartialRuns(weakref.proxy(self))
 
     def _steps_of_partial_runs(self) -> list[RunState]:
@@ -386,6 +392,8 @@ class DirectSession(RuntimeSession):
         """
         self._check_open()
         signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        from tfnb.common_runtime.session.pass_trace import trace_passes
+
         return trace_passes(self._state, self._device_mgr, self._config, signature, self._functions)
 
     def run_prepared(

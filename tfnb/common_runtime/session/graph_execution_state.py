@@ -11,7 +11,6 @@ final.  Corresponds to TensorFlow's ``graph_execution_state.cc``.
 from __future__ import annotations
 
 import threading
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tfnb.common_runtime.executor.session_views import Placements
@@ -31,7 +30,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
 )
 from tfnb.common_runtime.placement.placer import PlacementReason, Placer
 from tfnb.core import errors
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.versions import GRAPH_DEF_VERSION
 from tfnb.graph import subgraph
 from tfnb.graph.function_library import FunctionLibraryDefinition

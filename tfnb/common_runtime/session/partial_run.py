@@ -9,10 +9,8 @@ and PRun in TensorFlow's ``direct_session.cc``.
 from __future__ import annotations
 
 import itertools
-import logging
 import threading
 import time
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,8 +21,9 @@ from tfnb.common_runtime.executor.executors_and_keys import refuse_resource
 from tfnb.common_runtime.executor.run_state import RunState, ToldOutputs
 from tfnb.common_runtime.executor.waiting import explained
 from tfnb.core import errors
+from tfnb.core.process.log import log
 from tfnb.core.process.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.rendezvous import create_key
 from tfnb.core.resource_mgr import RefCell
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 
 # Cache limit: checked combinations of feeds and fetches.
 _MOST_ASKED = 1000
-_log = logging.getLogger("tfnb")
 
 
 class PartialRunSession(Protocol):
@@ -283,7 +281,7 @@ class PartialRuns:
         except errors.OpError as error:
             if not fetches or len(arrived) < len(fetches) or errors_seen:
                 raise
-            _log.warning("An error unrelated to this partial run has been detected: %s", error)
+            log.warning("An error unrelated to this partial run has been detected: %s", error)
             end_step(run_state, error)
             run.error = error
         while len(arrived) < len(fetches):

@@ -6,19 +6,16 @@ Exactly one must accept.  Corresponds to TensorFlow's ``session_factory.cc``.
 
 from __future__ import annotations
 
-import logging
 import threading
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import errors
-from tfnb.core.process.records import record
+from tfnb.core.process.log import log
+from tfnb.core.process.records import field, record
 from tfnb.proto import config_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_log = logging.getLogger("tfnb")
 
 
 @record(slots=True)
@@ -53,7 +50,7 @@ def register(runtime_type: str, factory: SessionFactory) -> None:
     """Register a factory under a name; a second one under the same name is logged and ignored."""
     with _lock:
         if runtime_type in _factories:
-            _log.error("Two session factories are being registered under %s", runtime_type)
+            log.error("Two session factories are being registered under %s", runtime_type)
             return
         _factories[runtime_type] = factory
 

@@ -10,17 +10,19 @@ does the table lookups.  The last row is then folded in halves.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _POLYNOMIAL: Final = 0x82F63B78
 _LANES: Final = 8192
 _SHORT: Final = 1024
 _MASK_DELTA: Final = 0xA282EAD8
 
-Words = NDArray[np.uint32]
+Words: TypeAlias = "NDArray[np.uint32]"
 
 
 def _byte_table() -> list[int]:

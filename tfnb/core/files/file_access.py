@@ -21,7 +21,6 @@ import glob
 import os
 import re
 import stat as stat_modes
-import uuid
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final, NoReturn, Self, cast
 
@@ -50,7 +49,7 @@ _FLAGS: Final = {
 
 def temporary_name(path: str) -> str:
     """Return a name beside ``path`` that no other file has."""
-    return f"{path}.tempstate{uuid.uuid4().int >> 64}"
+    return f"{path}.tempstate{int.from_bytes(os.urandom(8))}"
 
 
 # ------------------------------------------------------------- the file that is really opened

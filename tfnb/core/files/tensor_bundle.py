@@ -19,7 +19,6 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import numpy as np
@@ -28,6 +27,7 @@ from tfnb.core import dtypes, errors
 from tfnb.core.files import crc32c, file_access, file_system, leveldb_table, unfinished_files
 from tfnb.core.files.tensor_slice import TensorSlice, slice_key
 from tfnb.core.process import forking
+from tfnb.core.process.records import record
 from tfnb.proto import tensor_bundle_pb2
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def bundle_exists(prefix: str) -> bool:
 # ---------------------------------------------------------------------------------------- entries
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class BundleEntry:
     """The index entry of one tensor or one slice of a tensor."""
 

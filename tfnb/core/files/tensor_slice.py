@@ -7,10 +7,10 @@ the whole dimension.  Its text form is ``"0,10:-:4,1"``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ FULL: Final = -1
 _EXTENT: Final = re.compile(r"(\d+),(\d+)$")
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class TensorSlice:
     """One (start, length) per dimension; a length of -1 is the whole dimension."""
 

@@ -7,9 +7,10 @@ node that was being computed.
 
 from __future__ import annotations
 
-import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from tfnb.core.process.shelter import ensure_imported
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 def raised_by_handler(error: BaseException) -> bool:
     """Return whether an exception passed through the handler of a signal."""
+    ensure_imported("signal")
+    import signal
+
     codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     place = error.__traceback__ if codes else None
     while place is not None:

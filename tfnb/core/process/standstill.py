@@ -7,10 +7,9 @@ and the client renders it again with a function that returns the places of nodes
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Self
 
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import decode_attr
 from tfnb.core.process.collector_pause import without_collector
+from tfnb.core.process.records import replace
 from tfnb.core.versions import check_versions
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.files.tensor_slice import TensorSlice, parse_shape_and_slice
 from tfnb.core.node_text import type_word
+from tfnb.core.process.records import record
 from tfnb.core.tensor_proto import decode_tensor
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
@@ -37,7 +37,7 @@ _MAX_NAMES = 5
 _READING_OPS = frozenset(("RestoreV2", "Restore", "RestoreSlice"))
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class WantedTensor:
     """One tensor that a graph needs from a checkpoint.
 
@@ -69,7 +69,7 @@ class WantedTensor:
         return whole, where
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Difference:
     """A row of the table.
 

@@ -7,11 +7,11 @@ items are written as names, numbers or bytes.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
+from tfnb.core.process.records import record
 from tfnb.core.text_bytes import text_bytes
 from tfnb.framework.collections import GraphKeys
 from tfnb.framework.scope_names import prepend_name_scope, strip_name_scope
@@ -33,7 +33,7 @@ _log = logging.getLogger("tensorflow")
 UNBOUND_INPUT_PREFIX = "$unbound_inputs_"
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class ProtoFunctions:
     """The conversions of one collection's items to messages and back."""
 

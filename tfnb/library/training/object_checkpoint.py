@@ -6,9 +6,9 @@ that has the name of each variable.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.records import replace
 from tfnb.proto import saved_object_graph_pb2
 
 if TYPE_CHECKING:

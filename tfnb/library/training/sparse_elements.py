@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes
+from tfnb.core.process.records import record
 from tfnb.framework.scopes import colocate_with
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.library.control_flow.smart_cond import smart_cond
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor_types import Nested, TensorLike, TensorResult
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class SparseElement:
     """The storage of a component: the first op that adds to its map, and the rank of a batch."""
 

@@ -9,9 +9,9 @@ it belongs to. A table's ``_object_saveable`` saves its keys and values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.records import field, record
 from tfnb.library.layers.base import Layer
 from tfnb.library.training.optimizer import Optimizer
 from tfnb.library.variables.variables import Variable
@@ -78,7 +78,7 @@ def _members(value: TensorLike) -> Any:
     return value.values() if isinstance(value, dict) else value
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ObjectGraph:
     """The objects that can be reached from a root.
 
@@ -221,7 +221,7 @@ def slot_key(variable: tuple[str, ...], optimizer: tuple[str, ...], name: str) -
     return f"{inner}/.ATTRIBUTES/{VARIABLE_VALUE}"
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Match:
     """The match between a checkpoint and objects.
 

@@ -6,13 +6,12 @@ the attributes of their node, and may read the values around them.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.shape_inference import SCALAR_SHAPE
 
 if TYPE_CHECKING:

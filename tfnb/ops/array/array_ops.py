@@ -1,6 +1,12 @@
-"""All array ops under one name, as in TensorFlow; each family has a file of its own."""
+"""All array ops under one name, as in TensorFlow; each family has a file of its own.
+
+Families that few graphs need are imported when one of their names is used.
+"""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tfnb.ops.array.concat_ops import concat as concat
 from tfnb.ops.array.concat_ops import concat_offset as concat_offset
@@ -21,24 +27,11 @@ from tfnb.ops.array.constant_ops import placeholder as placeholder
 from tfnb.ops.array.constant_ops import placeholder_with_default as placeholder_with_default
 from tfnb.ops.array.constant_ops import zeros as zeros
 from tfnb.ops.array.constant_ops import zeros_like as zeros_like
-from tfnb.ops.array.gather_ops import batch_gather as batch_gather
-from tfnb.ops.array.gather_ops import gather as gather
-from tfnb.ops.array.gather_ops import gather_nd as gather_nd
 from tfnb.ops.array.identity_ops import bitcast as bitcast
 from tfnb.ops.array.identity_ops import identity as identity
 from tfnb.ops.array.identity_ops import identity_n as identity_n
 from tfnb.ops.array.identity_ops import prevent_gradient as prevent_gradient
 from tfnb.ops.array.identity_ops import stop_gradient as stop_gradient
-from tfnb.ops.array.matrix_diag_ops import diag as diag
-from tfnb.ops.array.matrix_diag_ops import diag_part as diag_part
-from tfnb.ops.array.matrix_diag_ops import matrix_band_part as matrix_band_part
-from tfnb.ops.array.matrix_diag_ops import matrix_diag as matrix_diag
-from tfnb.ops.array.matrix_diag_ops import matrix_diag_part as matrix_diag_part
-from tfnb.ops.array.matrix_diag_ops import matrix_set_diag as matrix_set_diag
-from tfnb.ops.array.one_hot_ops import one_hot as one_hot
-from tfnb.ops.array.pad_ops import mirror_pad as mirror_pad
-from tfnb.ops.array.pad_ops import pad as pad
-from tfnb.ops.array.scatter_nd_ops import scatter_nd as scatter_nd
 from tfnb.ops.array.shape_ops import broadcast_args as broadcast_args
 from tfnb.ops.array.shape_ops import broadcast_dynamic_shape as broadcast_dynamic_shape
 from tfnb.ops.array.shape_ops import broadcast_gradient_args as broadcast_gradient_args
@@ -58,19 +51,63 @@ from tfnb.ops.array.shape_ops import squeeze as squeeze
 from tfnb.ops.array.slice_ops import slice as slice
 from tfnb.ops.array.slice_ops import slice_helper as slice_helper
 from tfnb.ops.array.slice_ops import strided_slice as strided_slice
-from tfnb.ops.array.space_ops import batch_to_space as batch_to_space
-from tfnb.ops.array.space_ops import batch_to_space_nd as batch_to_space_nd
-from tfnb.ops.array.space_ops import depth_to_space as depth_to_space
-from tfnb.ops.array.space_ops import space_to_batch as space_to_batch
-from tfnb.ops.array.space_ops import space_to_batch_nd as space_to_batch_nd
-from tfnb.ops.array.space_ops import space_to_depth as space_to_depth
 from tfnb.ops.array.transpose_ops import invert_permutation as invert_permutation
 from tfnb.ops.array.transpose_ops import matrix_transpose as matrix_transpose
 from tfnb.ops.array.transpose_ops import reverse as reverse
 from tfnb.ops.array.transpose_ops import reverse_sequence as reverse_sequence
 from tfnb.ops.array.transpose_ops import roll as roll
 from tfnb.ops.array.transpose_ops import transpose as transpose
-from tfnb.ops.array.unique_ops import setdiff1d as setdiff1d
-from tfnb.ops.array.where_ops import boolean_mask as boolean_mask
-from tfnb.ops.array.where_ops import where as where
-from tfnb.ops.array.where_ops import where_v2 as where_v2
+
+if TYPE_CHECKING:
+    from tfnb.ops.array.gather_ops import batch_gather as batch_gather
+    from tfnb.ops.array.gather_ops import gather as gather
+    from tfnb.ops.array.gather_ops import gather_nd as gather_nd
+    from tfnb.ops.array.matrix_diag_ops import diag as diag
+    from tfnb.ops.array.matrix_diag_ops import diag_part as diag_part
+    from tfnb.ops.array.matrix_diag_ops import matrix_band_part as matrix_band_part
+    from tfnb.ops.array.matrix_diag_ops import matrix_diag as matrix_diag
+    from tfnb.ops.array.matrix_diag_ops import matrix_diag_part as matrix_diag_part
+    from tfnb.ops.array.matrix_diag_ops import matrix_set_diag as matrix_set_diag
+    from tfnb.ops.array.one_hot_ops import one_hot as one_hot
+    from tfnb.ops.array.pad_ops import mirror_pad as mirror_pad
+    from tfnb.ops.array.pad_ops import pad as pad
+    from tfnb.ops.array.scatter_nd_ops import scatter_nd as scatter_nd
+    from tfnb.ops.array.space_ops import batch_to_space as batch_to_space
+    from tfnb.ops.array.space_ops import batch_to_space_nd as batch_to_space_nd
+    from tfnb.ops.array.space_ops import depth_to_space as depth_to_space
+    from tfnb.ops.array.space_ops import space_to_batch as space_to_batch
+    from tfnb.ops.array.space_ops import space_to_batch_nd as space_to_batch_nd
+    from tfnb.ops.array.space_ops import space_to_depth as space_to_depth
+    from tfnb.ops.array.unique_ops import setdiff1d as setdiff1d
+    from tfnb.ops.array.where_ops import boolean_mask as boolean_mask
+    from tfnb.ops.array.where_ops import where as where
+    from tfnb.ops.array.where_ops import where_v2 as where_v2
+
+_LATER = {
+    name: family
+    for family, names in {
+        "gather_ops": "batch_gather gather gather_nd",
+        "matrix_diag_ops": (
+            "diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag"
+        ),
+        "one_hot_ops": "one_hot",
+        "pad_ops": "mirror_pad pad",
+        "scatter_nd_ops": "scatter_nd",
+        "space_ops": (
+            "batch_to_space batch_to_space_nd depth_to_space space_to_batch space_to_batch_nd "
+            "space_to_depth"
+        ),
+        "unique_ops": "setdiff1d",
+        "where_ops": "boolean_mask where where_v2",
+    }.items()
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> Any:
+    family = _LATER.get(name)
+    if family is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"tfnb.ops.array.{family}"), name)
+    globals()[name] = found
+    return found

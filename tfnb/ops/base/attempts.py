@@ -8,10 +8,10 @@ attempts without a line are served as soon as possible.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.core import errors
+from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOT_YET: Final[Any] = object()
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Attempt:
     """One waiting operation.
 

@@ -6,13 +6,13 @@ as optionals; those of the branch that did not run have no value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.variant_op_registry import VariantTensorData, register_decoder
@@ -29,7 +29,7 @@ _TYPE_NAME = "tensorflow::data::Optional"
 _HAS_VALUE, _HAS_NO_VALUE = b"\x01", b"\x00"
 
 
-@dataclass(slots=True, frozen=True)
+@record(slots=True, frozen=True)
 class OptionalVariant:
     """A tuple of tensors, or no value.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,

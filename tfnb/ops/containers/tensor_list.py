@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -13,6 +12,7 @@ from tfnb.core import dtypes, errors
 from tfnb.core.array_module import module_of, to_host
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.node_text import type_word
+from tfnb.core.process.records import record
 from tfnb.core.shape_inference import merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.opaque_values import is_opaque
@@ -160,7 +160,7 @@ class Places(Sequence[Any]):
             return self._own().get(index)
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class TensorList:
     """An immutable list of tensors of one dtype.
 

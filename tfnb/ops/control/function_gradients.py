@@ -11,7 +11,6 @@ runs (scripts/oracle/graphs/symbolic_gradients.py), and so are the refusals: the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from tfnb.core import dtypes, errors, op_registry
 from tfnb.core.attr_value import encode_attr
 from tfnb.core.op_def import dtype_of_word
+from tfnb.core.process.records import record
 from tfnb.core.tensor_util import make_tensor_proto
 from tfnb.ops.control import function_gradient_rules as texts
 from tfnb.proto import graph_pb2
@@ -55,7 +55,7 @@ _INDICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Rule:
     """One rule: the two sides of its head, and its nodes as (name, definition)."""
 

@@ -7,15 +7,15 @@ float16 and bfloat16 are computed in float32.
 
 With `tfnb[fast]`, routines without any patches compute convolutions of float32
 (``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to
-the input as convolutions of the output's gradient with the rotated filter (``_turned``); and
-dimensions that one window covers, such as the width of a sentence's embeddings, count as channels.
+the input as convolutions of the output's gradient with the rotated filter (``_turned``, with
+strides ``_by_blocks``); and dimensions that one window covers, such as the width of a sentence's
+embeddings, count as channels.
 Images are divided among threads.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfnb.core.host_memory import check_fits
+from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import matmul_of
@@ -354,6 +355,8 @@ def backprop_input(
     turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
     if turned is not None:
         return forward(xp, out_backprop, *turned).astype(dtype, copy=False)
+    if _suits_blocks(xp, kernel, out_backprop, windows, input_shape[-1]):
+        return _by_blocks(input_shape, kernel, out_backprop, windows).astype(dtype, copy=False)
     batch, channels = input_shape[0], input_shape[-1]
     padded_shape = (batch, *(w.padded for w in windows), channels)
     total = xp.zeros(padded_shape, kernel.dtype)
@@ -380,16 +383,95 @@ def _turned(
 ) -> tuple[Array, list[Window]] | None:
     """Return the filter, and its windows, for the input's gradient as one convolution.
 
-    None where distributing the products is faster: strides above 1 take several convolutions.
+    None where strides are above 1, and where distributing the products is faster.
     """
     if not is_large(xp, out_backprop, _LEAST_GRADIENTS) or not kernel.size:
         return None
-    if kernel.shape[-2] != channels:
+    if kernel.shape[-2] != channels or any(w.stride > 1 for w in windows):
         return None
     phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
     if phases is None or not phases[0].is_whole:
         return None
     return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
+
+
+# What the two ways to compute a gradient with strides cost in nanoseconds: multiplications per
+# nanosecond, the addition or copy of an element, and what a call costs.
+_RATE_OF_PRODUCTS, _RATE_OF_BLOCKS = 45, 35
+_ADDED, _ADDED_IN_SHORT_ROWS, _COPIED = 2.0, 6.0, 0.6
+_CALL_FOR_ELEMENT, _CALLS_FOR_BLOCKS = 1500, 30_000
+
+
+def _suits_blocks(
+    xp: Xp, kernel: Array, out_backprop: Array, windows: Sequence[Window], channels: int
+) -> bool:
+    """Return whether `_by_blocks` can compute the input's gradient, and is faster than `_spread`.
+
+    It multiplies with zeros where strides do not divide the filter, but adds nothing into cells,
+    which costs most with few channels.
+    """
+    if not is_large(xp, out_backprop, _LEAST_GRADIENTS) or not kernel.size:
+        return False
+    if kernel.shape[-2] != channels or any(w.dilation > 1 or w.stride > w.filter for w in windows):
+        return False
+    out_channels = kernel.shape[-1]
+    positions = out_backprop.size // out_channels
+    elements = math.prod(w.filter for w in windows)
+    taps = math.prod(-(-w.filter // w.stride) for w in windows)
+    block = math.prod(w.stride for w in windows) * channels
+    added = _ADDED_IN_SHORT_ROWS if 1 < channels < _LEAST_TURNED else _ADDED
+    spread = elements * channels * (out_channels / _RATE_OF_PRODUCTS + added)
+    blocks = taps * out_channels * (block / _RATE_OF_BLOCKS + _COPIED)
+    saved: float = positions * (spread - blocks) + _CALL_FOR_ELEMENT * elements
+    return saved > _CALLS_FOR_BLOCKS
+
+
+def _by_blocks(
+    input_shape: Sequence[int], kernel: Array, out_backprop: Array, windows: Sequence[Window]
+) -> Array:
+    """Return the input's gradient, with strides, by one convolution with stride 1.
+
+    The input is cut into blocks of as many cells as the strides. All cells of a block meet the same
+    window positions, with different elements of the filter: they are the channels of a convolution
+    of the output's gradient, and become cells afterwards. Where a cell meets fewer positions than
+    others, the elements are zeros.
+    """
+    strides = tuple(w.stride for w in windows)
+    channels, out_channels = kernel.shape[-2:]
+    seen, cells, numbers = [], [], []
+    for w in windows:
+        number = -(-w.filter // w.stride)  # of positions that a block meets
+        first = min(w.pad_before // w.stride, number - 1)
+        last = max(-(-(w.pad_before + w.size) // w.stride), w.output)
+        start = w.pad_before - first * w.stride
+        cells.append(slice(start, start + w.size))
+        numbers.append(number)
+        before, after = number - 1 - first, last - w.output
+        seen.append(Window(w.output, number, 1, 1, last - first, before, after))
+    rank = len(windows)
+    whole = np.zeros(
+        (*(n * s for n, s in zip(numbers, strides, strict=True)), channels, out_channels),
+        kernel.dtype,
+    )
+    whole[tuple(slice(size) for size in kernel.shape[:rank])] = kernel
+    # [number, stride] of each dimension, the last position first.
+    whole = whole.reshape(
+        *(size for pair in zip(numbers, strides, strict=True) for size in pair),
+        channels,
+        out_channels,
+    )[tuple(slice(None, None, -1 if axis % 2 == 0 else None) for axis in range(2 * rank))]
+    taps, offsets = range(0, 2 * rank, 2), range(1, 2 * rank, 2)
+    matrix = whole.transpose(*taps, 2 * rank + 1, *offsets, 2 * rank)
+    matrix = matrix.reshape(*numbers, out_channels, math.prod(strides) * channels)
+    found = forward(np, out_backprop, matrix, seen)
+    blocks = found.shape[1:-1]
+    found = found.reshape(len(found), *blocks, *strides, channels)
+    pairs = (axis for one in range(1, rank + 1) for axis in (one, one + rank))
+    found = found.transpose(0, *pairs, 2 * rank + 1)
+    inside = (slice(None), *cells)
+    return found.reshape(
+        len(found), *(n * s for n, s in zip(blocks, strides, strict=True)), channels
+    )[inside]
 
 
 def _by_phases(
@@ -424,15 +506,15 @@ def _inner_phases(
     phases = gradient_phases(windows)
     if phases is None:
         return None
-    found = []
+    found: list[tuple[tuple[slice, ...], tuple[slice, ...], list[Window]]] = []
     for phase in phases:
-        cells, where = (slice(None),), phase.windows
-        if not phase.is_whole:
-            inside = phase.inside(windows)
-            if inside is None:
-                return None
-            cells, where = (slice(None), *inside[0]), inside[1]
-        found.append((cells, phase.taps, where))
+        if phase.is_whole:
+            found.append(((slice(None),), phase.taps, phase.windows))
+            continue
+        inside = phase.inside(windows)
+        if inside is None:
+            return None
+        found.append(((slice(None), *inside[0]), phase.taps, inside[1]))
     return found
 
 
@@ -466,14 +548,21 @@ class Phase(NamedTuple):
         return found, mirrored
 
 
-def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
+def gradient_phases(windows: Sequence[Window]) -> Sequence[Phase] | None:
     """Return the phases of all cells; None if windows skip cells or have stride and dilation."""
+    return _known_phases(tuple(windows))
+
+
+@lru_cache(maxsize=256)
+def _known_phases(windows: tuple[Window, ...]) -> tuple[Phase, ...] | None:
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
         return None
-    return [_phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))]
+    return tuple(
+        _phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))
+    )
 
 
-def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
+def _phase(windows: tuple[Window, ...], offsets: tuple[int, ...]) -> Phase:
     # With stride 1 the gradient of the padding need not be computed.
     is_whole = all(
         w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows

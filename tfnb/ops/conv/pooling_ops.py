@@ -6,7 +6,6 @@ Corresponds to TensorFlow's ``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``poo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tfnb.core import errors, float_ops
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import replace
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,

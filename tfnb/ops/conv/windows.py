@@ -8,14 +8,13 @@ channels; ``data_format`` defines the position of the channels.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.process.records import record
+from tfnb.core.process.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,6 @@ do not count. The number itself differs from TensorFlow's, which hashes nodes.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import types
@@ -103,7 +102,7 @@ class _Fingerprint:
             # The state of caches, generators and similar objects changes, so only their type
             # counts.
             self._text("object", type(value).__module__, type(value).__qualname__)
-            if isinstance(value, CapturedFunction) or dataclasses.is_dataclass(value):
+            if isinstance(value, CapturedFunction) or hasattr(value, "__dataclass_fields__"):
                 self._named(sorted(_attributes(value)))
 
     def _all(self, values: Iterable[Array]) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.dtypes import as_dtype
 from tfnb.core.op_kernel import FunctionCall
+from tfnb.core.process.records import record
 from tfnb.core.process.work_limit import count_round
 from tfnb.core.resource_mgr import owned
 from tfnb.core.tensor_shape import TensorShape
@@ -134,7 +134,7 @@ class EachIterator(DatasetIterator):
         raise NotImplementedError
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class DatasetBase:
     """A dataset as a tensor: a variant.
 

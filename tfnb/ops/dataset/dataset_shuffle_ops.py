@@ -7,11 +7,11 @@ belongs to the oldest epoch; the first element of that part moves to its place.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.ops.dataset.dataset_iterators import (
     INFINITE,
     UNKNOWN,
@@ -68,7 +68,7 @@ class SeedGenerator:
         return self._words.take(), self._words.take()
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Slice:
     """The elements of one epoch in the buffer: places from ``start`` to before ``end``."""
 

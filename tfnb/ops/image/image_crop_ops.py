@@ -10,7 +10,6 @@ because NumPy is slow at arrays whose last dimension is as short as three channe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.core.process.work_sharder import shard
 from tfnb.core.shape_inference import InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
@@ -60,7 +60,7 @@ def _grad_image_shape(c: InferenceContext) -> TensorShape:
     return shape.with_rank(4)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Places:
     """The positions of the pixels of all crops along one axis: arrays of (boxes, crop size)."""
 

@@ -6,13 +6,13 @@ ragged. :class:`FeatureSource` identifies the example for error messages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.node_text import type_word
+from tfnb.core.process.records import record
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.string_arrays import strings
 from tfnb.proto import example_pb2
@@ -32,7 +32,7 @@ _KINDS = {
 _WORDS = {dtypes.string: "bytes", dtypes.float32: "float", dtypes.int64: "int64"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Dense:
     """A column with as many values per example as its shape has elements.
 
@@ -63,7 +63,7 @@ class Dense:
         return count
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sparse:
     """A column of any number of values per example."""
 
@@ -71,7 +71,7 @@ class Sparse:
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ragged:
     """A column of any number of values per example, kept as values and row splits."""
 
@@ -80,7 +80,7 @@ class Ragged:
     split_dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FeatureSource:
     """The example of an error message; without a name, messages mention only the feature."""
 

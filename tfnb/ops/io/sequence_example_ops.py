@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import field, record
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.io import example_parsing as parsing
@@ -81,7 +81,7 @@ def _parse_single_shape(c: InferenceContext) -> list[TensorShape]:
 # ----------------------------------------------------------------------------------------- reading
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Columns:
     """The requested columns of the context or the feature lists.
 
@@ -98,7 +98,7 @@ class _Columns:
     may_miss: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Rows:
     """The values of each column per example; for feature lists, a list of steps per example."""
 

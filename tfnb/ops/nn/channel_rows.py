@@ -38,6 +38,13 @@ def _repeats(positions: int, channels: int) -> int:
     return next(number for number in range(most, 0, -1) if positions % number == 0)
 
 
+def _repeated(vector: Array, times: int) -> Array:
+    """Return `np.tile(vector, times)`, in a fraction of its time."""
+    repeated = np.empty((times, len(vector)), vector.dtype)
+    repeated[...] = vector
+    return repeated.reshape(-1)
+
+
 class ChannelRows:
     """A converter of arrays of one shape to rows, and of vectors of channels to match them."""
 
@@ -73,7 +80,7 @@ class ChannelRows:
     def spread(self, vector: Array) -> Array:
         """Return a vector of the channels in a form that broadcasts with rows."""
         if self._repeats:
-            return np.tile(vector, self._repeats) if self._repeats > 1 else vector
+            return _repeated(vector, self._repeats) if self._repeats > 1 else vector
         return vector.reshape(self._lifted)
 
     def sum(self, rows: Array) -> Array:

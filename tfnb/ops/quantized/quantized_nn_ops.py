@@ -8,13 +8,13 @@ Each op returns its numbers and their range. Corresponds to TensorFlow's
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.process.records import replace
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,

@@ -11,7 +11,7 @@ immutable; :meth:`Philox.skip` returns another position. A stateful kernel owns 
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -176,7 +176,7 @@ class GuardedPhilox:
 
     def __init__(self, seed: int, seed2: int) -> None:
         if seed == 0 and seed2 == 0:
-            seed, seed2 = secrets.randbits(64), secrets.randbits(64)
+            seed, seed2 = (int.from_bytes(os.urandom(8)) for _ in range(2))
         self._lock = threading.Lock()
         # Guarded by self._lock: the position of the next call, numbers of coming calls (the next
         # call's last), what these calls draw, and the number of calls that drew the same.

@@ -7,7 +7,7 @@ that the next op draws other numbers. Corresponds to TensorFlow's ``stateful_ran
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,7 +180,7 @@ def non_deterministic_ints(xp: Xp, shape: Array, *, dtype: DType) -> Array:
         raise errors.invalid_argument(f"Unsupported dtype: {dtype.name}")
     sizes = wanted_shape(shape, dtype)
     kind = np.dtype(dtype.as_numpy_dtype)
-    return np.frombuffer(secrets.token_bytes(product(sizes) * kind.itemsize), kind).reshape(sizes)
+    return np.frombuffer(os.urandom(product(sizes) * kind.itemsize), kind).reshape(sizes)
 
 
 # ---------------------------------------------------------------------------------- distributions

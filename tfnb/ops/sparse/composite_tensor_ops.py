@@ -6,11 +6,11 @@ represents, and only Python reads them; here only the dtypes of the components a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.core.shape_inference import SCALAR_SHAPE
 from tfnb.ops.base.opaque_values import is_opaque
 
@@ -23,7 +23,7 @@ _ATTRS = ("metadata: string", "Tcomponents: list(type) >= 0")
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CompositeTensorVariant:
     """The components of a composite tensor, and the metadata text that describes it."""
 

@@ -6,13 +6,13 @@ Corresponds to TensorFlow's ``ragged_tensor_to_variant_op.cc`` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.records import record
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
@@ -32,7 +32,7 @@ _CPU: dict[str, Any] = {"devices": ("CPU",)}
 _TSPLITS = "Tsplits: {int32, int64} = DT_INT64"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RaggedTensorVariant:
     """A ragged tensor as one value: its splits, outermost first, and its values."""
 

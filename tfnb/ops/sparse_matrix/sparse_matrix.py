@@ -9,7 +9,6 @@ Corresponds to TensorFlow's ``kernels/sparse/sparse_matrix.h``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.node_text import type_word
+from tfnb.core.process.records import record, replace
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.ops.base.broadcasting import shape_text
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _INT32_MAX = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class CSRSparseMatrix:
     """One matrix, or a batch of them.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import secrets
+import os
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
@@ -405,7 +405,7 @@ class RandomShuffleQueue(Queue):
         self.min_after_dequeue = min_after_dequeue
         self.seeds = (seed, seed2)
         if not seed and not seed2:
-            seed, seed2 = secrets.randbits(63), secrets.randbits(63)
+            seed, seed2 = (int.from_bytes(os.urandom(8)) >> 1 for _ in range(2))
         self._numbers = _stream(Philox.from_seeds(seed, seed2))
 
     def _make_store(self) -> Outputs:

@@ -19,12 +19,11 @@ finds where the lifetime of a register ends, ``step_writer.py`` writes the sourc
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.immutable_executor_state import CONTEXT
 from tfnb.common_runtime.lowering.recognise.conditions import ALWAYS, type_of_condition
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import (

@@ -23,12 +23,11 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.common_runtime.executor.run_state import Leave
-from tfnb.core.process.records import record
+from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
