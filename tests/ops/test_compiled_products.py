@@ -19,6 +19,7 @@ SIZES = [(9, 5, 33), (6, 70, 64), (13, 600, 17), (40, 3, 130), (8, 1, 128)]
 def _compiles(monkeypatch):
     monkeypatch.setenv("TFNB_COMPILED", "1")
     monkeypatch.setattr(compiled_products, "_LEAST_PRODUCTS", 1)
+    monkeypatch.setattr(compiled_products, "MOST_TURNED", 0)
     with compiling_at_once():
         yield
 
@@ -76,3 +77,13 @@ def test_parts_of_matrices_are_multiplied_plainly():
     """Rows that do not lie close to each other."""
     a, b = random(20, 40)[:, :30], random(30, 33)
     assert compiled_products.matmul(a, b) is None
+
+
+def test_few_rows_times_a_large_transposed_matrix_go_the_plain_way(monkeypatch):
+    """The copy of the matrix would take longer than the product."""
+    b = random(200, 100, turned=True)
+    assert compiled(random(16, 200), b) is not None
+    monkeypatch.setattr(compiled_products, "MOST_TURNED", 16)
+    assert compiled_products.matmul(random(16, 200), b) is None
+    assert compiled_products.matmul(random(17, 200), b) is not None
+    assert compiled_products.matmul(random(16, 200), np.ascontiguousarray(b)) is not None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once
+from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.core.process import work_sharder
-from tfnb.ops.conv import conv_kernels, depthwise_kernels
+from tfnb.ops.conv import compiled_conv, conv_kernels, depthwise_kernels
 from tfnb.ops.conv.windows import Window
 
 pytest.importorskip("llvmlite")
@@ -138,3 +138,34 @@ def test_one_and_three_spatial_dimensions():
             found = compiled_results(conv_kernels, x, kernel, grad, windows)
         for one, other in zip(found, plain, strict=True):
             np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+
+
+def test_large_images_are_padded_with_zeros():
+    """Uneven paddings on all sides."""
+    windows = [window(40, 4, 1, 1, pads) for pads in ((1, 2), (2, 1))]
+    x, kernel, grad = random(2, 40, 40, 17), random(4, 4, 17, 5), random(2, 40, 40, 5)
+    plain = results(conv_kernels, x, kernel, grad, windows)
+    with compiling_at_once():
+        found = compiled_results(conv_kernels, x, kernel, grad, windows)
+    for one, other in zip(found, plain, strict=True):
+        np.testing.assert_allclose(one, other, 1e-3, 2e-4)
+
+
+def test_forms_that_were_forgotten_are_made_again(monkeypatch):
+    """Many shapes in turns, of which a few are kept."""
+    monkeypatch.setattr(compiled_conv, "_MOST_PLANS", 2)
+    kernel = random(3, 3, 4, 5)
+    forms = []
+    for size in (5, 6, 7, 8):
+        windows = [window(size, 3, 1, 1, (1, 1))] * 2
+        x, grad = random(2, size, size, 4), random(2, size, size, 5)
+        forms.append((x, kernel, grad, windows))
+    with compiling_at_once():
+        compiled_results(conv_kernels, *forms[0])
+        for form in forms * 2:
+            found = results(conv_kernels, *form)
+            with without_routines():
+                plain = results(conv_kernels, *form)
+            for one, other in zip(found, plain, strict=True):
+                np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+    assert len(compiled_conv._plans) <= 2

@@ -44,7 +44,9 @@ def test_matrices(dtype: str, shape: tuple[int, int, int], flip_a: bool, flip_b:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 8, 33, 64, 65])
-@pytest.mark.parametrize(("inner", "columns"), [(512, 192), (100, 1000), (1024, 600), (9000, 1)])
+@pytest.mark.parametrize(
+    ("inner", "columns"), [(512, 192), (100, 1000), (1024, 600), (9000, 1), (64, 192), (3, 600)]
+)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "F"])
 def test_few_rows_times_a_transposed_matrix(
     rows: int, inner: int, columns: int, dtype: str

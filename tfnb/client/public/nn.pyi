@@ -129,9 +129,9 @@ from tfnb.ops.nn.ctc_ops import ctc_beam_search_decoder as ctc_beam_search_decod
 from tfnb.ops.nn.ctc_ops import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from tfnb.ops.nn.ctc_ops import ctc_greedy_decoder as ctc_greedy_decoder
 from tfnb.ops.nn.ctc_ops import ctc_loss as ctc_loss
+from tfnb.ops.nn.local_response_ops import lrn as local_response_normalization
+from tfnb.ops.nn.local_response_ops import lrn as lrn
 from tfnb.ops.nn.normalization_ops import l2_loss as l2_loss
-from tfnb.ops.nn.normalization_ops import lrn as local_response_normalization
-from tfnb.ops.nn.normalization_ops import lrn as lrn
 from tfnb.ops.nn.softmax_ops import log_softmax as log_softmax
 from tfnb.ops.nn.softmax_ops import softmax as softmax
 from tfnb.ops.nn.top_k_ops import approx_max_k as approx_max_k

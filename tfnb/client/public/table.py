@@ -1376,8 +1376,11 @@ TABLE: dict[str, dict[str, str]] = {
     "tfnb.ops.nn.ctc_ops": {
         "nn": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
     },
+    "tfnb.ops.nn.local_response_ops": {
+        "nn": "local_response_normalization:lrn lrn",
+    },
     "tfnb.ops.nn.normalization_ops": {
-        "nn": "l2_loss local_response_normalization:lrn lrn",
+        "nn": "l2_loss",
     },
     "tfnb.ops.nn.softmax_ops": {
         "math": "log_softmax softmax",
@@ -1852,10 +1855,11 @@ OPS: dict[str, str] = {
         "_UnaryOpsComposition"
     ),
     "tfnb.ops.nn.isotonic_ops": "IsotonicRegression",
+    "tfnb.ops.nn.local_response_ops": "LRN LRNGrad",
     "tfnb.ops.nn.normalization_ops": (
         "BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad FusedBatchNorm "
         "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 "
-        "FusedBatchNormV3 L2Loss LRN LRNGrad"
+        "FusedBatchNormV3 L2Loss"
     ),
     "tfnb.ops.nn.padded_conv_ops": "FusedPadConv2D FusedResizeAndPadConv2D",
     "tfnb.ops.nn.softmax_ops": "LogSoftmax Softmax",

@@ -189,11 +189,32 @@ def run_rows(
 
     The routine's sizes are the first row, the end of the rows, and the given ones.
     """
+    run_sizes(function, arrays, rows, ns_per_row, np.array([0, 0, rows, *sizes], np.int64))
+
+
+def run_sizes(
+    function: Callable[..., None],
+    arrays: Sequence[np.ndarray[Any, Any]],
+    rows: int,
+    ns_per_row: float,
+    sizes: np.ndarray[Any, Any],
+) -> None:
+    """Call a routine as :func:`run_rows` does.
+
+    Args:
+      function: the compiled routine.
+      arrays: its arrays before the sizes.
+      rows: the number of rows.
+      ns_per_row: the estimated time of a row.
+      sizes: [0, 0, number of rows, further sizes...], which may be used again.
+    """
     if rows * ns_per_row < 2 * _LARGE:
-        function(*arrays, np.array([0, 0, rows, *sizes], np.int64))
+        function(*arrays, sizes)
         return
-    shard(
-        rows,
-        int(_LARGE / ns_per_row) + 1,
-        lambda first, last: function(*arrays, np.array([1, first, last, *sizes], np.int64)),
-    )
+
+    def work(first: int, last: int) -> None:
+        part = sizes.copy()
+        part[:3] = 1, first, last
+        function(*arrays, part)
+
+    shard(rows, int(_LARGE / ns_per_row) + 1, work)

@@ -598,22 +598,22 @@ def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
     place = number + rank if number < 0 else number
     if not 0 <= place < rank:
         raise errors.invalid_argument(f"Concat dim is out of range: {number} vs. {rank}")
-    offsets, start = [], shape[0].dtype.type(0)
-    for index, sizes in enumerate(shape):
-        if sizes.shape[0] != rank:
+    offsets, start, first = [], shape[0].dtype.type(0), shape[0].tolist()
+    for index, array in enumerate(shape):
+        sizes = array.tolist()
+        if len(sizes) != rank:
             raise errors.invalid_argument(
-                f"input {index} should contain {rank} elements, but got {sizes.shape[0]}"
+                f"input {index} should contain {rank} elements, but got {len(sizes)}"
             )
-        for j in range(rank):
-            if j != place and sizes[j] != shape[0][j]:
-                raise errors.invalid_argument(
-                    f"All dimensions except {place} must match. Input {index} has shape "
-                    f"[{' '.join(map(str, sizes.tolist()))}] and doesn't match input 0 with shape "
-                    f"[{' '.join(map(str, shape[0].tolist()))}]."
-                )
-        offset = np.zeros(rank, sizes.dtype)
+        if sizes[:place] != first[:place] or sizes[place + 1 :] != first[place + 1 :]:
+            raise errors.invalid_argument(
+                f"All dimensions except {place} must match. Input {index} has shape "
+                f"[{' '.join(map(str, sizes))}] and doesn't match input 0 with shape "
+                f"[{' '.join(map(str, first))}]."
+            )
+        offset = np.zeros(rank, array.dtype)
         offset[place] = start
-        start = start + sizes[place]
+        start = start + array[place]
         offsets.append(offset)
     return tuple(offsets)
 

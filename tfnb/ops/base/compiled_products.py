@@ -17,6 +17,7 @@ import numpy as np
 
 from tfnb.core.compiled.processor import num_lanes
 from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.ops.base.large_arrays import LARGE
 
 if TYPE_CHECKING:
     from tfnb.core.compiled.loops import Loops
@@ -133,7 +134,9 @@ _BAND = 16
 _TRANSPOSED = Routine(2, _write_transposed)
 
 # Fewer multiplications take less time than the calls; for more, BLAS rearranges both matrices.
-_LEAST_PRODUCTS, _MOST_PRODUCTS = 1 << 19, 1 << 28
+_LEAST_PRODUCTS, _MOST_PRODUCTS = 1 << 20, 1 << 28
+MOST_TURNED = 96
+"""Up to this number of rows, the copy of a large transposed matrix takes longer than it saves."""
 # Inner numbers of a part.
 _PART = 512
 # Estimates of the plain way, and of a multiplication here.
@@ -147,6 +150,8 @@ def matmul(a: Array, b: Array) -> Array | None:
     if not _LEAST_PRODUCTS <= products <= _MOST_PRODUCTS or columns < LANES or rows < ROWS[-1]:
         return None
     if a.dtype != np.float32 or b.dtype != np.float32 or not (a.flags.forc and b.flags.forc):
+        return None
+    if rows <= MOST_TURNED and b.size >= LARGE and not b.flags.c_contiguous:
         return None
     seconds = products * _SECONDS_OF_PRODUCT
     blocks = column_blocks(columns)

@@ -20,18 +20,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.core.compiled.routines import Routine, run_sizes
+from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES, ROWS
-from tfnb.ops.conv.windows import pad_spatial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.windows import Window
+
+    # Rows, estimated nanoseconds of a row, and further sizes.
+    type_of_call = tuple[int, float, tuple[int, ...]]
+    type_of_tables = Callable[[Any], tuple[list[Array], list[type_of_call]]]
 
 
 def _write(loops: Loops, vectors: int, positions: int) -> None:
@@ -161,7 +165,7 @@ class Places:
 
 
 _ITEM = 4
-# The tables of the latest convolutions, and their limit in bytes.
+# The tables of the latest convolutions and poolings, and the limit in bytes of each dictionary.
 _kept: dict[Any, Places] = {}
 _MOST_BYTES = 1 << 24
 _lock = threading.Lock()
@@ -235,9 +239,11 @@ def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
                 loops.vector_store(grown, place, LANES, some)
 
 
+# Each cell of a tile has a pointer of its own: with more of them, they do not stay in registers.
+_FILTER_ROWS = tuple(rows if number == 0 else min(rows, 8) for number, rows in enumerate(ROWS))
 _FILTER_ROUTINES = [
     Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
-    for number, positions in enumerate(ROWS)
+    for number, positions in enumerate(_FILTER_ROWS)
 ]
 
 
@@ -261,21 +267,132 @@ def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
     )
 
 
-def _functions(
-    routines: Sequence[Routine], channels: int, products: int
-) -> list[tuple[Callable[..., None], tuple[int, int, int]]] | None:
-    """Return the functions that compute all channels; None if one of them is not ready."""
-    seconds = _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT
-    # All are asked, so that they are compiled one right after the other.
-    found = [(routines[block[0]].find(seconds), block) for block in _blocks(channels)]
-    ready = [(function, block) for function, block in found if function is not None]
-    return ready if len(ready) == len(found) else None
-
-
 def lies_close(x: Array) -> Array:
     """Return images of which the channels lie close to each other."""
     is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
     return x if is_close else np.ascontiguousarray(x)
+
+
+def _functions(
+    routines: Sequence[Routine], channels: int, seconds: float
+) -> list[Callable[..., None]] | None:
+    """Return the functions that compute all channels; None if one of them is not ready."""
+    # All are asked, so that they are compiled one right after the other.
+    found = [routines[block[0]].find(seconds) for block in _blocks(channels)]
+    return None if None in found else found  # type: ignore[return-value]
+
+
+# Elements from which on filling the borders is faster than filling everything.
+_LEAST_BORDERS = 1 << 14
+# Elements that are worth a thread when images are copied.
+_LEAST_COPIED = 1 << 18
+
+
+def _borders(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
+    """Yield the cells of padded images that are padding; those of later dimensions without it."""
+    before: tuple[slice, ...] = (slice(None),)
+    for w in windows:
+        if w.pad_before:
+            yield (*before, slice(0, w.pad_before))
+        if w.pad_after:
+            yield (*before, slice(w.pad_before + w.size, None))
+        before = (*before, slice(w.pad_before, w.pad_before + w.size))
+
+
+class Plan:
+    """What the convolutions of one form have in common: tables, and the calls of routines.
+
+    Attributes:
+      windows: kept, because forms are known by their identity.
+      nbytes: the memory of its tables.
+    """
+
+    __slots__ = (
+        "_borders",
+        "_calls",
+        "_inner",
+        "_is_close",
+        "_shape",
+        "_tables",
+        "nbytes",
+        "windows",
+    )
+
+    def __init__(
+        self, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+    ) -> None:
+        self.windows = tuple(windows)
+        self._inner: tuple[slice, ...] = ()
+        self._borders: list[tuple[slice, ...]] = []  # of large images, to be filled with zeros
+        self._shape = x.shape
+        if any(w.pad_before or w.pad_after for w in windows):
+            self._shape = (len(x), *(w.padded for w in windows), x.shape[-1])
+            cells = (slice(w.pad_before, w.pad_before + w.size) for w in windows)
+            self._inner = (slice(None), *cells)
+            if math.prod(self._shape) >= _LEAST_BORDERS:
+                self._borders = list(_borders(windows))
+        self._is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
+        places = places_of(self.padded(x), windows, target)
+        self._tables, calls = tables(places)
+        self._calls = [
+            (rows, ns, np.array([0, 0, rows, *sizes], np.int64)) for rows, ns, sizes in calls
+        ]
+        self.nbytes = places.nbytes + sum(one.nbytes for one in self._tables)
+
+    def padded(self, x: Array) -> Array:
+        """Return images with their padding, of which the channels lie close to each other."""
+        if not self._inner:
+            return x if self._is_close else np.ascontiguousarray(x)
+        if not self._borders:
+            padded = np.zeros(self._shape, np.float32)
+            padded[self._inner] = x
+            return padded
+        padded = np.empty(self._shape, np.float32)
+
+        def work(first: int, last: int) -> None:
+            part = padded[first:last]
+            for border in self._borders:
+                part[border] = 0
+            part[self._inner] = x[first:last]
+
+        shard(len(x), _LEAST_COPIED * len(x) // padded.size + 1, work)
+        return padded
+
+    def run(self, functions: Sequence[Callable[..., None]], *arrays: Array) -> None:
+        """Call the functions with arrays; the tables follow them."""
+        given = [*arrays, *self._tables]
+        for function, (rows, ns, sizes) in zip(functions, self._calls, strict=True):
+            run_sizes(function, given, rows, ns, sizes)
+
+
+# Plans by what they depend on: shapes, strides, and windows by identity.
+_plans: dict[Any, Plan] = {}
+_MOST_PLANS = 1024
+
+
+def plan_of(
+    kind: Any, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+) -> Plan:
+    """Return the plan of a form, which is made at its first use.
+
+    Args:
+      kind: what the form depends on beside the other arguments.
+      x: the images.
+      windows: the windows of the spatial dimensions.
+      target: an array whose positions are those of the windows.
+      tables: returns the tables and the calls.
+    """
+    key = (kind, x.shape, x.strides, target.strides, *map(id, windows))
+    found = _plans.get(key)
+    if found is not None:
+        return found
+    made = Plan(x, windows, target, tables)
+    with _lock:
+        _plans[key] = made
+        # The oldest ones are forgotten if they are many, or need too much memory.
+        while len(_plans) > _MOST_PLANS or sum(one.nbytes for one in _plans.values()) > _MOST_BYTES:
+            del _plans[next(iter(_plans))]
+    return made
 
 
 def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
@@ -287,54 +404,57 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
     """
-    channels = kernel.shape[-1]
-    products = len(x) * math.prod(w.output for w in windows) * kernel.size
-    functions = _functions(_ROUTINES, channels, products)
+    shape = kernel.shape
+    products = len(x) * math.prod([w.output for w in windows]) * kernel.size
+    functions = _functions(_ROUTINES, shape[-1], _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
     if functions is None:
         return False
-    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
-    kernel = np.ascontiguousarray(kernel)
-    places = places_of(padded, windows, out)
-    seen, targets = places.seen, places.targets
+    plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
+    plan.run(functions, out, plan.padded(x), np.ascontiguousarray(kernel))
+    return True
+
+
+def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the calls of a convolution."""
     num_runs, length = len(places.runs), places.length
-    for function, (number, first, rest) in functions:
+    calls: list[type_of_call] = []
+    for number, first, rest in _blocks(channels):
         positions = ROWS[number]
         products = positions * (number + 1) * LANES * num_runs * length
-        run_rows(
-            function,
-            [out, padded, kernel, seen, targets, places.runs],
-            -(-len(seen) // positions),
-            products * _NS_OF_PRODUCT,
-            len(seen),
-            num_runs,
-            length,
-            channels,
-            first,
-            rest,
-        )
-    return True
+        sizes = (len(places.seen), num_runs, length, channels, first, rest)
+        tiles = -(-len(places.seen) // positions)
+        calls.append((tiles, products * _NS_OF_PRODUCT, sizes))
+    return [places.seen, places.targets, places.runs], calls
 
 
 def filter_gradient(
     x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array | None:
     """Return the gradient of a convolution's filter; None if the routines are not ready."""
-    channels = filter_shape[-1]
-    cells = math.prod(filter_shape[:-1])
-    products = out_backprop.size * cells
-    functions = _functions(_FILTER_ROUTINES, channels, products)
+    channels, cells = filter_shape[-1], math.prod(filter_shape[:-1])
+    seconds = _SECONDS_OF_CALL + out_backprop.size * cells * _SECONDS_OF_PRODUCT
+    functions = _functions(_FILTER_ROUTINES, channels, seconds)
     if functions is None:
         return None
-    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
     came = lies_close(out_backprop)
-    places = places_of(padded, windows, came)
-    seen, given, count = places.seen, places.targets, came.size // channels
+    tables = partial(_filter_calls, cells, channels, came.size)
+    plan = plan_of(("filter", came.shape), x, windows, came, tables)
     # The last rows belong to no cell: they complete the last tile.
     grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
-    of_cells = cell_offsets(places.runs, places.length, len(grad))
-    for function, (number, first, rest) in functions:
-        positions = ROWS[number]
-        ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
-        arrays = [grad, padded, came, of_cells, seen, given]
-        run_rows(function, arrays, -(-cells // positions), ns, count, channels, first, rest)
+    plan.run(functions, grad, plan.padded(x), came)
     return grad[:cells].reshape(tuple(filter_shape))
+
+
+def _filter_calls(
+    cells: int, channels: int, size: int, places: Places
+) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the calls of a filter's gradient."""
+    count = size // channels
+    calls: list[type_of_call] = []
+    for number, first, rest in _blocks(channels):
+        positions = _FILTER_ROWS[number]
+        ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
+        sizes = (count, channels, first, rest)
+        calls.append((-(-cells // positions), ns, sizes))
+    of_cells = cell_offsets(places.runs, places.length, cells + _MOST_POSITIONS)
+    return [of_cells, places.seen, places.targets], calls

@@ -8,20 +8,21 @@ which share the loads of the output's gradient.  Offsets and sums are those of `
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.core.compiled.routines import Routine
 from tfnb.ops.base.compiled_products import LANES
-from tfnb.ops.conv.compiled_conv import SUMMED, cell_offsets, lies_close, places_of
-from tfnb.ops.conv.windows import pad_spatial
+from tfnb.ops.conv.compiled_conv import SUMMED, cell_offsets, lies_close, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.compiled_conv import Places, type_of_call
     from tfnb.ops.conv.windows import Window
 
 # Positions of a tile, and cells of the filter in a tile of its gradient.
@@ -138,19 +139,19 @@ def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bo
     function = _ROUTINE.find(_SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT)
     if function is None:
         return False
-    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
-    places = places_of(padded, windows, out)
-    seen, targets, cells = places.seen, places.targets, places.cells
-    run_rows(
-        function,
-        [out, padded, np.ascontiguousarray(taps), seen, targets, cells],
-        -(-len(seen) // _POSITIONS),
-        _POSITIONS * taps.size * _NS_OF_PRODUCT,
-        len(seen),
-        len(cells),
-        channels,
-    )
+    plan = plan_of("depthwise", x, windows, out, partial(_forward_calls, taps.size, channels))
+    plan.run([function], out, plan.padded(x), np.ascontiguousarray(taps))
     return True
+
+
+def _forward_calls(
+    num_taps: int, channels: int, places: Places
+) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the call of a convolution."""
+    tiles = -(-len(places.seen) // _POSITIONS)
+    sizes = (len(places.seen), len(places.cells), channels)
+    ns = _POSITIONS * num_taps * _NS_OF_PRODUCT
+    return [places.seen, places.targets, places.cells], [(tiles, ns, sizes)]
 
 
 def filter_gradient(x: Array, out_backprop: Array, windows: Sequence[Window]) -> Array | None:
@@ -162,15 +163,21 @@ def filter_gradient(x: Array, out_backprop: Array, windows: Sequence[Window]) ->
     function = _FILTER_ROUTINE.find(_SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
     if function is None:
         return None
-    padded = lies_close(pad_spatial(np, x, windows, 1, 0))
     came = lies_close(out_backprop)
-    places = places_of(padded, windows, came)
-    seen, given, count = places.seen, places.targets, came.size // channels
-    tiles = -(-num_cells // _CELLS)
-    cells = cell_offsets(places.cells, 1, tiles * _CELLS)
+    tiles, count = -(-num_cells // _CELLS), came.size // channels
+    tables = partial(_filter_calls, tiles, count, channels)
+    plan = plan_of(("depthwise filter", came.shape), x, windows, came, tables)
     # The last rows belong to no cell: they complete the last tile.
     grad = np.zeros((tiles * _CELLS, channels), np.float32)
-    arrays = [grad, padded, came, cells, seen, given]
-    ns = tiles * _CELLS * LANES * count * _NS_OF_PRODUCT
-    run_rows(function, arrays, -(-channels // LANES), ns, count, tiles, channels)
+    plan.run([function], grad, plan.padded(x), came)
     return grad[:num_cells].reshape(*sizes, channels)
+
+
+def _filter_calls(
+    tiles: int, count: int, channels: int, places: Places
+) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the call of the filters' gradient."""
+    cells = cell_offsets(places.cells, 1, tiles * _CELLS)
+    ns = tiles * _CELLS * LANES * count * _NS_OF_PRODUCT
+    call = (-(-channels // LANES), ns, (count, tiles, channels))
+    return [cells, places.seen, places.targets], [call]

@@ -506,16 +506,15 @@ def _inner_phases(
     phases = gradient_phases(windows)
     if phases is None:
         return None
-    found = []
+    found: list[tuple[tuple[slice, ...], tuple[slice, ...], list[Window]]] = []
     for phase in phases:
-        cells: tuple[slice, ...] = (slice(None),)
-        where = phase.windows
-        if not phase.is_whole:
-            inside = phase.inside(windows)
-            if inside is None:
-                return None
-            cells, where = (slice(None), *inside[0]), inside[1]
-        found.append((cells, phase.taps, where))
+        if phase.is_whole:
+            found.append(((slice(None),), phase.taps, phase.windows))
+            continue
+        inside = phase.inside(windows)
+        if inside is None:
+            return None
+        found.append(((slice(None), *inside[0]), phase.taps, inside[1]))
     return found
 
 
@@ -549,16 +548,21 @@ class Phase(NamedTuple):
         return found, mirrored
 
 
-def gradient_phases(windows: Sequence[Window]) -> list[Phase] | None:
+def gradient_phases(windows: Sequence[Window]) -> Sequence[Phase] | None:
     """Return the phases of all cells; None if windows skip cells or have stride and dilation."""
+    return _known_phases(tuple(windows))
+
+
+@lru_cache(maxsize=256)
+def _known_phases(windows: tuple[Window, ...]) -> tuple[Phase, ...] | None:
     if any((w.stride > 1 and w.dilation > 1) or w.stride > w.filter for w in windows):
         return None
-    own = tuple(windows)
-    return [_phase(own, offsets) for offsets in product(*(range(w.stride) for w in own))]
+    return tuple(
+        _phase(windows, offsets) for offsets in product(*(range(w.stride) for w in windows))
+    )
 
 
-@lru_cache(maxsize=1024)
-def _phase(windows: tuple[Window, ...], offsets: tuple[int, ...]) -> Phase:
+def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
     # With stride 1 the gradient of the padding need not be computed.
     is_whole = all(
         w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows

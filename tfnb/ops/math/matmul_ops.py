@@ -77,9 +77,12 @@ _LEAST_PRODUCTS = 1 << 22
 _UNIT = 16
 # For few rows times a transposed matrix, BLAS takes longer to transpose the matrix than to
 # multiply, unless the matrix is the first operand.  From _LEAST_TURNED multiplications on, and up
-# to _MOST_ROWS rows, it is faster to compute (b.T @ a.T).T.
+# to MOST_TURNED rows, it is faster to compute (b.T @ a.T).T.
 _LEAST_TURNED = 1 << 19
-_MOST_ROWS = 64
+# Below that, too, for results of more elements than BLAS computes without rearranging matrices, up
+# to this number of rows; the first matrix is copied while that takes no time.
+_SMALL_RESULT, _FEW_TURNED = 1 << 10, 32
+_MOST_COPIED = 1 << 20
 
 
 def _float_product(xp: Xp, a: Array, b: Array) -> Array:
@@ -103,7 +106,7 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
         is_turned = _is_better_turned(a, b)
         if products >= 2 * _LEAST_PRODUCTS:
             return _divided_product(a, b, is_turned)
-        return b.T.dot(a.T).T.copy() if is_turned else a.dot(b)
+        return _turned(a, b) if is_turned else a.dot(b)
     if a.shape[:-2] == b.shape[:-2]:
         return _batched_product(a, b)
     return np.matmul(a, b)
@@ -132,11 +135,18 @@ def _by_rows(a: Array, b: Array, out: Array | None = None) -> Array:
 
 def _is_better_turned(a: Array, b: Array) -> bool:
     return (
-        1 < len(a) <= _MOST_ROWS
+        1 < len(a) <= compiled_products.MOST_TURNED
         and b.T.flags.c_contiguous
         and not b.flags.c_contiguous
         and is_large(np, b)
     )
+
+
+def _turned(a: Array, b: Array) -> Array:
+    """Compute `a @ b` for a transposed matrix b as the transpose of a product."""
+    is_small = len(a) * b.size < _MOST_COPIED
+    first: Array = b.T.dot(np.ascontiguousarray(a.T) if is_small else a.T)
+    return first.T.copy()
 
 
 def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
@@ -217,6 +227,9 @@ def mat_mul(xp: Xp, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool)
         )
     if rows * inner * columns < _LEAST_TURNED and xp is np and left.dtype.char in "fdFD":
         # Same result as below, with less overhead.
+        is_few = transpose_b and 1 < rows <= _FEW_TURNED and rows * columns > _SMALL_RESULT
+        if is_few and is_large(np, right, 1):
+            return _turned(left, right)
         return _by_rows(left, right) if _suits_rows(left, right) else left.dot(right)
     return _product(xp, left, right)
 
@@ -224,15 +237,18 @@ def mat_mul(xp: Xp, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool)
 mat_mul.float_ops(float_ops.product)
 
 
-# Small products are never divided or transposed.
+# Small products are never divided, and most are not transposed.
 for _left, _right in itertools.product(("", ".T"), repeat=2):
+    _fits = " and {a}.shape[0] * {b}.shape[0] <= {small}" if (_left, _right) == ("", ".T") else ""
     mat_mul.expression(
         f"{{a}}{_left}.dot({{b}}{_right})"
-        " if {a}.ndim == 2 == {b}.ndim and {a}.size < {most} > {b}.size else {kernel}",
+        f" if {{a}}.ndim == 2 == {{b}}.ndim and {{a}}.size < {{most}} > {{b}}.size{_fits}"
+        " else {kernel}",
         types=[dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128],
         attrs={"transpose_a": bool(_left), "transpose_b": bool(_right)},
         is_elementwise=False,
         most=math.isqrt(2 * _LEAST_PRODUCTS),
+        small=_SMALL_RESULT,
     )
 
 

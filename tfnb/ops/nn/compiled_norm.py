@@ -176,7 +176,44 @@ def _write_training(loops: Loops) -> None:
             loops.store("float", found, 0, at)
 
 
+def _write_training_gradient(loops: Loops) -> None:
+    """Write the whole gradient of the normalization of a small array in training.
+
+    Its arrays are the gradients of x, scale and offset, three vectors for its use, grad, x, scale,
+    mean, variance, and epsilon.  Its sizes are those of the normalization.
+    """
+    width, rows = loops.size(2), loops.size(3)
+    count = loops.convert("sitofp i64", rows, "float")
+    epsilon = loops.load("float", 11, "0")
+
+    def terms(at: str, i: str) -> list[str]:
+        grad = loops.load("float", 6, at)
+        centered = loops.do("fsub float", loops.load("float", 7, at), loops.load("float", 9, i))
+        return [grad, loops.do("fmul float", grad, centered)]
+
+    _write_block_sums(loops, rows, width, [(2, 3), (1, 4)], terms)
+    with loops.loop("0", width) as i:
+        root = loops.do("fadd float", loops.load("float", 10, i), epsilon)
+        inverse = loops.do("fdiv float", "1.0", loops.call("llvm.sqrt", "float", root))
+        grad_scale = loops.do("fmul float", loops.load("float", 1, i), inverse)
+        loops.store("float", grad_scale, 1, i)
+        loops.store("float", loops.do("fdiv float", loops.load("float", 2, i), count), 3, i)
+        slope = loops.do("fdiv float", loops.do("fmul float", grad_scale, inverse), count)
+        loops.store("float", slope, 4, i)
+        loops.store("float", loops.do("fmul float", loops.load("float", 8, i), inverse), 5, i)
+    with loops.loop("0", rows) as row:
+        start = loops.do("mul i64", row, width)
+        with loops.loop("0", width) as i:
+            at = loops.do("add nuw nsw i64", start, i)
+            mean_grad, slope, factor, mean = (loops.load("float", one, i) for one in (3, 4, 5, 9))
+            found = loops.do("fsub float", loops.load("float", 6, at), mean_grad)
+            centered = loops.do("fsub float", loops.load("float", 7, at), mean)
+            found = loops.do("fsub float", found, loops.do("fmul float", centered, slope))
+            loops.store("float", loops.do("fmul float", found, factor), 0, at)
+
+
 _TRAINING = Routine(8, _write_training)
+_TRAINING_GRADIENT = Routine(12, _write_training_gradient)
 _NORMALIZED = Routine(5, _write_normalized)
 _SUM = Routine(2, partial(_write_sums, terms=_value, sums=1))
 _SQUARES = Routine(3, partial(_write_sums, terms=_squared_distance, sums=1))
@@ -287,6 +324,27 @@ def trained(x: Array, scale: Array, offset: Array, epsilon: float) -> list[Array
     number = np.array([epsilon], np.float32)
     sizes = np.array([0, 0, 0, channels, x.size // channels], np.int64)
     functions[0](*found, spare, x, scale, offset, number, sizes)
+    return found
+
+
+def trained_gradient(
+    grad: Array, x: Array, scale: Array, mean: Array, variance: Array, epsilon: float
+) -> list[Array] | None:
+    """Return the gradients of x, scale and offset; None where the routine does not fit."""
+    channels = x.shape[-1]
+    if x.size > _SMALL or channels < _LEAST_CHANNELS:
+        return None
+    functions = _functions(x, _TRAINING_GRADIENT)
+    if functions is None:
+        return None
+    given = (grad, scale, mean, variance)
+    if not all(one.dtype == np.float32 and one.flags.c_contiguous for one in given):
+        return None
+    vectors = [np.empty(channels, np.float32) for _ in range(5)]
+    found = [np.empty(x.shape, np.float32), *vectors[:2]]
+    number = np.array([epsilon], np.float32)
+    sizes = np.array([0, 0, 0, channels, x.size // channels], np.int64)
+    functions[0](*found, *vectors[2:], grad, x, scale, mean, variance, number, sizes)
     return found
 
 

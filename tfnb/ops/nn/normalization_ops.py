@@ -1,7 +1,6 @@
-"""Batch normalization, local response normalization, L2 loss.
+"""Batch normalization, L2 loss.
 
-Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc``, ``lrn_op.cc`` and
-``l2loss_op.cc``.
+Corresponds to TensorFlow's ``fused_batch_norm_op.cc``, ``batch_norm_op.cc`` and ``l2loss_op.cc``.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_of_squares, sum_over
+from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_of_squares
 from tfnb.ops.nn import compiled_norm
 from tfnb.ops.nn.channel_rows import ChannelRows
 
@@ -36,9 +35,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorResult
 
-EXPORTS = {
-    "nn": ["l2_loss", "local_response_normalization:lrn", "lrn"],
-}
+EXPORTS = {"nn": ["l2_loss"]}
 
 # ------------------------------------------------------------------------------------------ L2 loss
 
@@ -475,13 +472,17 @@ def _batch_norm_grad(
     if not x.size:
         zeros, empty = xp.zeros(scale.shape, stat_dtype), xp.zeros(0, stat_dtype)
         return xp.zeros(x.shape, dtype), zeros, zeros, empty, empty
+    empty = xp.zeros(0, stat_dtype)
+    if is_training and xp is np and axis == rank - 1:
+        found = compiled_norm.trained_gradient(y_backprop, x, scale, mean, variance, epsilon)
+        if found is not None:
+            return found[0], found[1], found[2], empty, empty
     channels = ChannelRows(xp, x.shape, axis)
     count = np.float32(max(channels.count, 1))
     x, y_backprop = _single(x), _single(y_backprop)
     if axis == rank - 1:
         x, y_backprop = xp.ascontiguousarray(x), xp.ascontiguousarray(y_backprop)
     inverse = np.float32(1) / xp.sqrt(variance.astype(np.float32) + np.float32(epsilon))
-    empty = xp.zeros(0, stat_dtype)
     if is_training and xp is np and axis == rank - 1:
         parts = _compiled_norm_grad(y_backprop, x, scale, mean, inverse, count)
         if parts is not None:
@@ -751,127 +752,3 @@ def batch_norm_with_global_normalization_grad(
     outer = gamma if scale_after_normalization else scalar(1)
     dv = centered_sum * scalar(-0.5) * inverse * inverse * inverse * outer
     return backprop * factor, -db * factor, dv, db, dg
-
-
-# ------------------------------------------------------------------- local response normalization
-
-_LRN_ATTRS = (
-    "depth_radius: int = 5",
-    "bias: float = 1",
-    "alpha: float = 1",
-    "beta: float = 0.5",
-    "T: {half, bfloat16, float} = DT_FLOAT",
-)
-
-
-# Maximum channels for which a product with a mostly zero matrix is faster than sums.
-_WIDEST_BAND = 256
-
-
-def _window_sum(
-    xp: Xp, values: Array, radius: int, spreads: bool = False, itself: bool = True
-) -> Array:
-    """Return sums over the neighbours within `radius` along the last axis, with or without itself.
-
-    With `spreads` a non-finite value makes its whole row NaN, as TensorFlow's product does.
-    """
-    depth = values.shape[-1]
-    spreads &= xp is np and values.size > 0
-    if (spreads or is_large(xp, values)) and depth <= _WIDEST_BAND:
-        # A product with a matrix that holds ones around its diagonal.
-        place = np.arange(depth)
-        apart = abs(place[:, None] - place)
-        near = ((apart <= radius) & (itself | (apart > 0))).astype(values.dtype)
-        sums = np.matmul(values.reshape(-1, depth), near)
-        # Zero times an infinity or NaN would spread NaN over the row.
-        if spreads or np.isfinite(sum_over(np, sums, (0, 1))):
-            return sums.reshape(values.shape)
-    total = values.copy() if itself else xp.zeros_like(values)
-    for distance in range(1, min(radius, depth - 1) + 1):
-        total[..., distance:] += values[..., :-distance]
-        total[..., :-distance] += values[..., distance:]
-    return total + (values * 0).sum(axis=-1, keepdims=True) if spreads else total
-
-
-def _lrn_shape(c: InferenceContext) -> TensorShape:
-    return c.with_rank(0, 4)
-
-
-@register_op("LRN", "input: T -> output: T", *_LRN_ATTRS, shape=_lrn_shape)
-def lrn(xp: Xp, x: Array, *, depth_radius: int, bias: float, alpha: float, beta: float) -> Array:
-    """Compute x / (bias + alpha * sum of squares of the neighbouring channels)**beta."""
-    if x.ndim != 4:
-        raise errors.invalid_argument("in must be 4-dimensional")
-    wide = x.astype(np.float32, copy=False)
-    norm = _window_sum(xp, wide * wide, depth_radius, spreads=True)
-    norm *= np.float32(alpha)
-    norm += np.float32(bias)
-    return (wide * _power(xp, norm, -beta)).astype(x.dtype, copy=False)
-
-
-def _power(xp: Xp, x: Array, exponent: float) -> Array:
-    """Return ``x ** exponent``, computed as a root if the exponent is a half."""
-    if exponent == -0.5 and is_large(xp, x):
-        root = np.sqrt(x, out=x)
-        return np.divide(np.float32(1), root, out=root)
-    return x ** np.float32(exponent)
-
-
-@lrn.gradient
-def _(op: Operation, grad: Tensor) -> Gradients:
-    return lrn_grad(
-        grad,
-        op.inputs[0],
-        op.outputs[0],
-        depth_radius=op.get_attr("depth_radius"),
-        bias=op.get_attr("bias"),
-        alpha=op.get_attr("alpha"),
-        beta=op.get_attr("beta"),
-    )
-
-
-def _lrn_grad_shape(c: InferenceContext) -> TensorShape:
-    return merge_shapes(c.with_rank(0, 4), merge_shapes(c.with_rank(1, 4), c.with_rank(2, 4)))
-
-
-@register_op(
-    "LRNGrad",
-    "input_grads: T, input_image: T, output_image: T -> output: T",
-    *_LRN_ATTRS,
-    shape=_lrn_grad_shape,
-)
-def lrn_grad(
-    xp: Xp,
-    input_grads: Array,
-    input_image: Array,
-    output_image: Array,
-    *,
-    depth_radius: int,
-    bias: float,
-    alpha: float,
-    beta: float,
-) -> Array:
-    """Return the gradient of LRN with respect to its input."""
-    for value in (input_grads, input_image, output_image):
-        if value.ndim != 4:
-            raise errors.invalid_argument("inputs must be 4-dimensional")
-        if value.shape != input_grads.shape:
-            raise errors.invalid_argument(
-                "input_grads, input_image, and out_image should have the same shape"
-            )
-    grads, image, output = (
-        value.astype(np.float32, copy=False) for value in (input_grads, input_image, output_image)
-    )
-    norm = np.float32(bias) + np.float32(alpha) * _window_sum(xp, image * image, depth_radius)
-    slopes = np.float32(2 * alpha * beta) * image
-    own = output / norm
-    # An infinite value is a factor of its own term, and a summand in the others.
-    result = grads * (norm ** np.float32(-beta) - slopes * own)
-    if xp is not np or not np.isfinite(sum_over(np, result, (0, 1, 2, 3))):
-        # A zero incoming gradient gives a zero outgoing one, whatever the factors are.
-        sends = grads != 0
-        result, own = (xp.where(sends, terms, 0) for terms in (result, own))
-        senders = _window_sum(xp, sends.astype(np.float32), depth_radius, itself=False)
-        slopes = xp.where(senders > 0, slopes, 0)
-    result -= slopes * _window_sum(xp, grads * own, depth_radius, itself=False)
-    return result.astype(input_grads.dtype, copy=False)

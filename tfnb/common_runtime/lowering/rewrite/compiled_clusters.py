@@ -622,8 +622,7 @@ class WarmUp:
     def _is_early(self, steps: int) -> bool:
         """Return whether the steps so far are too cheap for the first record."""
         now = time.process_time()
-        if steps == 1:
-            self._began = now
+        self._began = self._began or now
         return steps < Prices.first_step and now - self._began < Prices.first_seconds
 
     def _look(self, steps: int) -> None:
