@@ -155,6 +155,11 @@ def test_internal_names_are_public_ones(path: str, public: str) -> None:
             "framework.ops.convert_n_to_tensor_or_indexed_slices",
             lambda f: f([None, 1])[0] is None,
         ),
+        (
+            "ops.data_flow_ops.RecordInput",
+            lambda f: f("*", 2, buffer_size=3).get_yield_op().op.type == "RecordInput",
+        ),
+        ("ops.data_flow_ops.FIFOQueue", callable),
         ("ops.lookup_ops.index_table_from_tensor", lambda f: f(["a", "b"]).key_dtype == "string"),
         ("lib.io.file_io.FileIO", callable),
         ("tf2.enabled", lambda f: f() is False),

@@ -73,6 +73,11 @@ import helpers
 truths = np.array([True, False])
 for values in (truths, [truths[0], 3], (x for x in truths)):
     print(*tf.train.Int64List(value=values).value, end=" ")
+places = [slice(None), 1]
+table = np.arange(6).reshape(2, 3)
+table[places] = 7
+numbers, key = [1, 0], "a"
+print(table[places], table[numbers][:, 0], {"a": 5}[key], np.unicode is str)
 one = np.array([[2.6]])
 print(int(one), float(one), complex(one), math.floor(one), math.pow(one, 1))
 print("%d %.1f %s" % (one, one, [1]), "%.1f" % one, "%(a)d" % {"a": one})
@@ -101,10 +106,11 @@ def test_a_program_takes_an_array_of_one_element_for_a_number(
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert found.stdout.splitlines() == [
-        "1 0 1 3 1 0 2 2.6 (2.6+0j) 2 2.6",
+        "1 0 1 3 1 0 [7 7] [3 0] 5 True",
+        "2 2.6 (2.6+0j) 2 2.6",
         "2 2.6 [1] 2.6 2",
         "b'\\x00\\x01' 3.5",
-        *["TypeError 15"] * 3,
+        *["TypeError 20"] * 3,
     ], found.stderr
     assert not (tmp_path / "__pycache__").exists()
 
@@ -171,6 +177,23 @@ def test_values_are_scaled_to_bytes(
 ) -> None:
     """The smallest is 0, the largest 255, unless limits are given."""
     assert scipy_misc.bytescale(np.array(given), **options).tolist() == expected
+
+
+@pytest.mark.parametrize("order", [3, 5])
+def test_derivatives_are_central_differences(order: int) -> None:
+    """Exact for a square, with further arguments of the function."""
+    for n, expected in ((1, 12.0), (2, 4.0)):
+        found = scipy_misc.derivative(lambda x, a: a * x * x, 3.0, 0.5, n, (2.0,), order)
+        assert found == pytest.approx(expected)
+    with pytest.raises(ValueError, match="order must be 3 or 5"):
+        scipy_misc.derivative(abs, 0.0, order=4)
+
+
+def test_functions_that_moved_to_special_are_there() -> None:
+    """Others are not."""
+    assert scipy_misc.comb(4, 2) == 6
+    assert scipy_misc.logsumexp([0.0, 0.0]) == pytest.approx(np.log(2))
+    assert not hasattr(scipy_misc, "who")
 
 
 def test_arrays_that_are_no_pictures_are_refused() -> None:

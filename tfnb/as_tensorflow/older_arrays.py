@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 # What NumPy 2.4 says of an array of one element that is no number.
 _REFUSED = "only 0-dimensional arrays can be converted"
 
+# Members that a list of numbers as an index does not have.
+_OF_TUPLES = (slice, type(Ellipsis))
+
 
 def _number(value: Any) -> Any:
     """Return the element of an array of one; other values as they are."""
@@ -67,6 +70,17 @@ def to_bytes(value: Any) -> Any:
     """
     is_of_numpy = isinstance(value, (np.ndarray, np.generic))
     return value.tobytes() if is_of_numpy else value.tostring()
+
+
+def index(key: Any) -> Any:
+    """Return what an index means: a list with slices is a tuple, as before NumPy 1.23.
+
+    Args:
+      key: the index of an array, or of anything else.
+    """
+    if type(key) is list and any(one is None or type(one) in _OF_TUPLES for one in key):
+        return tuple(key)
+    return key
 
 
 def integers(values: Any) -> Any:

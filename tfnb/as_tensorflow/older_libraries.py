@@ -205,6 +205,7 @@ def serve_older_names() -> None:
     """Give NumPy, SciPy and Python the names that they dropped; names that are there stay."""
     for name in _TYPES:
         _give(np, name, builtins, name)
+    _give(np, "unicode", builtins, "str")
     for name, newer in _NUMPY.items():
         _give(np, name, np, newer)
     for name in _ABSTRACT.split():

@@ -1,4 +1,7 @@
-"""``scipy.misc`` as it was before SciPy 1.2: pictures as arrays, read and written by Pillow."""
+"""``scipy.misc`` as it was before SciPy 1.2: pictures as arrays, read and written by Pillow.
+
+Functions that moved to ``scipy.special`` are those of today.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from PIL import Image
 
+_OF_SPECIAL = frozenset(("comb", "factorial", "factorial2", "factorialk", "logsumexp"))
+# Number of points -> weights of a first and of a second derivative.
+_WEIGHTS: dict[int, tuple[list[float], list[float]]] = {
+    3: ([-1 / 2, 0, 1 / 2], [1, -2, 1]),
+    5: ([1 / 12, -8 / 12, 0, 8 / 12, -1 / 12], [-1 / 12, 16 / 12, -30 / 12, 16 / 12, -1 / 12]),
+}
 _COLOURS = {3: "RGB", 4: "RGBA"}
 
 
@@ -135,3 +146,40 @@ def _way(interp: str) -> Image.Resampling:
     from PIL import Image
 
     return Image.Resampling["BICUBIC" if interp == "cubic" else interp.upper()]
+
+
+def derivative(
+    func: Callable[..., Any],
+    x0: float,
+    dx: float = 1.0,
+    n: int = 1,
+    args: Sequence[Any] = (),
+    order: int = 3,
+) -> Any:
+    """Return a derivative of a function at a point, from central differences.
+
+    Args:
+      func: the function, of a number and ``args``.
+      x0: the point.
+      dx: the distance between points.
+      n: 1 or 2, which derivative.
+      args: further arguments of the function.
+      order: 3 or 5, the number of points.
+
+    Raises:
+      ValueError: another number of points or another derivative.
+    """
+    if order not in _WEIGHTS or n not in (1, 2):
+        raise ValueError(f"order must be 3 or 5, and n 1 or 2, not {order} and {n}")
+    half = order // 2
+    points = (func(x0 + (place - half) * dx, *args) for place in range(order))
+    weights = _WEIGHTS[order][n - 1]
+    return sum(weight * value for weight, value in zip(weights, points, strict=True)) / dx**n
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_SPECIAL:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from scipy import special  # type: ignore[import-untyped]
+
+    return getattr(special, name)

@@ -523,6 +523,21 @@ def test_a_partitioned_variable_is_its_parts_and_their_whole() -> None:
         assert session.run(p.as_tensor() + 0.0).ravel().tolist() == list(range(10))
 
 
+def test_parts_by_a_slicing_have_names_in_their_scope() -> None:
+    """Of the ops, and in checkpoints."""
+    ones = tf.ones_initializer()
+    found = [tf.create_partitioned_variables([4, 4], [4, 1], ones)]
+    with tf.variable_scope("s"):
+        found.append(tf.create_partitioned_variables([4, 4], [4, 1], ones))
+        found.append(tf.create_partitioned_variables([4, 4], [4, 1], ones, name="n"))
+    assert [parts[0].op.name for parts in found] == [
+        "PartitionedVariable/part_0",
+        "s/PartitionedVariable/part_0",
+        "s/n/part_0",
+    ]
+    assert found[2][3]._get_save_slice_info().full_name == "s/n"
+
+
 def test_partitioners_choose_how_many_parts() -> None:
     """By number, by size of a part, by least size of a part."""
     shape = tf.TensorShape([100, 10])

@@ -23,17 +23,25 @@ if TYPE_CHECKING:
 
 _HELPERS = "tfnb.as_tensorflow.older_arrays"
 # Function of that module -> its name in a program.
-_NAMES = {name: f"_tfnb_{name}" for name in ("call", "integers", "text", "to_bytes")}
+_NAMES = {name: f"_tfnb_{name}" for name in ("call", "index", "integers", "text", "to_bytes")}
 _NUMBERS = frozenset(("int", "float", "complex"))
 # Sources without any of these texts are left alone.
-_SIGNS = b"int(", b"float(", b"complex(", b"math.", b".tostring()", b"Int64List(", b"%"
+_SIGNS = b"int(", b"float(", b"complex(", b"math.", b".tostring()", b"Int64List(", b"%", b"slice("
 
 
 class _OlderCalls(ast.NodeTransformer):
     """Leads calls through the helpers, and remembers through which."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_slices: bool) -> None:
         self.used: set[str] = set()
+        self._has_slices = has_slices
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Change ``x[places]`` in a module that makes slices."""
+        self.generic_visit(node)
+        if self._has_slices and isinstance(node.slice, ast.Name):
+            node.slice = self._through("index", node.slice, [node.slice])
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Change ``int(x)``, ``math.exp(x)``, ``x.tostring()`` and ``Int64List(value=x)``."""
@@ -94,7 +102,7 @@ def code_of_program(source: bytes, path: str) -> Any:
     if not any(sign in source for sign in _SIGNS):
         return compiled(source, path)
     tree: Any = compiled(source, path, ast.PyCF_ONLY_AST)
-    calls = _OlderCalls()
+    calls = _OlderCalls(b"slice(" in source)
     tree = calls.visit(tree)
     if not calls.used:
         return compiled(source, path)

@@ -26,6 +26,7 @@ STAND_INS = {
     "tensorflow.python.ops.control_flow_util": "control_flow",
     "tensorflow.python.ops.metrics_impl": "metrics",
     "tensorflow.python.ops.resource_variable_ops": "resource_variables",
+    "tensorflow.python.ops.data_flow_ops": "data_flow",
     "tensorflow.python.ops.lookup_ops": "tables",
     "tensorflow.python.ops.collective_ops": "collective",
     "tensorflow.python.framework.smart_cond": "layers_utils",

@@ -225,7 +225,7 @@ class VariableScope:
             return default if given is None else given
 
         # An empty name gives "scope/": the variable gets the name of the scope.
-        full_name = f"{self.name}/{name or ''}" if self.name else name or ""
+        full_name = f"{self.name}/{name}" if self.name and name is not None else name or self.name
         # Only the variable scope is part of the names of variables.
         with name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):

@@ -562,7 +562,7 @@ def _known_phases(windows: tuple[Window, ...]) -> tuple[Phase, ...] | None:
     )
 
 
-def _phase(windows: Sequence[Window], offsets: Sequence[int]) -> Phase:
+def _phase(windows: tuple[Window, ...], offsets: tuple[int, ...]) -> Phase:
     # With stride 1 the gradient of the padding need not be computed.
     is_whole = all(
         w.stride == 1 and w.pad_before < w.reach and w.pad_after < w.reach for w in windows
