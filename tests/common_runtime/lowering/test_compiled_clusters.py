@@ -25,11 +25,16 @@ from tfnb.core.op_kernel import create_kernel
 pytest.importorskip("llvmlite")
 
 
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
+@pytest.fixture(name="_at_once")
+def _at_once_fixture():
     with compiling_at_once():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _compiles(_at_once, monkeypatch):
+    # Prices that a test sets are undone before those of the other tests return.
+    monkeypatch.setenv("TFNB_COMPILED", "1")
 
 
 def compare(build, feeds, rtol=2e-6, atol=1e-6):

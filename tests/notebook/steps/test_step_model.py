@@ -27,7 +27,14 @@ from tfnb.notebook.steps.step_model import (
     StepModel,
 )
 from tfnb.notebook.steps.step_publisher import StepPublisher
-from tfnb.notebook.steps.step_recorder import NODE_DONE, EventLog, StepRecorder
+from tfnb.notebook.steps.step_recorder import (
+    NODE_DONE,
+    STEP_COUNTED,
+    STEP_DONE,
+    STEP_STARTED,
+    EventLog,
+    StepRecorder,
+)
 from tfnb.notebook.views.progress import Watch
 from tfnb.notebook.views.targets import events_of
 
@@ -183,6 +190,27 @@ def test_every_message_of_many_short_steps_counts_what_its_states_say(
     assert (last["phase"], last["steps"]) == ("done", 60)
     assert all(about["done"] == about["total"] for about in last["partitions"])
     assert agrees(watched.sink)
+
+
+def test_the_end_of_a_step_and_the_start_of_the_next_are_absorbed_together(graph: Any) -> None:
+    """The publisher comes between two events of a step that counts its nodes at its end."""
+    y = tf.placeholder(tf.float32, [], name="x") + 1.0
+    with tf.Session() as session:
+        watched = Watched(session)
+        for _ in range(40):  # until the step is an emitted function, which counts
+            session.run(y, {"x:0": 1.0})
+        events = list(watched.log.steps)
+        assert [event[1] for event in events[-3:]] == [STEP_STARTED, STEP_COUNTED, STEP_DONE]
+        watched.log.steps.clear()
+        watched.log.steps.extend(events[:-4])
+        watched.publisher.publish()
+        watched.log.steps.extend(events[-4:-2])
+        watched.publisher.publish()
+        watched.log.steps.extend(events[-2:])
+        watched.publisher.publish(is_final=True)
+
+    counters = watched.sink.counters[-1]
+    assert (counters["phase"], counters["steps"]) == ("done", 40)
 
 
 def test_a_node_that_runs_again_or_waits_again_is_not_counted_as_done(graph: Any) -> None:

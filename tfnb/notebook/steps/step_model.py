@@ -495,7 +495,8 @@ class StepModel:
         """
         starts = [place for place, event in enumerate(steps) if event[1] == STEP_STARTED]
         last, place, times = self._worth_a_look(steps, starts), 0, self.step_times_ns
-        while place < last:
+        # The end of a step whose start was absorbed may come first: its nodes were read before.
+        while place + 3 <= last:
             begin, counted, end = steps[place : place + 3]
             if (
                 (begin[1], counted[1], end[1], end[-1]) != (*_COUNTED_STEP, None)
