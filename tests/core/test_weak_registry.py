@@ -44,6 +44,35 @@ def test_what_has_ended_is_dropped_when_others_come() -> None:
     assert list(registry)[:5] == kept
 
 
+def test_the_collector_may_add_members_to_a_registry_that_is_walked() -> None:
+    """It may run at any new object, and with it finalizers and other threads."""
+    registry: WeakRegistry[Thing] = WeakRegistry()
+    table: WeakTable[Thing, int] = WeakTable()
+    things: list[Thing] = []
+
+    def add(phase: str = "start", _: object = None) -> None:
+        if phase == "start" and len(things) < 2000:
+            things.append(Thing())
+            registry.add(things[-1])
+            table[things[-1]] = 1
+
+    for _ in range(20):
+        add()
+    before = gc.get_threshold()
+    gc.callbacks.append(add)
+    gc.set_threshold(1)
+    try:
+        for _ in range(100):
+            assert list(registry.items())
+            assert list(registry)
+            registry.add(things[0])
+            table[things[0]] = 1
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(add)
+    assert set(map(id, registry)) == set(map(id, things))
+
+
 def test_no_python_code_runs_as_a_member_ends() -> None:
     """There is no code in which an interrupt would be lost."""
     registry: WeakRegistry[Thing] = WeakRegistry()

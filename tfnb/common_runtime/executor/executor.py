@@ -502,7 +502,7 @@ def end_step(run_state: RunState, error: BaseException) -> None:
     try:
         run_state.abort(error)
         for state in states:
-            for key, (_, tagged, _, work) in list(state.waiting.items()):
+            for key, (_, tagged, _, work) in state.waiting.copy().items():
                 # The inbox no longer takes answers of kernels to a joined call: the call answers
                 # when its kernels have answered.
                 kernel = tagged[0].kernel

@@ -84,7 +84,7 @@ class FedTexts:
             self._texts.pop(next(iter(self._texts)), None)
 
     def __iter__(self) -> Iterator[tuple[str, _FedText]]:
-        return iter(list(self._texts.items()))
+        return iter(self._texts.copy().items())
 
 
 def _working_folder() -> str:

@@ -3,6 +3,9 @@
 A ``weakref.WeakSet`` calls a Python function as each member ends, at any moment: an interrupt that
 is raised there is printed and lost.  These collections call nothing then; references to ended
 objects are removed when new members are added.
+
+They are walked as copies: a copy of a dictionary makes no other objects, while ``list(items())``
+makes tuples, at which the garbage collector may run, and with it code that adds members.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ class WeakRegistry(Generic[T]):
 
     def items(self) -> Iterator[tuple[Any, T]]:
         """Return the keys and members that exist now."""
-        pairs = [(key, ref()) for key, ref in list(self._refs.items())]
+        pairs = [(key, ref()) for key, ref in self._refs.copy().items()]
         return iter([(key, member) for key, member in pairs if member is not None])
 
     def clear(self) -> None:
@@ -70,7 +73,7 @@ class WeakRegistry(Generic[T]):
         self._refs.clear()
 
     def _drop_ended(self) -> None:
-        for key, ref in list(self._refs.items()):
+        for key, ref in self._refs.copy().items():
             if ref() is None:
                 dropped = self._refs.pop(key, None)
                 if dropped is not None and dropped is not ref:
@@ -104,7 +107,7 @@ class WeakTable(Generic[K, V]):
 
     def __setitem__(self, key: K, value: V) -> None:
         if len(self._entries) >= self._limit:
-            for number, (ref, _) in list(self._entries.items()):
+            for number, (ref, _) in self._entries.copy().items():
                 if ref() is None:
                     dropped = self._entries.pop(number, None)
                     if dropped is not None and dropped[0] is not ref:

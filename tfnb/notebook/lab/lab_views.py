@@ -114,7 +114,7 @@ class LabViews:
 
     def titles(self) -> dict[str, str]:
         """Return the open views and their titles."""
-        return {name: view.title for name, view in list(self._views.items())}
+        return {name: view.title for name, view in self._views.copy().items()}
 
     def open(
         self,
@@ -204,7 +204,7 @@ class LabViews:
 
     def close_all(self, *, with_kept: bool = False) -> None:
         """Close every view, except one that holds a step."""
-        for name, view in list(self._views.items()):
+        for name, view in self._views.copy().items():
             if with_kept or not view.is_kept():
                 self.close(name)
 

@@ -426,7 +426,7 @@ class StepModel:
     def choices(self) -> list[dict[str, Any]]:
         """Return the signatures that ran, with their fetches, run counts and times."""
         found = []
-        for key, one in list(self._signatures.items())[:MAX_CHOICES]:
+        for key, one in list(self._signatures.copy().items())[:MAX_CHOICES]:
             steps, total = self._times.get(key, (0, 0))
             what = ", ".join([*one.partitioned.fetches, *one.partitioned.targets])
             number = {"number": one.number, "what": cut_middle(what, MAX_CHOICE_NAME)}
