@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from pathlib import Path
 from typing import Any
 
 from benchmarks.report import pretty
+
+# Written by hand: what misses the goals, and why.
+_LEFT = Path(__file__).parent / "left.md"
 
 KINDS = ("small graph", "CNN", "RNN", "transformer", "other")
 _NAMES = {
@@ -125,7 +129,7 @@ A fresh process imports the module and the graph from a file and runs it for the
     if failed:
         text += "\n### Models without figures\n\n"
         text += "".join(f"* `{found['name']}`: {found['errors']}\n" for found in failed)
-    return text
+    return f"{text}\n{_LEFT.read_text()}"
 
 
 def _warm(found: dict[str, Any]) -> str:
