@@ -1,7 +1,7 @@
 """Measure ``Model.map`` on Dask's workers: speed, time of a block, memory.
 
 ``python -m benchmarks.dask`` starts the workers that tfnb starts where no client is given, each a
-process of one thread. ``--workers`` starts so many, as Dask configures them.
+process of one thread. ``--workers N`` starts N of them with Dask's defaults.
 
 Speed: each worker runs the model over blocks in its own process, all workers at the same time; the
 sum of these speeds is what ``Model.map`` is compared with. The same is measured for ``map_blocks``

@@ -29,7 +29,7 @@ _FOLDER = r"tensorflow(?:\.core\.\w+|_serving\.apis)"
 _OWN_IMPORT = re.compile(rf"^from {_FOLDER} import (\w+_pb2) as (\w+)$", re.M)
 _WELL_KNOWN_IMPORT = re.compile(r"^from google\.protobuf import \w+_pb2 as (\w+)$", re.M)
 _MODULE_NAME = re.compile(rf"'{_FOLDER}\.(\w+_pb2)'")
-# What a module imports from protobuf, and what it takes from tfnb.proto._pool instead.
+# Imports of a generated module, and the imports from tfnb.proto._pool that replace them.
 _OWN_POOL = {
     "from google.protobuf import descriptor as _descriptor\n": "",
     "from google.protobuf import descriptor_pool as _descriptor_pool\n": (

@@ -135,7 +135,7 @@ def test_importing_tfnb_leaves_the_environment_alone(chosen: dict[str, str]) -> 
     ],
 )
 def test_types_that_numpy_lacks_are_added_when_they_are_used(statement: str) -> None:
-    """Whoever imports ml_dtypes first: its types are tfnb's."""
+    """The types of ml_dtypes are tfnb's, if it is imported before tfnb or after it."""
     before = "from tfnb.core import dtypes as dt; dt.as_dtype('bfloat16'); hasattr(dt.int4, 'none')"
 
     assert "ml_dtypes" not in modules_after(before)

@@ -188,7 +188,7 @@ class Server:
         return {}
 
 
-# Of each step, for either module: at most this long, and at most this often.
+# Limits of the warm-up of a step: its seconds and its runs, the same for both modules.
 _SECONDS_OF_WARM_UP, _MOST_WARM_UP = 0.5, 100
 
 

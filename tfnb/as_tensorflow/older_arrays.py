@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What NumPy 2.4 says of an array of one element that is no number.
+# The text of NumPy 2.4's error for an array of shape [1] in place of a number.
 _REFUSED = "only 0-dimensional arrays can be converted"
 
 # Members that a list of numbers as an index does not have.

@@ -16,9 +16,9 @@ from tfnb.dask_runtime.dask_import import import_dask
 
 EXPORTS = {"dask": ["get_client"]}
 
-# Of the workers that start here. By default Dask looks at the stack of each thread a hundred times
-# a second, for a page of its dashboard, and fifty times whether it is late: together, this takes
-# 3 % of a processor in each worker.
+# Configuration of the workers that start here. Dask's defaults look at the stack of each thread a
+# hundred times a second, for a page of the dashboard, and look fifty times a second whether the
+# event loop is late: together, this takes 3 % of a processor in each worker.
 _CONFIG = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",

@@ -246,7 +246,7 @@ class GrpcRemoteWorker:
             (answer,) = answers
         except BaseException:
             with self._lock:
-                self._to_clean += steps  # what was sent is cancelled with its call, perhaps in time
+                self._to_clean += steps  # a request that was sent may be cancelled
             raise
         for cleanup in cleanups:
             with suppress(self._grpc.RpcError):

@@ -323,7 +323,7 @@ class Plan:
     ) -> None:
         self.windows = tuple(windows)
         self._inner: tuple[slice, ...] = ()
-        self._borders: list[tuple[slice, ...]] = []  # of large images, to be filled with zeros
+        self._borders: list[tuple[slice, ...]] = []  # zeros around a large image
         self._shape = x.shape
         if any(w.pad_before or w.pad_after for w in windows):
             self._shape = (len(x), *(w.padded for w in windows), x.shape[-1])
