@@ -21,9 +21,13 @@ from tfnb.core import op_registry, provided
 from tfnb.core.process.collector_pause import imported
 
 _OPS_PACKAGES = ("tfnb.ops", "tfnb.library")
-# Importing these gives tensors their operators, so they are imported with the first op that is
-# used.
-_BASE_FAMILIES = ("tfnb.ops.math.math_ops",)
+# Importing these gives tensors their operators and converts lists of tensors, so they are imported
+# with the first op that a program calls, operator that it uses, or value that it converts.
+_BASE_FAMILIES = (
+    "tfnb.ops.math.math_ops",
+    "tfnb.ops.array.slice_ops",
+    "tfnb.ops.array.concat_ops",
+)
 
 # Namespaces that can also be called: in TensorFlow it is a module, in tfnb also a function.
 _FUNCTIONS = {"summary": ("tfnb.client.model_summary", "summary")}
@@ -180,7 +184,6 @@ def public_names(namespace: str) -> set[str]:
 
 def import_family(op_name: str) -> None:
     """Import the module that registers an op; "" imports all of them."""
-    _import_base_families()
     if not op_name:
         for module in OPS:
             imported(module)

@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.core import errors, float_ops, op_registry
 from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.process.later import later
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -27,9 +28,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.ops.array.gather_ops import check_indices
-from tfnb.ops.array.scatter_kernels import scatter_rows
-from tfnb.ops.array.scatter_nd_ops import check_nd, scatter_nd_into, scatter_nd_shape_of
+from tfnb.ops.array.scatter_kernels import check_indices, scatter_rows
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Handle, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
+    from tfnb.ops.array import scatter_nd_ops
+else:
+    scatter_nd_ops = later("tfnb.ops.array.scatter_nd_ops")
 
 EXPORTS = {
     "tf": [
@@ -462,20 +464,20 @@ def scatter_nd_into_cell(
             raise errors.invalid_argument(
                 f"Output must be at least 1-D, got shape: {shape_text(shape)}"
             )
-        check_nd(shape, indices, updates)
+        scatter_nd_ops.check_nd(shape, indices, updates)
         if updates.size:
             target = cell.writable()
             try:
-                scatter_nd_into(xp, target, indices, updates, operation, policy)
+                scatter_nd_ops.scatter_nd_into(xp, target, indices, updates, operation, policy)
             except errors.InvalidArgumentError:
                 # As in TensorFlow, updates with valid coordinates are written.
-                scatter_nd_into(xp, target, indices, updates, operation, "IGNORE")
+                scatter_nd_ops.scatter_nd_into(xp, target, indices, updates, operation, "IGNORE")
                 raise
 
 
 def _scatter_nd_shape(c: InferenceContext) -> TensorShape:
     c.with_rank_at_least(2, 1)
-    return scatter_nd_shape_of(c, c.inputs[0], 1, 2)
+    return scatter_nd_ops.scatter_nd_shape_of(c, c.inputs[0], 1, 2)
 
 
 def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
