@@ -21,7 +21,6 @@ from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import (
     incompatible_shapes,
 )
-from tfnb.ops.base.large_arrays import at_least, at_most, own
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
     from tfnb.ops.array import cast_ops
+    from tfnb.ops.base import large_arrays
     from tfnb.ops.math import comparison_ops, cwise_unary_ops, select_ops, unbroadcast
 else:
     cast_ops = later("tfnb.ops.array.cast_ops")
@@ -37,6 +37,7 @@ else:
     cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
     select_ops = later("tfnb.ops.math.select_ops")
     unbroadcast = later("tfnb.ops.math.unbroadcast")
+    large_arrays = later("tfnb.ops.base.large_arrays", in_step=True)
 
 EXPORTS = {
     "tf": [
@@ -298,7 +299,7 @@ def floor_div(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
             _refuse_zero(x, y)
             return x // y
         quotient = x / y
-        return xp.floor(quotient, out=own(quotient))
+        return xp.floor(quotient, out=quotient if quotient.ndim else None)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -437,7 +438,7 @@ def squared_difference(xp: Xp, x: Array, y: Array) -> Array:
         raise incompatible_shapes(x, y) from None
     if difference.dtype.kind == "c":
         return difference * xp.conj(difference)
-    return xp.multiply(difference, difference, out=own(difference))
+    return xp.multiply(difference, difference, out=difference if difference.ndim else None)
 
 
 squared_difference.expression(
@@ -623,7 +624,7 @@ def _at_most(xp: Xp, x: Array, y: Array, out: Array) -> Array:
 def maximum(xp: Xp, x: Array, y: Array) -> Array:
     """Return the larger of the two; NaN if either is NaN."""
     try:
-        return xp.maximum(x, y) if y.ndim else at_least(xp, x, y)
+        return xp.maximum(x, y) if y.ndim else large_arrays.at_least(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -651,7 +652,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def minimum(xp: Xp, x: Array, y: Array) -> Array:
     """Return the smaller of the two; NaN if either is NaN."""
     try:
-        return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
+        return xp.minimum(x, y) if y.ndim else large_arrays.at_most(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 

@@ -28,7 +28,6 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.ops.array.scatter_kernels import check_indices, scatter_rows
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
@@ -38,9 +37,10 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Handle, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
-    from tfnb.ops.array import scatter_nd_ops
+    from tfnb.ops.array import scatter_kernels, scatter_nd_ops
 else:
     scatter_nd_ops = later("tfnb.ops.array.scatter_nd_ops")
+    scatter_kernels = later("tfnb.ops.array.scatter_kernels", in_step=True)
 
 EXPORTS = {
     "tf": [
@@ -399,7 +399,7 @@ def scatter_into_rows(
                 if not indices.size:
                     return
                 if 0 in shape and updates.shape[: indices.ndim] == indices.shape:
-                    check_indices(indices, shape[0])
+                    scatter_kernels.check_indices(indices, shape[0])
                     return
             raise errors.invalid_argument(
                 "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
@@ -412,14 +412,14 @@ def scatter_into_rows(
         if not shape:
             target = target.reshape(1)
         try:
-            check_indices(indices, len(target))
+            scatter_kernels.check_indices(indices, len(target))
         except errors.InvalidArgumentError:
             # As in TensorFlow, rows before the invalid one are written.
             right = places[: int(xp.argmax((places < 0) | (places >= len(target))))]
             rows = updates[: len(right)] if updates.shape else updates
-            scatter_rows(xp, target, right, rows, operation)
+            scatter_kernels.scatter_rows(xp, target, right, rows, operation)
             raise
-        scatter_rows(xp, target, places, updates, operation)
+        scatter_kernels.scatter_rows(xp, target, places, updates, operation)
 
 
 def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
