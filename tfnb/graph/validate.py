@@ -6,14 +6,14 @@ attribute and the op's signature.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList, TensorAttr, kind_of
 from tfnb.core.dtypes import DType
-from tfnb.core.process.later import later
+from tfnb.core.process.later import later, pattern_later
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.text_bytes import is_plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     node_text = later("tfnb.core.node_text", in_step=True)
 
-_NODE_NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
+_NODE_NAME = pattern_later(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "int": int,
@@ -43,7 +43,7 @@ def is_valid_node_name(name: str) -> bool:
     >>> is_valid_node_name("a/_b-1.2"), is_valid_node_name("a b"), is_valid_node_name("")
     (True, False, False)
     """
-    return _NODE_NAME.fullmatch(name) is not None
+    return is_plain_name(name) or _NODE_NAME.fullmatch(name) is not None
 
 
 def complete_attrs(

@@ -1,4 +1,4 @@
-"""Modules that are imported when one of their names is used.
+"""Modules that are imported, and patterns that are compiled, at their first use.
 
 A gradient builds ops of other families, and a session has functions that few steps call. Importing
 the modules of these at the top of a file would be a third of the time to a process's first answer::
@@ -13,6 +13,7 @@ the modules of these at the top of a file would be a third of the time to a proc
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 from typing import Any
 
@@ -48,3 +49,25 @@ def later(name: str, *, in_step: bool = False) -> Any:
     Fraction(1, 2)
     """
     return (_LaterInStep if in_step else _Later)(name)
+
+
+class _PatternLater:
+    """Stands for a compiled pattern; it takes over each method at the method's first use."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern, self.flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(self.pattern, self.flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def pattern_later(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a stand-in for ``re.compile(pattern, flags)``, which compiles it when it is used.
+
+    >>> pattern_later("a+").match("aab").group()
+    'aa'
+    """
+    found: Any = _PatternLater(pattern, flags)
+    return found  # type: ignore[no-any-return]
