@@ -57,3 +57,4 @@ def __dir__() -> list[str]:
 
 # Makes `import tfnb.nn` and `import tfnb.compat.v1 as tf` work without files of that name.
 _public.install(_sys.modules[__name__])
+_imported("tfnb.client.common_parts")

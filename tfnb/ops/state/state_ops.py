@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors, float_ops, op_registry
-from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.process.later import later
 from tfnb.core.resource_mgr import RefCell
@@ -75,6 +74,8 @@ def _shape_of_buffer(shape: TensorShape) -> TensorShape:
     If the shape is unknown, it is that of a scalar.
     """
     if None in (shape.dim_values or ()):
+        from tfnb.core.node_text import shape_text as static_shape_text
+
         raise errors.invalid_argument(f"Shape {static_shape_text(shape)} is not fully defined")
     return TensorShape(shape.dim_values or ())
 
