@@ -322,7 +322,7 @@ class GrpcRemoteWorker:
                     start(is_first=False)
                 return
             try:
-                value, is_dead = _received(response)
+                value, is_dead = received_tensor(response)
             except Exception as error:
                 callback(error, None, False)
                 return
@@ -561,7 +561,7 @@ def _was_never_sent(error: Any) -> bool:
     return "failed to connect" in (error.details() or "")
 
 
-def _received(response: bytes) -> tuple[Any, bool]:
+def received_tensor(response: bytes) -> tuple[Any, bool]:
     """Return the tensor of a RecvTensorResponse, and whether it is dead."""
     value: Any = None
     is_dead = False
