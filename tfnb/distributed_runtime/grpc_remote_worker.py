@@ -531,7 +531,7 @@ def _status_of(response: bytes) -> tuple[int, str]:
         if number == 5 and isinstance(value, int):
             code = value
         elif number == 6:
-            text = bytes(coding.content_of(value)).decode(errors="replace")
+            text = coding.text_of(value)
     return code, text
 
 

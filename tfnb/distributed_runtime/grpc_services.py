@@ -216,7 +216,7 @@ class MasterService:
         values: list[Any] = []
         for field, value, _ in coding.fields(memoryview(request)):
             if field == 1:
-                handle = _text(value)
+                handle = coding.text_of(value)
             elif field == 2 and isinstance(value, int):
                 number = value
             elif field == 3:
@@ -256,21 +256,21 @@ class _StepFields:
             request = request.rest
         for number, value, _ in coding.fields(memoryview(request)):
             if number == 1:
-                self.session_handle = _text(value)
+                self.session_handle = coding.text_of(value)
             elif number == 2:
                 name, tensor = coding.decode_named(coding.content_of(value))
                 self.feeds[name] = coding.as_fed(tensor)
             elif number == 3:
-                self.fetches.append(_text(value))
+                self.fetches.append(coding.text_of(value))
             elif number == 4:
-                self.targets.append(_text(value))
+                self.targets.append(coding.text_of(value))
             elif number == 5:
                 content = bytes(coding.content_of(value))
                 options = _parse(config_pb2.RunOptions, content)
                 # A client that asks for nothing may still send the message.
                 self.options = options if content else None
             elif number == 6:
-                self.partial_run_handle = _text(value)
+                self.partial_run_handle = coding.text_of(value)
             elif number == 7:
                 self.stores_errors = bool(value)
             elif number == 8 and isinstance(value, int):
@@ -507,10 +507,6 @@ class _Ending:
     def __exit__(self, *exc_info: object) -> None:
         """Note that the step is over: each request ends."""
         self._fail = None
-
-
-def _text(value: int | memoryview) -> str:
-    return bytes(coding.content_of(value)).decode(errors="replace")
 
 
 def _parse(kind: Any, request: bytes) -> Any:
