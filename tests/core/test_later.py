@@ -56,5 +56,6 @@ def test_a_pattern_is_compiled_when_it_is_used() -> None:
     assert found is not None
     assert found["value"] == "1"
     assert stand_in.groupindex == {"value": 2}
+    assert repr(pattern_later("a")) == "re.compile('a')"
     with pytest.raises(Exception, match="unterminated"):
         pattern_later("(").match("")

@@ -62,6 +62,9 @@ class _PatternLater:
         setattr(self, name, found)
         return found
 
+    def __repr__(self) -> str:
+        return repr(re.compile(self.pattern, self.flags))
+
 
 def pattern_later(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a stand-in for ``re.compile(pattern, flags)``, which compiles it when it is used.
