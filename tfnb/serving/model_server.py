@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
 from tfnb.distributed_runtime.grpc_channel import UNIX, import_grpc, is_of_this_machine
 from tfnb.serving.inference import Inference
@@ -76,6 +77,7 @@ class ModelServer:
         self.served = served
         self._options = options or ServingOptions()
         self._rest, self._grpc, self._tls = rest, grpc, tls
+        process_state.prepare_for_messages()
         self._runner = ModelRunner(self._options, served.model.graph)
         self.log = RequestLog(served, self._runner)
         self._inference = Inference(served, self._runner)
