@@ -44,9 +44,12 @@ def call_of(*dtypes: Any, is_row: bool = False) -> PredictCall:
 
 
 RANDOM = np.random.default_rng(1)
+# Numbers of six digits, which seven digits write otherwise.
+SIX_DIGITS = np.float32([9.83868e-07, -0.000999376, -9692280000000.0, -9.38504e-10] * 20)
 FLOATS = RANDOM.integers(0, 2**32, 3000, dtype=np.uint32).view(np.float32)
 ANSWERS = {
     "float32": [FLOATS[np.isfinite(FLOATS)]],
+    "float32 of six digits": [SIX_DIGITS],
     "float32 with NaN": [FLOATS[:2000]],
     "infinity": [np.float32([[1.5, np.inf]])],
     "float64": [np.array([0.1, -0.0, 1e300, 5e-324])],

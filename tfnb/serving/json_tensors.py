@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 _BINARY = "_bytes"
 _B64 = "b64"
 _MAX_TOLD = 60
-# Decimal digits with which each float32 can be told from the others.
-_DIGITS_OF_FLOAT32 = (7, 8, 9)
+# Decimal digits with which each float32 can be told from the others. Six find numbers of fewer
+# digits, too, which seven can miss: the float32 of 9.83868e-07 is 9.838679e-07 with seven.
+_DIGITS_OF_FLOAT32 = (6, 7, 8, 9)
 # Up to this number of values a loop is faster than operations on arrays.
 _FEW = 32
 # Powers of ten up to this one are exact as float64.
