@@ -26,7 +26,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
-from tfnb.ops.base.products import matmul_of
+from tfnb.ops.base.piecewise_products import multiply_of
 from tfnb.ops.conv import compiled_conv, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -249,10 +249,10 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     rows = out.reshape(-1, out.shape[-1])
     is_one = x.nbytes <= _BUFFER_BYTES and _shares(x, windows, out.shape[-1]) == 1
     if is_one and is_pointwise(windows):
-        matmul_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+        multiply_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
         return
     patches = _Patches(xp, x, windows, out.shape[-1])
-    multiply = matmul_of(xp)
+    multiply = multiply_of(xp)
 
     def work(begin: int, end: int) -> None:
         for where, seen in patches.matrices(begin, end):
@@ -308,7 +308,7 @@ def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
     blocks = len(patches.blocks)
     count = min(blocks, _PARTS if xp is np else 1)
     parts: list[Array] = [None] * count
-    multiply = matmul_of(xp)
+    multiply = multiply_of(xp)
 
     def work(begin: int, end: int) -> None:
         for number in range(begin, end):
@@ -596,7 +596,7 @@ def _spread(
     for first in range(0, batch, at_once):
         last = min(first + at_once, batch)
         rows = out_backprop[first:last].reshape(-1, out_backprop.shape[-1])
-        columns = matmul_of(xp)(rows, matrix, out=buffer[: (last - first) * positions])
+        columns = multiply_of(xp)(rows, matrix, out=buffer[: (last - first) * positions])
         columns = columns.reshape(last - first, *outputs, *filters, kernel.shape[-2])
         for element in product(*(range(size) for size in filters)):
             cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
