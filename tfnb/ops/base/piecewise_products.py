@@ -64,10 +64,12 @@ def plan_of(a: Array, b: Array) -> type_of_plan | None:
     is_in_order = a.strides[1] == a.itemsize
     if not is_in_order and (a.strides[0] != a.itemsize or b.itemsize != 4):
         return None
+    if is_in_order and at_once >= _LEAST_ROWS:
+        return "rows", _piece(rows, at_once, _ROW_UNIT)
     if rows * columns <= _MOST_SUMMED and inner > max(rows, columns):
         return "inner", _piece(inner, MOST_MULTIPLICATIONS // (rows * columns), _ROW_UNIT)
     if at_once >= _LEAST_ROWS:
-        suits = is_in_order or inner <= _MOST_INNER or (inner <= _WIDE and columns > _MOST_INNER)
+        suits = inner <= _MOST_INNER or (inner <= _WIDE and columns > _MOST_INNER)
         return ("rows", _piece(rows, at_once, _ROW_UNIT)) if suits else None
     wide = MOST_MULTIPLICATIONS // (rows * inner) // _COLUMN_UNIT * _COLUMN_UNIT
     if is_in_order and rows <= _MOST_SHORT and wide:
