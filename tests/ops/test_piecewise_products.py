@@ -87,3 +87,30 @@ def test_products_do_not_depend_on_threads(
     np.testing.assert_allclose(found[0], a @ b, rtol=1e-4, atol=1e-3)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+@pytest.mark.parametrize(
+    "size", [(1001, 33, 33), (260, 64, 64), (128, 64, 128), (33, 1999, 40), (300, 300, 300)]
+)
+@pytest.mark.parametrize("order", ["CC", "FC", "CF", "FF"])
+def test_stacks(size: tuple[int, int, int], dtype: str, order: str) -> None:
+    """Rows and parts of the sum of all matrices of a stack, for all layouts."""
+    rows, inner, columns = size
+    random = np.random.default_rng(9)
+    a, b = (
+        random.integers(-3, 4, s).astype(dtype) for s in ((3, rows, inner), (3, inner, columns))
+    )
+    if dtype != "i4":
+        a[1, 3, 4], b[2, 5, 6] = np.nan, np.inf
+    first, second = (
+        x if o == "C" else x.swapaxes(1, 2).copy().swapaxes(1, 2)
+        for x, o in zip((a, b), order, strict=True)
+    )
+    with np.errstate(invalid="ignore"):
+        found = piecewise_products.multiply_stacks(first, second)
+        out = np.empty((3, rows, columns), dtype)
+        assert piecewise_products.multiply_stacks(first, second, out=out) is out
+        plain = np.matmul(a, b)
+    np.testing.assert_array_equal(found, plain)
+    np.testing.assert_array_equal(out, plain)

@@ -38,6 +38,8 @@ _ROW_UNIT, _COLUMN_UNIT = 8, 16
 # The longest inner dimension for which rows of a transposed float32 matrix are pieces, unless the
 # second matrix is narrow.
 _MOST_INNER, _WIDE = 16, 64
+# The same for stacks of matrices, of which a call multiplies all.
+_LEAST_ROWS_OF_STACKS = 64
 # The most elements of a result that is summed in parts.
 _MOST_SUMMED = 1 << 13
 
@@ -47,19 +49,9 @@ def plan_of(a: Array, b: Array) -> type_of_plan | None:
 
     None if the product is faster, or as fast, in one piece.
     """
-    (rows, inner), columns = a.shape, b.shape[1]
-    if (
-        rows * inner * columns <= MOST_MULTIPLICATIONS
-        or rows == 1
-        or inner == 1
-        or columns == 1
-        or a.dtype.char not in "fd"
-        or a.dtype != b.dtype
-        or b.strides[1] != b.itemsize
-        or takes_plain_ways()
-        or not (HAS_BLAS and has_small_kernels())
-    ):
+    if not _is_cut(a, b):
         return None
+    (rows, inner), columns = a.shape, b.shape[1]
     at_once = MOST_MULTIPLICATIONS // (inner * columns) // _ROW_UNIT * _ROW_UNIT
     is_in_order = a.strides[1] == a.itemsize
     if not is_in_order and (a.strides[0] != a.itemsize or b.itemsize != 4):
@@ -75,6 +67,23 @@ def plan_of(a: Array, b: Array) -> type_of_plan | None:
     if is_in_order and rows <= _MOST_SHORT and wide:
         return "columns", _piece(columns, wide, _COLUMN_UNIT)
     return None
+
+
+def _is_cut(a: Array, b: Array) -> bool:
+    """Return whether matrices, or stacks of them, may be multiplied in pieces."""
+    rows, inner, columns = *a.shape[-2:], b.shape[-1]
+    return (
+        rows * inner * columns > MOST_MULTIPLICATIONS
+        and rows > 1
+        and inner > 1
+        and columns > 1
+        and a.dtype.char in "fd"
+        and a.dtype == b.dtype
+        and b.strides[-1] == b.itemsize
+        and not takes_plain_ways()
+        and HAS_BLAS
+        and has_small_kernels()
+    )
 
 
 def _piece(length: int, most: int, unit: int) -> int:
@@ -120,3 +129,28 @@ def multiply_by(plan: type_of_plan, a: Array, b: Array, out: Array) -> None:
             some = slice(first, first + size)
             np.matmul(a[:, some], b[some], out=part)
             out += part
+
+
+def multiply_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
+    """Return ``a @ b`` of stacks of matrices with equal leading dimensions."""
+    if not _is_cut(a, b):
+        return matmul(a, b, out=out)
+    rows, inner, columns = *a.shape[-2:], b.shape[-1]
+    is_in_order = a.strides[-1] == a.itemsize
+    at_once = MOST_MULTIPLICATIONS // (inner * columns) // _ROW_UNIT * _ROW_UNIT
+    if out is None:
+        out = np.empty((*a.shape[:-1], columns), a.dtype)
+    if is_in_order and at_once >= _LEAST_ROWS_OF_STACKS:
+        size = _piece(rows, at_once, _ROW_UNIT)
+        for first in range(0, rows, size):
+            some = slice(first, first + size)
+            np.matmul(a[..., some, :], b, out=out[..., some, :])
+    elif rows * columns <= _MOST_SUMMED and inner > max(rows, columns):
+        size = _piece(inner, MOST_MULTIPLICATIONS // (rows * columns), _ROW_UNIT)
+        np.matmul(a[..., :size], b[..., :size, :], out=out)
+        for first in range(size, inner, size):
+            some = slice(first, first + size)
+            out += np.matmul(a[..., some], b[..., some, :])
+    else:
+        np.matmul(a, b, out=out)
+    return out

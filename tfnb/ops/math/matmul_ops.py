@@ -194,13 +194,14 @@ def _batched_product(a: Array, b: Array) -> Array:
     """Compute the products of matrices with the same leading dimensions."""
     products = a.size * b.shape[-1]
     if products < 2 * _LEAST_PRODUCTS:
-        return np.matmul(a, b)
+        return piecewise_products.multiply_stacks(a, b)
     out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
-    shard(
-        len(a),
-        _LEAST_PRODUCTS * len(a) // products + 1,
-        lambda first, last: np.matmul(a[first:last], b[first:last], out=out[first:last]),
-    )
+
+    def work(first: int, last: int) -> None:
+        some = slice(first, last)
+        piecewise_products.multiply_stacks(a[some], b[some], out=out[some])
+
+    shard(len(a), _LEAST_PRODUCTS * len(a) // products + 1, work)
     return out
 
 
