@@ -71,7 +71,7 @@ def plan_of(a: Array, b: Array) -> type_of_plan | None:
 
 def _is_cut(a: Array, b: Array) -> bool:
     """Return whether matrices, or stacks of them, may be multiplied in pieces."""
-    rows, inner, columns = *a.shape[-2:], b.shape[-1]
+    (rows, inner), columns = a.shape[-2:], b.shape[-1]
     return (
         rows * inner * columns > MOST_MULTIPLICATIONS
         and rows > 1
@@ -135,7 +135,7 @@ def multiply_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
     """Return ``a @ b`` of stacks of matrices with equal leading dimensions."""
     if not _is_cut(a, b):
         return matmul(a, b, out=out)
-    rows, inner, columns = *a.shape[-2:], b.shape[-1]
+    (rows, inner), columns = a.shape[-2:], b.shape[-1]
     is_in_order = a.strides[-1] == a.itemsize
     at_once = MOST_MULTIPLICATIONS // (inner * columns) // _ROW_UNIT * _ROW_UNIT
     if out is None:
