@@ -26,7 +26,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
-from tfnb.ops.base.products import matmul_of
+from tfnb.ops.base.piecewise_products import multiply_of
 from tfnb.ops.conv import compiled_conv, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -146,6 +146,37 @@ class _Patches:
                 yield slice(first, last), target.reshape(count, self._depth)
 
 
+def _few_patches(x: Array, windows: Sequence[Window], out_channels: int) -> Array | None:
+    """Return the patches of all images as rows of one matrix, at once.
+
+    None if they are divided into blocks or shared by threads, or if `_Patches` is faster.
+    """
+    if len(windows) != 2 or is_pointwise(windows):
+        return None
+    down, across = windows
+    batch, channels = x.shape[0], x.shape[-1]
+    height, width, high, wide = down.output, across.output, down.filter, across.filter
+    rows, depth = batch * height * width, high * wide * channels
+    if rows * depth * x.itemsize > _BUFFER_BYTES or wide * channels <= _SHORT_ROW:
+        return None
+    if min(rows * depth * out_channels // _LEAST_SHARED, rows // _LEAST_ROWS) > 1:
+        return None
+    padded = pad_spatial(np, x, windows, 1, 0)
+    image, row, column, item = padded.strides
+    shape = (batch, height, width, high, wide, channels)
+    strides = (
+        image,
+        row * down.stride,
+        column * across.stride,
+        row * down.dilation,
+        column * across.dilation,
+        item,
+    )
+    patches = np.empty(shape, x.dtype)
+    patches[...] = strided_view(np, padded, shape, strides)
+    return patches.reshape(rows, depth)
+
+
 def _shares(x: Array, windows: Sequence[Window], out_channels: int) -> int:
     """Return the number of blocks of a convolution that are worth a thread each, at least 1."""
     rows = len(x) * math.prod(w.output for w in windows)
@@ -247,12 +278,16 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
         return
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
     rows = out.reshape(-1, out.shape[-1])
-    is_one = x.nbytes <= _BUFFER_BYTES and _shares(x, windows, out.shape[-1]) == 1
-    if is_one and is_pointwise(windows):
-        matmul_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+    is_one = is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES
+    if is_one and _shares(x, windows, out.shape[-1]) == 1:
+        multiply_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+        return
+    few = _few_patches(x, windows, out.shape[-1]) if xp is np else None
+    if few is not None:
+        multiply_of(xp)(few, matrix, out=rows)
         return
     patches = _Patches(xp, x, windows, out.shape[-1])
-    multiply = matmul_of(xp)
+    multiply = multiply_of(xp)
 
     def work(begin: int, end: int) -> None:
         for where, seen in patches.matrices(begin, end):
@@ -292,9 +327,13 @@ def backprop_filter(
     )
     for inner, outer in zip(inners, outers, strict=True):
         rows = out_backprop[..., outer].reshape(-1, outer.stop - outer.start)
-        total = _products_with_patches(
-            xp, _Patches(xp, x[..., inner], windows, rows.shape[-1]), rows
-        )
+        seen = x if groups == 1 else x[..., inner]
+        few = _few_patches(seen, windows, rows.shape[-1]) if xp is np else None
+        if few is not None:
+            total = multiply_of(xp)(few.T, rows)
+        else:
+            patches = _Patches(xp, seen, windows, rows.shape[-1])
+            total = _products_with_patches(xp, patches, rows)
         grad[..., outer] = total.reshape(*filter_shape[:-1], -1)
     return grad.astype(dtype, copy=False)
 
@@ -308,7 +347,7 @@ def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
     blocks = len(patches.blocks)
     count = min(blocks, _PARTS if xp is np else 1)
     parts: list[Array] = [None] * count
-    multiply = matmul_of(xp)
+    multiply = multiply_of(xp)
 
     def work(begin: int, end: int) -> None:
         for number in range(begin, end):
@@ -596,7 +635,7 @@ def _spread(
     for first in range(0, batch, at_once):
         last = min(first + at_once, batch)
         rows = out_backprop[first:last].reshape(-1, out_backprop.shape[-1])
-        columns = matmul_of(xp)(rows, matrix, out=buffer[: (last - first) * positions])
+        columns = multiply_of(xp)(rows, matrix, out=buffer[: (last - first) * positions])
         columns = columns.reshape(last - first, *outputs, *filters, kernel.shape[-2])
         for element in product(*(range(size) for size in filters)):
             cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))

@@ -50,7 +50,11 @@ def fill(
 
 def _float_in_unit(xp: Xp, bits: Array) -> Array:
     """Return numbers in [0, 1) from the low 23 bits."""
-    return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
+    ones = bits & np.uint32(0x7FFFFF)
+    ones |= np.uint32(0x3F800000)
+    numbers = ones.view(np.float32)
+    numbers -= np.float32(1)
+    return numbers
 
 
 def doubles_from(xp: Xp, blocks: Array) -> Array:
