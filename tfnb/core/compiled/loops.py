@@ -162,6 +162,14 @@ class Loops:
         index.set(self.do("add nuw nsw i64", now, "1"))
         self._lines += [f"  br label %test{number}", f"after{number}:"]
 
+    def declarations(self) -> list[str]:
+        """Return what a source with these lines has to declare."""
+        return sorted(self._declared)
+
+    def lines(self) -> list[str]:
+        """Return the lines of the function after its label ``entry``, but its end."""
+        return [*self._places, *self._lines]
+
     def text(self) -> str:
         """Return the source: the function, and the one that Python calls.
 
@@ -170,9 +178,9 @@ class Loops:
         """
         given = [f"ptr noalias nocapture %a{i}" for i in range(self._arrays)]
         given.append("ptr noalias nocapture %sizes")
-        lines = sorted(self._declared)
+        lines = self.declarations()
         lines.append(f"define internal void @KERNEL_body({', '.join(given)}) {{\nentry:")
-        lines += [*self._places, *self._lines, "  ret void\n}"]
+        lines += [*self.lines(), "  ret void\n}"]
         lines += ["define ptr @KERNEL(ptr %self, ptr %args, i64 %count) {", "entry:"]
         lines.append(f"  %selfp = getelementptr i8, ptr %self, i64 {array_calls.DATA}")
         lines.append("  %data = load ptr, ptr %selfp")

@@ -392,13 +392,14 @@ def classes(generator: Array, logits: Array, samples: int, dtype: DType) -> Arra
     for row, chances in enumerate(logits.astype(np.float64)):
         highest = chances.max()
         if math.isfinite(highest):
-            sums = np.cumsum(np.exp(chances - highest))
+            chances -= highest
+            sums = np.exp(chances, out=chances).cumsum()
         else:
             possible = np.isfinite(chances)
             highest = chances[possible].max(initial=-np.inf)
             sums = np.cumsum(np.where(possible, np.exp(chances - highest), 0.0))
         wanted = numbers[row * samples : (row + 1) * samples] * sums[count - 1]
-        found[row] = np.searchsorted(sums, wanted, side="right")
+        found[row] = sums.searchsorted(wanted, "right")
     return found
 
 
