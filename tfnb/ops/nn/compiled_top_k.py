@@ -110,6 +110,7 @@ def _write(loops: Loops) -> None:
 
 _ROUTINE = Routine(4, _write)
 _MOST_VALUES = 64
+_MOST_WIDE = 2**31 - 1  # indices are int32
 # Estimates of the plain way, and of an element here.
 _SECONDS_OF_CALL, _SECONDS_OF_ELEMENT = 15e-6, 20e-9
 _NS_OF_ELEMENT, _NS_OF_VALUE = 0.5, 60.0
@@ -129,7 +130,7 @@ def largest(x: Array, count: int) -> tuple[Array, Array] | None:
     if x.dtype != np.float32 or not x.size or not x.flags.c_contiguous or count > _MOST_VALUES:
         return None
     width = x.shape[-1]
-    if width > np.iinfo(np.int32).max:
+    if width > _MOST_WIDE:
         return None
     function = _ROUTINE.find(_SECONDS_OF_CALL + x.size * _SECONDS_OF_ELEMENT)
     if function is None:
