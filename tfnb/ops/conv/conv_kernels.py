@@ -6,10 +6,10 @@ operand in cache; a filter of one element with stride 1 needs no copy. Groups sp
 float16 and bfloat16 are computed in float32.
 
 With `tfnb[fast]`, routines without any patches compute convolutions of float32
-(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to
-the input as convolutions of the output's gradient with the rotated filter (``_turned``, with
-strides ``_by_blocks``); and dimensions that one window covers, such as the width of a sentence's
-embeddings, count as channels.
+(``compiled_conv.py``), or transform them (``compiled_winograd.py``).  Three other methods are
+faster: ``winograd.py``; gradients with respect to the input as convolutions of the output's
+gradient with the rotated filter (``_turned``, with strides ``_by_blocks``); and dimensions that one
+window covers, such as the width of a sentence's embeddings, count as channels.
 Images are divided among threads.
 """
 
@@ -27,7 +27,7 @@ from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import matmul_of
-from tfnb.ops.conv import compiled_conv, winograd
+from tfnb.ops.conv import compiled_conv, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -238,9 +238,18 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     return out.astype(dtype, copy=False)
 
 
+def _forward_compiled(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
+    """Write a convolution into `out` by compiled routines; return whether they are ready."""
+    if compiled_winograd.suits(kernel.shape, windows, out):
+        is_finite = compiled_winograd.forward(x, kernel, windows, out)
+        if is_finite is None or is_finite:
+            return is_finite is not None
+    return compiled_conv.convolve(x, kernel, windows, out)
+
+
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
-    if is_suited and compiled_conv.convolve(x, kernel, windows, out):
+    if is_suited and _forward_compiled(x, kernel, windows, out):
         return
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
@@ -490,7 +499,7 @@ def _by_phases(
     total = np.empty(tuple(input_shape), kernel.dtype)
     for cells, taps, where in phases:
         seen = total[cells]
-        if seen.size and not compiled_conv.convolve(out_backprop, swapped[taps], where, seen):
+        if seen.size and not _forward_compiled(out_backprop, swapped[taps], where, seen):
             return None
     return total
 
