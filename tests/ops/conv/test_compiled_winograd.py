@@ -44,6 +44,23 @@ def convolved(x, kernel, windows):
     return out, is_finite
 
 
+def gradient(x, grad, kernel_shape, windows):
+    """Return the gradient of the filter by the routines, which are ready then."""
+    with np.errstate(all="ignore"):
+        compiled_winograd.filter_gradient(x, grad, kernel_shape, windows)
+        HELPER.wait()
+        found = compiled_winograd.filter_gradient(x, grad, kernel_shape, windows)
+    assert found is not None
+    return found
+
+
+def defined_gradient(x, grad, kernel_shape, windows):
+    """Return the gradient of the filter by its definition, in double precision."""
+    with without_routines(), np.errstate(all="ignore"):
+        given = x.astype(np.float64), grad.astype(np.float64)
+        return conv_kernels.backprop_filter(np, *given, kernel_shape, windows)
+
+
 def defined(x, kernel, windows):
     """Return the convolution by its definition, in double precision."""
     with without_routines(), np.errstate(all="ignore"):
@@ -64,6 +81,11 @@ def test_convolutions_are_those_of_the_definition(filters, sizes, pads, channels
     expected = defined(x, kernel, windows)
     assert is_finite
     np.testing.assert_allclose(found, expected, 1e-4, 2e-5 * np.abs(expected).max())
+    grad = random(*found.shape)
+    found = gradient(x, grad, kernel.shape, windows)
+    expected = defined_gradient(x, grad, kernel.shape, windows)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, 1e-4, 2e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
@@ -75,10 +97,15 @@ def test_many_tiles_make_several_blocks(monkeypatch, is_wide):
     found = []
     for threads in (1, 3):
         monkeypatch.setattr(work_sharder, "_num_threads", threads)
-        found.append(convolved(x, kernel, windows)[0])
-    np.testing.assert_array_equal(*found)
+        result = convolved(x, kernel, windows)[0]
+        found.append((result, gradient(x, random(*result.shape), kernel.shape, windows)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
     monkeypatch.setattr(compiled_winograd, "_BLOCK_BYTES", 1 << 30)
-    np.testing.assert_allclose(convolved(x, kernel, windows)[0], found[0], 1e-4, 1e-4)
+    np.testing.assert_allclose(convolved(x, kernel, windows)[0], found[0][0], 1e-4, 1e-4)
+    monkeypatch.setattr(compiled_winograd, "_SUMMED_BYTES", 1 << 19)
+    once_more = gradient(x, random(*found[0][0].shape), kernel.shape, windows)
+    np.testing.assert_allclose(once_more, found[0][1], 1e-3, 1e-3)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -97,19 +124,29 @@ def test_numbers_that_are_not_finite_stay_where_they_belong(value, place):
     assert compiled_winograd.suits(kernel.shape, windows, found)
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
     np.testing.assert_allclose(found, expected, 1e-4, 1e-3)
+    grad = random(*found.shape)
+    expected = defined_gradient(x, grad, kernel.shape, windows)
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            found = conv_kernels.backprop_filter(np, x, grad, kernel.shape, windows)
+        HELPER.wait()
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-2)
 
 
 def test_kernels_use_the_routines():
-    """The convolution, and the gradient of its input, which is one, too."""
+    """The convolution, the gradient of its input, which is one, too, and that of its filter."""
     windows = [window(32, 3, (1, 1))] * 2
     x, kernel, grad = random(2, 32, 32, 32), random(3, 3, 32, 48), random(2, 32, 32, 48)
     for _ in range(3):
         found = conv_kernels.forward(np, x, kernel, windows)
         of_input = conv_kernels.backprop_input(np, x.shape, kernel, grad, windows)
+        of_filter = conv_kernels.backprop_filter(np, x, grad, kernel.shape, windows)
         HELPER.wait()
     np.testing.assert_array_equal(found, convolved(x, kernel, windows)[0])
     turned = np.ascontiguousarray(kernel[::-1, ::-1].swapaxes(2, 3))
     np.testing.assert_array_equal(of_input, convolved(grad, turned, windows)[0])
+    np.testing.assert_array_equal(of_filter, gradient(x, grad, kernel.shape, windows))
 
 
 def test_small_and_other_convolutions_are_not_transformed():

@@ -21,7 +21,7 @@ from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.base.products import matmul
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
@@ -95,6 +95,33 @@ class _Vectors:
             found += self.both(even, odd)
         return [*found, g[-1]]
 
+    def of_gradients(self, y: Sequence[str]) -> list[str]:
+        """Return what :meth:`of_products` reversed makes of gradients: six from those of a tile."""
+        found = [y[0]]
+        for point in PAIRS:
+            even = self.sum([(point**k, y[k]) for k in range(0, len(y), 2)])
+            odd = self.sum([(point**k, y[k]) for k in range(1, len(y), 2)])
+            found += self.both(even, odd)
+        return [*found, y[-1]]
+
+    def of_sums(self, w: Sequence[str], count: int) -> list[str]:
+        """Return what :meth:`of_filter` reversed makes of sums: the elements of the filter."""
+        a, b = (one * one for one in PAIRS)
+        shares = [1 / (2 * x * (x - y)) for x, y in ((a, b), (b, a))]
+        pairs = [(self.add(w[i], w[i + 1]), self.subtract(w[i], w[i + 1])) for i in (1, 3)]
+        found = []
+        for power in range(count):
+            terms = [
+                (share * point**power, pair[power % 2])
+                for share, point, pair in zip(shares, PAIRS, pairs, strict=True)
+            ]
+            if power == 0:
+                terms.insert(0, (1 / (a * b), w[0]))
+            if power == count - 1:
+                terms.append((1.0, w[5]))
+            found.append(self.sum(terms))
+        return found
+
     def of_products(self, m: Sequence[str], count: int) -> list[str]:
         """Return the outputs of one side: 7 less the filter's elements, from six products."""
         pairs = [(self.add(m[i], m[i + 1]), self.subtract(m[i], m[i + 1])) for i in (1, 3)]
@@ -135,8 +162,10 @@ def _sum(loops: Loops, first: str, *others: str) -> str:
     return first
 
 
-def _write_inputs(loops: Loops) -> None:
-    """Write the transformation of inputs.
+def _write_tiles(
+    loops: Loops, rows: int, columns: int, transform: Callable[[_Vectors, Sequence[str]], list[str]]
+) -> None:
+    """Write the transformation of tiles of images.
 
     Its arrays are result [36, tiles of the block, channels], images, and room for one tile.  Its
     sizes are the first tile of the block and the end, the tiles of an image down and across,
@@ -158,22 +187,22 @@ def _write_inputs(loops: Loops) -> None:
         # A tile that reaches out of its image is copied, with zeros around it.
         tests = [loops.do("icmp slt i64", one, "0") for one in (y, x)]
         tests += [
-            loops.do("icmp sgt i64", loops.do("add i64", one, str(REACH)), size)
-            for one, size in ((y, height), (x, width))
+            loops.do("icmp sgt i64", loops.do("add i64", one, str(reach)), size)
+            for one, size, reach in ((y, height, rows), (x, width, columns))
         ]
         is_edge = tests[0]
         for test in tests[1:]:
             is_edge = loops.do("or i1", is_edge, test)
-        with loops.loop("0", loops.choose("i64", is_edge, str(REACH), "0")) as i:
+        with loops.loop("0", loops.choose("i64", is_edge, str(rows), "0")) as i:
             here = _sum(loops, y, i)
             is_row = loops.do("icmp ult i64", here, height)
-            with loops.loop("0", str(REACH)) as j:
+            with loops.loop("0", str(columns)) as j:
                 there = _sum(loops, x, j)
                 is_in = loops.do("and i1", is_row, loops.do("icmp ult i64", there, width))
                 at = loops.do("add i64", loops.do("mul i64", here, width), there)
                 at = loops.choose("i64", is_in, loops.do("mul i64", at, channels), "0")
                 source = _sum(loops, first, at)
-                number = loops.do("add i64", loops.do("mul i64", i, str(REACH)), j)
+                number = loops.do("add i64", loops.do("mul i64", i, str(columns)), j)
                 target = loops.do("mul i64", number, channels)
                 with loops.loop("0", channels) as c:
                     value = loops.load("float", 1, _sum(loops, source, c))
@@ -182,25 +211,25 @@ def _write_inputs(loops: Loops) -> None:
         corner = _sum(loops, first, loops.do("mul i64", y, line), loops.do("mul i64", x, channels))
         inside = loops.place("float", "%a1", corner)
         base = loops.choose("ptr", is_edge, "%a2", inside)
-        short = loops.do("mul i64", channels, str(REACH))
+        short = loops.do("mul i64", channels, str(columns))
         step = loops.choose("i64", is_edge, short, line)
         made = loops.do("mul i64", loops.do("sub i64", tile, begin), channels)
         with loops.loop("0", vectors) as vector:
             start = _start(loops, vector, last)
             tools = _Vectors(loops)
-            columns = []
-            for b in range(REACH):
+            halves = []
+            for b in range(columns):
                 shift = _sum(loops, start, loops.do("mul i64", channels, str(b)))
                 places = [
-                    _sum(loops, shift, loops.do("mul i64", step, str(a))) for a in range(REACH)
+                    _sum(loops, shift, loops.do("mul i64", step, str(a))) for a in range(rows)
                 ]
                 given = [
                     loops.vector_load(loops.place("float", base, place), LANES) for place in places
                 ]
-                columns.append(tools.of_inputs(given))
+                halves.append(transform(tools, given))
             to = _sum(loops, made, start)
             for a in range(REACH):
-                values = tools.of_inputs([one[a] for one in columns])
+                values = transform(tools, [one[a] for one in halves])
                 for b, value in enumerate(values):
                     at = _sum(loops, to, loops.do("mul i64", plane, str(a * REACH + b)))
                     loops.vector_store(value, loops.place("float", "%a0", at), LANES)
@@ -227,6 +256,30 @@ def _write_filter(loops: Loops, rows: int, columns: int) -> None:
         for i in range(REACH):
             for j, value in enumerate(tools.of_filter([column[i] for column in made])):
                 at = _sum(loops, start, loops.do("mul i64", size, str(i * REACH + j)))
+                loops.vector_store(value, loops.place("float", "%a0", at), LANES)
+
+
+def _write_taps(loops: Loops, rows: int, columns: int) -> None:
+    """Write the transformation of sums over tiles into the gradient of a filter.
+
+    Its arrays are result [rows, columns, size] and sums [36, size], its sizes those of
+    :func:`_write_filter`.
+    """
+    begin, end, size = (loops.size(i) for i in range(3))
+    last = loops.do("sub i64", size, str(LANES))
+    tools = _Vectors(loops)
+    with loops.loop(begin, end) as vector:
+        start = _start(loops, vector, last)
+        made = []
+        for j in range(REACH):
+            given = []
+            for i in range(REACH):
+                at = _sum(loops, start, loops.do("mul i64", size, str(i * REACH + j)))
+                given.append(loops.vector_load(loops.place("float", "%a1", at), LANES))
+            made.append(tools.of_sums(given, rows))
+        for i in range(rows):
+            for j, value in enumerate(tools.of_sums([one[i] for one in made], columns)):
+                at = _sum(loops, start, loops.do("mul i64", size, str(i * columns + j)))
                 loops.vector_store(value, loops.place("float", "%a0", at), LANES)
 
 
@@ -279,7 +332,7 @@ def _write_outputs(loops: Loops, tall: int, wide: int) -> None:
     loops.vector_store(seen.get(), "%a2", LANES)
 
 
-_INPUTS = Routine(3, _write_inputs)
+_INPUTS = Routine(3, partial(_write_tiles, rows=REACH, columns=REACH, transform=_Vectors.of_inputs))
 
 
 @lru_cache(maxsize=16)
@@ -288,6 +341,16 @@ def _others(rows: int, columns: int) -> tuple[Routine, Routine]:
     return (
         Routine(2, partial(_write_filter, rows=rows, columns=columns)),
         Routine(3, partial(_write_outputs, tall=7 - rows, wide=7 - columns)),
+    )
+
+
+@lru_cache(maxsize=16)
+def _of_gradients(rows: int, columns: int) -> tuple[Routine, Routine]:
+    """Return the transformations for the gradient of filters of a size."""
+    tall, wide = 7 - rows, 7 - columns
+    return (
+        Routine(3, partial(_write_tiles, rows=tall, columns=wide, transform=_Vectors.of_gradients)),
+        Routine(2, partial(_write_taps, rows=rows, columns=columns)),
     )
 
 
@@ -414,3 +477,81 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
     shard(count, 1, work)
     _returned(memory)
     return bool(is_finite.all())
+
+
+# Bytes of transformed inputs and gradients of a block, and the most bytes of the parts of a sum.
+_SUMMED_BYTES, _MOST_BYTES_OF_PARTS = 1 << 21, 1 << 24
+_MOST_PARTS = 8
+
+
+def filter_gradient(
+    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array | None:
+    """Return the gradient of a filter; None if the routines are not ready.
+
+    Where a number of it is not finite, others may be wrong.
+
+    Args:
+      x: images, see :func:`forward`.
+      out_backprop: the gradient of the result.
+      filter_shape: the shape of the filter.
+      windows: its windows.
+    """
+    rows, columns, channels, out_channels = filter_shape
+    tall, wide = 7 - rows, 7 - columns
+    batch, height, width = out_backprop.shape[:3]
+    down, across = -(-height // tall), -(-width // wide)
+    tiles = batch * down * across
+    seconds = tiles * NUM_POINTS * (channels + out_channels) * _SECONDS_OF_ELEMENT
+    routines = (_INPUTS, *_of_gradients(rows, columns))
+    of_inputs, of_gradients, of_sums = (one.find(seconds) for one in routines)
+    if of_inputs is None or of_gradients is None or of_sums is None:
+        return None
+    x, out_backprop = np.ascontiguousarray(x), np.ascontiguousarray(out_backprop)
+    size = channels * out_channels
+    at_once = _SUMMED_BYTES // (NUM_POINTS * 4 * (channels + out_channels))
+    count = -(-tiles // max(at_once, 2 * _LEAST_TILES))
+    cuts = [tiles * part // count for part in range(count + 1)]
+    most = max(cuts[i + 1] - cuts[i] for i in range(count))
+    # Parts that threads share; they depend on the shapes alone, so that the sum does.
+    parts = max(2, min(_MOST_PARTS, _MOST_BYTES_OF_PARTS // (NUM_POINTS * 4 * size)))
+    parts = min(parts, count)
+    first, second = windows
+    of_image = x.shape[1], x.shape[2], channels, first.pad_before, second.pad_before
+    memory = [_taken(NUM_POINTS * size) for _ in range(parts)]
+    totals = [one[: NUM_POINTS * size].reshape(NUM_POINTS, channels, out_channels)
+              for one in memory]  # fmt: skip
+
+    def work(begin: int, end: int) -> None:
+        room, given, came, product = (
+            _taken(NUM_POINTS * numbers)
+            for numbers in (
+                max(channels, out_channels), most * channels, most * out_channels, size,
+            )
+        )  # fmt: skip
+        added = product[: NUM_POINTS * size].reshape(NUM_POINTS, channels, out_channels)
+        for part in range(begin, end):
+            total = totals[part]
+            blocks = range(count * part // parts, count * (part + 1) // parts)
+            for number in blocks:
+                start, stop = cuts[number], cuts[number + 1]
+                here = [1, start, stop, down, across, tall, wide]
+                inputs = given[: NUM_POINTS * (stop - start) * channels]
+                of_inputs(inputs, x, room, np.array([*here, *of_image], np.int64))
+                grads = came[: NUM_POINTS * (stop - start) * out_channels]
+                of_result = np.array([*here, height, width, out_channels, 0, 0], np.int64)
+                of_gradients(grads, out_backprop, room, of_result)
+                turned = inputs.reshape(NUM_POINTS, stop - start, channels).swapaxes(1, 2)
+                target = total if number == blocks[0] else added
+                matmul(turned, grads.reshape(NUM_POINTS, stop - start, out_channels), out=target)
+                if target is added:
+                    np.add(total, added, out=total)
+        _returned(room, given, came, product)
+
+    shard(parts, 1, work)
+    for total in totals[1:]:
+        np.add(totals[0], total, out=totals[0])
+    grad = np.empty((rows, columns, channels, out_channels), np.float32)
+    run_rows(of_sums, [grad, totals[0]], -(-size // LANES), _NS_OF_VECTOR, size)
+    _returned(*memory)
+    return grad

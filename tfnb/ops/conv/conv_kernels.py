@@ -270,6 +270,17 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     _in_pieces(xp, patches, work)
 
 
+def _compiled_filter_gradient(
+    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array | None:
+    """Return the gradient of a filter by compiled routines; None if they are not ready."""
+    if compiled_winograd.suits(filter_shape, windows, out_backprop):
+        found = compiled_winograd.filter_gradient(x, out_backprop, filter_shape, windows)
+        if found is None or np.isfinite(found).all():
+            return found
+    return compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+
+
 def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
@@ -287,7 +298,7 @@ def backprop_filter(
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
     if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
-        found = compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+        found = _compiled_filter_gradient(x, out_backprop, filter_shape, windows)
         if found is not None:
             return found
     if winograd.suits(xp, x, filter_shape, windows):
