@@ -19,6 +19,7 @@ from tfnb.core.compiled.routines import Routine, run_rows
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.base.products import matmul
+from tfnb.ops.conv.compiled_conv import write_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -283,12 +284,13 @@ def _write_taps(loops: Loops, rows: int, columns: int) -> None:
                 loops.vector_store(value, loops.place("float", "%a0", at), LANES)
 
 
-def _write_outputs(loops: Loops, tall: int, wide: int) -> None:
+def _write_outputs(loops: Loops, tall: int, wide: int, *, is_biased: bool = False) -> None:
     """Write the transformation of products.
 
     Its arrays are result, products [36, tiles of the block, channels], and a vector that becomes
-    NaN if a number is not finite.  Its sizes are the first tile of the block and the end, the tiles
-    of an image down and across, and height, width and channels of the result.
+    NaN if a number is not finite.  A biased one has two more: see ``write_after``.  Its sizes are
+    the first tile of the block and the end, the tiles of an image down and across, and height,
+    width and channels of the result.
     """
     begin, end, down, across, height, width, channels = (loops.size(i) for i in range(7))
     vectors, last = _vector_starts(loops, channels)
@@ -319,6 +321,7 @@ def _write_outputs(loops: Loops, tall: int, wide: int) -> None:
                     given.append(loops.vector_load(loops.place("float", "%a1", at), LANES))
                 columns.append(tools.of_products(given, tall))
             target = _sum(loops, corner, start)
+            bias = loops.vector_load(loops.place("float", "%a3", start), LANES) if is_biased else ""
             for i in range(tall):
                 values = tools.of_products([one[i] for one in columns], wide)
                 for j, value in enumerate(values):
@@ -326,6 +329,8 @@ def _write_outputs(loops: Loops, tall: int, wide: int) -> None:
                     at = _sum(loops, target, loops.do("mul i64", number, channels))
                     nothing = loops.do(f"fmul {_KIND}", value, tools.constant(0.0))
                     seen.set(loops.do(f"fadd {_KIND}", seen.get(), nothing))
+                    if is_biased:
+                        value = write_after(loops, value, bias, 4)
                     is_in = loops.do("and i1", is_row[i], is_column[j])
                     with loops.loop("0", loops.convert("zext i1", is_in, "i64")):
                         loops.vector_store(value, loops.place("float", "%a0", at), LANES)
@@ -336,11 +341,16 @@ _INPUTS = Routine(3, partial(_write_tiles, rows=REACH, columns=REACH, transform=
 
 
 @lru_cache(maxsize=16)
-def _others(rows: int, columns: int) -> tuple[Routine, Routine]:
-    """Return the transformations of filters of a size, and of the products with them."""
+def _others(rows: int, columns: int) -> tuple[Routine, Routine, Routine]:
+    """Return the transformations of filters of a size, and of products with them.
+
+    The last one adds a bias.
+    """
+    write = partial(_write_outputs, tall=7 - rows, wide=7 - columns)
     return (
         Routine(2, partial(_write_filter, rows=rows, columns=columns)),
-        Routine(3, partial(_write_outputs, tall=7 - rows, wide=7 - columns)),
+        Routine(3, write),
+        Routine(5, partial(write, is_biased=True)),
     )
 
 
@@ -418,7 +428,13 @@ def suits(kernel_shape: Sequence[int], windows: Sequence[Window], out: Array) ->
     return bool(time < (1 - _LEAST_SAVED) * direct)
 
 
-def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool | None:
+def forward(
+    x: Array,
+    kernel: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: tuple[Array, Array] | None = None,
+) -> bool | None:
     """Write the convolution into `out`; return whether all numbers of the result are finite.
 
     Where they are not, all numbers of a tile may be wrong. None if the routines are not ready.
@@ -428,6 +444,7 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
       kernel: a filter of 2 to 5 elements along each side, with as many outputs.
       windows: its windows, with stride 1.
       out: the result, in C order.
+      after: a vector that is added to the result, and its limits then.
     """
     rows, columns, channels, out_channels = kernel.shape
     tall, wide = 7 - rows, 7 - columns
@@ -435,7 +452,8 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
     down, across = -(-height // tall), -(-width // wide)
     tiles = batch * down * across
     seconds = tiles * NUM_POINTS * (channels + out_channels) * _SECONDS_OF_ELEMENT
-    routines = (_INPUTS, *_others(rows, columns))
+    filter_routine, plain, biased = _others(rows, columns)
+    routines = _INPUTS, filter_routine, plain if after is None else biased
     # All are asked, so that they are compiled one right after the other.
     of_inputs, of_filter, of_outputs = (one.find(seconds) for one in routines)
     if of_inputs is None or of_filter is None or of_outputs is None:
@@ -470,7 +488,7 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
             products = products.reshape(NUM_POINTS, stop - start, out_channels)
             matmul(inputs.reshape(NUM_POINTS, stop - start, channels), filters, out=products)
             of_result = np.array([*sizes, height, width, out_channels], np.int64)
-            of_outputs(out, products, seen, of_result)
+            of_outputs(out, products, seen, *(after or ()), of_result)
             is_finite[number] = not np.isnan(seen).any()
         _returned(room, given, made)
 

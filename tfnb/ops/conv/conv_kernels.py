@@ -238,13 +238,48 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     return out.astype(dtype, copy=False)
 
 
-def _forward_compiled(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
-    """Write a convolution into `out` by compiled routines; return whether they are ready."""
+def forward_biased(
+    x: Array, kernel: Array, bias: Array, limits: tuple[float, float], windows: Sequence[Window]
+) -> Array | None:
+    """Return the limited sum of a convolution and a vector by compiled routines, in one pass.
+
+    None where they do not fit, or are not ready.  Results have the bits of a convolution by the
+    same routines and of separate steps behind it.
+
+    Args:
+      x: the images, see :func:`forward`.
+      kernel: the filter.
+      bias: a number for each output channel.
+      limits: the smallest and the largest result; NaN stays NaN.
+      windows: the windows of the spatial dimensions.
+    """
+    if not compiled_conv.suits(x, kernel.shape, kernel.dtype) or bias.dtype != np.float32:
+        return None
+    if _num_covered(windows, x.shape[-1], kernel.shape):
+        return None
+    out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
+    after = np.ascontiguousarray(bias), np.array(limits, np.float32)
+    if out.size and _forward_compiled(x, kernel, windows, out, after):
+        return out
+    return None
+
+
+def _forward_compiled(
+    x: Array,
+    kernel: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: tuple[Array, Array] | None = None,
+) -> bool:
+    """Write a convolution into `out` by compiled routines; return whether they are ready.
+
+    With `after`, a vector is added to the result, which is limited then.
+    """
     if compiled_winograd.suits(kernel.shape, windows, out):
-        is_finite = compiled_winograd.forward(x, kernel, windows, out)
+        is_finite = compiled_winograd.forward(x, kernel, windows, out, after)
         if is_finite is None or is_finite:
             return is_finite is not None
-    return compiled_conv.convolve(x, kernel, windows, out)
+    return compiled_conv.convolve(x, kernel, windows, out, after)
 
 
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:

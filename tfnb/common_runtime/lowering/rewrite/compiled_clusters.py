@@ -38,6 +38,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     insides_of,
     reads_of,
 )
+from tfnb.common_runtime.lowering.rewrite.biased_kernels import find_biased
 from tfnb.common_runtime.lowering.rewrite.clusters import (
     count_uses,
     is_on_gpu,
@@ -90,6 +91,7 @@ def find_compiled(program: Program, scalars: Collection[str]) -> bool:
     count_uses(program.root, uses)
     # Clusters with reductions of rows have smaller clusters inside, for rows that do not fit.
     finder = _Finder(program, scalars, uses, reduces=True)
+    finder.number = find_biased(program, uses)
     finder.find(program.root)
     finder.reduces = False
     finder.find(program.root)
