@@ -52,10 +52,20 @@ def _state(server: Any = None) -> dict[str, float]:
     return found
 
 
+def _load_compiler() -> None:
+    """Load the compiler of kernels where it is installed: some session would, and it stays."""
+    with contextlib.suppress(ImportError):
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+
+
 def serve() -> None:
     """Be the server: answer each line of the input with the state."""
     import tfnb as tf
 
+    _load_compiler()
     server = tf.train.Server.create_local_server()
     print(server.target, flush=True)
     for _ in sys.stdin:

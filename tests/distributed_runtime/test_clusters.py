@@ -846,7 +846,7 @@ def test_a_stage_that_fails_ends_the_step(cluster: Cluster) -> None:
         assert sess.run(update, {index: 1}).tolist() == [3.0, 4.0]
 
 
-def test_a_worker_keeps_nothing_of_a_step_that_has_ended(cluster: Cluster) -> None:
+def test_a_worker_keeps_nothing_of_a_step_that_has_ended(own_cluster: Cluster) -> None:
     """Neither after one that succeeded nor after one that failed."""
     with tf.device(PS):
         source = tf.random.uniform([4])
@@ -855,7 +855,7 @@ def test_a_worker_keeps_nothing_of_a_step_that_has_ended(cluster: Cluster) -> No
         out = tf.reduce_sum(source)
         failing = bad + out
 
-    with tf.Session(cluster.target()) as sess:
+    with tf.Session(own_cluster.target()) as sess:
         for _ in range(3):
             sess.run(out)
         with pytest.raises(tf.errors.InvalidArgumentError):
@@ -864,6 +864,20 @@ def test_a_worker_keeps_nothing_of_a_step_that_has_ended(cluster: Cluster) -> No
         # Requests that clean up after a failure are not waited for; they come before the next.
         sess.list_devices()
 
-    for server in cluster.servers.values():
+    for server in own_cluster.servers.values():
         server._server.stop()
         assert server._server.worker.rendezvous_mgr.num_steps == 0
+
+
+def test_what_only_a_session_can_name_ends_with_it(own_cluster: Cluster) -> None:
+    """A queue without a shared name belongs to one session; a server does not keep it for ever."""
+    server: Any = own_cluster.servers["worker", 0]
+    manager = server._server.worker.devices.devices[0].resource_manager
+    for count in (1, 2):
+        with tf.Graph().as_default(), tf.device(WORKER), tf.Session(own_cluster.target()) as sess:
+            own = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+            shared = tf.FIFOQueue(3, tf.int32, shapes=[[]], shared_name="shared")
+            sess.run([own.enqueue(1), shared.enqueue(1)])
+            assert sess.run([own.size(), shared.size()]) == [1, count]
+            assert len(manager.names()) == 2
+        assert [name for _, _, name in manager.names()] == ["shared"]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tracemalloc
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 
 from tfnb.core import dtypes, errors
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
+from tfnb.distributed_runtime.grpc_remote_worker import received_tensor
+from tfnb.distributed_runtime.grpc_services import WorkerService
 from tfnb.ops.containers.optional_ops import OptionalVariant
-from tfnb.proto import tensor_pb2
+from tfnb.proto import tensor_pb2, worker_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # tf.raw_ops.OptionalFromValue(components=[[1.0, 2.0], b"ab", 7]) and OptionalNone of TensorFlow
 # 2.21, serialized; the messages of a RecvTensor hold the same bytes as ``variant_val``.
@@ -106,3 +112,41 @@ def test_a_message_that_is_cut_off_is_refused(length: int) -> None:
     except errors.OpError:
         return
     assert not isinstance(found, OptionalVariant)
+
+
+def test_a_tensor_on_its_way_has_one_copy_in_its_own_process() -> None:
+    """The sender holds its message, the receiver its tensor, beside what they were made of."""
+    tensor = np.arange(1 << 22, dtype=np.float32)
+    key = "/job:a/replica:0/task:0/device:CPU:0;1;/job:a/replica:0/task:1/device:CPU:0;x;0:0"
+
+    class OneTensor:
+        """A worker that has the tensor."""
+
+        def recv_tensor(self, step_id: int, name: str, callback: Any) -> None:
+            callback(None, tensor, False)
+
+    class Context:
+        """A client that stays."""
+
+        def add_callback(self, callback: Any) -> bool:
+            return True
+
+    request = worker_pb2.RecvTensorRequest(step_id=1, rendezvous_key=key).SerializeToString()
+    serve: Any = WorkerService(cast("Any", OneTensor())).handlers["RecvTensor"]
+    serve(request, Context())  # what is made once
+
+    response, sent = _most_memory(lambda: serve(request, Context()))
+    (value, is_dead), received = _most_memory(lambda: received_tensor(response))
+    np.testing.assert_array_equal(value, tensor)
+    assert not is_dead
+    assert max(sent, received) < tensor.nbytes * 1.1
+
+
+def _most_memory(run: Callable[[], Any]) -> tuple[Any, int]:
+    """Return a result, and the most bytes that Python and NumPy had taken for it."""
+    tracemalloc.start()
+    try:
+        found = run()
+        return found, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

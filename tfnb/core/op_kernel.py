@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
     from tfnb.core.op_registry import OpDefinition, type_of_kernel
     from tfnb.core.rendezvous import Rendezvous
-    from tfnb.core.resource_mgr import ResourceMgr
+    from tfnb.core.resource_mgr import ResourceHandle, ResourceMgr
 
 type_of_done = Callable[[Any], None]
 type_of_kind = Literal["pure", "node", "context", "async", "calls"]
@@ -304,6 +304,16 @@ class OpKernel:
     def is_stateful(self) -> bool:
         """Whether the kernel must live as long as the session."""
         return self.definition.is_stateful
+
+    def own(self, handle: ResourceHandle) -> None:
+        """Note a resource that ends with the kernel: no other kernel can name it."""
+        self.state["own"] = handle
+
+    def release(self) -> None:
+        """Delete the resource that the kernel owns, unless its container was cleared."""
+        handle = self.state.pop("own", None)
+        if handle is not None:
+            self.device.resource_manager.discard(handle)
 
 
 def kernel_attr(value: Attr) -> Attr:

@@ -259,15 +259,20 @@ class ResourceMgr:
         Raises:
           NotFoundError: the resource does not exist.
         """
+        if not self.discard(handle):
+            raise errors.not_found(
+                f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
+            )
+
+    def discard(self, handle: ResourceHandle) -> bool:
+        """Delete the resource of a handle; return whether there was one."""
         with self._lock:
             entries = self._containers.get(handle.container, {})
             resource = entries.pop((handle.type_name, handle.name), None)
             self.num_losses += 1
-        if resource is None:
-            raise errors.not_found(
-                f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
-            )
-        _close(resource)
+        if resource is not None:
+            _close(resource)
+        return resource is not None
 
     def cleanup(self, container: str = "") -> None:
         """Drop every resource of one container ("" = the default one)."""

@@ -279,9 +279,12 @@ class GraphMgr:
         graph.close()
 
     def deregister_all(self) -> None:
-        """Drop all graphs and kernels."""
+        """Drop all graphs, kernels, and the resources that only these kernels can name."""
         with self._lock:
             graphs, self._graphs = list(self._graphs.values()), {}
         for graph in graphs:
             graph.close()
+        kernels = list(self._kernels.values())
         self._kernels.clear()
+        for kernel in kernels:
+            kernel.release()

@@ -33,6 +33,9 @@ _OPTIONS = (
     # A server that is started again is found soon, by a client or master that waits for it.
     ("grpc.max_reconnect_backoff_ms", 2000),
 )
+# The event engine hands what arrives to further threads: a small request takes a quarter less time
+# without it.  A version of gRPC that has no such choice ignores the names.
+_EXPERIMENTS = "-event_engine_client,-event_engine_listener"
 # A socket has no host: the server's certificate is for this one.
 _LOCAL_NAME = (("grpc.ssl_target_name_override", "localhost"),)
 
@@ -62,6 +65,7 @@ def import_grpc() -> Any:
     """
     # What gRPC says of connections that end belongs into errors, not onto the screen.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    os.environ.setdefault("GRPC_EXPERIMENTS", _EXPERIMENTS)
     try:
         import grpc
         import grpc.experimental

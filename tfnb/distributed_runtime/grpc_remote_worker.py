@@ -322,7 +322,7 @@ class GrpcRemoteWorker:
                     start(is_first=False)
                 return
             try:
-                value, is_dead = _received(response)
+                value, is_dead = received_tensor(response)
             except Exception as error:
                 callback(error, None, False)
                 return
@@ -531,7 +531,7 @@ def _status_of(response: bytes) -> tuple[int, str]:
         if number == 5 and isinstance(value, int):
             code = value
         elif number == 6:
-            text = bytes(coding.content_of(value)).decode(errors="replace")
+            text = coding.text_of(value)
     return code, text
 
 
@@ -561,7 +561,7 @@ def _was_never_sent(error: Any) -> bool:
     return "failed to connect" in (error.details() or "")
 
 
-def _received(response: bytes) -> tuple[Any, bool]:
+def received_tensor(response: bytes) -> tuple[Any, bool]:
     """Return the tensor of a RecvTensorResponse, and whether it is dead."""
     value: Any = None
     is_dead = False

@@ -252,11 +252,18 @@ def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview, int]]:
     """
     at, end = 0, len(message)
     while at < end:
-        tag, at = _read_varint(message, at)
+        # Nearly all tags and lengths have one byte: no call reads them.
+        if (tag := message[at]) < 0x80:
+            at += 1
+        else:
+            tag, at = _read_varint(message, at)
         number, kind = tag >> 3, tag & 7
         value: int | memoryview
         if kind == _BYTES:
-            length, at = _read_varint(message, at)
+            if at < end and (length := message[at]) < 0x80:
+                at += 1
+            else:
+                length, at = _read_varint(message, at)
             if length > end - at:
                 raise _malformed()
             value = message[at : at + length]
@@ -305,6 +312,15 @@ def content_of(value: int | memoryview) -> memoryview:
     if isinstance(value, int):
         raise _malformed()
     return value
+
+
+def text_of(value: int | memoryview) -> str:
+    """Return a field's text; what is no UTF-8 is replaced.
+
+    Raises:
+      DataLossError: the field holds a number.
+    """
+    return str(content_of(value), "utf-8", "replace")
 
 
 def decode(message: memoryview) -> Any:
@@ -392,7 +408,7 @@ def _variant_data(message: memoryview) -> VariantTensorData:
     for number, value, _ in fields(message):
         content = content_of(value)
         if number == 1:
-            name = bytes(content).decode(errors="replace")
+            name = text_of(content)
         elif number == 2:
             metadata = bytes(content)
         elif number == 3:
@@ -476,7 +492,7 @@ def decode_step_response(response: Message) -> StepResponse:
         elif number == 3 and isinstance(value, int):
             code = value
         elif number == 4:
-            text = bytes(content_of(value)).decode(errors="replace")
+            text = text_of(value)
     return StepResponse(tensors, metadata, code, text)
 
 
@@ -505,7 +521,7 @@ def named(message: memoryview) -> tuple[str, UnreadTensor]:
     name, tensor = "", None
     for number, value, _ in fields(message):
         if number == 1:
-            name = bytes(content_of(value)).decode(errors="replace")
+            name = text_of(value)
         elif number == 2:
             tensor = UnreadTensor(content_of(value))
     if tensor is None:

@@ -136,7 +136,7 @@ def run_all(step: Step, calls: Sequence[tuple[Part, RunGraphCall]]) -> list[RunG
     """Run all parts of a step; ``step.error`` says whether one failed."""
     results: list[RunGraphResult] = []
     # Remote tasks first: they run while this thread runs the local one, or waits for the last one.
-    ordered = sorted(calls, key=lambda one: one[0].worker.is_local)
+    ordered = calls if len(calls) == 1 else sorted(calls, key=lambda one: one[0].worker.is_local)
     for number, (part, call) in enumerate(ordered, 1):
         fail = _fail_with_task(step, part.task)
         try:

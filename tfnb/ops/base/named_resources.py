@@ -63,6 +63,8 @@ def own_resource(
                 check(manager.lookup_or_create(container, type_name, name, lambda: make(name)))
                 handle = manager.make_handle(name, type_name, container=container)
                 ctx.kernel_state["handle"] = handle
+                if not shared_name:
+                    ctx.kernel.own(handle)
     return handle
 
 
