@@ -78,7 +78,6 @@ def _write(loops: Loops) -> None:
         box.append(loops.do("fmul float", *sides))
         one = [loops.splat("float", field, _LANES) for field in box]
         is_dropped = loops.variable("i1", "false")
-        is_dropped.set("false")
         last = loops.do("add i64", kept.get(), str(_LANES - 1))
         vectors = loops.do("sdiv i64", last, str(_LANES))
         with loops.loop("0", vectors, is_dropped) as vector:

@@ -32,10 +32,7 @@ def _write_insertion(loops: Loops, start: str, last: str, value: str, index: str
       value: the number.
       index: its index in its row.
     """
-    place = loops.variable("i64", "0")
-    place.set(last)
-    ends = loops.variable("i1", "false")
-    ends.set("false")
+    place, ends = loops.variable("i64", last), loops.variable("i1", "false")
     with loops.loop("0", last, ends) as back:
         one = loops.do("sub i64", loops.do("sub i64", last, "1"), back)
         at = loops.do("add i64", start, one)
@@ -77,10 +74,7 @@ def _write(loops: Loops) -> None:
     last = loops.do("sub i64", count, "1")
     with loops.loop(begin, end) as number:
         row, kept = (loops.do("mul i64", number, one) for one in (width, count))
-        is_hard = loops.variable("i1", "false")
-        is_hard.set("false")
-        inserted = loops.variable("i64", "0")
-        inserted.set("0")
+        is_hard, inserted = loops.variable("i1", "false"), loops.variable("i64", "0")
         with loops.loop("0", count) as i:
             value = loops.load("float", 2, loops.do("add i64", row, i))
             is_nan = loops.do("fcmp uno float", value, value)

@@ -38,7 +38,6 @@ def _write(loops: Loops) -> None:
     with loops.loop(begin, end) as row:
         start = loops.do("mul i64", row, width)
         most = loops.variable("float", lowest)
-        most.set(lowest)
         with loops.loop("0", width) as i:
             value = loops.load("float", 1, loops.do("add nuw nsw i64", start, i))
             now = most.get()
@@ -53,7 +52,6 @@ def _write(loops: Loops) -> None:
             part = loops.choose("double", _is_finite(loops, value), grown, "0.0")
             loops.store("double", part, 3, i)
         total = loops.variable("double", "0.0")
-        total.set("0.0")
         with loops.loop("0", width) as i:
             total.set(loops.do("fadd double", total.get(), loops.load("double", 3, i)))
             loops.store("double", total.get(), 3, i)
@@ -62,9 +60,7 @@ def _write(loops: Loops) -> None:
         with loops.loop("0", samples) as sample:
             at = loops.do("add i64", first, sample)
             wanted = loops.do("fmul double", loops.load("double", 2, at), total.get())
-            low, length = loops.variable("i64", "0"), loops.variable("i64", "0")
-            low.set("0")
-            length.set(width)
+            low, length = loops.variable("i64", "0"), loops.variable("i64", width)
             with loops.loop("0", steps):
                 half = loops.do("lshr i64", length.get(), "1")
                 middle = loops.do("add i64", low.get(), half)
