@@ -6,10 +6,10 @@ operand in cache; a filter of one element with stride 1 needs no copy. Groups sp
 float16 and bfloat16 are computed in float32.
 
 With `tfnb[fast]`, routines without any patches compute convolutions of float32
-(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to
-the input as convolutions of the output's gradient with the rotated filter (``_turned``, with
-strides ``_by_blocks``); and dimensions that one window covers, such as the width of a sentence's
-embeddings, count as channels.
+(``compiled_conv.py``), or transform them (``compiled_winograd.py``).  Three other methods are
+faster: ``winograd.py``; gradients with respect to the input as convolutions of the output's
+gradient with the rotated filter (``_turned``, with strides ``_by_blocks``); and dimensions that one
+window covers, such as the width of a sentence's embeddings, count as channels.
 Images are divided among threads.
 """
 
@@ -27,7 +27,7 @@ from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
-from tfnb.ops.conv import compiled_conv, winograd
+from tfnb.ops.conv import compiled_conv, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -269,9 +269,53 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     return out.astype(dtype, copy=False)
 
 
+def forward_biased(
+    x: Array, kernel: Array, bias: Array, limits: tuple[float, float], windows: Sequence[Window]
+) -> Array | None:
+    """Return the limited sum of a convolution and a vector by compiled routines, in one pass.
+
+    None where they do not fit, or are not ready.  Results have the bits of a convolution by the
+    same routines and of separate steps behind it.
+
+    Args:
+      x: the images, see :func:`forward`.
+      kernel: the filter.
+      bias: a number for each output channel.
+      limits: the smallest and the largest result; NaN stays NaN.
+      windows: the windows of the spatial dimensions.
+    """
+    if not compiled_conv.suits(x, kernel.shape, kernel.dtype) or bias.dtype != np.float32:
+        return None
+    if _num_covered(windows, x.shape[-1], kernel.shape):
+        return None
+    out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
+    after = np.ascontiguousarray(bias), np.array(limits, np.float32)
+    if out.size and _forward_compiled(x, kernel, windows, out, after):
+        return out
+    return None
+
+
+def _forward_compiled(
+    x: Array,
+    kernel: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: tuple[Array, Array] | None = None,
+) -> bool:
+    """Write a convolution into `out` by compiled routines; return whether they are ready.
+
+    With `after`, a vector is added to the result, which is limited then.
+    """
+    if compiled_winograd.suits(kernel.shape, windows, out):
+        is_finite = compiled_winograd.forward(x, kernel, windows, out, after)
+        if is_finite is None or is_finite:
+            return is_finite is not None
+    return compiled_conv.convolve(x, kernel, windows, out, after)
+
+
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
-    if is_suited and compiled_conv.convolve(x, kernel, windows, out):
+    if is_suited and _forward_compiled(x, kernel, windows, out):
         return
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
@@ -296,6 +340,17 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     _in_pieces(xp, patches, work)
 
 
+def _compiled_filter_gradient(
+    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array | None:
+    """Return the gradient of a filter by compiled routines; None if they are not ready."""
+    if compiled_winograd.suits(filter_shape, windows, out_backprop):
+        found = compiled_winograd.filter_gradient(x, out_backprop, filter_shape, windows)
+        if found is None or np.isfinite(found).all():
+            return found
+    return compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+
+
 def backprop_filter(
     xp: Xp, x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
 ) -> Array:
@@ -313,7 +368,7 @@ def backprop_filter(
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
     if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
-        found = compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+        found = _compiled_filter_gradient(x, out_backprop, filter_shape, windows)
         if found is not None:
             return found
     if winograd.suits(xp, x, filter_shape, windows):
@@ -529,7 +584,7 @@ def _by_phases(
     total = np.empty(tuple(input_shape), kernel.dtype)
     for cells, taps, where in phases:
         seen = total[cells]
-        if seen.size and not compiled_conv.convolve(out_backprop, swapped[taps], where, seen):
+        if seen.size and not _forward_compiled(out_backprop, swapped[taps], where, seen):
             return None
     return total
 
