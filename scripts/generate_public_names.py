@@ -16,10 +16,13 @@ import sys
 import textwrap
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+# Takes the place of the module that imports families of ops with the package.
+sys.modules["tfnb.client.common_parts"] = ModuleType("tfnb.client.common_parts")
 
 from tfnb.client import public  # noqa: E402
 from tfnb.client.public.other_names import OTHER_NAMES  # noqa: E402
@@ -75,6 +78,15 @@ def collect() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     for op, module in sorted(registered.modules.items()):
         ops.setdefault(module, []).append(op)
     return exports, {module: " ".join(names) for module, names in ops.items()}
+
+
+def add_parents(names: Origins, namespace: str) -> None:
+    """Make ``tf.a.b`` a name of ``tf.a``, and ``tf.a`` a name of ``tf``."""
+    while namespace != "tf":
+        parent, _, name = namespace.rpartition(".")
+        parent = parent or "tf"
+        names.setdefault(parent, {})[name] = ("", namespace)
+        namespace = parent
 
 
 def table_text(exports: dict[str, dict[str, str]], ops: dict[str, str]) -> str:
@@ -208,7 +220,7 @@ def main() -> int:
         for namespace, origins in public.parse_exports(found, module).items():
             names.setdefault(namespace, {}).update(origins)
     for namespace in list(names):
-        public._add_parents(names, namespace)
+        add_parents(names, namespace)
     texts = {PUBLIC / "table.py": table_text(exports, ops), **stub_texts(names)}
     old = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     gone = [path for path in PUBLIC.glob("*.pyi") if path not in texts]

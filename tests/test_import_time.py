@@ -7,8 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
 
 OPTIONAL = [
     "IPython",
@@ -109,6 +112,90 @@ def test_the_first_answer_imports_what_it_needs() -> None:
     families = ("ops.array.matrix_diag_ops", "ops.array.space_ops", "ops.array.scatter_nd_ops")
     for name in ("logging", "ml_dtypes", *(f"tfnb.{one}" for one in (*rooms, *folders, *families))):
         assert name not in loaded
+
+
+# A frozen graph: y = x + 2.
+LOADED = """
+import tfnb as tf
+definition = tf.GraphDef()
+for name, op in (("x", "Placeholder"), ("two", "Const"), ("y", "AddV2")):
+    node = definition.node.add(name=name, op=op)
+    node.attr["T" if op == "AddV2" else "dtype"].type = 1
+node.input.extend(["x", "two"])
+definition.node[1].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(2.0))
+with tf.Graph().as_default() as graph:
+    tf.import_graph_def(definition, name="")
+"""
+ANSWERED = f"""{LOADED}
+with tf.Session(graph=graph) as session:
+    assert session.run("y:0", {{"x:0": 3.0}}) == 5
+"""
+
+
+def own_modules(loaded: set[str]) -> list[str]:
+    """Return the names of tfnb's files and folders, without the namespaces of public names."""
+    places = (Path(*name.split(".")) for name in loaded if name.startswith("tfnb"))
+    return [str(one) for one in places if (ROOT / one).is_dir() or (ROOT / f"{one}.py").is_file()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("script", "most"), [("import tfnb", 105), (LOADED, 105), (ANSWERED, 210)])
+def test_the_first_answer_imports_few_modules(script: str, most: int) -> None:
+    """Each module is 0.15 ms and more of the time to the first answer of a process."""
+    assert len(own_modules(modules_after(script))) <= most
+
+
+@pytest.mark.slow
+def test_a_loaded_graph_imports_the_families_of_its_ops_only() -> None:
+    """Gradients, operators and functions of graphs that are built need more."""
+    loaded = modules_after(LOADED)
+
+    assert "tfnb.ops.math.cwise_binary_ops" in loaded
+    for name in ("math.math_ops", "math.cwise_unary_ops", "math.reduction_ops", "array.slice_ops"):
+        assert f"tfnb.ops.{name}" not in loaded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("use", "op"),
+    [
+        ("y + 1.0", "AddV2"),
+        ("1.0 - y", "Sub"),
+        ("np.ones(3, np.float32) * y", "Mul"),
+        ("-y", "Neg"),
+        ("y < 2.0", "Less"),
+        ("y[0]", "StridedSlice"),
+        ("tf.convert_to_tensor([y, 1.0])", "Pack"),
+        ("tf.convert_to_tensor(range(3))", "Range"),
+        ("tf.raw_ops.Pack(values=[y, y])", "Pack"),
+        ("tf.gradients(y, graph.get_tensor_by_name('x:0'))[0]", "Reshape"),
+    ],
+)
+def test_operators_and_conversions_work_in_a_process_that_only_loaded_a_graph(
+    use: str, op: str
+) -> None:
+    """The first use imports the ops that it needs."""
+    script = (
+        f"{LOADED}\nimport numpy as np\ny = graph.get_tensor_by_name('y:0')\n"
+        f"with graph.as_default():\n    assert ({use}).op.type == {op!r}, ({use}).op.type"
+    )
+
+    assert modules_after(script) > modules_after(LOADED)
+
+
+@pytest.mark.slow
+def test_sessions_accept_sparse_tensors_of_a_process_that_imported_them_later() -> None:
+    """The conversions of SparseTensor and IndexedSlices are added once their modules are there."""
+    assert modules_after(
+        f"{ANSWERED}\n"
+        "with graph.as_default(), tf.Session() as session:\n"
+        "    sparse = tf.sparse_placeholder(tf.int32)\n"
+        "    fed = session.run(sparse, {sparse: ([[1]], [8], [2])})\n"
+        "    assert (fed.values[0], fed.indices[0, 0]) == (8, 1)\n"
+        "    part = tf.constant([7])\n"
+        "    slices = tf.IndexedSlices(part, part)\n"
+        "    assert session.run(slices).indices[0] == 7\n"
+    )
 
 
 @pytest.mark.slow

@@ -12,9 +12,11 @@ import sys as _sys
 from typing import Any as _Any
 
 from tfnb.core.process.collector_pause import imported as _imported
+from tfnb.core.process.module_finder import install as _install_finder
 from tfnb.core.process.numpy_threads import import_numpy as _import_numpy
 from tfnb.core.process.package_version import __version__ as __version__
 
+_install_finder(_sys.modules[__name__])
 _import_numpy()
 _public = _imported("tfnb.client.public")
 
@@ -55,3 +57,4 @@ def __dir__() -> list[str]:
 
 # Makes `import tfnb.nn` and `import tfnb.compat.v1 as tf` work without files of that name.
 _public.install(_sys.modules[__name__])
+_imported("tfnb.client.common_parts")

@@ -10,10 +10,10 @@ part that is None, or was ``*``, may be anything.
 from __future__ import annotations
 
 import functools
-import re
 from typing import Any, Protocol, Self, TypeAlias
 
 from tfnb.core import errors
+from tfnb.core.process.later import pattern_later
 
 Parts: TypeAlias = tuple[str | None, int | None, int | None, str | None, int | None]
 
@@ -310,7 +310,7 @@ def is_device_spec(obj: object) -> bool:
 
 _NUMBER = r"(\*|[0-9]{1,18})"
 _WORD = r"(\*|[A-Za-z][A-Za-z0-9_]*)"
-_FULL_PART = re.compile(
+_FULL_PART = pattern_later(
     rf"/job:{_WORD}|/replica:{_NUMBER}|/task:{_NUMBER}|/device:{_WORD}(?::{_NUMBER})?"
     rf"|/(cpu|CPU|gpu|GPU):{_NUMBER}"
 )

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tfnb.core.process.later import pattern_later
 from tfnb.core.process.records import record
 from tfnb.core.process.weak_registry import WeakRegistry
 
@@ -178,7 +179,7 @@ def is_below(resolved: str, folder: str) -> bool:
     return resolved == folder or resolved.startswith(folder.rstrip("/") + "/")
 
 
-_WILD: Final = re.compile(r"[*?\[]")
+_WILD: Final = pattern_later(r"[*?\[]")
 # Suffixes of the files of a checkpoint and of an event log, after their prefix; compiled on use.
 _FILE_OF_PREFIX: Final = (
     r"(\.index|\.data-[\d?]{5}-of-[\d?]{5})?(\.tempstate\d+)?"

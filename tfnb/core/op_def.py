@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.core.process.later import pattern_later
 from tfnb.core.process.records import field, record
 from tfnb.core.tensor_shape import TensorShape
 
@@ -228,7 +229,7 @@ def _ranges(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> dict[str, range
 
 _ARG = re.compile(r"\*?\s*(\w+)\s*:\s*(Ref\(\s*)?(?:(\w+)\s*\*\s*)?(\w+)\s*\)?$")
 # Commas between the members of a list, not those inside of a message.
-_COMMAS = re.compile(r",(?![^{}]*\})")
+_COMMAS = pattern_later(r",(?![^{}]*\})")
 _ATTR = re.compile(
     r"(\w+)\s*:\s*(list\([^)]*\)|\{[^}]*\}|\w+)\s*(?:>=\s*(-?\d+))?\s*(?:=\s*(.*))?$", re.S
 )

@@ -34,18 +34,19 @@ runs on a CPU; None says that the values are better left to the op's own kernel.
 from __future__ import annotations
 
 import functools
-import re
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.later import pattern_later
 from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Mapping
 
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Attr
 
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = pattern_later(r"\{(\w+)\}")
 
 
 @record(slots=True, frozen=True)

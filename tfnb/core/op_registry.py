@@ -35,13 +35,14 @@ from tfnb.core.effects import Effect, parse_effects
 from tfnb.core.op_def import MISSING, OpDef, parse_op_def
 from tfnb.core.op_expression import ConstantKernel, Expression, HeldUse, have_values
 from tfnb.core.op_traits import Trait, parse_traits
+from tfnb.core.process.later import pattern_later
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Attr
 
 type_of_kernel = Callable[..., Any]
 
-_RESOURCE_INPUT = re.compile(r":\s*(\w+\s*\*\s*)?resource\b")
+_RESOURCE_INPUT = pattern_later(r":\s*(\w+\s*\*\s*)?resource\b")
 
 _REGISTRY: dict[str, OpDefinition] = {}
 _OPS_WITH: dict[Trait, set[str]] = {trait: set() for trait in Trait}
@@ -407,7 +408,8 @@ def register_op(
     Raises:
       ValueError: another op with this name was registered before, or a word is no trait.
     """
-    takes_resource = _RESOURCE_INPUT.search(signature.partition("->")[0]) is not None
+    inputs = signature.partition("->")[0]
+    takes_resource = "resource" in inputs and _RESOURCE_INPUT.search(inputs) is not None
     flags: dict[str, Any] = {
         "stateful": stateful or takes_resource,
         "commutative": commutative,
@@ -510,7 +512,7 @@ def add_loader(loader: Callable[[str], None]) -> None:
     _loaders.append(loader)
 
 
-_WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD_BREAK = pattern_later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def python_name(op_name: str) -> str:

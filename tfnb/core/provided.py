@@ -31,10 +31,18 @@ class Provided:
         Raises:
           RuntimeError: no upper room provides it.
         """
+        return (self._function or self.load())(*args, **kwargs)
+
+    def load(self) -> Callable[..., Any]:
+        """Import the function, also for what its module registers, and return it.
+
+        Raises:
+          RuntimeError: no upper room provides it.
+        """
         function = self._function
         if function is None:
             function = self._function = _find(self.name)
-        return function(*args, **kwargs)
+        return function
 
     def __repr__(self) -> str:
         return f"<provided function {self.name!r}>"

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tfnb.core.node_text import shape_text
+from tfnb.core.process.later import later
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.core.versions import GRAPH_DEF_VERSION
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Attr
     from tfnb.core.op_def import OpDef
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 type_of_handle_data = Sequence[tuple["DType", TensorShape]]
 type_of_shape_function = Callable[["InferenceContext"], "TensorShape | Sequence[TensorShape]"]
@@ -212,7 +215,7 @@ def merge_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
         if p is not None and q is not None and p != q:
             raise ValueError(
                 f"Dimension {index} in both shapes must be equal, but are {p} and {q}. "
-                f"Shapes are {shape_text(a)} and {shape_text(b)}."
+                f"Shapes are {node_text.shape_text(a)} and {node_text.shape_text(b)}."
             )
         merged.append(q if p is None else p)
     return TensorShape(merged)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.python_values import object_array
+from tfnb.core.process.later import later
 from tfnb.core.tensor_shape import UNKNOWN, TensorShape
 from tfnb.proto import tensor_pb2
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tfnb.core import python_values
     from tfnb.core.dtypes import DType
+else:
+    python_values = later("tfnb.core.python_values", in_step=True)
 
 MAX_RANK = 254
 MAX_ELEMENTS = 2**63 - 1
@@ -324,7 +327,7 @@ def _decode_string_content(
     for length in lengths:
         items.append(content[position : position + length])
         position += length
-    return object_array(items, (count,))
+    return python_values.object_array(items, (count,))
 
 
 def _decode_list(proto: tensor_pb2.TensorProto, dtype: DType, count: int) -> NDArray[Any]:
@@ -362,7 +365,7 @@ def _decode_half(proto: Any, dtype: DType) -> NDArray[Any]:
 
 
 def _decode_string(proto: Any, _: DType) -> NDArray[Any]:
-    return object_array(proto.string_val, (len(proto.string_val),))
+    return python_values.object_array(proto.string_val, (len(proto.string_val),))
 
 
 def _decode_complex(proto: Any, dtype: DType) -> NDArray[Any]:

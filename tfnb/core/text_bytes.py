@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+_PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"
+
+
+def is_plain_name(name: str) -> bool:
+    r"""Return whether a node's name is valid at first sight; other names may be valid, too.
+
+    Most names of a file are plain, and checking them needs no pattern.
+
+    >>> is_plain_name("a/b_1"), is_plain_name("a>b"), is_plain_name("_a"), is_plain_name("a\n")
+    (True, False, False, False)
+    """
+    return name[:1].isalpha() and not name.strip(_PLAIN)
+
 
 def text_bytes(text: str) -> bytes:
     """Return a text in UTF-8.

@@ -18,6 +18,7 @@ from tfnb.core.attr_value import TensorAttr
 from tfnb.core.tensor_proto import check_content_size
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.core.tensor_util import convert_to_ndarray
+from tfnb.framework import functions_above
 from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.operation_factory import create_operation
 from tfnb.framework.tensor import Tensor
@@ -215,6 +216,7 @@ def conversions_for(kind: type) -> list[tuple[type | tuple[type, ...], Conversio
     """Return the conversion functions for objects of a type, in the order of calling."""
     found = _cache.get(kind)
     if found is None:
+        functions_above.set_tensor_operators.load()  # its folder registers conversions, too
         with _registry_lock:
             found = _cache[kind] = [
                 (base_type, function)

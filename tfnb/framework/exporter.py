@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core.attr_value import TensorAttr, encode_attr
 from tfnb.core.dtypes import DType
+from tfnb.core.process.later import later
 from tfnb.core.tensor_util import shape_to_proto
-from tfnb.framework.function_library import library_to_proto
 from tfnb.proto import attr_value_pb2, graph_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfnb.core.versions import VersionDef
+    from tfnb.framework import function_library
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+else:
+    function_library = later("tfnb.framework.function_library", in_step=True)
 
 MAX_GRAPH_DEF_BYTES = 2**31
 
@@ -58,7 +61,7 @@ def graph_def_of(
         graph_def = _all_nodes(graph)
     graph_def.versions.CopyFrom(versions_to_proto(graph.def_versions))
     if graph._functions:
-        library_to_proto(graph, graph_def.library)
+        function_library.library_to_proto(graph, graph_def.library)
     if graph_def.ByteSize() >= MAX_GRAPH_DEF_BYTES:
         raise ValueError(_too_large_text(operations))
     if add_shapes:

@@ -10,13 +10,14 @@ Corresponds to TensorFlow's graph_constructor.cc, with the same error texts; eve
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tfnb.core import errors, op_registry
+from tfnb.core.process.later import pattern_later
 from tfnb.core.process.records import field, record
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.text_bytes import is_plain_name
 from tfnb.core.topological_order import in_order
 from tfnb.framework import traceback_of_user
 from tfnb.framework.exporter import node_inputs
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor import Tensor
     from tfnb.proto import graph_pb2
 
-_VALID_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
+_VALID_NAME = pattern_later(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
 
 _NEXT_ITERATION = frozenset({"NextIteration", "RefNextIteration"})
 _MERGE = frozenset({"Merge", "RefMerge"})
@@ -163,7 +164,7 @@ class GraphDefReader:
         is_valid = _VALID_NAME.fullmatch
         for position, node in enumerate(self._node_defs):
             name = node.name
-            if validate_names and is_valid(name) is None:
+            if validate_names and not is_plain_name(name) and is_valid(name) is None:
                 raise ValueError(f"Node '{name}': Node name contains invalid characters")
             if name in names:
                 raise ValueError(f"Node '{name}' is not unique")

@@ -8,10 +8,10 @@ Threads never share scopes (TensorFlow shares all but the name scope until
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from tfnb.core import device_spec
+from tfnb.core.process.later import pattern_later
 from tfnb.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
 
-VALID_OP_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
-VALID_SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+VALID_OP_NAME: Final = pattern_later(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+VALID_SCOPE_NAME: Final = pattern_later(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
 class ScopeState:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors
 from tfnb.core.attr_value import decode_attr, encode_attr, kind_of_list
 from tfnb.core.dtypes import as_dtype
-from tfnb.core.node_text import op_def_text, type_word
+from tfnb.core.process.later import later
 from tfnb.framework.attr_conversion import field_of, undeclared_attr
 from tfnb.framework.node_validation import check_allowed, check_list_lengths, check_required
 from tfnb.framework.op_plan import OpPlan, plan_of
@@ -19,10 +19,13 @@ from tfnb.framework.op_plan import OpPlan, plan_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.core.op_def import AttrDef
     from tfnb.core.op_registry import OpDefinition
     from tfnb.proto import attr_value_pb2, graph_pb2
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 
 class NodeReader:
@@ -70,7 +73,8 @@ class NodeReader:
                         node, f"AttrValue has invalid DataType enum: {message.type}", name
                     )
                 if value.is_ref_dtype:
-                    text = f"AttrValue must not have reference type value of {type_word(value)}"
+                    word = node_text.type_word(value)
+                    text = f"AttrValue must not have reference type value of {word}"
                     raise self._attr_error(node, text, name)
             elif kind in _PLAIN:
                 value = getattr(message, kind)
@@ -148,7 +152,7 @@ class NodeReader:
     def _attr_error(self, node: graph_pb2.NodeDef, text: str, name: str) -> ValueError:
         return ValueError(
             f"{text}\n\t for attr '{name}'\n\t; NodeDef: {{{{node {node.name}}}}}; "
-            f"{op_def_text(self.plan.op_def)}"
+            f"{node_text.op_def_text(self.plan.op_def)}"
         )
 
 

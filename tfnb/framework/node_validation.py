@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.core.node_text import attr_text, op_def_text, type_word
+from tfnb.core.process.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.core.op_def import AttrDef, OpDef
     from tfnb.framework.tensor import Tensor
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 # Above the length of any real list: a small graph must not allocate huge lists.
 MAX_LIST_LENGTH = 1_000_000
@@ -44,8 +47,9 @@ def check_input_types(node_name: str, inputs: Sequence[Tensor], wanted: Sequence
         if not fits(dtype, tensor.dtype):
             hint = _REPAIR if dtype.is_ref_dtype and not tensor.dtype.is_ref_dtype else ""
             raise ValueError(
-                f"Input {index} of node {node_name} was passed {type_word(tensor.dtype)} from "
-                f"{tensor.name} incompatible with expected {type_word(dtype)}.{hint}"
+                f"Input {index} of node {node_name} was passed "
+                f"{node_text.type_word(tensor.dtype)} from {tensor.name} "
+                f"incompatible with expected {node_text.type_word(dtype)}.{hint}"
             )
 
 
@@ -58,10 +62,10 @@ def check_number_of_inputs(
       ValueError: the numbers differ.
     """
     if len(wanted) != found:
-        words = ", ".join(map(type_word, wanted))
+        words = ", ".join(map(node_text.type_word, wanted))
         raise ValueError(
             f"NodeDef expected inputs '{words}' do not match {found} inputs specified; "
-            f"{op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
+            f"{node_text.op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
         )
 
 
@@ -75,7 +79,7 @@ def check_list_lengths(op_def: OpDef, node_name: str, attrs: dict[str, Any]) -> 
         if arg.number_attr and not 0 <= attrs[arg.number_attr] <= MAX_LIST_LENGTH:
             raise ValueError(
                 f"Attr '{arg.number_attr}' of node '{node_name}' is {attrs[arg.number_attr]}: "
-                f"'{arg.name}' cannot be a list of that length; {op_def_text(op_def)}"
+                f"'{arg.name}' cannot be a list of that length; {node_text.op_def_text(op_def)}"
             )
 
 
@@ -90,7 +94,7 @@ def check_required(op_def: OpDef, node_name: str, attrs: Container[str]) -> None
         words = ", ".join(f"'{name}'" for name in missing)
         plural = "s" if len(missing) > 1 else ""
         raise ValueError(
-            f"NodeDef missing attr{plural} {words} from {op_def_text(op_def)}; "
+            f"NodeDef missing attr{plural} {words} from {node_text.op_def_text(op_def)}; "
             f"NodeDef: {{{{node {node_name}}}}}"
         )
 
@@ -113,11 +117,13 @@ def check_allowed(op_def: OpDef, node_name: str, attr_def: AttrDef, value: Any) 
         wrong = [one for one in (value if is_list else (value,)) if one not in attr_def.allowed]
         if not wrong:
             return
-        word = attr_text if isinstance(wrong[0], bytes) else type_word
+        word = node_text.attr_text if isinstance(wrong[0], bytes) else node_text.type_word
         text = (
             f"Value for attr '{attr_def.name}' of {word(wrong[0])} is not in the list of allowed "
             f"values: {', '.join(map(word, attr_def.allowed))}"
         )
     else:
         return
-    raise ValueError(f"{text}\n\t; NodeDef: {{{{node {node_name}}}}}; {op_def_text(op_def)}")
+    raise ValueError(
+        f"{text}\n\t; NodeDef: {{{{node {node_name}}}}}; {node_text.op_def_text(op_def)}"
+    )

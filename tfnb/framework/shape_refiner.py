@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.errors import InvalidArgumentError
-from tfnb.core.node_text import node_text, shape_text, values_text
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.framework.operation import Operation
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 
 # Errors of a shape function. All but the first two mean that it got an unexpected input.
@@ -165,18 +168,18 @@ def _text(error: Exception, op: Operation, context: OperationInferenceContext) -
         message = str(error)
     else:
         message = f"{type(error).__name__}: {error}"
-    node = node_text(op.name, op.type, op.attrs, node_inputs(op), op.requested_device)
-    shapes = ", ".join(map(shape_text, context.inputs))
+    node = node_text.node_text(op.name, op.type, op.attrs, node_inputs(op), op.requested_device)
+    shapes = ", ".join(map(node_text.shape_text, context.inputs))
     text = f"{message} for '{node}' with input shapes: {shapes}"
     if context._asked_values:
         values = ", ".join(
-            f"input[{index}] = <{values_text(value, _MAX_VALUES)}>"
+            f"input[{index}] = <{node_text.values_text(value, _MAX_VALUES)}>"
             for index, value in sorted(context._asked_values.items())
         )
         text += f" and with computed input tensors: {values}"
     if context._asked_shapes:
         partial = ", ".join(
-            f"input[{index}] = {shape_text(shape)}"
+            f"input[{index}] = {node_text.shape_text(shape)}"
             for index, shape in sorted(context._asked_shapes.items())
         )
         text += f" and with input tensors computed as partial shapes: {partial}"

@@ -11,7 +11,7 @@ from tfnb.framework.constant_value import constant_value_as_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_session import SessionLike, session_for_eval
 from tfnb.framework.scopes import name_scope
-from tfnb.framework.tensor import Tensor, override_operator
+from tfnb.framework.tensor import Tensor, import_at_first_use, override_operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,6 +162,9 @@ class SparseTensor:
     def _override_operator(operator: str, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation of an operator of all sparse tensors."""
         override_operator(SparseTensor, operator, function)
+
+
+import_at_first_use(SparseTensor, ("__mul__", "__truediv__"))
 
 
 def is_sparse(value: Any) -> bool:

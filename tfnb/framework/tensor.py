@@ -1,8 +1,9 @@
 """A tensor of the graph: one output of one operation.
 
 Arithmetic and comparison operators are registered by the ops that compute them, through
-:meth:`Tensor._override_operator`, so that this folder needs no op. Equality and hash are identity,
-as in TensorFlow 1.
+:meth:`Tensor._override_operator`, so that this folder needs no op. The first use of one imports
+these ops: a graph from a file needs no operator. Equality and hash are identity, as in
+TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from tfnb.core import errors
 from tfnb.core.shape_inference import merge_shapes
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.framework import functions_above
 from tfnb.framework.default_session import SessionLike, session_for_eval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy as np
 
@@ -300,6 +302,28 @@ def override_operator(cls: type[Any], operator: str, function: Callable[..., Any
             f"{sorted(Tensor.OVERLOADABLE_OPERATORS)}."
         )
     setattr(cls, operator, function)
+
+
+def import_at_first_use(cls: type[Any], operators: Iterable[str]) -> None:
+    """Make the first use of an operator of a tensor class import the ops that register it."""
+    for operator in operators:
+        override_operator(cls, operator, _importing(cls, operator))
+
+
+def _importing(cls: type[Any], operator: str) -> Callable[..., Any]:
+    def first_use(*operands: Any) -> Any:
+        functions_above.set_tensor_operators.load()
+        registered = getattr(cls, operator)
+        if registered is first_use:
+            raise NotImplementedError(f"No op registers {operator} of {cls.__name__}.")
+        return registered(*operands)
+
+    first_use.__name__ = operator
+    return first_use
+
+
+# Those that are registered; the others of Tensor are identity, or missing.
+import_at_first_use(Tensor, Tensor.OVERLOADABLE_OPERATORS - {"__eq__", "__ne__"})
 
 
 class Reference:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import linecache
 import sys
 from bisect import bisect_right
-from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.process.package_directory import EMITTED, PACKAGE_DIRECTORY
@@ -23,6 +22,7 @@ from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from traceback import FrameSummary
     from types import CodeType
 # Frames kept per op: enough to reach the user's own lines through a layer library.
 MAX_FRAMES = 12
@@ -161,6 +161,8 @@ def creation_site(site: Site) -> CreationSite | None:
 
 def frame_summaries(site: Site) -> list[FrameSummary]:
     """Return the frames of a site, outermost first, as :mod:`traceback` expects them."""
+    from traceback import FrameSummary
+
     summaries = []
     for code, instruction in reversed(list(_frames(site))):
         at = _site_at(code, instruction, _run_of(code.co_filename, site[0]))

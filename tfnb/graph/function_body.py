@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList, decode_attr
-from tfnb.core.node_text import type_word
+from tfnb.core.process.later import later
 from tfnb.core.process.records import record
 from tfnb.graph.algorithm import prune_for_reverse_reachability
 from tfnb.graph.graph import CONTROL_SLOT, Graph, Node
@@ -23,10 +23,13 @@ from tfnb.graph.validate import complete_attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.core.op_def import ArgDef
     from tfnb.graph.function_library import FunctionDefinition, FunctionLibraryDefinition
     from tfnb.proto import attr_value_pb2, graph_pb2
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 
 @record(frozen=True, slots=True)
@@ -193,8 +196,9 @@ class _BodyMaker:
             wanted, given = node.input_types[number], src.output_types[index]
             if not types_compatible(wanted, given):
                 raise self._malformed(
-                    f"input {number} of node '{node.name}' was passed {type_word(given)} from "
-                    f"{src.name}:{index} incompatible with expected {type_word(wanted)}"
+                    f"input {number} of node '{node.name}' was passed "
+                    f"{node_text.type_word(given)} from {src.name}:{index} "
+                    f"incompatible with expected {node_text.type_word(wanted)}"
                 )
         self.graph.add_edge(src, index, node, number)
 

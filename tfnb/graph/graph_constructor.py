@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import decode_attrs, encode_attr
-from tfnb.core.node_text import type_word
 from tfnb.core.plain_graph_def import PlainGraphDef, PlainNodeDef
+from tfnb.core.process.later import later
 from tfnb.core.topological_order import in_order
 from tfnb.core.versions import VersionDef, check_graph_versions
 from tfnb.graph.function_library import FunctionLibraryDefinition
@@ -35,6 +35,10 @@ from tfnb.proto import graph_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tfnb.core import node_text
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 type_of_inputs = list[tuple[str, int]]
 
@@ -271,9 +275,11 @@ def types_compatible(expected: Any, given: Any) -> bool:
 
 
 def _wrong_type(node: Node, number: int, src: Node, index: int) -> errors.InvalidArgumentError:
+    given = node_text.type_word(src.output_types[index])
+    expected = node_text.type_word(node.input_types[number])
     return errors.invalid_argument(
-        f"Input {number} of node {node.name} was passed {type_word(src.output_types[index])} from "
-        f"{src.name}:{index} incompatible with expected {type_word(node.input_types[number])}."
+        f"Input {number} of node {node.name} was passed {given} from "
+        f"{src.name}:{index} incompatible with expected {expected}."
     )
 
 

@@ -17,21 +17,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core import dtypes, errors
-from tfnb.graph.control_loops import add_control_flow, empty_const_attrs, is_control_loop
+from tfnb.core.process.later import later
 from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
 from tfnb.graph.late_reads import SENDS_CELL, gives_cell, is_only_fetched
 from tfnb.graph.memory_types import input_on_host, output_on_host
-from tfnb.graph.recv_scheduling import (
-    START_TIME,
-    RecvSchedule,
-    add_recv_triggers,
-    nodes_after_loops,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tfnb.core.dtypes import DType
+    from tfnb.graph import control_loops, recv_scheduling
+else:
+    control_loops = later("tfnb.graph.control_loops", in_step=True)
+    recv_scheduling = later("tfnb.graph.recv_scheduling", in_step=True)
 
 
 class PartitionDevice(Protocol):
@@ -47,7 +45,7 @@ def partition(
     name_counter: Iterator[int],
     incarnations: Mapping[str, int] | None = None,
     *,
-    schedule: RecvSchedule | None = None,
+    schedule: recv_scheduling.RecvSchedule | None = None,
 ) -> dict[str, Graph]:
     """Cut a placed graph into one graph per device in use.
 
@@ -79,7 +77,7 @@ def partition(
     if schedule is not None:
         schedule.check(graph)
     if len(used) > 1:
-        add_control_flow(graph, name_counter)
+        control_loops.add_control_flow(graph, name_counter)
     elif schedule is None and all(by_name[name].device_type == "CPU" for name in used):
         _check_inputs(graph)
         if graph.library is not None:
@@ -155,7 +153,7 @@ class _Partitioner:
             self._connect(node)
         return self.parts
 
-    def apply(self, schedule: RecvSchedule) -> None:
+    def apply(self, schedule: recv_scheduling.RecvSchedule) -> None:
         """Set the start times of nodes, and let Recvs wait for theirs."""
         # The nodes added for loops across devices have no start time; Recvs do not wait for them.
         given = schedule.start_times
@@ -163,18 +161,18 @@ class _Partitioner:
         for made, like in self.made:
             times[made] = min(times.get(made, times[like]), times[like])
         cut = [node for node, _ in self.made]
-        after_loops = nodes_after_loops(self.graph)
+        after_loops = recv_scheduling.nodes_after_loops(self.graph)
         may_precede = {
             twin for node, twin in self.twin.items() if node in given and node not in after_loops
         }
         if schedule.need_to_record_start_times:
             cut += self.twin.values()
         for node in dict.fromkeys(cut):
-            node.set_attr(START_TIME, times[node])
+            node.set_attr(recv_scheduling.START_TIME, times[node])
         if schedule.scheduling_for_recvs:
             for part in self.parts.values():
                 part.fixup_source_and_sink_edges()
-                add_recv_triggers(part, times, may_precede, self.name_counter)
+                recv_scheduling.add_recv_triggers(part, times, may_precede, self.name_counter)
 
     def _new_name(self, prefix: str) -> str:
         return f"{prefix}/_{next(self.name_counter)}"
@@ -188,7 +186,7 @@ class _Partitioner:
         for edge in dst.in_edges:
             if edge.dst_input != CONTROL_SLOT:
                 data.append(edge)
-            elif edge.src.is_merge and is_control_loop(edge.src):
+            elif edge.src.is_merge and control_loops.is_control_loop(edge.src):
                 loop_merges.append(self.twin[edge.src])
             elif edge.src.is_op:
                 controls.append(edge)
@@ -336,7 +334,7 @@ class _Partitioner:
         dummy = part.add_node(
             self._new_name(f"{src.name}/ctrl"),
             "Const",
-            empty_const_attrs(),
+            control_loops.empty_const_attrs(),
             assigned_device=src.assigned_device,
         )
         part.add_control_edge(self.twin[src], dummy)

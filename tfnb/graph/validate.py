@@ -6,21 +6,24 @@ attribute and the op's signature.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
 from tfnb.core.attr_value import NameAttrList, TensorAttr, kind_of
 from tfnb.core.dtypes import DType
-from tfnb.core.node_text import attr_text, op_def_text, type_word
+from tfnb.core.process.later import later, pattern_later
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.text_bytes import is_plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tfnb.core import node_text
     from tfnb.core.op_def import AttrDef, OpDef
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
-_NODE_NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
+_NODE_NAME = pattern_later(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*(?:>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*")
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "int": int,
@@ -40,7 +43,7 @@ def is_valid_node_name(name: str) -> bool:
     >>> is_valid_node_name("a/_b-1.2"), is_valid_node_name("a b"), is_valid_node_name("")
     (True, False, False)
     """
-    return _NODE_NAME.fullmatch(name) is not None
+    return is_plain_name(name) or _NODE_NAME.fullmatch(name) is not None
 
 
 def complete_attrs(
@@ -104,10 +107,10 @@ def check_number_of_inputs(
       InvalidArgumentError: there are more or fewer.
     """
     if len(expected) != found:
-        types = ", ".join(type_word(dtype) for dtype in expected)
+        types = ", ".join(node_text.type_word(dtype) for dtype in expected)
         raise errors.invalid_argument(
             f"NodeDef expected inputs '{types}' do not match {found} inputs specified; "
-            f"{op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
+            f"{node_text.op_def_text(op_def)}; NodeDef: {{{{node {node_name}}}}}"
         ).naming(node_name)
 
 
@@ -126,7 +129,7 @@ def _missing_attrs(
     plural = "s" if len(names) > 1 else ""
     listed = ", ".join(f"'{name}'" for name in names)
     return errors.invalid_argument(
-        f"NodeDef missing attr{plural} {listed} from {op_def_text(op_def)}"
+        f"NodeDef missing attr{plural} {listed} from {node_text.op_def_text(op_def)}"
         f"; NodeDef: {{{{node {node_name}}}}}"
     ).naming(node_name)
 
@@ -137,7 +140,7 @@ def _wrong_kind(
     return errors.invalid_argument(
         f"AttrValue had value with type '{kind_of(value)}' when '{attr.type}' expected\n\t "
         f"for attr '{attr.name}'\n\t; NodeDef: {{{{node {node_name}}}}}; "
-        f"{op_def_text(op_def)}"
+        f"{node_text.op_def_text(op_def)}"
     ).naming(node_name)
 
 
@@ -149,17 +152,20 @@ def _check_allowed(op_def: OpDef, attr: AttrDef, value: Any, node_name: str) -> 
             what = "Length" if is_list else "Value"
             raise errors.invalid_argument(
                 f"{what} for attr '{attr.name}' of {found} must be at least minimum {attr.minimum}"
-                f"; NodeDef: {{{{node {node_name}}}}}; {op_def_text(op_def)}"
+                f"; NodeDef: {{{{node {node_name}}}}}; {node_text.op_def_text(op_def)}"
             ).naming(node_name)
     if attr.allowed:
         for one in value if isinstance(value, list) else (value,):
             if one not in attr.allowed:
-                found_word = type_word(one) if isinstance(one, DType) else attr_text(one)
+                found_word = (
+                    node_text.type_word(one) if isinstance(one, DType) else node_text.attr_text(one)
+                )
                 allowed = ", ".join(
-                    type_word(a) if isinstance(a, DType) else attr_text(a) for a in attr.allowed
+                    node_text.type_word(a) if isinstance(a, DType) else node_text.attr_text(a)
+                    for a in attr.allowed
                 )
                 raise errors.invalid_argument(
                     f"Value for attr '{attr.name}' of {found_word} is not in the list of allowed "
                     f"values: {allowed}\n\t; NodeDef: {{{{node {node_name}}}}}; "
-                    f"{op_def_text(op_def)}"
+                    f"{node_text.op_def_text(op_def)}"
                 ).naming(node_name)

@@ -24,6 +24,7 @@ PROVIDED: dict[str, tuple[str, str]] = {
         "tfnb.framework.importing.node_def_operation",
         "operation_of_node_def",
     ),
+    "set_tensor_operators": ("tfnb.ops.math.math_ops", "set_operators"),
     "type_spec_from_value": ("tfnb.library.data.type_specs", "type_spec_from_value"),
     "variant_dataset": ("tfnb.library.data.dataset", "VariantDataset"),
     "reshape": ("tfnb.ops.array.shape_ops", "reshape"),

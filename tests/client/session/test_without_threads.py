@@ -14,8 +14,11 @@ import tfnb as tf
 from tests.cases.replay import Replay
 from tests.repeats import few
 from tests.without_threads import no_threads
+from tfnb.common_runtime.executor.executor import wait_for_answer
+from tfnb.common_runtime.executor.run_state import RunState
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 from tfnb.core.process import threads, work_sharder
+from tfnb.core.step_events import StepEvents
 from tfnb.framework.functions.function import Defun
 
 if TYPE_CHECKING:
@@ -79,6 +82,15 @@ def test_the_deadline_of_the_configuration_ends_a_wait() -> None:
     with tf.Session(config=config) as sess:
         with pytest.raises(tf.errors.DeadlineExceededError, match="queue"):
             sess.run(queue.dequeue())
+
+
+def test_a_time_that_is_up_before_a_wait_is_its_error() -> None:
+    """The step has no deadline any more, but its end: it does not wait for ever."""
+    run_state = RunState(None, StepEvents().hooks)
+    run_state.end(tf.errors.DeadlineExceededError(None, None, "time is up"))
+
+    with pytest.raises(tf.errors.DeadlineExceededError, match="time is up"):
+        wait_for_answer(run_state)
 
 
 @pytest.mark.parametrize("way", list(Lowering))

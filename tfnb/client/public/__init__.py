@@ -21,9 +21,13 @@ from tfnb.core import op_registry, provided
 from tfnb.core.process.collector_pause import imported
 
 _OPS_PACKAGES = ("tfnb.ops", "tfnb.library")
-# Importing these gives tensors their operators, so they are imported with the first op that is
-# used.
-_BASE_FAMILIES = ("tfnb.ops.math.math_ops",)
+# Importing these gives tensors their operators and converts lists of tensors, so they are imported
+# with the first op that a program calls, operator that it uses, or value that it converts.
+_BASE_FAMILIES = (
+    "tfnb.ops.math.math_ops",
+    "tfnb.ops.array.slice_ops",
+    "tfnb.ops.array.concat_ops",
+)
 
 # Namespaces that can also be called: in TensorFlow it is a module, in tfnb also a function.
 _FUNCTIONS = {"summary": ("tfnb.client.model_summary", "summary")}
@@ -52,23 +56,36 @@ def parse_exports(exports: dict[str, Any], module: str) -> dict[str, dict[str, O
 @cache
 def names() -> dict[str, dict[str, Origin]]:
     """Return namespace -> public name -> origin, of the whole table."""
-    merged: dict[str, dict[str, Origin]] = {}
+    return {namespace: names_in(namespace) for namespace in _parts()}
+
+
+@cache
+def names_in(namespace: str) -> dict[str, Origin]:
+    """Return public name -> origin, of one namespace; a process uses few of them."""
+    found: dict[str, Origin] = {}
+    for module, exports in _parts().get(namespace, ()):
+        found |= parse_exports({namespace: exports}, module)[namespace]
+    for inner in _parts():
+        # tf.a.b is a name of tf.a, and tf.a one of tf.
+        parent, _, name = inner.rpartition(".")
+        if inner != "tf" and (parent or "tf") == namespace:
+            found[name] = ("", inner)
+    return found
+
+
+@cache
+def _parts() -> dict[str, list[tuple[str, str]]]:
+    """Return namespace -> the modules that have names in it, with the text of the table."""
+    merged: dict[str, list[tuple[str, str]]] = {}
     for module, exports in (*OTHER_NAMES.items(), *TABLE.items()):
-        for namespace, origins in parse_exports(exports, module).items():
-            merged.setdefault(namespace, {}).update(origins)
-    merged["raw_ops"] = {}
+        for namespace, text in exports.items():
+            merged.setdefault(namespace, []).append((module, text))
+    merged["raw_ops"] = []
     for namespace in list(merged):
-        _add_parents(merged, namespace)
+        while "." in namespace:
+            namespace = namespace.rpartition(".")[0]
+            merged.setdefault(namespace, [])
     return merged
-
-
-def _add_parents(merged: dict[str, dict[str, Origin]], namespace: str) -> None:
-    """Make ``tf.a.b`` a name of ``tf.a``, and ``tf.a`` a name of ``tf``."""
-    while namespace != "tf":
-        parent, _, name = namespace.rpartition(".")
-        parent = parent or "tf"
-        merged.setdefault(parent, {})[name] = ("", namespace)
-        namespace = parent
 
 
 def resolve(namespace: str, name: str) -> Any:
@@ -77,9 +94,9 @@ def resolve(namespace: str, name: str) -> Any:
     Raises:
         AttributeError: The name does not exist; the error names a replacement, if there is one.
     """
-    origin = names().get(namespace, {}).get(name)
+    origin = names_in(namespace).get(name)
     if origin is None:
-        known = names().get(namespace, ())
+        known = names_in(namespace)
         raise AttributeError(missing.message(namespace, name, sorted(known)))
     module_name, local = origin
     if not module_name:
@@ -166,7 +183,7 @@ def namespace_module(namespace: str) -> ModuleType:
 
 def install(package: ModuleType) -> None:
     """Make every namespace importable as a submodule, and ``compat.v1`` the package itself."""
-    for namespace in names():
+    for namespace in _parts():
         if namespace != "tf":
             namespace_module(namespace)
     compat = namespace_module("compat")
@@ -175,12 +192,11 @@ def install(package: ModuleType) -> None:
 
 def public_names(namespace: str) -> set[str]:
     """Return all names of a namespace, for ``dir`` and completion; import nothing."""
-    return set(names().get(namespace, ()))
+    return set(names_in(namespace))
 
 
 def import_family(op_name: str) -> None:
     """Import the module that registers an op; "" imports all of them."""
-    _import_base_families()
     if not op_name:
         for module in OPS:
             imported(module)

@@ -16,17 +16,20 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.session.feeds import Feed
-from tfnb.client.session.session_errors import explain, explain_interrupt, out_of_memory
 from tfnb.client.session.tensor_handle import TensorHandle, is_handle_op
 from tfnb.core import errors
+from tfnb.core.process.later import later
 from tfnb.framework.operation import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tfnb.client.session import session_errors
     from tfnb.client.session.fetches import FetchMapper
     from tfnb.client.session.tensor_handle import HandleOwner
     from tfnb.framework.tensor import Tensor
+else:
+    session_errors = later("tfnb.client.session.session_errors", in_step=True)
 
 
 class CallPlan:
@@ -102,9 +105,9 @@ class CallPlan:
             try:
                 self.executors = runtime.prepare(*self.signature)
             except errors.OpError as error:
-                raise explain(error, self.graph, self) from error.__cause__
+                raise session_errors.explain(error, self.graph, self) from error.__cause__
             except MemoryError as error:
-                raise out_of_memory(error) from error
+                raise session_errors.out_of_memory(error) from error
 
     def run(self, values: Iterable[Any], options: Any = None, run_metadata: Any = None) -> Any:
         """Run one step; ``values`` are the user's values of ``feeds``, in order."""
@@ -140,7 +143,7 @@ class CallPlan:
                 results = self._merge_answers(results, values)
             return self._build_results(results)
         except MemoryError as error:
-            raise out_of_memory(error) from error
+            raise session_errors.out_of_memory(error) from error
 
     def without_feeds(self) -> Callable[[], Any]:
         """Return ``run(())`` as a function; the function is shorter if one value is fetched."""
@@ -157,16 +160,16 @@ class CallPlan:
                 self._explain(failure)
                 raise
             except MemoryError as error:
-                raise out_of_memory(error) from error
+                raise session_errors.out_of_memory(error) from error
 
         return run_alone
 
     def _explain(self, failure: errors.OpError | KeyboardInterrupt) -> None:
         """Raise an error of the runtime with the user's names, or add the place to an interrupt."""
         if isinstance(failure, KeyboardInterrupt):
-            explain_interrupt(failure, self.graph)
+            session_errors.explain_interrupt(failure, self.graph)
         else:
-            raise explain(failure, self.graph, self) from failure.__cause__
+            raise session_errors.explain(failure, self.graph, self) from failure.__cause__
 
     def _merge_answers(self, results: list[Any], values: Iterable[Any]) -> list[Any]:
         """Return one value per slot: fetched, taken from a feed, or None for an operation."""

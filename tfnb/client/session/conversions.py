@@ -6,13 +6,15 @@ registration that fits an object is used. This module registers SparseTensor and
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfnb.core.process.records import record
 from tfnb.framework.dispatch import CompositeTensor
-from tfnb.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
-from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+
+if TYPE_CHECKING:
+    from tfnb.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 
 FetchFunction: TypeAlias = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
 FeedFunction: TypeAlias = Callable[[Any, Any], Sequence[tuple[Any, Any]]]
@@ -60,6 +62,7 @@ def register_session_run_conversion_functions(
     Raises:
         ValueError: The type, or a subclass of it, has been registered before.
     """
+    _add_loaded()
     for conversion in _CONVERSIONS:
         if issubclass(conversion.type, tensor_type):
             raise ValueError(f"{tensor_type} has already been registered and was not changed.")
@@ -70,6 +73,7 @@ def register_session_run_conversion_functions(
 
 def find(value: Any) -> Conversion | None:
     """Return the conversion for an object, or None if it needs none."""
+    _add_loaded()
     for conversion in _CONVERSIONS:
         if isinstance(value, conversion.type):
             return conversion
@@ -83,11 +87,15 @@ def _slices_parts(slices: IndexedSlices) -> list[Any]:
 
 
 def _slices_value(values: list[Any]) -> IndexedSlicesValue:
+    from tfnb.framework.indexed_slices import IndexedSlicesValue
+
     return IndexedSlicesValue(values[0], values[1], values[2] if len(values) == 3 else None)
 
 
-_CONVERSIONS += [
-    Conversion(
+def _of_sparse_tensors() -> Conversion:
+    from tfnb.framework.sparse_tensor import SparseTensor, SparseTensorValue
+
+    return Conversion(
         SparseTensor,
         lambda sparse: (
             [sparse.indices, sparse.values, sparse.dense_shape],
@@ -98,19 +106,40 @@ _CONVERSIONS += [
         ),
         lambda sparse: [sparse.indices, sparse.values, sparse.dense_shape],
         is_stable=True,
-    ),
-    Conversion(
+    )
+
+
+def _of_slices() -> Conversion:
+    from tfnb.framework.indexed_slices import IndexedSlices
+
+    return Conversion(
         IndexedSlices,
         lambda slices: (_slices_parts(slices), _slices_value),
         lambda slices, value: list(zip(_slices_parts(slices), value, strict=False)),
         _slices_parts,
         is_stable=True,
-    ),
+    )
+
+
+_CONVERSIONS.append(
     Conversion(
         CompositeTensor,
         lambda value: (value.parts(), value.fetched),
         lambda value, fed: value.fed(fed),
         lambda value: value.parts(),
         is_stable=True,
-    ),
-]
+    )
+)
+# Module -> its conversion. A process has no objects of these types before it imports the modules.
+_NOT_LOADED = {
+    "tfnb.framework.sparse_tensor": _of_sparse_tensors,
+    "tfnb.framework.indexed_slices": _of_slices,
+}
+
+
+def _add_loaded() -> None:
+    for module in [name for name in _NOT_LOADED if name in sys.modules]:
+        # Another thread may have added it meanwhile.
+        make = _NOT_LOADED.pop(module, None)
+        if make is not None:
+            _CONVERSIONS.append(make())

@@ -17,10 +17,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from tfnb.client.session.session_errors import explain
 from tfnb.core import dtypes, errors
 from tfnb.core.process import forking
-from tfnb.framework.function_library import needed_function_names
+from tfnb.core.process.later import later
 from tfnb.framework.importing.plain_exporter import plain_graph_def_of
 from tfnb.framework.loaded_nodes import mark_loaded
 from tfnb.framework.operation import Operation
@@ -28,9 +27,14 @@ from tfnb.framework.operation import Operation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tfnb.client.session import session_errors
     from tfnb.core.plain_graph_def import PlainGraphDef
+    from tfnb.framework import function_library
     from tfnb.framework.graph import Graph
     from tfnb.framework.tensor import Tensor
+else:
+    session_errors = later("tfnb.client.session.session_errors", in_step=True)
+    function_library = later("tfnb.framework.function_library", in_step=True)
 
 MANY: Final = 20_000
 """If there are more new operations, only those that a run needs are sent."""
@@ -165,7 +169,7 @@ class SentGraph:
                 todo += partners(op)
         if found:
             operations = [found[number] for number in sorted(found)]
-            functions = needed_function_names(self._graph, operations)
+            functions = function_library.needed_function_names(self._graph, operations)
             self._extend(operations, functions)
 
     def _extend(
@@ -209,7 +213,7 @@ class SentGraph:
                 self._runtime.has_watched_nodes = True
             take(graph_def)
         except errors.OpError as error:
-            raise explain(error, self._graph, None) from error.__cause__
+            raise session_errors.explain(error, self._graph, None) from error.__cause__
 
 
 def _leaders_of(op: Operation) -> Iterable[Operation]:

@@ -26,10 +26,10 @@ from tfnb.client.session.feeds import expand_feed_dict
 from tfnb.client.session.fetches import LEAF_TYPES, FetchMapper, structure_key
 from tfnb.client.session.live_sessions import open_sessions, register
 from tfnb.client.session.sent_graph import SentGraph
-from tfnb.client.session.session_errors import describe
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.common_runtime.session import direct_session_factory, session_factory
 from tfnb.core.process.collector_pause import without_collector
+from tfnb.core.process.later import later
 from tfnb.core.process.lost_interrupts import keep_interrupts
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.distributed_runtime import grpc_session_factory
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from tfnb.client.session import session_errors
     from tfnb.client.session.callable import CallableFromOptions
     from tfnb.client.session.remote_session import RemoteSession
     from tfnb.common_runtime.executor.running_nodes import RunningNode
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.proto.graph_pb2 import GraphDef
+else:
+    session_errors = later("tfnb.client.session.session_errors", in_step=True)
 
 
 # The imports registered the factories for sessions in this process and on servers.
@@ -515,7 +518,11 @@ class BaseSession:
         or slowed down.
         """
         found = self.runtime.waiting()
-        return "No step is in flight." if found is None else describe(found, self._graph)
+        return (
+            "No step is in flight."
+            if found is None
+            else session_errors.describe(found, self._graph)
+        )
 
     def running_nodes(self) -> list[RunningNode]:
         """Return the running nodes, one for each step in flight and thread that works for it.

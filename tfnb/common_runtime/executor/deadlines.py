@@ -17,15 +17,18 @@ from _thread import get_ident, start_new_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from tfnb.common_runtime.executor.waiting import say_what_runs
 from tfnb.core import errors
 from tfnb.core.process import forking, threads
+from tfnb.core.process.later import later
 from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.process.threads import ERRANDS
 from tfnb.core.process.wake_up import WakeUp
 
 if TYPE_CHECKING:
+    from tfnb.common_runtime.executor import waiting
     from tfnb.common_runtime.executor.run_state import RunState
+else:
+    waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
 
 # How long the thread waits for another deadline before it ends, in seconds.
 _LINGER_S = 2.0
@@ -149,7 +152,7 @@ class Deadlines:
                 heapq.heappop(self._entries)
         for run_state in late:
             error = errors.deadline_exceeded("Timed out waiting for notification")
-            say_what_runs(run_state, error)
+            waiting.say_what_runs(run_state, error)
             run_state.end(error)
         return left
 

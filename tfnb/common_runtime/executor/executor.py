@@ -44,21 +44,24 @@ from tfnb.common_runtime.executor.immutable_executor_state import (
     NodeItem,
 )
 from tfnb.common_runtime.executor.kernel_errors import annotate, check_outputs, missing_output
-from tfnb.common_runtime.executor.kernel_stats import PooledKernel, measured_call
-from tfnb.common_runtime.executor.propagator_state import PropagatorState
 from tfnb.common_runtime.executor.running_nodes import runs_nodes, waits_for_others
-from tfnb.common_runtime.executor.waiting import explained, nothing_answers, warn_if_final
 from tfnb.core import errors
 from tfnb.core.op_kernel import OpKernelContext, StepContext
 from tfnb.core.process import threads
+from tfnb.core.process.later import later
 from tfnb.core.resource_mgr import RefCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfnb.common_runtime.executor import kernel_stats, propagator_state, waiting
     from tfnb.common_runtime.executor.propagator_state import IterationState, type_of_tagged_node
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.core.dtypes import DType
+else:
+    kernel_stats = later("tfnb.common_runtime.executor.kernel_stats", in_step=True)
+    propagator_state = later("tfnb.common_runtime.executor.propagator_state", in_step=True)
+    waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
 
 _POSITIONS = [np.int32(position) for position in range(64)]
 # Longest sleep of the driving thread between two checks for an interrupt, in seconds.
@@ -104,7 +107,7 @@ class ExecutorState:
         self.ready: deque[type_of_tagged_node] = deque()
         self.put_off: deque[type_of_tagged_node] = deque()
         self.rounds = 0
-        self.propagator = PropagatorState(
+        self.propagator = propagator_state.PropagatorState(
             immutable.frames, self.ready, run_state.hooks, run_state.step_id, partition
         )
         root = self.propagator.root.iterations[0]
@@ -350,7 +353,7 @@ class ExecutorState:
             return self.measured(tagged, args)
         if not stats.has_overlap and stats.estimate_ns(tagged[0]) is not None:
             stats.has_overlap = any(row[3] is not None for row in run_state.waiting.values())
-        work = PooledKernel(self, tagged, args, run_state.pool.name)
+        work = kernel_stats.PooledKernel(self, tagged, args, run_state.pool.name)
         run_state.waiting[id(tagged)] = (self, tagged, args, work)
         try:
             run_state.pool.schedule(work)
@@ -368,7 +371,7 @@ class ExecutorState:
         assert stats is not None
         if item.kernel is not None and item.kernel.kind == "context":
             args = (self._context(item, iteration, is_dead), *args)
-        outputs: Sequence[Any] = as_outputs(item, measured_call(stats, item, *args))
+        outputs: Sequence[Any] = as_outputs(item, kernel_stats.measured_call(stats, item, *args))
         return outputs
 
 
@@ -409,7 +412,7 @@ def drive(run_state: RunState, executors: Sequence[ExecutorState]) -> None:
     except BaseException as error:
         found = error
         try:
-            found = explained(run_state, error)
+            found = waiting.explained(run_state, error)
         finally:
             end_step(run_state, found)
         if found is not error:
@@ -474,8 +477,10 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
     num_naps = 0
     while not run_state.inbox:
         run_state.is_still = True
-        if deadline is None and not threads.can_start() and not DEADLINES.num_set():
-            raise nothing_answers(run_state)
+        is_timed = deadline is not None or DEADLINES.num_set()
+        # A step whose time is up has no deadline any more.
+        if not is_timed and run_state.error is None and not threads.can_start():
+            raise waiting.nothing_answers(run_state)
         if deadline is not None and monotonic() > deadline:
             run_state.end(errors.deadline_exceeded("Timed out waiting for notification"))
         if run_state.stop is not None:
@@ -483,7 +488,7 @@ def wait_for_answer(run_state: RunState, deadline: float | None = None) -> None:
         run_state.wake.wait(_NAP_S)
         num_naps += 1
         if num_naps == NAPS_UNTIL_WARNING:
-            warn_if_final(run_state)
+            waiting.warn_if_final(run_state)
     run_state.is_still = False
 
 

@@ -6,9 +6,9 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from tfnb.common_runtime.executor.immutable_executor_state import WITHOUT_CONTEXT
-from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core import dtypes, errors
+from tfnb.core.process.later import later
 from tfnb.core.process.records import field, record
 from tfnb.core.resource_mgr import ResourceHandle
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.device.thread_pool import ThreadPool
+    from tfnb.common_runtime.executor import kernel_stats
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ExecutorItem,
         ImmutableExecutorState,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.core.dtypes import DType
     from tfnb.core.step_events import PartitionedGraph, PlacedGraph
+else:
+    kernel_stats = later("tfnb.common_runtime.executor.kernel_stats", in_step=True)
 
 _signature_ids = itertools.count(1)
 
@@ -75,7 +78,7 @@ class Executors:
     counted: LoweredFunction | None = None
     stay_apart: bool = False
     python_pool: ThreadPool | None = None
-    _pool_choice: PoolChoice | None = None
+    _pool_choice: kernel_stats.PoolChoice | None = None
 
     def __post_init__(self) -> None:
         self.states = tuple(item.executor for item in self.items)
@@ -85,11 +88,11 @@ class Executors:
             self.needs_context = any(item.action not in WITHOUT_CONTEXT for item in alone.items)
 
     @property
-    def pool_choice(self) -> PoolChoice:
+    def pool_choice(self) -> kernel_stats.PoolChoice:
         """Chooses whether the partitions run with the pool of threads, if the step has one."""
         choice = self._pool_choice
         if choice is None:
-            choice = self._pool_choice = PoolChoice(self.states)
+            choice = self._pool_choice = kernel_stats.PoolChoice(self.states)
         return choice
 
     def is_joined(self, way: Any) -> bool:

@@ -16,10 +16,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.common_runtime.executor.running_nodes import holds_step
-from tfnb.core.cancellation import CancellationManager
+from tfnb.core.process.later import later
 from tfnb.core.process.threads import ERRANDS
 from tfnb.core.process.wake_up import WakeUp
-from tfnb.core.rendezvous import Rendezvous
 from tfnb.core.resource_mgr import ResourceMgr
 from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
 
@@ -32,8 +31,14 @@ if TYPE_CHECKING:
         ImmutableExecutorState,
     )
     from tfnb.common_runtime.executor.propagator_state import PropagatorState, type_of_tagged_node
+    from tfnb.core.cancellation import CancellationManager
     from tfnb.core.op_kernel import OpKernelContext, StepContext
+    from tfnb.core.rendezvous import Rendezvous
     from tfnb.core.step_events import StepHooks
+
+# Few steps need them.
+_cancellation = later("tfnb.core.cancellation", in_step=True)
+_rendezvous = later("tfnb.core.rendezvous", in_step=True)
 
 # Step ids are unique in the process, so that per-step resources of two sessions never mix.
 step_ids = itertools.count(1)
@@ -283,14 +288,14 @@ class RunState:
     def cancellation_manager(self) -> CancellationManager:
         """The manager at which waiting kernels of the step register; made on first use."""
         if self._cancellation_manager is None:
-            self._cancellation_manager = CancellationManager()
+            self._cancellation_manager = _cancellation.CancellationManager()
         return self._cancellation_manager
 
     @property
     def rendezvous(self) -> Rendezvous:
         """The rendezvous of this step's Send and Recv."""
         if self._rendezvous is None:
-            self._rendezvous = Rendezvous()
+            self._rendezvous = _rendezvous.Rendezvous()
         return self._rendezvous
 
     @property

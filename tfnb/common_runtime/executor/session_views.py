@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from tfnb.common_runtime.optimizer.optimization_registry import OptimizationReports
 from tfnb.core.lazy_tuple import LazyTuple
+from tfnb.core.process.later import later
 from tfnb.core.process.records import field, record
 from tfnb.core.step_events import PartitionedGraph, PartitionView, PlacedGraph, PlacementView
-from tfnb.graph.control_loops import control_flow_neighbour, is_control_loop
 from tfnb.graph.node_kind import node_kind
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.executors_and_keys import Executors
     from tfnb.common_runtime.executor.immutable_executor_state import ExecutorItem
     from tfnb.common_runtime.placement.placer import PlacementReason
+    from tfnb.graph import control_loops
     from tfnb.graph.graph import Graph, Node
+else:
+    control_loops = later("tfnb.graph.control_loops", in_step=True)
 
 
 @record(slots=True)
@@ -123,7 +126,7 @@ def placed_view(
 
 def _origin(node: Node) -> str:
     """Explain the device of a node that the placer did not see."""
-    if is_control_loop(node):
+    if control_loops.is_control_loop(node):
         return "keeps a loop across devices in step here"
     if node.original_names:
         names = ", ".join(f"'{name}'" for name in node.original_names)
@@ -132,7 +135,7 @@ def _origin(node: Node) -> str:
 
 
 def _why_moved(node: Node) -> str:
-    beside = control_flow_neighbour(node)
+    beside = control_loops.control_flow_neighbour(node)
     if beside is None:
         return "was moved by a pass"
     what = "input" if node.is_switch or node.is_exit else "consumer"

@@ -25,6 +25,8 @@ IF = frozenset(["If", "StatelessIf"])
 CASE = frozenset(["Case", "StatelessCase"])
 WHILE = frozenset(["While", "StatelessWhile"])
 CONTROL_FLOW = IF | CASE | WHILE
+# The attribute of calls that lowering an If, Case or While makes.
+MULTI_DEVICE = "_lower_as_multi_device_function"
 
 _UNKNOWN = "Failed to find function \"{}\" in function library, which node '{}' calls"
 

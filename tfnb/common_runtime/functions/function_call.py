@@ -14,21 +14,21 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.executor.debugged_executor import make_executors
 from tfnb.common_runtime.executor.executors_and_keys import new_signature_id
 from tfnb.common_runtime.executor.kernel_stats import PoolChoice
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs, new_step_id
 from tfnb.common_runtime.executor.running_nodes import calls_function
-from tfnb.common_runtime.executor.waiting import absent_value
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
 from tfnb.core.op_kernel import StepContext
+from tfnb.core.process.later import later
 from tfnb.core.process.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from tfnb.common_runtime.device.thread_pool import ThreadPool
+    from tfnb.common_runtime.executor import debugged_executor, waiting
     from tfnb.common_runtime.executor.executor import ExecutorState
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ExecutorItem,
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.run_state import JoinedCall, Named
     from tfnb.common_runtime.optimizer.optimization_registry import PassReport
     from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
+else:
+    debugged_executor = later("tfnb.common_runtime.executor.debugged_executor", in_step=True)
+    waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
 
 MAX_DEPTH = 64
 """Limit of nested function calls; a deeper call is treated as an endless recursion."""
@@ -106,7 +109,7 @@ class PendingCall:
         frame = CallFrame(args, function.num_retvals)
         self.run_state = caller.nested(frame, self, shared)
         step = _begin(function, ctx, self.run_state, frame)
-        self.executors = make_executors(
+        self.executors = debugged_executor.make_executors(
             function.states(caller.pool), self.run_state, step, function.name
         )
         self.run_state.executors = self.executors
@@ -267,7 +270,7 @@ def _absent_result(
 ) -> errors.OpError | None:
     for position, value in enumerate(frame.retvals):
         if value is None:
-            return absent_value(executors, position, _result_name(function, position))
+            return waiting.absent_value(executors, position, _result_name(function, position))
     return None
 
 

@@ -30,13 +30,6 @@ from tfnb.common_runtime.functions.called_functions import (
     checked_calls,
     without_kernel,
 )
-from tfnb.common_runtime.functions.function_call import (
-    Conversation,
-    InstantiatedFunction,
-    call_now,
-    converse_now,
-)
-from tfnb.common_runtime.functions.inline_function import has_effect
 from tfnb.common_runtime.functions.lower_functional_ops import (
     FUNCTIONAL_OPS,
     inlines_calls,
@@ -44,7 +37,6 @@ from tfnb.common_runtime.functions.lower_functional_ops import (
     lowers_control_flow,
     optimizes_functions,
 )
-from tfnb.common_runtime.functions.simplify_body import component_function
 from tfnb.common_runtime.optimizer.optimization_registry import (
     PRUNED,
     REGISTRY,
@@ -57,9 +49,9 @@ from tfnb.common_runtime.placement.placer import Placer
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_kernel import FunctionCall, OpKernel, OpKernelContext, create_kernel
+from tfnb.core.process.later import later
 from tfnb.core.process.records import record, replace
 from tfnb.graph.algorithm import prune_for_reverse_reachability
-from tfnb.graph.function_body import instantiate
 from tfnb.graph.function_library import FunctionDefinition
 from tfnb.graph.graph_constructor import graph_from_graph_def, graph_to_graph_def
 from tfnb.graph.graph_partition import partition
@@ -70,13 +62,20 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.device.device import Device
     from tfnb.common_runtime.device.device_mgr import DeviceMgr
+    from tfnb.common_runtime.functions import function_call, inline_function, simplify_body
     from tfnb.common_runtime.optimizer.optimization_registry import PassTracer
     from tfnb.core.op_def import OpDef
     from tfnb.core.op_kernel import type_of_done
     from tfnb.core.step_events import StepEvents
+    from tfnb.graph import function_body
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2, graph_pb2
+else:
+    function_call = later("tfnb.common_runtime.functions.function_call", in_step=True)
+    inline_function = later("tfnb.common_runtime.functions.inline_function", in_step=True)
+    simplify_body = later("tfnb.common_runtime.functions.simplify_body", in_step=True)
+    function_body = later("tfnb.graph.function_body", in_step=True)
 
 _MOST_KNOWN = 256
 _STATE_HANDLE = "_state_handle"
@@ -124,7 +123,9 @@ class FunctionLibraryRuntime:
         self._session = session
         self._lock = threading.RLock()
         self._complete: set[str] = set()  # functions whose callees are all defined
-        self._instances: dict[tuple[Any, ...], InstantiatedFunction] = {}  # guarded by self._lock
+        self._instances: dict[
+            tuple[Any, ...], function_call.InstantiatedFunction
+        ] = {}  # guarded by self._lock
         self._in_progress: set[tuple[Any, ...]] = set()  # guarded by self._lock
         self._items: dict[int, list[ExecutorItem]] = {}  # by signature id
         self._by_state_handle: dict[str, list[tuple[Any, ...]]] = {}  # guarded by self._lock
@@ -140,9 +141,13 @@ class FunctionLibraryRuntime:
           InvalidArgumentError: the number of arguments is wrong, or a result is dead.
           OpError: the error of the body.
         """
-        return call_now(self.find_function(ctx, FunctionCall(name, attrs, args)), ctx, args)
+        return function_call.call_now(
+            self.find_function(ctx, FunctionCall(name, attrs, args)), ctx, args
+        )
 
-    def find_function(self, ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
+    def find_function(
+        self, ctx: OpKernelContext, call: FunctionCall
+    ) -> function_call.InstantiatedFunction:
         """Return what runs a call of a kernel, which may belong to another graph.
 
         Raises:
@@ -150,11 +155,13 @@ class FunctionLibraryRuntime:
         """
         home = call.home
         if home is not None and home is not self:
-            found: InstantiatedFunction = home.find_function(ctx, call)
+            found: function_call.InstantiatedFunction = home.find_function(ctx, call)
             return found
         return self._function_of(ctx, call)
 
-    def _function_of(self, ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
+    def _function_of(
+        self, ctx: OpKernelContext, call: FunctionCall
+    ) -> function_call.InstantiatedFunction:
         device: Device = ctx.device  # type: ignore[assignment]
         if call.make_graph_def is None:
             options = body_options(ctx.op_type, call.config_proto)
@@ -179,7 +186,9 @@ class FunctionLibraryRuntime:
         Raises:
           NotFoundError: there is no function of that name.
         """
-        return graph_to_graph_def(instantiate(self._find(name), attrs, self._library()).graph)
+        return graph_to_graph_def(
+            function_body.instantiate(self._find(name), attrs, self._library()).graph
+        )
 
     def has_function(self, name: str) -> bool:
         """Return whether the library has a function of that name."""
@@ -292,9 +301,9 @@ class FunctionLibraryRuntime:
         op = kernel.definition.name
         calls = checked_calls(op, kernel.attrs, self._library, kernel.compute)
         # A kernel passes the same attribute object for a function each time; its id is the key.
-        found: dict[tuple[str, int], tuple[InstantiatedFunction, Any]] = {}
+        found: dict[tuple[str, int], tuple[function_call.InstantiatedFunction, Any]] = {}
 
-        def find(ctx: OpKernelContext, call: FunctionCall) -> InstantiatedFunction:
+        def find(ctx: OpKernelContext, call: FunctionCall) -> function_call.InstantiatedFunction:
             key = call.name, id(call.attrs)
             known = found.get(key)
             if known is None:
@@ -319,18 +328,18 @@ class FunctionLibraryRuntime:
                 return replace(kernel, kind="context", compute=_just_call(only))
 
             def compute(ctx: OpKernelContext, *args: Any) -> Any:
-                return converse_now(ctx, calls(ctx, *args), find)
+                return function_call.converse_now(ctx, calls(ctx, *args), find)
 
             return replace(kernel, kind="context", compute=compute)
 
         def compute_async(ctx: OpKernelContext, done: type_of_done, *args: Any) -> None:
-            Conversation(ctx, calls(ctx, *args), find, done).go_on()
+            function_call.Conversation(ctx, calls(ctx, *args), find, done).go_on()
 
         return replace(kernel, kind="async", compute=compute_async, calls_functions=True)
 
     def _known(
         self, function: NameAttrList, device: Device, op: str, config_proto: bytes | str
-    ) -> InstantiatedFunction | None:
+    ) -> function_call.InstantiatedFunction | None:
         """Return the function; None if it cannot be instantiated or is recursive."""
         try:
             options = body_options(op, config_proto)
@@ -348,7 +357,7 @@ class FunctionLibraryRuntime:
         attrs: Mapping[str, Any],
         device: Device,
         options: BodyOptions = PLAIN_BODY,
-    ) -> InstantiatedFunction:
+    ) -> function_call.InstantiatedFunction:
         """Return the function, instantiated for calls from ``device``.
 
         Args:
@@ -377,7 +386,7 @@ class FunctionLibraryRuntime:
             if found is None:
                 self._in_progress.add(key)
                 try:
-                    body = instantiate(self._find(name), attrs, self._library())
+                    body = function_body.instantiate(self._find(name), attrs, self._library())
                     found = self._prepare(
                         name,
                         body.graph,
@@ -412,7 +421,7 @@ class FunctionLibraryRuntime:
         num_args: int,
         options: BodyOptions = PLAIN_BODY,
         lasting: Sequence[str] = (),
-    ) -> InstantiatedFunction:
+    ) -> function_call.InstantiatedFunction:
         """Lower, place and partition a graph, and make its kernels."""
         session = self._session
         num_retvals = sum(node.op == "_Retval" for node in graph.op_nodes())
@@ -444,7 +453,7 @@ class FunctionLibraryRuntime:
         for place, part in body.parts:
             executor = initialize(part, place, make_kernel, is_function=True)
             items.append(ExecutorItem(part, executor))
-        function = InstantiatedFunction(
+        function = function_call.InstantiatedFunction(
             name,
             items,
             num_args,
@@ -484,7 +493,7 @@ class FunctionLibraryRuntime:
         Placer(graph, devices, device, allow_soft_placement=True, log_device_placement=False).run()
         if trace is not None:
             trace.begin(graph, function=name)
-        effects = [node.name for node in graph.op_nodes() if has_effect(node)]
+        effects = [node.name for node in graph.op_nodes() if inline_function.has_effect(node)]
         passes = OptimizationPassOptions(
             graph,
             config,
@@ -508,7 +517,9 @@ class FunctionLibraryRuntime:
             reports += REGISTRY.run_grouping(Grouping.POST_PARTITIONING, passes)
             if options.is_multi_device:
                 before = part.num_op_nodes
-                part = component_function(part, frozenset(lasting), options.simplifies)
+                part = simplify_body.component_function(
+                    part, frozenset(lasting), options.simplifies
+                )
                 if trace is not None and part.num_op_nodes < before:
                     trace(SIMPLIFIED, part)
             part.fixup_source_and_sink_edges()
@@ -531,7 +542,9 @@ class FunctionLibraryRuntime:
                         continue
                     seen.add(key)
                     attrs = {k: v for k, v in function.attrs.items() if k != _STATE_HANDLE}
-                    body = instantiate(self._find(function.name), attrs, self._library())
+                    body = function_body.instantiate(
+                        self._find(function.name), attrs, self._library()
+                    )
                     found = self._optimize(
                         function.name,
                         body.graph,
@@ -556,7 +569,8 @@ class FunctionLibraryRuntime:
         effects = [
             node.name
             for node in graph.op_nodes()
-            if has_effect(node) or (is_plain and node.is_stateful and not node.is_arg)
+            if inline_function.has_effect(node)
+            or (is_plain and node.is_stateful and not node.is_arg)
         ]
         if multi_device or inlines_calls(config):
             actions = lower_functional_ops(
@@ -598,8 +612,8 @@ def _functions_of(node: Node) -> list[NameAttrList]:
     return _functions_in(node.attrs)
 
 
-def _just_call(function: InstantiatedFunction) -> Callable[..., Any]:
+def _just_call(function: function_call.InstantiatedFunction) -> Callable[..., Any]:
     def compute(ctx: OpKernelContext, *args: Any) -> Any:
-        return tuple(call_now(function, ctx, args))
+        return tuple(function_call.call_now(function, ctx, args))
 
     return compute

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.functions.called_functions import MULTI_DEVICE
 from tfnb.common_runtime.functions.inline_function import stand_in
 from tfnb.core import dtypes
 from tfnb.core.process.records import record
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.graph.graph import Graph, Node
-
-MULTI_DEVICE = "_lower_as_multi_device_function"
 
 
 @record(frozen=True, slots=True)

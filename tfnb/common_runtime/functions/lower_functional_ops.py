@@ -15,21 +15,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfnb.common_runtime.functions import inline_function, lower_while_op
 from tfnb.common_runtime.functions.called_functions import (
     CASE,
     CONTROL_FLOW,
     IF,
+    MULTI_DEVICE,
     WHILE,
     called_functions,
     check_calls,
     types_of,
     without_kernel,
-)
-from tfnb.common_runtime.functions.lower_branch_op import (
-    MULTI_DEVICE,
-    rewrite_case_node,
-    rewrite_if_node,
 )
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
@@ -37,7 +32,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationPassOptions,
 )
 from tfnb.core import errors
-from tfnb.graph.function_body import instantiate
+from tfnb.core.process.later import later
 from tfnb.graph.graph import SINK_ID
 from tfnb.graph.node_kind import PARTITIONED_CALLS
 from tfnb.proto import config_pb2, rewriter_config_pb2
@@ -45,8 +40,15 @@ from tfnb.proto import config_pb2, rewriter_config_pb2
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tfnb.common_runtime.functions import inline_function, lower_branch_op, lower_while_op
+    from tfnb.graph import function_body
     from tfnb.graph.function_body import FunctionBody
     from tfnb.graph.graph import Graph, Node
+else:
+    inline_function = later("tfnb.common_runtime.functions.inline_function", in_step=True)
+    lower_branch_op = later("tfnb.common_runtime.functions.lower_branch_op", in_step=True)
+    lower_while_op = later("tfnb.common_runtime.functions.lower_while_op", in_step=True)
+    function_body = later("tfnb.graph.function_body", in_step=True)
 
 FUNCTIONAL_OPS = CONTROL_FLOW | PARTITIONED_CALLS
 """Ops whose nodes may be lowered; so may nodes whose op is a function."""
@@ -219,9 +221,9 @@ class _FunctionalOpsLowering:
             self.actions.append(f"'{node.name}' ({node.op}) stays: {reason}")
             return
         if node.op in IF:
-            rewrite, what = rewrite_if_node, "Switch and Merge"
+            rewrite, what = lower_branch_op.rewrite_if_node, "Switch and Merge"
         elif node.op in CASE:
-            rewrite, what = rewrite_case_node, "Switch and Merge"
+            rewrite, what = lower_branch_op.rewrite_case_node, "Switch and Merge"
         else:
             rewrite, what = lower_while_op.rewrite_while_node, "a frame"
         calls = rewrite(self.graph, node, keep_fetchable=self.keep_fetchable)
@@ -300,7 +302,7 @@ class _FunctionalOpsLowering:
         key = (name, repr(sorted((k, repr(v)) for k, v in attrs.items() if k[0] != "_")))
         found = self.bodies.get(key)
         if found is None:
-            found = self.bodies[key] = instantiate(definition, attrs, library)
+            found = self.bodies[key] = function_body.instantiate(definition, attrs, library)
         return found
 
 

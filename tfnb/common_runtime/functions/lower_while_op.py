@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfnb.common_runtime.functions.called_functions import MULTI_DEVICE
 from tfnb.common_runtime.functions.inline_function import stand_in
-from tfnb.common_runtime.functions.lower_branch_op import MULTI_DEVICE
 from tfnb.core import dtypes
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from tfnb.common_runtime.optimizer.arithmetic_rules import FOLDING_RULES, RULES
 from tfnb.common_runtime.optimizer.constant_folding import join_equal_nodes
 from tfnb.common_runtime.optimizer.dependency_optimizer import clean_dependencies
 from tfnb.common_runtime.optimizer.graph_rewriter import GraphRewriter
-from tfnb.common_runtime.optimizer.loop_optimizer import remove_dead_branches
 from tfnb.common_runtime.optimizer.model_pruner import remove_identities, strip_debug_ops
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
@@ -75,6 +74,13 @@ def _join_equal(rewriter: GraphRewriter, options: OptimizationPassOptions) -> li
     return actions
 
 
+def _remove_dead_branches(rewriter: GraphRewriter, options: OptimizationPassOptions) -> list[str]:
+    # Off by default: few processes need the module.
+    from tfnb.common_runtime.optimizer.loop_optimizer import remove_dead_branches
+
+    return remove_dead_branches(rewriter, options)
+
+
 OPTIMIZERS: dict[str, type_of_optimizer] = {
     "pruning": remove_identities,
     "common_subgraph_elimination": _join_equal,
@@ -82,7 +88,7 @@ OPTIMIZERS: dict[str, type_of_optimizer] = {
     "constfold": fold_constants,
     "shape": materialize_shapes,
     "arithmetic": simplify_arithmetic,
-    "loop": remove_dead_branches,
+    "loop": _remove_dead_branches,
     "dependency": clean_dependencies,
 }
 # Changes of the dependency optimizer create no new work for these.

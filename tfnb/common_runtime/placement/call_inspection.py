@@ -11,15 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from tfnb.core import dtypes, errors
+from tfnb.core.process.later import later
 from tfnb.core.process.records import field, record
-from tfnb.graph.function_body import instantiate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.common_runtime.placement.colocation_member import Member
+    from tfnb.graph import function_body
     from tfnb.graph.function_library import FunctionLibraryDefinition
     from tfnb.graph.graph import Graph, Node
+else:
+    function_body = later("tfnb.graph.function_body", in_step=True)
 
 
 class GroupsOfBody(Protocol):
@@ -70,7 +73,7 @@ def inspect_call(
             f"body of {stack[-1]} calls function {name}, which is already present in the call "
             f"stack:\n{chain}"
         ).naming(call.name)
-    body = instantiate(definition, call.attrs["f"].attrs, library)
+    body = function_body.instantiate(definition, call.attrs["f"].attrs, library)
     groups = new_groups(body.graph, (*stack, name))
     groups.add_nodes(list(body.graph.op_nodes()))
     found: dict[Member, ResourceGroup] = {}

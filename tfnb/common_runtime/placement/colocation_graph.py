@@ -13,19 +13,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.common_runtime.placement.call_inspection import inspect_call
 from tfnb.common_runtime.placement.colocation_member import Member, merged_names, specialized_name
 from tfnb.core import array_module, device_spec, dtypes, errors
-from tfnb.core.node_text import attr_text
+from tfnb.core.process.later import later
 from tfnb.core.process.log import log
 from tfnb.graph.node_kind import PARTITIONED_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tfnb.common_runtime.placement import call_inspection
     from tfnb.common_runtime.placement.colocation_member import PlacementDevice
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.graph.graph import Graph, Node
+else:
+    call_inspection = later("tfnb.common_runtime.placement.call_inspection", in_step=True)
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 
 _CLASS = "_class"
@@ -229,7 +233,9 @@ class ColocationGraph:
         anchors = self._anchors.get(call)
         if anchors is None:
             anchors = self._anchors[call] = {}
-            groups = inspect_call(call, self._graph.library, self._call_stack, self._groups_of_body)
+            groups = call_inspection.inspect_call(
+                call, self._graph.library, self._call_stack, self._groups_of_body
+            )
             for group in groups:
                 sources = [call.input_node(index) for index in group.args]
                 if len(groups) == 1:
@@ -501,7 +507,9 @@ class ColocationGraph:
     # -- error messages -------------------------------------------------------------------------
 
     def _no_kernel(self, node: Node) -> errors.OpError:
-        attrs = ", ".join(f"{name}={attr_text(value)}" for name, value in node.attrs.items())
+        attrs = ", ".join(
+            f"{name}={node_text.attr_text(value)}" for name, value in node.attrs.items()
+        )
         return errors.invalid_argument(
             f"No OpKernel was registered to support Op '{node.op}' used by {{{{node {node.name}}}}}"
             f" with these attrs: [{attrs}]\n"
@@ -535,7 +543,9 @@ class ColocationGraph:
                 f"device.{hint}"
             )
         if spec.device_type is not None:
-            attrs = ", ".join(f"{name}={attr_text(value)}" for name, value in node.attrs.items())
+            attrs = ", ".join(
+                f"{name}={node_text.attr_text(value)}" for name, value in node.attrs.items()
+            )
             return (
                 f"Could not satisfy explicit device specification '{asked}' because no supported "
                 f"kernel for {spec.device_type} devices is available.{self.debug_info(root)}\n"

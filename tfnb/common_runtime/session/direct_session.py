@@ -36,7 +36,6 @@ from tfnb.common_runtime.executor.loaded_effects import FedTexts, watch_if_loade
 from tfnb.common_runtime.executor.run_state import CallFrame, RunState, ToldOutputs
 from tfnb.common_runtime.executor.running_nodes import counts_of, running_nodes
 from tfnb.common_runtime.executor.session_views import partitioned_view, placed_view
-from tfnb.common_runtime.executor.waiting import explain_steps
 from tfnb.common_runtime.functions.called_functions import check_dataset
 from tfnb.common_runtime.functions.function_library_runtime import FunctionLibraryRuntime
 from tfnb.common_runtime.optimizer.optimization_registry import (
@@ -45,17 +44,16 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationPassOptions,
     OptimizationReports,
 )
-from tfnb.common_runtime.session import replaced_graph, session_settings
+from tfnb.common_runtime.session import session_settings
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph, GraphExecutionState
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
-from tfnb.common_runtime.session.step_hold import StepHold
-from tfnb.common_runtime.session.step_limits import LimitObserver
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
 from tfnb.core import errors, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.process import forking
+from tfnb.core.process.later import later
 from tfnb.core.process.made_once import made_once
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.weak_registry import WeakRegistry
@@ -71,10 +69,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.device.device import Device, DeviceAttributes
     from tfnb.common_runtime.device.device_mgr import DeviceMgr
     from tfnb.common_runtime.device.thread_pool import ThreadPool
+    from tfnb.common_runtime.executor import waiting
     from tfnb.common_runtime.executor.running_nodes import NodeCounts, RunningNode
     from tfnb.common_runtime.executor.warm_up import LoweredFunction
     from tfnb.common_runtime.looking.cost_model_manager import CostModelManager
     from tfnb.common_runtime.looking.step_stats_collector import RunRecorder
+    from tfnb.common_runtime.session import replaced_graph, step_hold, step_limits
     from tfnb.common_runtime.session.callables import Callables
     from tfnb.common_runtime.session.partial_run import PartialRuns, PartialRunState
     from tfnb.common_runtime.session.pass_trace import PassStage
@@ -86,6 +86,11 @@ if TYPE_CHECKING:
     from tfnb.graph.cost_model import CostModel
     from tfnb.graph.graph import Graph, Node
     from tfnb.proto import config_pb2
+else:
+    waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
+    replaced_graph = later("tfnb.common_runtime.session.replaced_graph", in_step=True)
+    step_hold = later("tfnb.common_runtime.session.step_hold", in_step=True)
+    step_limits = later("tfnb.common_runtime.session.step_limits", in_step=True)
 
 _session_numbers = itertools.count(1)
 # How long close waits at most for idle threads of a pool to end, in seconds.
@@ -162,8 +167,8 @@ class DirectSession(RuntimeSession):
         self.session_handle = f"direct_{next(_session_numbers)}"
         self.step_events = self._new_step_events()
         self.session_state = SessionState()
-        self._limit_observer: LimitObserver | None = None
-        self._hold: StepHold | None = None  # guarded by self._lock
+        self._limit_observer: step_limits.LimitObserver | None = None
+        self._hold: step_hold.StepHold | None = None  # guarded by self._lock
         # A weak reference: an unreferenced session is finalized at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
 
@@ -630,7 +635,7 @@ class DirectSession(RuntimeSession):
                 self.step_events.remove(self._limit_observer)
                 self._limit_observer = None
             if limits:
-                self._limit_observer = LimitObserver(self.active_steps, limits)
+                self._limit_observer = step_limits.LimitObserver(self.active_steps, limits)
                 self.step_events.add(self._limit_observer)
 
     def last_run(self) -> tuple[int, int]:
@@ -709,7 +714,7 @@ class DirectSession(RuntimeSession):
         errors.require_threads("A pause of steps", "Run fewer steps at a time.")
         with self._lock:
             if self._hold is None and not self.is_closed:
-                self._hold = StepHold(self.step_events, self.active_steps)
+                self._hold = step_hold.StepHold(self.step_events, self.active_steps)
                 self._hold.begin()
 
     def let_steps_go(self) -> None:
@@ -726,7 +731,7 @@ class DirectSession(RuntimeSession):
 
     def waiting(self) -> Standstill | None:
         """Explain what every step in flight waits for or does; None without steps."""
-        return explain_steps([*self.steps_in_flight, *self._steps_of_partial_runs()])
+        return waiting.explain_steps([*self.steps_in_flight, *self._steps_of_partial_runs()])
 
     def close(self) -> None:
         """End all steps in flight and drop the session's state; a second call does nothing."""

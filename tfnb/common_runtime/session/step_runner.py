@@ -22,9 +22,9 @@ import numpy as np
 from tfnb.common_runtime.executor.deadlines import DEADLINES
 from tfnb.common_runtime.executor.run_state import RunState, step_ids
 from tfnb.common_runtime.executor.running_nodes import runs_signature
-from tfnb.common_runtime.executor.waiting import explained
 from tfnb.common_runtime.lowering.run.step_way import choose_way
 from tfnb.core import errors
+from tfnb.core.process.later import later
 from tfnb.core.process.numeric_reaction import IGNORE_ALL, NUMERIC_REACTION
 from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.threads import ERRANDS
@@ -34,6 +34,7 @@ from tfnb.core.step_events import IDLE_HOOKS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.common_runtime.executor import waiting
     from tfnb.common_runtime.executor.executors_and_keys import Executors, ExecutorsAndKeys
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.write.emit import EmittedFunction
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import StepEvents
+else:
+    waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
 
 _NO_STEP: Any = None
 _generic, _ndarray = np.generic, np.ndarray
@@ -209,7 +212,7 @@ def step_runner(
                 assert lowered is not None
                 found = lowered.failure(emitted, run_state, failure)
             else:
-                found = explained(run_state, failure)
+                found = waiting.explained(run_state, failure)
             run_state.abort(found)
             if isinstance(found, errors.ResourceExhaustedError):
                 ensure_imported("tfnb.common_runtime.looking.step_stats_collector")

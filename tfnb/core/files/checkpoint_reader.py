@@ -8,15 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.core import errors
-from tfnb.core.files import checkpoint_v1, file_system
+from tfnb.core.files import file_system
 from tfnb.core.files.tensor_bundle import BundleReader, bundle_exists
 from tfnb.core.files.tensor_slice import TensorSlice
-from tfnb.core.node_text import type_word
+from tfnb.core.process.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
+    from tfnb.core.files import checkpoint_v1
+else:
+    checkpoint_v1 = later("tfnb.core.files.checkpoint_v1", in_step=True)
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 
 class CheckpointReader:
@@ -108,8 +113,8 @@ class CheckpointReader:
         stored_shape, stored = self.shape_and_dtype(name)
         if stored is not dtype:
             raise errors.invalid_argument(
-                f"tensor_name = {name}; expected dtype {type_word(dtype)} does not equal original "
-                f"dtype {type_word(stored)}"
+                f"tensor_name = {name}; expected dtype {node_text.type_word(dtype)} does not equal "
+                f"original dtype {node_text.type_word(stored)}"
             )
         if shape is not None and stored_shape != tuple(shape):
             raise errors.invalid_argument(

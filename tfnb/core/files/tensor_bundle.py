@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 import numpy as np
 
 from tfnb.core import dtypes, errors
-from tfnb.core.files import crc32c, file_access, file_system, leveldb_table, unfinished_files
+from tfnb.core.files import crc32c, file_access, file_system, leveldb_table
 from tfnb.core.files.tensor_slice import TensorSlice, slice_key
 from tfnb.core.process import forking
+from tfnb.core.process.later import later
 from tfnb.core.process.records import record
 from tfnb.proto import tensor_bundle_pb2
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tfnb.core.dtypes import DType
+    from tfnb.core.files import unfinished_files
+else:
+    unfinished_files = later("tfnb.core.files.unfinished_files", in_step=True)
 
 _HEADER_KEY = b""
 _VERSION = 1

@@ -90,25 +90,35 @@ if not TYPE_CHECKING:
         def make(cls: type) -> type:
             own = _own_fields(cls)
             fields = {**_inherited_fields(cls), **own}
-            for name, one in own.items():
-                if one.default is not _NONE:
-                    setattr(cls, name, one.default)
-                elif name in cls.__dict__:
-                    delattr(cls, name)
-            if slots:
-                cls = _with_slots(cls, fields, weakref_slot)
-            setattr(cls, _FIELDS, tuple(fields.values()))
-            cls.__dataclass_fields__ = _Standard(cls, "__dataclass_fields__", frozen)
-            cls.__dataclass_params__ = _Standard(cls, "__dataclass_params__", frozen)
-            methods: dict[str, Any] = {"__init__": _Init(cls, frozen), "__repr__": _repr}
+            init = _Init(frozen)
+            lasting = {
+                _FIELDS: tuple(fields.values()),
+                "__dataclass_fields__": _Standard("__dataclass_fields__", frozen),
+                "__dataclass_params__": _Standard("__dataclass_params__", frozen),
+            }
+            methods: dict[str, Any] = {"__init__": init, "__repr__": _repr}
             methods["__match_args__"] = tuple(name for name, one in fields.items() if one.init)
             methods["__replace__"] = replace
             if eq:
                 methods |= _comparison(fields, frozen)
             if frozen:
                 methods |= _FROZEN_SLOTS | _FROZEN if slots else _FROZEN
-            for name, method in methods.items():
-                _set(cls, name, method)
+            # A class that defines `__eq__` has `__hash__` None in its dictionary, unless it defines
+            # both. What it defines itself stays.
+            body = cls.__dict__
+            lasting |= {name: one for name, one in methods.items() if body.get(name) is None}
+            if slots:
+                cls = _with_slots(cls, fields, weakref_slot, lasting)
+            else:
+                for name, one in own.items():
+                    if one.default is not _NONE:
+                        setattr(cls, name, one.default)
+                    elif name in body:
+                        delattr(cls, name)
+                for name, value in lasting.items():
+                    setattr(cls, name, value)
+            for made in (init, lasting["__dataclass_fields__"], lasting["__dataclass_params__"]):
+                made.cls = cls
             return cls
 
         return make
@@ -174,9 +184,14 @@ def _inherited_fields(cls: type) -> dict[str, _Field]:
     return found
 
 
-def _with_slots(cls: type, fields: dict[str, _Field], weakref_slot: bool) -> type:
-    """Return the class again, with slots: they cannot be added to a class that exists."""
-    body = dict(cls.__dict__)
+def _with_slots(
+    cls: type, fields: dict[str, _Field], weakref_slot: bool, lasting: dict[str, Any]
+) -> type:
+    """Return the class again, with slots: they cannot be added to a class that exists.
+
+    Its methods are in its body, because setting each afterwards takes longer than the class.
+    """
+    body = {**cls.__dict__, **lasting}
     inherited = {slot for base in cls.__mro__[1:-1] for slot in base.__dict__.get("__slots__", ())}
     names = (*fields, "__weakref__") if weakref_slot else tuple(fields)
     for name in (*fields, "__dict__", "__weakref__"):
@@ -187,45 +202,40 @@ def _with_slots(cls: type, fields: dict[str, _Field], weakref_slot: bool) -> typ
     return made
 
 
-def _set(cls: type, name: str, method: Any) -> None:
-    """Set a method that the class does not define itself.
-
-    A class that defines ``__eq__`` has ``__hash__`` None in its dictionary, unless it defines both.
-    """
-    if cls.__dict__.get(name) is None:
-        setattr(cls, name, method)
-
-
 class _Standard:
     """An attribute by which ``dataclasses`` knows its classes, made when it asks for it."""
 
-    __slots__ = ("_cls", "_frozen", "_name")
+    __slots__ = ("_frozen", "_name", "cls")
 
-    def __init__(self, cls: type, name: str, frozen: bool) -> None:
-        self._cls, self._name, self._frozen = cls, name, frozen
+    cls: type
+
+    def __init__(self, name: str, frozen: bool) -> None:
+        self._name, self._frozen = name, frozen
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         import dataclasses
 
-        fields = getattr(self._cls, _FIELDS)
+        fields = getattr(self.cls, _FIELDS)
         body: dict[str, Any] = {one.name: dataclasses.field(**one.arguments()) for one in fields}
         body["__annotations__"] = {one.name: one.annotation for one in fields}
-        body["__module__"], body["__doc__"] = self._cls.__module__, ""
+        body["__module__"], body["__doc__"] = self.cls.__module__, ""
         shadow: Any = dataclasses.dataclass(init=False, repr=False, eq=False, frozen=self._frozen)(
             type("Fields", (), body)
         )
         found = getattr(shadow, self._name)
-        type.__setattr__(self._cls, self._name, found)
+        type.__setattr__(self.cls, self._name, found)
         return found
 
 
 class _Init:
     """``__init__`` of a record, compiled for the third instance."""
 
-    __slots__ = ("_cls", "_frozen", "_num_made")
+    __slots__ = ("_frozen", "_num_made", "cls")
 
-    def __init__(self, cls: type, frozen: bool) -> None:
-        self._cls, self._frozen, self._num_made = cls, frozen, 0
+    cls: type
+
+    def __init__(self, frozen: bool) -> None:
+        self._frozen, self._num_made = frozen, 0
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None or self._num_made == 2:
@@ -234,13 +244,13 @@ class _Init:
         return partial(self._fill, instance)
 
     def _compiled(self) -> Any:
-        made = _compiled_init(self._cls, getattr(self._cls, _FIELDS), self._frozen)
-        type.__setattr__(self._cls, "__init__", made)
+        made = _compiled_init(self.cls, getattr(self.cls, _FIELDS), self._frozen)
+        type.__setattr__(self.cls, "__init__", made)
         return made
 
     def _fill(self, instance: Any, /, *args: Any, **kwargs: Any) -> None:
         """Set the fields one by one; arguments that do not fit are left to the compiled way."""
-        fields: tuple[_Field, ...] = getattr(self._cls, _FIELDS)
+        fields: tuple[_Field, ...] = getattr(self.cls, _FIELDS)
         arguments = [one for one in fields if one.init]
         given = dict(zip([one.name for one in arguments], args, strict=False)) | kwargs
         needed = {one.name for one in arguments if one.has_no_default()}
@@ -259,7 +269,7 @@ class _Init:
             else:
                 continue  # __post_init__ sets it
             (object.__setattr__ if self._frozen else setattr)(instance, one.name, value)
-        if hasattr(self._cls, "__post_init__"):
+        if hasattr(self.cls, "__post_init__"):
             instance.__post_init__()
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import errors, op_registry
 from tfnb.core.attr_value import decode_attr
 from tfnb.core.process.collector_pause import without_collector
+from tfnb.core.process.later import later
 from tfnb.core.process.records import replace
 from tfnb.core.versions import check_versions
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.default_graph import get_default_graph
-from tfnb.framework.function_library import functions_from_library
 from tfnb.framework.graph_def_reader import GraphDefReader, InputMap, TensorId
 from tfnb.framework.graph_scopes import DeviceEntry, merged_device
 from tfnb.framework.operation_factory import apply_scopes, join_control_flow
@@ -22,9 +22,12 @@ from tfnb.proto import graph_pb2
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tfnb.framework import function_library
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
     from tfnb.proto import op_def_pb2
+else:
+    function_library = later("tfnb.framework.function_library", in_step=True)
 
 EXPORTS = {"tf": ["import_graph_def"], "graph_util": ["import_graph_def"]}
 
@@ -128,9 +131,10 @@ class _Importer:
         return found
 
     def _add_functions(self) -> None:
-        if not self.graph_def.HasField("library"):
+        library = self.graph_def.library
+        if not library.function and not library.gradient:
             return
-        for function in functions_from_library(self.graph_def.library):
+        for function in function_library.functions_from_library(library):
             function.is_loaded = True
             try:
                 self.graph._add_function(function)

@@ -13,16 +13,19 @@ import numpy as np
 from tfnb.core.attr_value import TensorAttr, decode_attr, decode_attrs, encode_attr
 from tfnb.core.dtypes import DType
 from tfnb.core.plain_graph_def import PlainGraphDef, PlainNodeDef
+from tfnb.core.process.later import later
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.framework.function_library import library_to_proto
 from tfnb.proto import attr_value_pb2, graph_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tfnb.core.op_registry import OpDefinition
+    from tfnb.framework import function_library
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+else:
+    function_library = later("tfnb.framework.function_library", in_step=True)
 
 _CONTROL = -1
 
@@ -49,7 +52,7 @@ def plain_graph_def_of(
     library = None
     if graph._functions:
         library = graph_pb2.FunctionDefLibrary()
-        library_to_proto(graph, library, functions)
+        function_library.library_to_proto(graph, library, functions)
     # Operations that were made in the same way share their attributes, which live as long as the
     # operations. The op is in the key because it declares the kind of an attribute's value in a
     # message.

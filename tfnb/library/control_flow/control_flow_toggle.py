@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfnb.framework.functions.defun_graph import DefunGraph
-
 if TYPE_CHECKING:
     from tfnb.framework.graph import Graph
 
@@ -35,4 +33,8 @@ def control_flow_v2_enabled() -> bool:
 
 def builds_functions(graph: Graph) -> bool:
     """Return whether a cond or loop in this graph is built of functions."""
-    return _is_enabled or (graph.building_function and not isinstance(graph, DefunGraph))
+    if _is_enabled or not graph.building_function:
+        return _is_enabled
+    from tfnb.framework.functions.defun_graph import DefunGraph
+
+    return not isinstance(graph, DefunGraph)

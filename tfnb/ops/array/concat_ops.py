@@ -10,6 +10,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -23,7 +24,6 @@ from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
-from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.known_results import read_only
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tfnb.framework.indexed_slices import IndexedSlices
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor_types import Gradients, Nested, TensorLike, TensorResult
+    from tfnb.ops.array import identity_ops
+else:
+    identity_ops = later("tfnb.ops.array.identity_ops")
 
 EXPORTS = {
     "tf": [
@@ -564,7 +567,7 @@ def concat(values: TensorLike, axis: TensorLike, name: str | None = "concat") ->
         with name_scope(name):
             number = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
             number.shape.assert_has_rank(0)
-            found = identity(values[0], name=name)
+            found = identity_ops.identity(values[0], name=name)
         return found
     found = concat_v2(values, axis, name=name)
     return found

@@ -10,8 +10,8 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.attr_value import TensorAttr
 from tfnb.core.host_memory import check_fits
-from tfnb.core.node_text import shape_text, type_word
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.resource_mgr import ResourceHandle
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.core.tensor_proto import check_content_size, encode_tensor
@@ -25,11 +25,14 @@ from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.opaque_values import is_opaque
 
 if TYPE_CHECKING:
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor_types import Gradients, Nested, TensorLike
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 EXPORTS = {
     "tf": [
@@ -216,10 +219,10 @@ def _check_fit(array: TensorLike, sizes: tuple[int, ...], verify: bool) -> None:
 def _refuse_unfed(ctx: OpKernelContext, dtype: DType, shape: TensorShape) -> Array:
     text = (
         f"You must feed a value for placeholder tensor '{ctx.node_name}' with dtype "
-        f"{type_word(dtype)}"
+        f"{node_text.type_word(dtype)}"
     )
     if shape.dim_values:
-        text += f" and shape {shape_text(shape)}"
+        text += f" and shape {node_text.shape_text(shape)}"
     raise errors.invalid_argument(text, errors.Mistake.NOT_FED)
 
 
@@ -334,11 +337,13 @@ def fill_op(xp: Xp, dims: Array, value: Array) -> Array:
     """Return a tensor of equal elements."""
     if dims.ndim > 1 or (dims.ndim == 0 and dims.size != 1):
         raise errors.invalid_argument(
-            f"dims must represent a vector, got shape {shape_text(TensorShape(dims.shape))}"
+            "dims must represent a vector, got shape "
+            f"{node_text.shape_text(TensorShape(dims.shape))}"
         )
     if value.size != 1 or value.ndim > 1:
         raise errors.invalid_argument(
-            f"value must represent a scalar, got shape {shape_text(TensorShape(value.shape))}"
+            "value must represent a scalar, got shape "
+            f"{node_text.shape_text(TensorShape(value.shape))}"
         )
     sizes = dims.reshape(-1).tolist()
     for size in sizes:
@@ -442,7 +447,8 @@ def empty_op(xp: Xp, shape: Any, *, dtype: DType) -> Array:
     """Return a tensor with unspecified contents; here they are zeros."""
     if shape.ndim != 1:
         raise errors.invalid_argument(
-            f"shape must be a vector of int32, got shape {shape_text(TensorShape(shape.shape))}"
+            "shape must be a vector of int32, got shape "
+            f"{node_text.shape_text(TensorShape(shape.shape))}"
         )
     for size in shape.tolist():
         if size < 0:

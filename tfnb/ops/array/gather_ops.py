@@ -10,6 +10,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.array_module import HAS_NARROW_INDICES, as_places
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -20,13 +21,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.framework.scopes import colocate_with, name_scope
-from tfnb.ops.array.concat_ops import concat, tile
-from tfnb.ops.array.constant_ops import ones, zeros
-from tfnb.ops.array.shape_ops import expand_dims, reshape, squeeze
-from tfnb.ops.array.shape_ops import rank as rank_of
-from tfnb.ops.array.shape_ops import shape as shape_of
-from tfnb.ops.array.shape_ops import size as size_of
-from tfnb.ops.array.transpose_ops import transpose
+from tfnb.ops.array.scatter_kernels import check_indices
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
@@ -38,6 +33,12 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.array import concat_ops, constant_ops, shape_ops, transpose_ops
+else:
+    concat_ops = later("tfnb.ops.array.concat_ops")
+    constant_ops = later("tfnb.ops.array.constant_ops")
+    shape_ops = later("tfnb.ops.array.shape_ops")
+    transpose_ops = later("tfnb.ops.array.transpose_ops")
 
 EXPORTS = {
     "tf": [
@@ -50,24 +51,6 @@ EXPORTS = {
 
 
 # ------------------------------------------------------------------------------------------- Gather
-
-
-def check_indices(indices: Array, limit: int, name: str = "indices") -> None:
-    """Refuse indices outside ``[0, limit)``; the error names the first one.
-
-    Raises:
-      InvalidArgumentError: an index is out of range.
-    """
-    if indices.size <= 1:
-        if not indices.size or 0 <= indices.item() < limit:
-            return
-    elif indices.min() >= 0 and indices.max() < limit:
-        return
-    flat = np.asarray(indices).reshape(-1)
-    position = int(np.flatnonzero((flat < 0) | (flat >= limit))[0])
-    where_ = np.unravel_index(position, indices.shape)
-    place = f"[{','.join(str(int(i)) for i in where_)}]" if indices.ndim else ""
-    raise errors.invalid_argument(f"{name}{place} = {int(flat[position])} is not in [0, {limit})")
 
 
 def take(xp: Xp, params: Array, indices: Array, axis: int = 0) -> Array:
@@ -233,11 +216,11 @@ def _dense(grad: TensorLike) -> Tensor:
 
 def _slices_gradient(params: TensorLike, indices: TensorLike, grad: TensorLike) -> IndexedSlices:
     with colocate_with(params):
-        params_shape = shape_of(params)
-    count = expand_dims(size_of(indices), 0)
-    values_shape = concat([count, params_shape[1:]], 0)
-    values = reshape(_dense(grad), values_shape)
-    return IndexedSlices(values, reshape(indices, count), params_shape)
+        params_shape = shape_ops.shape(params)
+    count = shape_ops.expand_dims(shape_ops.size(indices), 0)
+    values_shape = concat_ops.concat([count, params_shape[1:]], 0)
+    values = shape_ops.reshape(_dense(grad), values_shape)
+    return IndexedSlices(values, shape_ops.reshape(indices, count), params_shape)
 
 
 @gather_op.gradient
@@ -268,42 +251,42 @@ def _gather_axis_gradient(
     params: TensorLike, indices: TensorLike, axis: TensorLike, batch: int, grad: TensorLike
 ) -> Tensor:
     with colocate_with(params):
-        params_shape = shape_of(params)
+        params_shape = shape_ops.shape(params)
     # The result is not used, but TensorFlow's graphs have this node.
-    expand_dims(size_of(indices), 0)
+    shape_ops.expand_dims(shape_ops.size(indices), 0)
     outer_shape, inner_shape = params_shape[:axis], params_shape[axis:][1:]
-    values_shape = concat([outer_shape, [-1], inner_shape], 0)
-    values_dims, axis_dims = size_of(values_shape), size_of(outer_shape)
+    values_shape = concat_ops.concat([outer_shape, [-1], inner_shape], 0)
+    values_dims, axis_dims = shape_ops.size(values_shape), shape_ops.size(outer_shape)
     batches = provided.range_(batch)
     before = provided.range_(batch, axis_dims)
     after = provided.range_(axis_dims + 1, values_dims)
-    values = reshape(_dense(grad), values_shape)
-    order = concat([batches, [axis_dims], before, after], 0)
-    moved = transpose(values, order)
+    values = shape_ops.reshape(_dense(grad), values_shape)
+    order = concat_ops.concat([batches, [axis_dims], before, after], 0)
+    moved = transpose_ops.transpose(values, order)
     moved_shape = gather(params_shape, order)
     found = _batch_gather_gradient(moved_shape, moved, indices, batch, params_shape[axis])
-    back = concat([batches, before + 1, [batch], after], 0)
-    return reshape(transpose(found, back), shape_of(params))
+    back = concat_ops.concat([batches, before + 1, [batch], after], 0)
+    return shape_ops.reshape(transpose_ops.transpose(found, back), shape_ops.shape(params))
 
 
 def _batch_gather_gradient(
     params_shape: TensorLike, values: TensorLike, indices: TensorLike, batch: int, size: TensorLike
 ) -> Tensor:
     """Add rows of ``values`` at their indices; the axis follows the batch dimensions."""
-    count = expand_dims(size_of(indices), 0)
+    count = shape_ops.expand_dims(shape_ops.size(indices), 0)
     flat_shape = outer_shape = None
     if batch:
-        values_shape = shape_of(values)
+        values_shape = shape_ops.shape(values)
         outer_shape = values_shape[:batch]
         inner_shape = values_shape[batch:][1:]
         number = provided.prod_op(outer_shape, [0], keep_dims=False)
-        flat_shape = concat([[-1], inner_shape], 0)
+        flat_shape = concat_ops.concat([[-1], inner_shape], 0)
         size = size * number
         indices = _flat_batch_indices(params_shape, indices, batch)
-        values = reshape(values, flat_shape)
-    found: Tensor = provided.unsorted_segment_sum(values, reshape(indices, count), size)
+        values = shape_ops.reshape(values, flat_shape)
+    found: Tensor = provided.unsorted_segment_sum(values, shape_ops.reshape(indices, count), size)
     if batch:
-        found = reshape(found, concat([outer_shape, flat_shape], 0))
+        found = shape_ops.reshape(found, concat_ops.concat([outer_shape, flat_shape], 0))
     return found
 
 
@@ -313,15 +296,18 @@ def _flat_batch_indices(params_shape: TensorLike, indices: TensorLike, batch: in
 
     dtype = indices.dtype.base_dtype
     sizes = cast_ops.cast(params_shape, dtype)
-    step: TensorLike = ones((), dtype=dtype)
+    step: TensorLike = constant_ops.ones((), dtype=dtype)
     found: Tensor = indices
     for axis in range(batch, 0, -1):
         length = sizes[axis - 1]
         step = step * sizes[axis]
-        start, unit = zeros((), dtype=dtype), ones((), dtype=dtype)
+        start, unit = constant_ops.zeros((), dtype=dtype), constant_ops.ones((), dtype=dtype)
         offsets = provided.range_(start, length, unit) * step
-        head, tail = tile([1], [axis - 1]), tile([1], [rank_of(indices) - axis])
-        found = found + reshape(offsets, concat([head, [length], tail], 0))
+        head, tail = (
+            concat_ops.tile([1], [axis - 1]),
+            concat_ops.tile([1], [shape_ops.rank(indices) - axis]),
+        )
+        found = found + shape_ops.reshape(offsets, concat_ops.concat([head, [length], tail], 0))
     return found
 
 
@@ -387,24 +373,24 @@ def _gather_in_batches(params: TensorLike, indices: TensorLike, batch_dims: int)
             f"Argument `batch_dims` = {batch_dims} must be less than rank(`params`) = {rank}"
         )
     ndims = indices.shape.ndims
-    indices_shape, params_shape = shape_of(indices), shape_of(params)
+    indices_shape, params_shape = shape_ops.shape(indices), shape_ops.shape(params)
     found: TensorResult = indices
     dtype = indices.dtype.base_dtype
-    step: TensorLike = ones((), dtype=dtype)
+    step: TensorLike = constant_ops.ones((), dtype=dtype)
     sizes = cast_ops.cast_op(params_shape, DstT=dtype)
     for axis in range(batch_dims, 0, -1):
         length = sizes[axis - 1]
         step = step * sizes[axis]
-        start, unit = zeros((), dtype=dtype), ones((), dtype=dtype)
+        start, unit = constant_ops.zeros((), dtype=dtype), constant_ops.ones((), dtype=dtype)
         offsets = provided.range_op(start, length, unit) * step
         form = stack([1] * (axis - 1) + [length] + [1] * (ndims - axis), axis=0)
-        found = found + reshape(offsets, form)
-    flat_indices = reshape(found, [-1])
+        found = found + shape_ops.reshape(offsets, form)
+    flat_indices = shape_ops.reshape(found, [-1])
     inner_shape = params_shape[batch_dims + 1 :]
     rows = provided.prod_op(params_shape[: batch_dims + 1], [0], keep_dims=False)
-    flat_params = reshape(params, concat([[rows], inner_shape], axis=0))
+    flat_params = shape_ops.reshape(params, concat_ops.concat([[rows], inner_shape], axis=0))
     picked = gather(flat_params, flat_indices)
-    result = reshape(picked, concat([indices_shape, inner_shape], axis=0))
+    result = shape_ops.reshape(picked, concat_ops.concat([indices_shape, inner_shape], axis=0))
     batch = indices.shape[:batch_dims].merge_with(params.shape[:batch_dims])
     batch = batch.concatenate(indices.shape[batch_dims:])
     result.set_shape(batch.concatenate(params.shape[batch_dims + 1 :]))
@@ -527,9 +513,9 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array.scatter_nd_ops import scatter_nd
 
     params, indices = op.inputs
-    size = shape_of(params, out_type=indices.dtype)
+    size = shape_ops.shape(params, out_type=indices.dtype)
     if indices.shape.ndims == 2 and indices.shape[-1].value == 1:
-        return IndexedSlices(grad, squeeze(indices, axis=-1), size), None
+        return IndexedSlices(grad, shape_ops.squeeze(indices, axis=-1), size), None
     policy = op.get_attr("bad_indices_policy").decode()
     return scatter_nd(indices, grad, size, bad_indices_policy=policy), None
 
@@ -568,9 +554,8 @@ def batch_gather_nd(
     """Apply GatherNd to every batch."""
     from tfnb.ops.array import cast_ops, constant_ops
     from tfnb.ops.array.array_extras import meshgrid
-    from tfnb.ops.array.concat_ops import stack, tile, unstack
-    from tfnb.ops.array.shape_ops import expand_dims, rank, squeeze
-    from tfnb.ops.array.transpose_ops import transpose
+    from tfnb.ops.array.concat_ops import stack, unstack
+    from tfnb.ops.array.shape_ops import rank
 
     with name_scope(name, "BatchGatherND", [params, indices]):
         indices = convert_to_tensor(indices, name="indices")
@@ -588,9 +573,12 @@ def batch_gather_nd(
                 )
         is_single = batch_dims == 0
         if is_single:
-            params, indices = expand_dims(params, axis=0), expand_dims(indices, axis=0)
+            params, indices = (
+                shape_ops.expand_dims(params, axis=0),
+                shape_ops.expand_dims(indices, axis=0),
+            )
             batch_dims = 1
-        whole, sizes = shape_of(params), shape_of(indices)
+        whole, sizes = shape_ops.shape(params), shape_ops.shape(indices)
         batch = whole[:batch_dims]
         count = provided.prod_op(batch, [0])
         inner_rank = rank(indices) - batch_dims - 1
@@ -600,13 +588,15 @@ def batch_gather_nd(
         for one in unstack(batch, axis=0):
             limit = cast_ops.cast_op(one, DstT=dtypes.int32)
             numbers.append(cast_ops.cast_op(provided.range_op(0, limit, 1), DstT=indices.dtype))
-        flat = [reshape(one, (-1,)) for one in meshgrid(*numbers, indexing="ij")]
-        grid = transpose(stack(flat, axis=0))
-        form = shape_of(grid)
+        flat = [shape_ops.reshape(one, (-1,)) for one in meshgrid(*numbers, indexing="ij")]
+        grid = transpose_ops.transpose(stack(flat, axis=0))
+        form = shape_ops.shape(grid)
         parts = [form[:1], constant_ops.ones(inner_rank, dtype=form.dtype), form[1:]]
-        grid = reshape(grid, concat(parts, axis=0))
-        grid = tile(grid, concat([(1,), inner, (1,)], axis=0))
-        own = reshape(indices, concat([[count], sizes[batch_dims:]], axis=0))
-        found: Tensor = gather_nd_op(params, concat([grid, own], axis=-1))
-        found = reshape(found, concat([batch, shape_of(found)[1:]], axis=0))
-        return squeeze(found, axis=0) if is_single else found
+        grid = shape_ops.reshape(grid, concat_ops.concat(parts, axis=0))
+        grid = concat_ops.tile(grid, concat_ops.concat([(1,), inner, (1,)], axis=0))
+        own = shape_ops.reshape(indices, concat_ops.concat([[count], sizes[batch_dims:]], axis=0))
+        found: Tensor = gather_nd_op(params, concat_ops.concat([grid, own], axis=-1))
+        found = shape_ops.reshape(
+            found, concat_ops.concat([batch, shape_ops.shape(found)[1:]], axis=0)
+        )
+        return shape_ops.squeeze(found, axis=0) if is_single else found

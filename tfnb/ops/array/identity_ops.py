@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import dtypes, errors
-from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.dispatch import dispatchable
 from tfnb.ops.array.constant_ops import unchanged_shape_and_handle
 
 if TYPE_CHECKING:
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 EXPORTS = {
     "tf": ["identity", "identity_n", "stop_gradient", "bitcast"],
@@ -152,8 +155,8 @@ def _bitcast_shape(c: InferenceContext) -> TensorShape:
     target: DType = c.attr("type")
     if not source.size or not target.size:
         raise ValueError(
-            f"Cannot bitcast types {type_word(source)} to {type_word(target)} because one of the "
-            "type sizes is zero."
+            f"Cannot bitcast types {node_text.type_word(source)} to "
+            f"{node_text.type_word(target)} because one of the type sizes is zero."
         )
     dims = c.inputs[0].dim_values
     if dims is None:
@@ -194,8 +197,9 @@ def bitcast(xp: Xp, input: Array, *, type: DType) -> Array:
     if not value.ndim or value.shape[-1] * before != after:
         last = value.shape[-1] if value.ndim else 0
         raise errors.invalid_argument(
-            f"Cannot bitcast from {type_word(dtypes.as_dtype(value.dtype))} to {type_word(type)}: "
-            f"the last dimension is {last} and must be {after // before}"
+            f"Cannot bitcast from {node_text.type_word(dtypes.as_dtype(value.dtype))} to "
+            f"{node_text.type_word(type)}: the last dimension is {last} and must be "
+            f"{after // before}"
         )
     if value.size == 0:
         return xp.empty(value.shape[:-1], target)

@@ -1,4 +1,4 @@
-"""Writing rows into an array where several rows may have the same place.
+"""Writing rows into an array where several rows may have the same place, and checks of places.
 
 Repeated places are served in the order they are given, as in a loop over the rows, so that sums of
 floats are equal to TensorFlow's.  Rows are ranked by how often their place came up before; each
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tfnb.core import errors
 from tfnb.core.array_module import as_places
 from tfnb.ops.array import compiled_scatter
 
@@ -34,6 +35,24 @@ _COMBINE: Final = {
     "max": "maximum",
     "xor": "logical_xor",
 }
+
+
+def check_indices(indices: Array, limit: int, name: str = "indices") -> None:
+    """Refuse indices outside ``[0, limit)``; the error names the first one.
+
+    Raises:
+      InvalidArgumentError: an index is out of range.
+    """
+    if indices.size <= 1:
+        if not indices.size or 0 <= indices.item() < limit:
+            return
+    elif indices.min() >= 0 and indices.max() < limit:
+        return
+    flat = np.asarray(indices).reshape(-1)
+    position = int(np.flatnonzero((flat < 0) | (flat >= limit))[0])
+    where_ = np.unravel_index(position, indices.shape)
+    place = f"[{','.join(str(int(i)) for i in where_)}]" if indices.ndim else ""
+    raise errors.invalid_argument(f"{name}{place} = {int(flat[position])} is not in [0, {limit})")
 
 
 def divide(xp: Xp, a: Array, b: Array) -> Array:

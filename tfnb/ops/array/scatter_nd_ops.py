@@ -10,16 +10,14 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.host_memory import check_countable, check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     InferenceContext,
     merge_shapes,
 )
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.array.constant_ops import zeros_like
 from tfnb.ops.array.gather_ops import gather_nd, nd_index, place_text
-from tfnb.ops.array.identity_ops import identity
 from tfnb.ops.array.scatter_kernels import scatter_rows
-from tfnb.ops.array.shape_ops import shape as shape_of
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 
@@ -28,6 +26,11 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike
+    from tfnb.ops.array import constant_ops, identity_ops, shape_ops
+else:
+    constant_ops = later("tfnb.ops.array.constant_ops")
+    identity_ops = later("tfnb.ops.array.identity_ops")
+    shape_ops = later("tfnb.ops.array.shape_ops")
 
 EXPORTS = {
     "tf": [
@@ -303,20 +306,22 @@ def tensor_scatter_nd_max(
 def _(op: Operation, grad: Tensor) -> Gradients:
     indices = op.inputs[1]
     updates_grad = gather_nd(grad, indices)
-    tensor_grad = tensor_scatter_update_op(identity(grad), indices, zeros_like(op.inputs[2]))
+    tensor_grad = tensor_scatter_update_op(
+        identity_ops.identity(grad), indices, constant_ops.zeros_like(op.inputs[2])
+    )
     return tensor_grad, None, updates_grad
 
 
 @tensor_scatter_nd_add.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     updates_grad = gather_nd(grad, op.inputs[1])
-    return identity(grad), None, updates_grad
+    return identity_ops.identity(grad), None, updates_grad
 
 
 @tensor_scatter_nd_sub.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     updates_grad = gather_nd(grad, op.inputs[1])
-    return identity(grad), None, -updates_grad
+    return identity_ops.identity(grad), None, -updates_grad
 
 
 def _tensor_scatter_extremum_gradient(op: Operation, grad: Tensor) -> Gradients:
@@ -327,7 +332,7 @@ def _tensor_scatter_extremum_gradient(op: Operation, grad: Tensor) -> Gradients:
     x_chosen = cast_ops.cast(provided.equal(x, output), grad.dtype)
     y_chosen = cast_ops.cast(provided.equal(y, gather_nd(output, indices)), grad.dtype)
     # Where several updates are equal, each gets its share.
-    size = shape_of(x, out_type=indices.dtype)
+    size = shape_ops.shape(x, out_type=indices.dtype)
     number = x_chosen + scatter_nd(indices, y_chosen, size)
     return (
         grad * x_chosen / number,

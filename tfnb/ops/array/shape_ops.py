@@ -11,8 +11,8 @@ import numpy as np
 
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
-from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -32,6 +32,7 @@ from tfnb.ops.base.known_results import read_only
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfnb.core import node_text
     from tfnb.core.dtypes import DType, DTypeLike
     from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.core.op_kernel import OpKernelContext
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+else:
+    node_text = later("tfnb.core.node_text", in_step=True)
 
 EXPORTS = {
     "tf": [
@@ -281,7 +284,7 @@ def reshape_shape(c: InferenceContext) -> TensorShape:
         if in_known != out_known:
             raise ValueError(
                 f"Cannot reshape a tensor with {in_known} elements to shape "
-                f"{static_shape_text(target)} ({out_known} elements)"
+                f"{node_text.shape_text(target)} ({out_known} elements)"
             )
     elif not in_unknown and out_known > 0:
         return _with_dim(out, out_unknown[0], _divide(in_known, out_known))
@@ -595,7 +598,7 @@ def ensure_shape_op(ctx: OpKernelContext, input: Array, *, shape: TensorShape) -
         source = ctx.kernel.input_names[0] if ctx.kernel.input_names else "input"
         raise errors.invalid_argument(
             f"Shape of tensor {source} {shape_text(input.shape)} is not compatible with expected "
-            f"shape {static_shape_text(shape)}."
+            f"shape {node_text.shape_text(shape)}."
         )
     return input
 

@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.process.records import record
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import Dimension, TensorShape
@@ -23,11 +24,6 @@ from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
-from tfnb.ops.array.concat_ops import concat, stack
-from tfnb.ops.array.constant_ops import constant, ones_like
-from tfnb.ops.array.shape_ops import rank as rank_of
-from tfnb.ops.array.shape_ops import reshape
-from tfnb.ops.array.shape_ops import shape as shape_of
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.opaque_values import as_scalar
@@ -47,6 +43,11 @@ if TYPE_CHECKING:
         TensorResult,
         VariableLike,
     )
+    from tfnb.ops.array import concat_ops, constant_ops, shape_ops
+else:
+    concat_ops = later("tfnb.ops.array.concat_ops")
+    constant_ops = later("tfnb.ops.array.constant_ops")
+    shape_ops = later("tfnb.ops.array.shape_ops")
 
 EXPORTS = {"tf": ["slice", "strided_slice"]}
 
@@ -137,10 +138,12 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.array.pad_ops import pad
 
     source, begin = op.inputs[0], op.inputs[1]
-    column = stack([rank_of(source), 1])
-    taken = shape_of(op.outputs[0], out_type=begin.dtype)
-    after = shape_of(source, out_type=begin.dtype) - taken - begin
-    paddings = concat([reshape(begin, column), reshape(after, column)], 1)
+    column = concat_ops.stack([shape_ops.rank(source), 1])
+    taken = shape_ops.shape(op.outputs[0], out_type=begin.dtype)
+    after = shape_ops.shape(source, out_type=begin.dtype) - taken - begin
+    paddings = concat_ops.concat(
+        [shape_ops.reshape(begin, column), shape_ops.reshape(after, column)], 1
+    )
     return pad(grad, paddings), None, None
 
 
@@ -408,7 +411,7 @@ def _(begin: Array, end: Array, strides: Array, **masks: int) -> Callable[[Array
 @strided_slice_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     source, begin, end, strides = op.inputs
-    whole = shape_of(source, out_type=begin.dtype)
+    whole = shape_ops.shape(source, out_type=begin.dtype)
     known = [constant_value(one) for one in (whole, begin, end, strides)]
     given = [
         one if value is None else value for one, value in zip((whole, begin, end, strides), known)
@@ -601,10 +604,10 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     kept = tensor_strided_slice_update(
         grad, begin, end, strides, constant_zeros_like(taken), **masks
     )
-    taken_shape = shape_of(taken, out_type=begin.dtype)
-    size = shape_of(value, out_type=begin.dtype)
+    taken_shape = shape_ops.shape(taken, out_type=begin.dtype)
+    size = shape_ops.shape(value, out_type=begin.dtype)
     _, axes = broadcast_gradient_args(taken_shape, size)
-    taken = reshape(provided.reduce_sum(taken, axes, keepdims=True), size)
+    taken = shape_ops.reshape(provided.reduce_sum(taken, axes, keepdims=True), size)
     return kept, None, None, None, taken
 
 
@@ -644,7 +647,7 @@ def strided_slice(
       name: the name of the op.
     """
     if strides is None:
-        strides = ones_like(begin)
+        strides = constant_ops.ones_like(begin)
     parent_name = name
     masks = {
         "begin_mask": begin_mask,
@@ -701,7 +704,7 @@ def _number_like(bounds: tuple[Any, ...], number: int) -> TensorResult:
     """Return a number, as a constant where one of the other bounds is a tensor."""
     for bound in bounds:
         if isinstance(bound, Tensor):
-            return constant(number, dtype=bound.dtype)
+            return constant_ops.constant(number, dtype=bound.dtype)
     return number
 
 
@@ -761,13 +764,15 @@ def slice_helper(
             begin.append(one)
             end.append(one + 1)
             is_other = isinstance(one, Tensor) and one.dtype is not dtypes.int32
-            strides.append(constant(1, dtype=one.dtype) if is_other else 1)
+            strides.append(constant_ops.constant(1, dtype=one.dtype) if is_other else 1)
             shrink_axis_mask |= bit
     with name_scope(None, "strided_slice", [tensor, *begin, *end, *strides]) as name:
         if begin:
-            first, last, step = _of_one_type([stack(begin), stack(end), stack(strides)])
+            first, last, step = _of_one_type(
+                [concat_ops.stack(begin), concat_ops.stack(end), concat_ops.stack(strides)]
+            )
         else:
-            first = last = step = constant([], dtype=dtypes.int32)
+            first = last = step = constant_ops.constant([], dtype=dtypes.int32)
         return strided_slice(
             tensor,
             first,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.core.op_registry import register_op
-from tfnb.core.rendezvous import key_of_transfer
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import no_outputs
 
 if TYPE_CHECKING:
+    from tfnb.core import rendezvous
     from tfnb.core.kernel_types import Array
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
+else:
+    rendezvous = later("tfnb.core.rendezvous", in_step=True)
 
 _SEND_ATTRS = (
     "T: type",
@@ -26,7 +29,8 @@ _RECV_ATTRS = ("tensor_type: type", *_SEND_ATTRS[1:])
 def _key(ctx: OpKernelContext) -> str:
     prefix = ctx.kernel_state.get("prefix")
     if prefix is None:
-        prefix = ctx.kernel_state["prefix"] = key_of_transfer(ctx.attrs).removesuffix("0:0")
+        key = rendezvous.key_of_transfer(ctx.attrs)
+        prefix = ctx.kernel_state["prefix"] = key.removesuffix("0:0")
     return f"{prefix}{ctx.frame_id}:{ctx.iteration}"
 
 

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.files import file_system
-from tfnb.core.files.checkpoint_reader import CheckpointReader
-from tfnb.core.files.tensor_bundle import BundleWriter, index_path, merge_bundles
 from tfnb.core.files.tensor_slice import parse_shape_and_slice
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -29,8 +27,13 @@ from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
+    from tfnb.core.files import checkpoint_reader, file_system, tensor_bundle
     from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.core.op_kernel import OpKernelContext
+else:
+    checkpoint_reader = later("tfnb.core.files.checkpoint_reader", in_step=True)
+    file_system = later("tfnb.core.files.file_system", in_step=True)
+    tensor_bundle = later("tfnb.core.files.tensor_bundle", in_step=True)
 
 EXPORTS = {
     "tf": ["read_file", "write_file", "matching_files"],
@@ -123,7 +126,7 @@ def save_v2(
     """Write tensors, or slices of larger ones, to one checkpoint."""
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(tensors))
-    writer = BundleWriter(scalar_text(prefix))
+    writer = tensor_bundle.BundleWriter(scalar_text(prefix))
     try:
         for name, spec, value, dtype in zip(names, specs, tensors, dtypes):
             if not spec:
@@ -165,14 +168,16 @@ def restore_v2(
     names, specs = _texts(tensor_names, "tensor_names"), _texts(shape_and_slices, "slices")
     _check_counts(names, specs, len(dtypes))
     # The op also reads the first format, so that new graphs can use old checkpoints.
-    with CheckpointReader(scalar_text(prefix)) as reader:
+    with checkpoint_reader.CheckpointReader(scalar_text(prefix)) as reader:
         return tuple(
             _restore_one(reader, name, spec, dtype)
             for name, spec, dtype in zip(names, specs, dtypes)
         )
 
 
-def _restore_one(reader: CheckpointReader, name: str, spec: str, dtype: Attr) -> Array:
+def _restore_one(
+    reader: checkpoint_reader.CheckpointReader, name: str, spec: str, dtype: Attr
+) -> Array:
     if not spec:
         return reader.restore(name, None, None, dtype)
     shape, where, _ = parse_shape_and_slice(spec)
@@ -204,11 +209,11 @@ def merge_v2_checkpoints(
         _texts(checkpoint_prefixes, "checkpoint_prefixes"),
         scalar_text(destination_prefix),
     )
-    merge_bundles(prefixes, merged, allow_missing_files=allow_missing_files)
+    tensor_bundle.merge_bundles(prefixes, merged, allow_missing_files=allow_missing_files)
     for prefix in prefixes:
         if prefix == merged:
             continue
-        file_system.remove_if_exists(index_path(prefix), prefix)
+        file_system.remove_if_exists(tensor_bundle.index_path(prefix), prefix)
         folder = os.path.dirname(prefix)
         if delete_old_dirs and folder != os.path.dirname(merged):
             # Several shards may share the folder: it is removed once it is empty.

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import broadcast_shape, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import incompatible_shapes
-from tfnb.ops.math.cwise_unary_ops import reciprocal
-from tfnb.ops.math.unbroadcast import unbroadcast
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.math import cwise_unary_ops, unbroadcast
+else:
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
+    unbroadcast = later("tfnb.ops.math.unbroadcast")
 
 EXPORTS = {
     "tf": ["complex:complex_", "real", "imag", "angle"],
@@ -65,7 +68,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     x = op.inputs[0]
     with control_dependencies([grad]):
         real_part = real(x)
-        swapped = reciprocal(complex_(imag(x), real_part))
+        swapped = cwise_unary_ops.reciprocal(complex_(imag(x), real_part))
         return -complex_(grad, array_ops.constant(0, grad.dtype)) * swapped
 
 
@@ -105,7 +108,7 @@ def complex_op(xp: Xp, real: Array, imag: Array, *, Tout: DType) -> Array:
 
 @complex_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    return unbroadcast(op.inputs[0], op.inputs[1], real(grad), imag(grad))
+    return unbroadcast.unbroadcast(op.inputs[0], op.inputs[1], real(grad), imag(grad))
 
 
 # ----------------------------------------------------------------------- functions of Python's side

@@ -12,20 +12,15 @@ import numpy as np
 
 from tfnb.core import dtypes, errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     broadcast_shape,
 )
 from tfnb.framework.scopes import control_dependencies
 from tfnb.ops.array import array_ops
-from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.base.broadcasting import (
     incompatible_shapes,
 )
-from tfnb.ops.base.large_arrays import at_least, at_most, own
-from tfnb.ops.math.comparison_ops import greater_equal, less_equal, not_equal
-from tfnb.ops.math.cwise_unary_ops import conj, log, square
-from tfnb.ops.math.select_ops import select_v2
-from tfnb.ops.math.unbroadcast import unbroadcast, unbroadcast_by_axes
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -33,6 +28,16 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.array import cast_ops
+    from tfnb.ops.base import large_arrays
+    from tfnb.ops.math import comparison_ops, cwise_unary_ops, select_ops, unbroadcast
+else:
+    cast_ops = later("tfnb.ops.array.cast_ops")
+    comparison_ops = later("tfnb.ops.math.comparison_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
+    select_ops = later("tfnb.ops.math.select_ops")
+    unbroadcast = later("tfnb.ops.math.unbroadcast")
+    large_arrays = later("tfnb.ops.base.large_arrays", in_step=True)
 
 EXPORTS = {
     "tf": [
@@ -110,7 +115,7 @@ def _(xp: Xp, x: Array, y: Array) -> Array:
 
 @add_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
+    return unbroadcast.unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
 
 
 @register_op(
@@ -140,7 +145,7 @@ add_v2.tile("{add}({x}, {y}, out={out})", add=np.add)
 
 @add_v2.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
+    return unbroadcast.unbroadcast(op.inputs[0], op.inputs[1], grad, grad, skips_equal=True)
 
 
 @register_op(
@@ -168,7 +173,7 @@ sub.tile("{subtract}({x}, {y}, out={out})", subtract=np.subtract)
 
 @sub.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    return unbroadcast(op.inputs[0], op.inputs[1], grad, -grad, skips_equal=True)
+    return unbroadcast.unbroadcast(op.inputs[0], op.inputs[1], grad, -grad, skips_equal=True)
 
 
 @register_op(
@@ -205,7 +210,9 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         and grad.dtype in (dtypes.int32, dtypes.float32)
     ):
         return mul(grad, y), mul(grad, x)
-    return unbroadcast(x, y, mul(grad, conj(y)), mul(conj(x), grad))
+    return unbroadcast.unbroadcast(
+        x, y, mul(grad, cwise_unary_ops.conj(y)), mul(cwise_unary_ops.conj(x), grad)
+    )
 
 
 _FLOAT_OR_COMPLEX = "T: {bfloat16, half, float, double, complex64, complex128}"
@@ -223,7 +230,7 @@ def mul_no_nan(xp: Xp, x: Array, y: Array) -> Array:
 @mul_no_nan.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    return unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad), skips_equal=True)
+    return unbroadcast.unbroadcast(x, y, mul_no_nan(grad, y), mul_no_nan(x, grad), skips_equal=True)
 
 
 @register_op(
@@ -247,8 +254,8 @@ real_div.tile("{divide}({x}, {y}, out={out})", divide=np.divide)
 @real_div.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    cx, cy = conj(x), conj(y)
-    return unbroadcast(x, y, real_div(grad, cy), grad * real_div(real_div(-cx, cy), cy))
+    cx, cy = cwise_unary_ops.conj(x), cwise_unary_ops.conj(y)
+    return unbroadcast.unbroadcast(x, y, real_div(grad, cy), grad * real_div(real_div(-cx, cy), cy))
 
 
 @register_op("Div", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape, traits="same_layout")
@@ -263,8 +270,8 @@ def div_op(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
 @div_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    cx, cy = conj(x), conj(y)
-    return unbroadcast(x, y, grad / cy, grad * (-cx / cy / cy))
+    cx, cy = cwise_unary_ops.conj(x), cwise_unary_ops.conj(y)
+    return unbroadcast.unbroadcast(x, y, grad / cy, grad * (-cx / cy / cy))
 
 
 @register_op("TruncateDiv", "x: T, y: T -> z: T", _ARITHMETIC, shape=broadcast_shape)
@@ -292,7 +299,7 @@ def floor_div(xp: Xp, x: Array, y: Array, *, T: DType) -> Array:
             _refuse_zero(x, y)
             return x // y
         quotient = x / y
-        return xp.floor(quotient, out=own(quotient))
+        return xp.floor(quotient, out=quotient if quotient.ndim else None)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -324,9 +331,9 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     from tfnb.ops.math.math_ops import div_no_nan
 
     x, y = op.inputs
-    cx, cy = conj(x), conj(y)
+    cx, cy = cwise_unary_ops.conj(x), cwise_unary_ops.conj(y)
     grad_x = div_no_nan(grad, cy)
-    return unbroadcast(x, y, grad_x, grad * div_no_nan(div_no_nan(-cx, cy), cy))
+    return unbroadcast.unbroadcast(x, y, grad_x, grad * div_no_nan(div_no_nan(-cx, cy), cy))
 
 
 @register_op(
@@ -385,7 +392,7 @@ floor_mod.expression("{x} % {y} if {y} else {kernel}", types=_INTEGER_TYPES, sca
 @floor_mod.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    return unbroadcast(x, y, grad, grad * -floor_div(x, y))
+    return unbroadcast.unbroadcast(x, y, grad, grad * -floor_div(x, y))
 
 
 def _refuse_zero(x: Array, y: Array) -> None:
@@ -431,7 +438,7 @@ def squared_difference(xp: Xp, x: Array, y: Array) -> Array:
         raise incompatible_shapes(x, y) from None
     if difference.dtype.kind == "c":
         return difference * xp.conj(difference)
-    return xp.multiply(difference, difference, out=own(difference))
+    return xp.multiply(difference, difference, out=difference if difference.ndim else None)
 
 
 squared_difference.expression(
@@ -448,7 +455,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     with control_dependencies([grad]):
         twice = mul(array_ops.constant(2.0, dtype=grad.dtype, name="scalar"), grad)
         grad_x = twice * (x - y)
-    return unbroadcast(x, y, grad_x, -grad_x, skips_equal=True)
+    return unbroadcast.unbroadcast(x, y, grad_x, -grad_x, skips_equal=True)
 
 
 @register_op(
@@ -478,20 +485,24 @@ pow_op.float_ops(float_ops.per_output())
 @pow_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    cx, cy, cz = conj(x), conj(y), conj(op.outputs[0])
+    cx, cy, cz = (
+        cwise_unary_ops.conj(x),
+        cwise_unary_ops.conj(y),
+        cwise_unary_ops.conj(op.outputs[0]),
+    )
     grad_x = grad * cy * pow_op(cx, cy - 1)
     # The logarithm of 1 is taken where x is not positive, so that no NaN enters the product.
-    usable = not_equal(cx, 0) if x.dtype.is_complex else cx > 0
+    usable = comparison_ops.not_equal(cx, 0) if x.dtype.is_complex else cx > 0
     safe_x = array_ops.where(usable, cx, array_ops.ones_like(x))
-    log_x = array_ops.where(usable, log(safe_x), array_ops.zeros_like(x))
-    return unbroadcast(x, y, grad_x, grad * cz * log_x)
+    log_x = array_ops.where(usable, cwise_unary_ops.log(safe_x), array_ops.zeros_like(x))
+    return unbroadcast.unbroadcast(x, y, grad_x, grad * cz * log_x)
 
 
 _LOG_TYPES = "T: {half, bfloat16, float, double, complex64, complex128}"
 
 
 def _nonzero(x: TensorLike) -> Any:
-    return cast(not_equal(x, cast(0.0, x.dtype)), x.dtype)
+    return cast_ops.cast(comparison_ops.not_equal(x, cast_ops.cast(0.0, x.dtype)), x.dtype)
 
 
 @register_op("Xlogy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
@@ -511,7 +522,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         by_x, by_y = xlogy(_nonzero(x), y), xdivy_op(x, y)
         return by_x * grad, by_y * grad
 
-    return unbroadcast_by_axes(x, y, gradients, grad)
+    return unbroadcast.unbroadcast_by_axes(x, y, gradients, grad)
 
 
 @register_op("Xlog1py", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
@@ -531,7 +542,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         by_x, by_y = xlog1py_op(_nonzero(x), y), xdivy_op(x, y + 1.0)
         return by_x * grad, by_y * grad
 
-    return unbroadcast_by_axes(x, y, gradients, grad)
+    return unbroadcast.unbroadcast_by_axes(x, y, gradients, grad)
 
 
 @register_op("Xdivy", "x: T, y: T -> z: T", _LOG_TYPES, shape=broadcast_shape)
@@ -551,7 +562,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         by_x, by_y = xdivy_op(_nonzero(x), y), xdivy_op(-x, y**2)
         return by_x * grad, by_y * grad
 
-    return unbroadcast_by_axes(x, y, gradients, grad)
+    return unbroadcast.unbroadcast_by_axes(x, y, gradients, grad)
 
 
 @register_op(
@@ -569,9 +580,9 @@ def atan2(xp: Xp, y: Array, x: Array) -> Array:
 def _(op: Operation, grad: Tensor) -> Gradients:
     y, x = op.inputs
     with control_dependencies([grad]):
-        scaled = grad / (square(y) + square(x))
+        scaled = grad / (cwise_unary_ops.square(y) + cwise_unary_ops.square(x))
         grad_y = x * scaled
-        return unbroadcast(y, x, grad_y, -y * scaled)
+        return unbroadcast.unbroadcast(y, x, grad_y, -y * scaled)
 
 
 @register_op(
@@ -593,7 +604,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         ones, zeros = array_ops.ones(shape_x, x1.dtype), array_ops.zeros(shape_y, x2.dtype)
         return ones * grad, zeros * grad
 
-    return unbroadcast_by_axes(x1, x2, gradients, grad, by_shape=True)
+    return unbroadcast.unbroadcast_by_axes(x1, x2, gradients, grad, by_shape=True)
 
 
 _ORDERED = (
@@ -613,7 +624,7 @@ def _at_most(xp: Xp, x: Array, y: Array, out: Array) -> Array:
 def maximum(xp: Xp, x: Array, y: Array) -> Array:
     """Return the larger of the two; NaN if either is NaN."""
     try:
-        return xp.maximum(x, y) if y.ndim else at_least(xp, x, y)
+        return xp.maximum(x, y) if y.ndim else large_arrays.at_least(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -634,14 +645,14 @@ maximum.tile("{at_least}({np}, {x}, {y}, out={out})", at_least=_at_least, np=np)
 @maximum.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    return _gradient_of_the_chosen(x, y, greater_equal, grad)
+    return _gradient_of_the_chosen(x, y, comparison_ops.greater_equal, grad)
 
 
 @register_op("Minimum", "x: T, y: T -> z: T", _ORDERED, shape=broadcast_shape, traits="same_layout")
 def minimum(xp: Xp, x: Array, y: Array) -> Array:
     """Return the smaller of the two; NaN if either is NaN."""
     try:
-        return xp.minimum(x, y) if y.ndim else at_most(xp, x, y)
+        return xp.minimum(x, y) if y.ndim else large_arrays.at_most(xp, x, y)
     except ValueError:
         raise incompatible_shapes(x, y) from None
 
@@ -662,10 +673,15 @@ minimum.tile("{at_most}({np}, {x}, {y}, out={out})", at_most=_at_most, np=np)
 @minimum.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     x, y = op.inputs
-    return _gradient_of_the_chosen(x, y, less_equal, grad)
+    return _gradient_of_the_chosen(x, y, comparison_ops.less_equal, grad)
 
 
 def _gradient_of_the_chosen(x: TensorLike, y: TensorLike, chooses_x: Any, grad: TensorLike) -> Any:
     zero = array_ops.zeros_like(grad)
     x_is_chosen = chooses_x(x, y)
-    return unbroadcast(x, y, select_v2(x_is_chosen, grad, zero), select_v2(x_is_chosen, zero, grad))
+    return unbroadcast.unbroadcast(
+        x,
+        y,
+        select_ops.select_v2(x_is_chosen, grad, zero),
+        select_ops.select_v2(x_is_chosen, zero, grad),
+    )

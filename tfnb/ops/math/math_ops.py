@@ -675,7 +675,8 @@ def _install_binary(function: Callable[..., Nested], word: str) -> None:
     Tensor._override_operator(f"__r{word}__", reflected_operator)
 
 
-def _install_operators() -> None:
+def set_operators() -> None:
+    """Set the operators of tensors and sparse tensors."""
     for function, word in (
         (_add, "add"),
         (subtract, "sub"),
@@ -711,4 +712,4 @@ def _apply_to_sparse(word: str, sparse: SparseTensor, dense: Any) -> SparseTenso
     return found
 
 
-_install_operators()
+set_operators()

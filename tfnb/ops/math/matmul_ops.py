@@ -16,6 +16,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.process.work_sharder import shard
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -29,13 +30,10 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
-from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.base import compiled_products, piecewise_products
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import HAS_BLAS, scipy_matmul
-from tfnb.ops.math import reduction_ops
-from tfnb.ops.math.cwise_unary_ops import conj
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType, DTypeLike
@@ -43,6 +41,12 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.array import cast_ops
+    from tfnb.ops.math import cwise_unary_ops, reduction_ops
+else:
+    cast_ops = later("tfnb.ops.array.cast_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
+    reduction_ops = later("tfnb.ops.math.reduction_ops")
 
 EXPORTS = {
     "tf": ["matmul", "sparse_matmul:sparse_mat_mul"],
@@ -270,7 +274,7 @@ for _left, _right in itertools.product(("", ".T"), repeat=2):
 
 @mat_mul.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    a, b = conj(op.inputs[0]), conj(op.inputs[1])
+    a, b = cwise_unary_ops.conj(op.inputs[0]), cwise_unary_ops.conj(op.inputs[1])
     if op.get_attr("transpose_a"):
         if op.get_attr("transpose_b"):
             return (
@@ -539,7 +543,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         result = matmul(
             left, right, transpose_a=flips[0], a_is_sparse=left_sparse, b_is_sparse=right_sparse
         )
-        return cast(result, dtype) if result.dtype != dtype else result
+        return cast_ops.cast(result, dtype) if result.dtype != dtype else result
 
     of_a = (a.dtype.base_dtype,)
     of_b = (b.dtype.base_dtype,)
@@ -605,9 +609,9 @@ def matmul(
         if output_type is not None or (may_be_batch and not a_is_sparse and not b_is_sparse):
             # The batched ops support only the adjoint.
             if transpose_a:
-                a, adjoint_a = conj(a), True
+                a, adjoint_a = cwise_unary_ops.conj(a), True
             if transpose_b:
-                b, adjoint_b = conj(b), True
+                b, adjoint_b = cwise_unary_ops.conj(b), True
             if output_type is not None:
                 return batch_mat_mul_v3(
                     a, b, Tout=output_type, adj_x=adjoint_a, adj_y=adjoint_b, **flags, name=scope
@@ -615,9 +619,9 @@ def matmul(
             return batch_mat_mul_v2(a, b, adj_x=adjoint_a, adj_y=adjoint_b, **flags, name=scope)
         # MatMul supports only the transpose.
         if adjoint_a:
-            a, transpose_a = conj(a), True
+            a, transpose_a = cwise_unary_ops.conj(a), True
         if adjoint_b:
-            b, transpose_b = conj(b), True
+            b, transpose_b = cwise_unary_ops.conj(b), True
         types = (a.dtype.base_dtype, b.dtype.base_dtype)
         mixed = dtypes.bfloat16 in types and types[0] != types[1]
         fits_sparse = all(t in (dtypes.bfloat16, dtypes.float32) for t in types)
@@ -632,7 +636,7 @@ def matmul(
                 name=scope,
             )
             if types == (dtypes.bfloat16, dtypes.bfloat16):
-                product = cast(product, dtypes.bfloat16)
+                product = cast_ops.cast(product, dtypes.bfloat16)
             return product
         return mat_mul(
             a,

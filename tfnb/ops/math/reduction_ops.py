@@ -13,6 +13,7 @@ import numpy as np
 
 from tfnb.core import dtypes, errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
@@ -20,17 +21,10 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import colocate_with, device, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.ops.array import array_ops, data_flow_ops
-from tfnb.ops.array.cast_ops import cast
-from tfnb.ops.array.unique_ops import list_diff
+from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import sum_over
 from tfnb.ops.base.renamed_arguments import renamed
-from tfnb.ops.math import complex_ops, sequence_ops
-from tfnb.ops.math.comparison_ops import equal, not_equal
-from tfnb.ops.math.cwise_binary_ops import add_v2, floor_div, maximum, sub
-from tfnb.ops.math.cwise_unary_ops import conj, exp_op, is_finite, log, sqrt_op, square
-from tfnb.ops.math.select_ops import select_v2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +35,25 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.array import cast_ops, data_flow_ops, unique_ops
+    from tfnb.ops.math import (
+        comparison_ops,
+        complex_ops,
+        cwise_binary_ops,
+        cwise_unary_ops,
+        select_ops,
+        sequence_ops,
+    )
+else:
+    cast_ops = later("tfnb.ops.array.cast_ops")
+    data_flow_ops = later("tfnb.ops.array.data_flow_ops")
+    unique_ops = later("tfnb.ops.array.unique_ops")
+    comparison_ops = later("tfnb.ops.math.comparison_ops")
+    complex_ops = later("tfnb.ops.math.complex_ops")
+    cwise_binary_ops = later("tfnb.ops.math.cwise_binary_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
+    select_ops = later("tfnb.ops.math.select_ops")
+    sequence_ops = later("tfnb.ops.math.sequence_ops")
 
 EXPORTS = {
     "tf": [
@@ -225,8 +238,8 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     else:
         shape = array_ops.shape(x)
         rank = array_ops.size(shape)
-        axes = (cast(op.inputs[1], dtypes.int32) + rank) % rank
-        factor = cast(reduce_prod(array_ops.gather(shape, axes)), spread.dtype)
+        axes = (cast_ops.cast(op.inputs[1], dtypes.int32) + rank) % rank
+        factor = cast_ops.cast(reduce_prod(array_ops.gather(shape, axes)), spread.dtype)
     return spread / factor, None
 
 
@@ -303,8 +316,10 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     # These few integers are computed faster on the host.
     with device("/cpu:0"):
         rank = array_ops.rank(x)
-        reduced = (cast(axes, rank.dtype) + rank) % rank
-        others, _ = list_diff(sequence_ops.range_(0, rank), reduced, out_idx=dtypes.int32)
+        reduced = (cast_ops.cast(axes, rank.dtype) + rank) % rank
+        others, _ = unique_ops.list_diff(
+            sequence_ops.range_(0, rank), reduced, out_idx=dtypes.int32
+        )
         perm = array_ops.concat([reduced, others], 0)
         reduced_size = reduce_prod(array_ops.gather(input_shape, reduced))
         other_size = reduce_prod(array_ops.gather(input_shape, others))
@@ -313,7 +328,9 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     matrix = array_ops.reshape(permuted, (reduced_size, other_size))
     left = sequence_ops.cumprod(matrix, axis=0, exclusive=True)
     right = sequence_ops.cumprod(matrix, axis=0, exclusive=True, reverse=True)
-    product = array_ops.reshape(conj(left) * conj(right), permuted_shape)
+    product = array_ops.reshape(
+        cwise_unary_ops.conj(left) * cwise_unary_ops.conj(right), permuted_shape
+    )
     out = grad * array_ops.transpose(product, array_ops.invert_permutation(perm))
     return array_ops.reshape(out, input_shape), None
 
@@ -413,7 +430,7 @@ def _gradient_of_extremes(op: Operation, grad: Tensor) -> Any:
     else:
         kept = reduced_shape(shape, axes)
         y, grad = array_ops.reshape(y, kept), array_ops.reshape(grad, kept)
-    chosen = cast(equal(y, x), grad.dtype)
+    chosen = cast_ops.cast(comparison_ops.equal(y, x), grad.dtype)
     count = array_ops.reshape(reduce_sum(chosen, axes), kept)
     return chosen / count * grad, None
 
@@ -583,7 +600,7 @@ def _tiling(
     known = graph.kept.setdefault("tilings", set())
     if (dims, axes) not in known:
         known.add((dims, axes))
-        floor_div(list(dims), maximum(kept, 1), name="floordiv")
+        cwise_binary_ops.floor_div(list(dims), cwise_binary_ops.maximum(kept, 1), name="floordiv")
     return kept, [d // max(k, 1) for d, k in zip(dims, kept, strict=True)]
 
 
@@ -594,7 +611,7 @@ def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
         kept = np.array(known_shape, np.int32)
         kept[known_axes] = 1
         return kept
-    axes = cast(axes, dtypes.int32)
+    axes = cast_ops.cast(axes, dtypes.int32)
     rank = array_ops.size(input_shape)
     axes = (axes + rank) % rank
     axes_shape = array_ops.shape(axes)
@@ -759,9 +776,9 @@ def reduce_variance(
             )
         distances = x - means
         if distances.dtype.is_complex:
-            squares = complex_ops.real(conj(distances) * distances)
+            squares = complex_ops.real(cwise_unary_ops.conj(distances) * distances)
         else:
-            squares = square(distances)
+            squares = cwise_unary_ops.square(distances)
         return reduce_mean(squares, axis=axis, keepdims=keepdims)
 
 
@@ -775,7 +792,7 @@ def reduce_std(
     """Return the square root of the variance over axes."""
     with name_scope(name or "reduce_std"):
         x = convert_to_tensor(input_tensor)
-        return sqrt_op(reduce_variance(x, axis=axis, keepdims=keepdims))
+        return cwise_unary_ops.sqrt_op(reduce_variance(x, axis=axis, keepdims=keepdims))
 
 
 @dispatchable
@@ -793,12 +810,20 @@ def reduce_logsumexp(
     x = convert_to_tensor(input_tensor)
     with name_scope(name, "ReduceLogSumExp", [x]) as scope:
         largest = reduce_max(x, axis=axis, keepdims=True)
-        largest = array_ops.stop_gradient(select_v2(is_finite(largest), largest, 0))
-        result = log(reduce_sum(exp_op(sub(x, largest)), axis=axis, keepdims=keepdims))
+        largest = array_ops.stop_gradient(
+            select_ops.select_v2(cwise_unary_ops.is_finite(largest), largest, 0)
+        )
+        result = cwise_unary_ops.log(
+            reduce_sum(
+                cwise_unary_ops.exp_op(cwise_binary_ops.sub(x, largest)),
+                axis=axis,
+                keepdims=keepdims,
+            )
+        )
         if not keepdims:
             shape = array_ops.shape_internal(result, optimize=False)
             largest = array_ops.reshape(largest, shape)
-        result = add_v2(result, largest, name=scope)
+        result = cwise_binary_ops.add_v2(result, largest, name=scope)
         if axis is None and not keepdims and not result.shape.is_fully_defined():
             result.set_shape(())
         return result
@@ -822,9 +847,9 @@ def count_nonzero(
         x = convert_to_tensor(input_tensor, name="input")
         nonzero = x
         if x.dtype.base_dtype != dtypes.bool:
-            nonzero = not_equal(x, array_ops.zeros([], dtype=x.dtype.base_dtype))
-        counted = cast(nonzero, dtypes.int64)
-        return cast(reduce_sum(counted, axis=axis, keepdims=keepdims), dtype)
+            nonzero = comparison_ops.not_equal(x, array_ops.zeros([], dtype=x.dtype.base_dtype))
+        counted = cast_ops.cast(nonzero, dtypes.int64)
+        return cast_ops.cast(reduce_sum(counted, axis=axis, keepdims=keepdims), dtype)
 
 
 def argmax(

@@ -13,25 +13,30 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops, compiled_scatter
-from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.array.scatter_kernels import combine_runs, scatter_rows
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
-from tfnb.ops.math.comparison_ops import equal, greater, greater_equal, logical_and
-from tfnb.ops.math.cwise_binary_ops import cut_quotient, maximum
-from tfnb.ops.math.cwise_unary_ops import sqrt_op
+from tfnb.ops.math.cwise_binary_ops import cut_quotient
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.array import cast_ops
+    from tfnb.ops.math import comparison_ops, cwise_binary_ops, cwise_unary_ops
+else:
+    cast_ops = later("tfnb.ops.array.cast_ops")
+    comparison_ops = later("tfnb.ops.math.comparison_ops")
+    cwise_binary_ops = later("tfnb.ops.math.cwise_binary_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
 
 EXPORTS = {
     "tf": [
@@ -247,10 +252,12 @@ def _gradient_of_product(
 
     Segments with one zero and with several zeros are handled separately.
     """
-    is_zero = equal(data, 0)
-    zeros_found = total(cast(is_zero, dtypes.int32))
+    is_zero = comparison_ops.equal(data, 0)
+    zeros_found = total(cast_ops.cast(is_zero, dtypes.int32))
     # With two zeros in a segment all gradients are 0.
-    grad = array_ops.where_v2(greater(zeros_found, 1), array_ops.zeros_like(grad), grad)
+    grad = array_ops.where_v2(
+        comparison_ops.greater(zeros_found, 1), array_ops.zeros_like(grad), grad
+    )
     without_zeros = array_ops.where_v2(is_zero, array_ops.ones_like(data), data)
     of_all = product(without_zeros)
     whole = spread(output)
@@ -289,8 +296,8 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def _gradient_of_extremes(op: Operation, grad: Tensor) -> Any:
     # Equal extremes of a segment share its gradient.
     data, segment_ids = op.inputs
-    chosen = equal(data, array_ops.gather(op.outputs[0], segment_ids))
-    count = segment_sum(cast(chosen, grad.dtype), segment_ids)
+    chosen = comparison_ops.equal(data, array_ops.gather(op.outputs[0], segment_ids))
+    count = segment_sum(cast_ops.cast(chosen, grad.dtype), segment_ids)
     spread = array_ops.gather(grad / count, segment_ids)
     return array_ops.where_v2(chosen, spread, array_ops.zeros_like(data)), None
 
@@ -386,10 +393,10 @@ def _gather_drop_negatives(
 ) -> tuple[TensorResult, TensorResult, TensorResult]:
     """Return rows of `params` by id, with zeros for negative ids; the clipped ids; the ids >= 0."""
     if clipped is None:
-        clipped = maximum(ids, array_ops.zeros_like(ids))
+        clipped = cwise_binary_ops.maximum(ids, array_ops.zeros_like(ids))
     gathered = array_ops.gather(params, clipped)
     if is_positive is None:
-        is_positive = greater_equal(ids, 0)
+        is_positive = comparison_ops.greater_equal(ids, 0)
         shape = array_ops.shape(is_positive)
         missing = array_ops.rank(gathered) - array_ops.rank(is_positive)
         ones = array_ops.ones([missing], dtype=shape.dtype)
@@ -420,7 +427,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     def spread(x: TensorLike) -> TensorResult:
         nonlocal clipped
         if clipped is None:
-            clipped = maximum(segment_ids, array_ops.zeros_like(segment_ids))
+            clipped = cwise_binary_ops.maximum(segment_ids, array_ops.zeros_like(segment_ids))
         return array_ops.gather(x, clipped)
 
     found = _gradient_of_product(
@@ -480,8 +487,8 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 def _gradient_of_unsorted_extremes(op: Operation, grad: Tensor) -> Any:
     data, segment_ids, num_segments = op.inputs
     outputs, clipped, is_positive = _gather_drop_negatives(op.outputs[0], segment_ids)
-    chosen = logical_and(equal(data, outputs), is_positive)
-    count = unsorted_segment_sum(cast(chosen, grad.dtype), segment_ids, num_segments)
+    chosen = comparison_ops.logical_and(comparison_ops.equal(data, outputs), is_positive)
+    count = unsorted_segment_sum(cast_ops.cast(chosen, grad.dtype), segment_ids, num_segments)
     spread = _gather_drop_negatives(grad / count, None, clipped, is_positive)[0]
     return array_ops.where_v2(chosen, spread, array_ops.zeros_like(spread)), None, None
 
@@ -498,7 +505,7 @@ def _segment_sizes(
         [array_ops.rank(data) - array_ops.rank(segment_ids)], dtype=num_segments.dtype
     )
     counts = array_ops.reshape(counts, array_ops.concat([first, inner], axis=0))
-    return maximum(counts, 1)
+    return cwise_binary_ops.maximum(counts, 1)
 
 
 @dispatchable
@@ -522,4 +529,6 @@ def unsorted_segment_sqrt_n(
         data = convert_to_tensor(data)
         segment_ids = convert_to_tensor(segment_ids)
         sizes = _segment_sizes(data, segment_ids, num_segments)
-        return unsorted_segment_sum(data, segment_ids, num_segments) / sqrt_op(sizes)
+        return unsorted_segment_sum(data, segment_ids, num_segments) / cwise_unary_ops.sqrt_op(
+            sizes
+        )

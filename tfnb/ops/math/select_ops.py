@@ -8,18 +8,21 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import InferenceContext, broadcast_shapes, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import choose
-from tfnb.ops.math.unbroadcast import unbroadcast
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients
+    from tfnb.ops.math import unbroadcast
+else:
+    unbroadcast = later("tfnb.ops.math.unbroadcast")
 
 
 def _select_shape(c: InferenceContext) -> TensorShape:
@@ -114,4 +117,8 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     zeros = array_ops.zeros([], grad.dtype.base_dtype)
     output = op.outputs[0]
     of_x, of_y = select_v2(condition, grad, zeros), select_v2(condition, zeros, grad)
-    return None, unbroadcast(x, output, of_x, None)[0], unbroadcast(y, output, of_y, None)[0]
+    return (
+        None,
+        unbroadcast.unbroadcast(x, output, of_x, None)[0],
+        unbroadcast.unbroadcast(y, output, of_y, None)[0],
+    )

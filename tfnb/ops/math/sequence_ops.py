@@ -13,17 +13,14 @@ from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits
 from tfnb.core.node_text import values_text
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import InferenceContext, merge_shapes, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion_function
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.array import array_ops
-from tfnb.ops.array.cast_ops import cast, cast_op
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.math.comparison_ops import equal
-from tfnb.ops.math.cwise_binary_ops import div_no_nan_op, maximum
-from tfnb.ops.math.cwise_unary_ops import exp_op, log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +29,13 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Attr, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.array import cast_ops
+    from tfnb.ops.math import comparison_ops, cwise_binary_ops, cwise_unary_ops
+else:
+    cast_ops = later("tfnb.ops.array.cast_ops")
+    comparison_ops = later("tfnb.ops.math.comparison_ops")
+    cwise_binary_ops = later("tfnb.ops.math.cwise_binary_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
 
 EXPORTS = {
     "tf": ["range:range_", "lin_space:linspace", "linspace", "cumsum", "cumprod", "cross"],
@@ -154,9 +158,9 @@ def range_(
             ]  # fmt: skip
             given = [value.dtype.base_dtype for value in (start, limit, delta)]
             dtype = max(given, key=order.index)
-        start = cast(start, dtype)
-        limit = cast(limit, dtype)
-        delta = cast(delta, dtype)
+        start = cast_ops.cast(start, dtype)
+        limit = cast_ops.cast(limit, dtype)
+        delta = cast_ops.cast(delta, dtype)
         return range_op(start, limit, delta, name=scope)
 
 
@@ -224,7 +228,7 @@ def linspace(
         stop = convert_to_tensor(stop, name="stop", dtype=start.dtype)
         count = _int_tensor(num, "num")
         # This node is not used, but TensorFlow's graphs have it.
-        cast(count, dtype=start.dtype)
+        cast_ops.cast(count, dtype=start.dtype)
         shape = array_ops.broadcast_dynamic_shape(array_ops.shape(start), array_ops.shape(stop))
         start = array_ops.broadcast_to(start, shape)
         stop = array_ops.broadcast_to(stop, shape)
@@ -233,15 +237,15 @@ def linspace(
         full_shape = array_ops.shape(first)
         rank = array_ops.shape(full_shape)[0]
         position = array_ops.where_v2(axis >= 0, axis, rank + axis)
-        between = maximum(count - 2, 0)
-        steps = maximum(count - 1, 1)
-        delta = (last - first) / cast(steps, last.dtype)
-        first = cast(first, delta.dtype)
-        last = cast(last, delta.dtype)
+        between = cwise_binary_ops.maximum(count - 2, 0)
+        steps = cwise_binary_ops.maximum(count - 1, 1)
+        delta = (last - first) / cast_ops.cast(steps, last.dtype)
+        first = cast_ops.cast(first, delta.dtype)
+        last = cast_ops.cast(last, delta.dtype)
         # An end of -1 makes the range fail if num is negative.
         end = array_ops.where_v2(count >= 0, steps, -1)
-        counted = cast(range_(1, end, dtype=dtypes.int64), delta.dtype)
-        here = equal(position, range_(rank))
+        counted = cast_ops.cast(range_(1, end, dtype=dtypes.int64), delta.dtype)
+        here = comparison_ops.equal(position, range_(rank))
         counted = array_ops.reshape(counted, array_ops.where_v2(here, between, 1))
         inner = first + delta * counted
         joined = array_ops.concat((first, inner, last), axis=position)
@@ -264,7 +268,7 @@ def _int_tensor(value: TensorLike, name: str) -> TensorResult:
             f"Argument `tensor` (name: {name}) must be of type integer. Received `tensor` = "
             f"{tensor} of dtype: {tensor.dtype}"
         )
-    return cast_op(tensor, DstT=dtypes.int32)
+    return cast_ops.cast_op(tensor, DstT=dtypes.int32)
 
 
 # --------------------------------------------------------------------------------- cumulative ops
@@ -358,7 +362,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
     product = cumprod(x, axis, exclusive=exclusive, reverse=reverse)
     total = cumsum(product * grad, axis, exclusive=exclusive, reverse=not reverse)
-    return div_no_nan_op(total, x, name="div_no_nan"), None
+    return cwise_binary_ops.div_no_nan_op(total, x, name="div_no_nan"), None
 
 
 def _log_sum(xp: Xp, x: Array, y: Array) -> Array:
@@ -405,14 +409,14 @@ def _(op: Operation, grad: Tensor) -> Gradients:
     sums = op.outputs[0]
     exclusive, reverse = op.get_attr("exclusive"), op.get_attr("reverse")
     lowest = grad.dtype.min
-    log_positive = array_ops.where_v2(grad > 0, log(grad), lowest)
-    log_negative = array_ops.where_v2(grad < 0, log(-grad), lowest)
+    log_positive = array_ops.where_v2(grad > 0, cwise_unary_ops.log(grad), lowest)
+    log_negative = array_ops.where_v2(grad < 0, cwise_unary_ops.log(-grad), lowest)
 
     def side(logarithm: Any) -> TensorResult:
         total = cumulative_logsumexp(
             logarithm - sums, axis=axis, reverse=not reverse, exclusive=exclusive
         )
-        return exp_op(total + x)
+        return cwise_unary_ops.exp_op(total + x)
 
     return side(log_positive) - side(log_negative), None
 

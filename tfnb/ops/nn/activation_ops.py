@@ -9,6 +9,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import merge_both_inputs, unchanged_shape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
@@ -16,15 +17,17 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import require_same_shape
 from tfnb.ops.base.large_arrays import LARGE, at_least, choose, is_large, own, tiled
-from tfnb.ops.math.comparison_ops import less
-from tfnb.ops.math.cwise_binary_ops import maximum, mul
-from tfnb.ops.math.cwise_unary_ops import exp_op, neg, sigmoid_op
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.math import comparison_ops, cwise_binary_ops, cwise_unary_ops
+else:
+    comparison_ops = later("tfnb.ops.math.comparison_ops")
+    cwise_binary_ops = later("tfnb.ops.math.cwise_binary_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
 
 EXPORTS = {
     "nn": [
@@ -228,7 +231,9 @@ def _elu_grad(xp: Xp, gradients: Array, outputs: Array, out: Array | None = None
 def _(op: Operation, grad: Tensor) -> Gradients:
     y = op.inputs[1]
     of_grad = elu_grad(grad, y)
-    return of_grad, array_ops.where(less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y))
+    return of_grad, array_ops.where(
+        comparison_ops.less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y)
+    )
 
 
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -279,7 +284,9 @@ def _selu_grad(xp: Xp, gradients: Array, outputs: Array, out: Array | None = Non
 def _(op: Operation, grad: Tensor) -> Gradients:
     y = op.inputs[1]
     of_grad = selu_grad(grad, y)
-    return of_grad, array_ops.where(less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y))
+    return of_grad, array_ops.where(
+        comparison_ops.less(y, 0), grad * op.inputs[0], array_ops.zeros_like(y)
+    )
 
 
 @register_op("Softplus", "features: T -> activations: T", _FLOAT, shape=unchanged_shape)
@@ -301,7 +308,7 @@ def _softplus(xp: Xp, x: Array, out: Array | None = None) -> Array:
 
 @softplus_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    return grad * sigmoid_op(op.inputs[0])
+    return grad * cwise_unary_ops.sigmoid_op(op.inputs[0])
 
 
 @register_op(
@@ -327,7 +334,11 @@ def _softplus_grad(xp: Xp, gradients: Array, features: Array, out: Array | None 
 @softplus_grad.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     dy, x = op.inputs
-    curvature = grad * dy / (exp_op(neg(x)) + 2.0 + exp_op(x))
+    curvature = (
+        grad
+        * dy
+        / (cwise_unary_ops.exp_op(cwise_unary_ops.neg(x)) + 2.0 + cwise_unary_ops.exp_op(x))
+    )
     return softplus_grad(grad, x), curvature
 
 
@@ -388,7 +399,7 @@ def leaky_relu(
         if isinstance(alpha, (int, float, np.floating, np.integer)):
             return leaky_relu_op(features, alpha=float(alpha), name=scope)
         alpha = convert_to_tensor(alpha, dtype=features.dtype, name="alpha")
-        return maximum(mul(alpha, features), features, name=scope)
+        return cwise_binary_ops.maximum(cwise_binary_ops.mul(alpha, features), features, name=scope)
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> TensorResult:
@@ -409,4 +420,4 @@ def log_sigmoid(x: TensorLike, name: str | None = None) -> TensorResult:
     """Return log(1 / (1 + exp(-x))) without overflow."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
         x = convert_to_tensor(x, name="x")
-        return neg(softplus_op(-x), name=scope)
+        return cwise_unary_ops.neg(softplus_op(-x), name=scope)

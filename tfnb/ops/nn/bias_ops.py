@@ -9,6 +9,7 @@ import numpy as np
 from tfnb.core import errors, float_ops
 from tfnb.core.channel_order import lies_channels_last
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
@@ -16,8 +17,6 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import LARGE, is_large, sum_over
-from tfnb.ops.math.reduction_ops import reduce_sum
-from tfnb.ops.math.sequence_ops import range_
 from tfnb.ops.nn.channel_rows import ChannelRows
 
 if TYPE_CHECKING:
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.math import reduction_ops, sequence_ops
+else:
+    reduction_ops = later("tfnb.ops.math.reduction_ops")
+    sequence_ops = later("tfnb.ops.math.sequence_ops")
 
 EXPORTS = {"nn": ["bias_add"]}
 
@@ -107,8 +110,8 @@ def bias_add_v1(xp: Xp, value: Array, bias: Array) -> Array:
 
 @bias_add_v1.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    axes = range_(array_ops.rank(grad) - 1)
-    return grad, reduce_sum(grad, axes)
+    axes = sequence_ops.range_(array_ops.rank(grad) - 1)
+    return grad, reduction_ops.reduce_sum(grad, axes)
 
 
 def _bias_grad_shape(c: InferenceContext) -> TensorShape:

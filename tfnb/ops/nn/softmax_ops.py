@@ -12,15 +12,12 @@ import numpy as np
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_over
 from tfnb.ops.base.renamed_arguments import renamed
-from tfnb.ops.math.cwise_binary_ops import sub
-from tfnb.ops.math.cwise_unary_ops import exp_op
-from tfnb.ops.math.reduction_ops import reduce_sum
-from tfnb.ops.math.sequence_ops import range_
 from tfnb.ops.nn import compiled_softmax
 
 if TYPE_CHECKING:
@@ -32,6 +29,12 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.math import cwise_binary_ops, cwise_unary_ops, reduction_ops, sequence_ops
+else:
+    cwise_binary_ops = later("tfnb.ops.math.cwise_binary_ops")
+    cwise_unary_ops = later("tfnb.ops.math.cwise_unary_ops")
+    reduction_ops = later("tfnb.ops.math.reduction_ops")
+    sequence_ops = later("tfnb.ops.math.sequence_ops")
 
 EXPORTS = {"nn": ["log_softmax", "softmax"], "math": ["log_softmax", "softmax"]}
 
@@ -131,7 +134,7 @@ def _log_softmax_rows(x: Array, out: Array) -> None:
 @softmax_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
     softmax_value = op.outputs[0]
-    total = reduce_sum(grad * softmax_value, -1, keepdims=True)
+    total = reduction_ops.reduce_sum(grad * softmax_value, -1, keepdims=True)
     return (grad - total) * softmax_value
 
 
@@ -155,8 +158,8 @@ def log_softmax_op(xp: Xp, logits: Array) -> Array:
 
 @log_softmax_op.gradient
 def _(op: Operation, grad: Tensor) -> Gradients:
-    softmax_value = exp_op(op.outputs[0])
-    return grad - reduce_sum(grad, -1, keepdims=True) * softmax_value
+    softmax_value = cwise_unary_ops.exp_op(op.outputs[0])
+    return grad - reduction_ops.reduce_sum(grad, -1, keepdims=True) * softmax_value
 
 
 # ----------------------------------------------------------------------- functions of Python's side
@@ -187,9 +190,9 @@ def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name:
     position = axis + position if axis < 0 else axis
     dynamic_rank = array_ops.rank(logits)
     position = position % rank
-    swapped = swap_axes(logits, position, sub(dynamic_rank, 1))
+    swapped = swap_axes(logits, position, cwise_binary_ops.sub(dynamic_rank, 1))
     output = op(swapped)
-    output = swap_axes(output, position, sub(dynamic_rank, 1), name=name)
+    output = swap_axes(output, position, cwise_binary_ops.sub(dynamic_rank, 1), name=name)
     output.set_shape(shape)
     return output
 
@@ -198,7 +201,9 @@ def swap_axes(
     x: TensorLike, axis: TensorLike, last: TensorLike, name: str | None = None
 ) -> TensorResult:
     """Return `x` with an axis and the last one exchanged."""
-    order = array_ops.concat([range_(axis), [last], range_(axis + 1, last), [axis]], 0)
+    order = array_ops.concat(
+        [sequence_ops.range_(axis), [last], sequence_ops.range_(axis + 1, last), [axis]], 0
+    )
     return array_ops.transpose(x, order, name=name)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_countable, check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import InferenceContext, unchanged_shape
 from tfnb.core.tensor_shape import TensorShape, dimension_value
 from tfnb.framework.constant_value import constant_value_as_shape
@@ -25,8 +26,6 @@ from tfnb.framework.random_seed import get_seed
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.math import math_ops
-from tfnb.ops.math.special_math_ops import random_gamma_grad
 from tfnb.ops.random import compiled_classes, random_rejection
 from tfnb.ops.random import random_distributions as distributions
 from tfnb.ops.random.philox import generator_of
@@ -40,7 +39,12 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
+    from tfnb.ops.math import math_ops, special_math_ops
     from tfnb.ops.random.philox import BlockSource
+else:
+    math_ops = later("tfnb.ops.math.math_ops")
+
+    special_math_ops = later("tfnb.ops.math.special_math_ops")
 
 EXPORTS = {
     "tf": [
@@ -475,7 +479,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
         rank = array_ops.shape(shape)[0]
         ones = array_ops.ones([rank], dtypes.int32)
         alpha = array_ops.reshape(alpha, array_ops.concat([ones, array_ops.shape(alpha)], 0))
-        partial = random_gamma_grad(alpha, op.outputs[0])
+        partial = special_math_ops.random_gamma_grad(alpha, op.outputs[0])
         return None, math_ops.reduce_sum(grad * partial, axis=math_ops.range(rank))
 
 

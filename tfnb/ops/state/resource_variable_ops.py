@@ -15,6 +15,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.process.later import later
 from tfnb.core.resource_mgr import ResourceHandle, Var
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
@@ -25,8 +26,8 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.indexed_slices import IndexedSlices
-from tfnb.ops.array.gather_ops import batch_take, check_indices, gather_nd_value, take
-from tfnb.ops.array.scatter_nd_ops import scatter_nd_shape_of
+from tfnb.ops.array.gather_ops import batch_take, gather_nd_value, take
+from tfnb.ops.array.scatter_kernels import check_indices
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.state.state_ops import (
     count,
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients
+    from tfnb.ops.array import scatter_nd_ops
+else:
+    scatter_nd_ops = later("tfnb.ops.array.scatter_nd_ops")
 
 VARIABLE = "Variable"
 """The type name of resource variables in the resource manager."""
@@ -563,7 +567,7 @@ def _scatter_nd_shape(c: InferenceContext) -> list[TensorShape]:
     data = c.input_handle_data(0)
     c.with_rank_at_least(2, 1)
     if data:
-        scatter_nd_shape_of(c, data[0][1], 1, 2)
+        scatter_nd_ops.scatter_nd_shape_of(c, data[0][1], 1, 2)
     return []
 
 

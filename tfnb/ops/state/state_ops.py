@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors, float_ops, op_registry
-from tfnb.core.node_text import shape_text as static_shape_text
 from tfnb.core.op_registry import OpDefinition, register_op
+from tfnb.core.process.later import later
 from tfnb.core.resource_mgr import RefCell
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -27,9 +27,6 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.ops.array.gather_ops import check_indices
-from tfnb.ops.array.scatter_kernels import scatter_rows
-from tfnb.ops.array.scatter_nd_ops import check_nd, scatter_nd_into, scatter_nd_shape_of
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
@@ -39,6 +36,10 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Handle, Xp
     from tfnb.core.op_kernel import OpKernelContext
     from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
+    from tfnb.ops.array import scatter_kernels, scatter_nd_ops
+else:
+    scatter_nd_ops = later("tfnb.ops.array.scatter_nd_ops")
+    scatter_kernels = later("tfnb.ops.array.scatter_kernels", in_step=True)
 
 EXPORTS = {
     "tf": [
@@ -73,6 +74,8 @@ def _shape_of_buffer(shape: TensorShape) -> TensorShape:
     If the shape is unknown, it is that of a scalar.
     """
     if None in (shape.dim_values or ()):
+        from tfnb.core.node_text import shape_text as static_shape_text
+
         raise errors.invalid_argument(f"Shape {static_shape_text(shape)} is not fully defined")
     return TensorShape(shape.dim_values or ())
 
@@ -397,7 +400,7 @@ def scatter_into_rows(
                 if not indices.size:
                     return
                 if 0 in shape and updates.shape[: indices.ndim] == indices.shape:
-                    check_indices(indices, shape[0])
+                    scatter_kernels.check_indices(indices, shape[0])
                     return
             raise errors.invalid_argument(
                 "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
@@ -410,14 +413,14 @@ def scatter_into_rows(
         if not shape:
             target = target.reshape(1)
         try:
-            check_indices(indices, len(target))
+            scatter_kernels.check_indices(indices, len(target))
         except errors.InvalidArgumentError:
             # As in TensorFlow, rows before the invalid one are written.
             right = places[: int(xp.argmax((places < 0) | (places >= len(target))))]
             rows = updates[: len(right)] if updates.shape else updates
-            scatter_rows(xp, target, right, rows, operation)
+            scatter_kernels.scatter_rows(xp, target, right, rows, operation)
             raise
-        scatter_rows(xp, target, places, updates, operation)
+        scatter_kernels.scatter_rows(xp, target, places, updates, operation)
 
 
 def _scatter_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:
@@ -462,20 +465,20 @@ def scatter_nd_into_cell(
             raise errors.invalid_argument(
                 f"Output must be at least 1-D, got shape: {shape_text(shape)}"
             )
-        check_nd(shape, indices, updates)
+        scatter_nd_ops.check_nd(shape, indices, updates)
         if updates.size:
             target = cell.writable()
             try:
-                scatter_nd_into(xp, target, indices, updates, operation, policy)
+                scatter_nd_ops.scatter_nd_into(xp, target, indices, updates, operation, policy)
             except errors.InvalidArgumentError:
                 # As in TensorFlow, updates with valid coordinates are written.
-                scatter_nd_into(xp, target, indices, updates, operation, "IGNORE")
+                scatter_nd_ops.scatter_nd_into(xp, target, indices, updates, operation, "IGNORE")
                 raise
 
 
 def _scatter_nd_shape(c: InferenceContext) -> TensorShape:
     c.with_rank_at_least(2, 1)
-    return scatter_nd_shape_of(c, c.inputs[0], 1, 2)
+    return scatter_nd_ops.scatter_nd_shape_of(c, c.inputs[0], 1, 2)
 
 
 def _scatter_nd_op(name: str, operation: str, types: str, locking: str) -> OpDefinition:

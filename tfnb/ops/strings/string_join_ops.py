@@ -11,6 +11,7 @@ import numpy as np
 from tfnb.core import dtypes, errors
 from tfnb.core.host_memory import check_fits, check_size
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -24,7 +25,6 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.string_arrays import as_bytes, check_joined, num_bytes_of, strings
-from tfnb.ops.math import math_ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Outputs, Xp
     from tfnb.framework.tensor_types import TensorLike, TensorResult
+    from tfnb.ops.math import math_ops
+else:
+    math_ops = later("tfnb.ops.math.math_ops")
 
 EXPORTS = {
     "tf": ["reduce_join", "string_join"],
@@ -340,10 +343,10 @@ def _check_splits(splits: list[int], size: int) -> None:
         return
     if splits[0] != 0:
         raise errors.invalid_argument(f"First split value must be 0, got {splits[0]}")
-    for earlier, later in pairwise(splits):
-        if later < earlier or later > size:
+    for earlier, following in pairwise(splits):
+        if following < earlier or following > size:
             raise errors.invalid_argument(
-                f"Invalid split value {later}, must be in [{earlier}, {size}]"
+                f"Invalid split value {following}, must be in [{earlier}, {size}]"
             )
     if splits[-1] != size:
         raise errors.invalid_argument(

@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfnb.common_runtime.executor.debugged_executor import make_executors
 from tfnb.common_runtime.executor.executor import drive, run_schedule
 from tfnb.common_runtime.executor.run_state import has_absent
-from tfnb.common_runtime.executor.waiting import absent_value
-from tfnb.common_runtime.lowering.support.journal import JournalKind, LeavePoints
 from tfnb.core.process.collector_pause import imported
+from tfnb.core.process.later import later
 from tfnb.core.process.shelter import call_sheltered
 from tfnb.core.step_events import IDLE_HOOKS, NOT_NEAR
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tfnb.common_runtime.device.device import Device
+    from tfnb.common_runtime.executor import debugged_executor, waiting
     from tfnb.common_runtime.executor.executors_and_keys import Executors
     from tfnb.common_runtime.executor.immutable_executor_state import (
         ImmutableExecutorState,
@@ -41,9 +40,14 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.run_state import RunState
     from tfnb.common_runtime.executor.warm_up import LoweredFunction, type_of_absence
     from tfnb.common_runtime.lowering.run.lowered_step import LoweredStep
+    from tfnb.common_runtime.lowering.support import journal as journals
     from tfnb.common_runtime.lowering.support.counts import StepCounts
     from tfnb.core.op_kernel import StepContext
     from tfnb.core.step_events import RunsThrough
+else:
+    debugged_executor = later("tfnb.common_runtime.executor.debugged_executor", in_step=True)
+    waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
+    journals = later("tfnb.common_runtime.lowering.support.journal", in_step=True)
 
 
 class StepWay(Protocol):
@@ -90,11 +94,13 @@ class ReferenceWay:
 
     def run(self, run_state: RunState, step: StepContext) -> type_of_absence | None:
         """Run the partitions until no node is ready and no kernel is pending."""
-        executors = make_executors(self._states, run_state, step, self._function_name)
+        executors = debugged_executor.make_executors(
+            self._states, run_state, step, self._function_name
+        )
         drive(run_state, executors)
         frame = run_state.call_frame
         is_whole = frame is None or not has_absent(frame.retvals)
-        return None if is_whole else partial(absent_value, executors)
+        return None if is_whole else partial(waiting.absent_value, executors)
 
     def counts_of(self, run_state: RunState) -> None:
         """Return None: the observers got an event for each node."""
@@ -166,7 +172,11 @@ class FunctionWriter(Protocol):
     """Writes the functions of partitions: what a step whose functions exist does not need."""
 
     def lower(
-        self, immutable: ImmutableExecutorState, *, counts: bool, journal: JournalKind | None
+        self,
+        immutable: ImmutableExecutorState,
+        *,
+        counts: bool,
+        journal: journals.JournalKind | None,
     ) -> LoweredStep | None:
         """Return the partition as a function, or None if it is not recognised."""
 
@@ -208,7 +218,10 @@ def over_large_input(item: NodeItem, args: list[Any]) -> Any:
 
 
 def lower(
-    immutable: ImmutableExecutorState, *, counts: bool = False, journal: JournalKind | None = None
+    immutable: ImmutableExecutorState,
+    *,
+    counts: bool = False,
+    journal: journals.JournalKind | None = None,
 ) -> LoweredStep | None:
     """Return the partition as a function, or None if it is too long or not recognised.
 
@@ -228,7 +241,7 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
     counts = False
     if _lowering is Lowering.NEVER:
         return None
-    kind: JournalKind | None = None
+    kind: journals.JournalKind | None = None
     if hooks is IDLE_HOOKS:
         if warm_up.lowered is not None and run_state.record_outputs is None:
             return warm_up.lowered
@@ -280,7 +293,7 @@ def lowered_for(immutable: ImmutableExecutorState, run_state: RunState) -> Lower
 
 def _wanted_kind(
     wanted: RunsThrough, immutable: ImmutableExecutorState, run_state: RunState
-) -> tuple[bool, JournalKind | None]:
+) -> tuple[bool, journals.JournalKind | None]:
     """Return whether a debugged step may run as a function, and with what kind of journal."""
     keeps = _kept_of(wanted, immutable)
     near = wanted.near
@@ -290,9 +303,11 @@ def _wanted_kind(
         near = None  # no breakpoint is in it; a pause waits for the next step
     if not keeps and near is None:
         return True, None
-    points = None if near is None else LeavePoints(near.before, tuple(near.checks), near.of_dead)
+    points = None
+    if near is not None:
+        points = journals.LeavePoints(near.before, tuple(near.checks), near.of_dead)
     run_state.near = near or NOT_NEAR
-    return True, JournalKind(keeps=tuple(keeps), leaves=points)
+    return True, journals.JournalKind(keeps=tuple(keeps), leaves=points)
 
 
 def _kept_of(wanted: RunsThrough, immutable: ImmutableExecutorState) -> list[str]:
@@ -307,7 +322,7 @@ def _can_be_left(immutable: ImmutableExecutorState, run_state: RunState) -> bool
 
 
 def _recorded_for(
-    immutable: ImmutableExecutorState, run_state: RunState, kind: JournalKind | None
+    immutable: ImmutableExecutorState, run_state: RunState, kind: journals.JournalKind | None
 ) -> LoweredFunction | None:
     """Return the function that writes a journal; None: the step reports its nodes itself."""
     hooks = run_state.hooks
@@ -324,7 +339,9 @@ def _recorded_for(
     else:
         tells = run_state.record_outputs is not None
         keeps = () if kind is None else kind.keeps
-        kind = JournalKind(times=True, each=hooks.times_each_line, tells=tells, keeps=keeps)
+        kind = journals.JournalKind(
+            times=True, each=hooks.times_each_line, tells=tells, keeps=keeps
+        )
     warm_up = immutable.warm_up
     recorded = warm_up.recorded
     if len(recorded) > _MOST_RECORDED and kind not in recorded:
@@ -346,7 +363,7 @@ def _recorded_for(
 def _noted(
     immutable: ImmutableExecutorState,
     run_state: RunState,
-    kind: JournalKind,
+    kind: journals.JournalKind,
     found: LoweredFunction | None,
 ) -> LoweredFunction | None:
     """Return a function; remember it if a debugger may make the step leave it."""
