@@ -4,8 +4,9 @@
     python -m benchmarks.serving --minutes 10    # good and bad requests for ten minutes
 
 The server is a process of its own. Small requests are counted per second of its processor time, so
-that clients on the same machine do not count; models of some milliseconds are compared with
-``session.run`` in the same number of threads, by the clock and by processor time.
+that clients on the same machine do not count. Models of some milliseconds are compared with
+``session.run`` in one and in two threads, by the clock and by processor time; each client is a
+process. ``--batch ROWS`` lets the server join requests.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import contextlib
 import json
 import os
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,18 +23,19 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 import tfnb as tf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _NUM_SMALL = 20_000
-_NUM_LARGE = 200
+_NUM_LARGE = 40
 _NUM_ROUNDS = 9
+_KINDS = (("gRPC", 1), ("gRPC", 2), ("gRPC", 4), ("gRPC", 8), ("REST", 1), ("REST", 4))
 _CLIENTS = 8
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -124,10 +125,10 @@ def small_model() -> None:
     tf.add(x * 0.5, 2.0, name="y")
 
 
-def products() -> np.ndarray[Any, Any]:
-    """Build some products, which take some milliseconds; return 131 kB, the size of the answer."""
+def products(number: int) -> np.ndarray[Any, Any]:
+    """Build products, each of half a millisecond; return 131 kB, the size of the answer."""
     y = tf.placeholder(tf.float32, [None, 512], name="x")
-    for _ in range(16):
+    for _ in range(number):
         y = tf.nn.relu(tf.matmul(y, tf.constant(np.eye(512, dtype=np.float32))))
     tf.identity(y, name="y")
     return np.ones((64, 512), np.float32)
@@ -210,58 +211,146 @@ def measure_small_grpc(server: Server, title: str) -> None:
     print(f"gRPC {title:<12} {rate:8,.0f} requests per processor second", flush=True)
 
 
-def measure_large(build: Callable[[], np.ndarray[Any, Any]]) -> None:
-    """Print the throughput of a model of some milliseconds, by the service and by session.run."""
+def measure_large(
+    title: str, build: Callable[[], np.ndarray[Any, Any]], options: Iterable[str]
+) -> None:
+    """Print the throughput of a model of some milliseconds, by the service and by session.run.
+
+    Args:
+        title: What is printed first.
+        build: Builds the model, and returns the values of a request.
+        options: Options of the server.
+    """
     with tf.Graph().as_default():
         rows = build()
-    threads = os.cpu_count() or 1
-    with written(build) as path:
+    with written(build) as path, contextlib.ExitStack() as stack:
+        server = Server(path, *options)
+        stack.callback(server.stop)
+        model = stack.enter_context(tf.load(path))
+        bodies = {"gRPC": _grpc_body(rows), "REST": _rest_body(rows)}
+        addresses = {"gRPC": server.grpc, "REST": str(server.port)}
+        clients = {
+            (kind, number): [
+                stack.enter_context(ClientProcess(kind, addresses[kind], bodies[kind]))
+                for _ in range(number)
+            ]
+            for kind, number in _KINDS
+        }
+
+        def direct(number: int) -> None:
+            for _ in range(number):
+                model.session.run("y:0", {"x:0": rows})
+
+        direct(20)
+        found: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
+        for _ in range(_NUM_ROUNDS):  # one after the other, so that all meet the same machine
+            for threads in (1, 2):
+                before = time.process_time()
+                seconds = in_clients(threads, lambda _, n=threads: direct(_NUM_LARGE // n))
+                used = time.process_time() - before
+                found.setdefault(("session.run", threads), []).append((seconds, used, 0.0))
+            for key, processes in clients.items():
+                used_before = server.processor_s()
+                began = time.perf_counter()
+                for one in processes:
+                    one.begin(_NUM_LARGE // len(processes))
+                of_clients = sum(one.end() for one in processes)
+                seconds = time.perf_counter() - began
+                used = server.processor_s() - used_before
+                found.setdefault(key, []).append((seconds, used, of_clients))
+        _print_large(title, found)
+
+
+def _print_large(
+    title: str, found: dict[tuple[str, int], list[tuple[float, float, float]]]
+) -> None:
+    """Print the lower quartiles of the times of a request, and their ratios to session.run's."""
+    quartiles = {
+        key: [sorted(times)[len(times) // 4] / _NUM_LARGE * 1e3 for times in zip(*rounds)]
+        for key, rounds in found.items()
+    }
+    alone = quartiles["session.run", 1]
+    both = quartiles["session.run", 2]
+    for (kind, number), (clock, used, of_clients) in quartiles.items():
+        unit = "thread" if kind == "session.run" else "client"
+        print(
+            f"{title}: {kind} {number} {unit}{'s' if number > 1 else ''}: {1e3 / clock:5.0f}/s, "
+            f"{alone[0] / clock:.2f} of one thread's session.run, {both[0] / clock:.2f} of two; "
+            f"{used:.2f} ms of processor ({alone[1] / used:.2f}), {of_clients:.2f} of the client",
+            flush=True,
+        )
+
+
+class ClientProcess:
+    """A client in a process of its own, so that it shares no lock with others."""
+
+    def __init__(self, kind: str, address: str, body: bytes) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.serving", "--client", kind, address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        self._stdin.write(f"{len(body)}\n".encode() + body)
+        self.begin(10)
+        self.end()
+
+    def begin(self, number: int) -> None:
+        """Let it send requests, one after the other."""
+        self._stdin.write(f"{number}\n".encode())
+        self._stdin.flush()
+
+    def end(self) -> float:
+        """Wait for the last answer; return the processor time of the client."""
+        return float(self._stdout.readline())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stdin.close()
+        self._process.wait()
+
+
+def be_client(kind: str, address: str) -> None:
+    """Send the body that comes first, as often as each further line says."""
+    body = sys.stdin.buffer.read(int(sys.stdin.buffer.readline()))
+    if kind == "REST":
+        client = Client(int(address))
+
+        def ask() -> None:
+            assert client.send(body) == 200
+
+    else:
         import grpc
 
-        from tfnb.proto.predict_pb2 import PredictRequest
+        options = [("grpc.max_receive_message_length", -1)]
+        channel = grpc.insecure_channel(address, options=options)
+        call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
 
-        message = PredictRequest()
-        message.model_spec.name = "m"
-        message.inputs["x"].CopyFrom(tf.make_tensor_proto(rows))
-        data = message.SerializeToString()
-        server = Server(path, "--workers", str(threads))
-        with tf.load(path) as model:
-            session = model.session
+        def ask() -> None:
+            call(body)
 
-            def direct(_: int) -> None:
-                for _ in range(_NUM_LARGE // threads):
-                    session.run("y:0", {"x:0": rows})
+    for line in sys.stdin.buffer:
+        before = time.process_time()
+        for _ in range(int(line)):
+            ask()
+        print(time.process_time() - before, flush=True)
 
-            def served(_: int) -> None:
-                with grpc.insecure_channel(server.grpc) as channel:
-                    call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-                    for _ in range(_NUM_LARGE // (2 * threads)):
-                        call(data)
 
-            direct(0)
-            served(0)
-            ratios, shares = [], []
-            for _ in range(_NUM_ROUNDS):  # one after the other, so that both meet the same machine
-                before = time.process_time()
-                own = in_clients(threads, direct)
-                own_used = time.process_time() - before
-                before = server.processor_s()
-                theirs = in_clients(2 * threads, served)
-                used = server.processor_s() - before
-                print(
-                    f"{build.__name__}, a step of {own_used / _NUM_LARGE * 1e3:.1f} ms: direct "
-                    f"{_NUM_LARGE / own:,.0f}/s, service {_NUM_LARGE / theirs:,.0f}/s, ratio "
-                    f"{own / theirs:.2f}; of processor time {own_used / used:.2f}",
-                    flush=True,
-                )
-                ratios.append(own / theirs)
-                shares.append(own_used / used)
-            print(
-                f"median of {_NUM_ROUNDS} rounds: {statistics.median(ratios):.2f} of "
-                f"session.run's throughput, {statistics.median(shares):.2f} of its processor time",
-                flush=True,
-            )
-        server.stop()
+def _grpc_body(rows: np.ndarray[Any, Any]) -> bytes:
+    from tfnb.proto.predict_pb2 import PredictRequest
+
+    message = PredictRequest()
+    message.model_spec.name = "m"
+    message.inputs["x"].CopyFrom(tf.make_tensor_proto(rows))
+    return message.SerializeToString()
+
+
+def _rest_body(rows: np.ndarray[Any, Any]) -> bytes:
+    return request(json.dumps({"instances": rows.tolist()}).encode())
 
 
 def load(minutes: float) -> None:
@@ -330,14 +419,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=0.0, help="load for that long instead")
     parser.add_argument("--large", action="store_true", help="only the larger models")
+    parser.add_argument("--batch", metavar="ROWS", help="the server joins requests")
+    parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.client:
+        be_client(*options.client)
+        return
     if options.minutes:
         load(options.minutes)
         return
     if not options.large:
         measure_small()
-    for build in (image_classifier, products):
-        measure_large(build)
+    batch = () if options.batch is None else ("--batch", options.batch)
+    measure_large("image classifier", image_classifier, batch)
+    for number in (10, 16, 32, 64):
+        measure_large(f"{number} products", lambda number=number: products(number), batch)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-# Each import of these has an error that says what to install, except llvmlite's: without it,
-# nothing is compiled.
+# Each import of these has an error that says what to install, except those that only make it
+# faster: without llvmlite nothing is compiled, without orjson Python's module has to do its work.
 OPTIONAL = frozenset(
     [
-        "aiohttp", "cupy", "dask", "distributed", "grpc", "ipykernel", "llvmlite", "pandas",
-        "scipy", "tf_slim",
+        "aiohttp", "cupy", "dask", "distributed", "grpc", "ipykernel", "llvmlite", "orjson",
+        "pandas", "scipy", "tf_slim",
     ]
 )  # fmt: skip
 

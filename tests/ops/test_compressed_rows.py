@@ -53,3 +53,24 @@ def test_rows_in_any_order_are_added() -> None:
             forward, adjoint = sess.run([forward, adjoint])
         np.testing.assert_array_equal(forward, dense @ right)
         np.testing.assert_array_equal(adjoint, dense.T @ left)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("width", [1, 31, 40, 300])
+def test_rows_of_one_length_are_summed_together(dtype: type, width: int) -> None:
+    """Rows without elements are zero, and NaN and infinity stay in their rows and columns."""
+    random = np.random.default_rng(5)
+    lengths = np.repeat([0, 1, 3, 0, 900], [40, 200, 300, 7, 2])
+    random.shuffle(lengths)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    indices = np.stack([rows, random.integers(0, 9_000, len(rows))], 1)
+    values = random.integers(-3, 4, len(rows)).astype(dtype)
+    right = random.integers(-9, 9, (9_000, width)).astype(dtype)
+    right[indices[5, 1], 0], right[indices[70, 1], -1] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        found = _product(indices, values, right, len(lengths))
+        with plain_ways():
+            plain = _product(indices, values, right, len(lengths))
+    np.testing.assert_array_equal(found, plain)
+    assert np.isnan(found).any()
+    assert not found[lengths == 0].any()

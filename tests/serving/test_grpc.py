@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tfnb.proto import (
     regression_pb2,
     tensor_pb2,
 )
-from tfnb.serving.tensor_protos import array_of, fill_tensor_proto
+from tfnb.serving.tensor_protos import array_of, fill_tensor_proto, predict_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,6 +176,27 @@ def test_a_large_request_is_refused(call: Any) -> None:
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+def test_clients_that_send_no_message_hold_up_no_other(half_plus_two: Service) -> None:
+    """Each call has a thread, more than the model has; they end with their calls."""
+    go = threading.Event()
+
+    def nothing() -> Iterator[bytes]:
+        go.wait()
+        yield b""
+
+    request = predict_request(np.float32([[1.0]])).SerializeToString()
+    path = "/tensorflow.serving.PredictionService/Predict"
+    with grpc.insecure_channel(half_plus_two.server.grpc_target) as channel:
+        silent = [channel.stream_unary(path).future(nothing()) for _ in range(40)]
+        for _ in range(3):
+            answer = predict_pb2.PredictResponse.FromString(channel.unary_unary(path)(request))
+            assert list(answer.outputs["y"].float_val) == [2.5]
+        go.set()
+        for one in silent:
+            with pytest.raises(grpc.RpcError, match="Servable not found"):
+                one.result()
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -192,6 +214,9 @@ def test_a_large_request_is_refused(call: Any) -> None:
         np.array([0.5, -1.0], tf.bfloat16.as_numpy_dtype),
         np.array([b"a", b"\xff\x00"], object),
         np.zeros((0, 3), np.float32),
+        np.float32([np.nan, np.inf, -0.0]),
+        np.arange(12.0, dtype=np.float32).reshape(3, 4).T,
+        np.arange(300.0),
         np.zeros((0,), np.int64),
     ],
     ids=lambda value: f"{value.dtype}-{value.shape}",
@@ -202,6 +227,10 @@ def test_arrays_of_each_type_pass_through_messages(value: Any) -> None:
     proto = tensor_pb2.TensorProto()
     fill_tensor_proto(proto, value, dtype)
     assert not proto.tensor_content
-    found = array_of("x", type(proto).FromString(proto.SerializeToString()), 1000)
+    pieces = predict_output("ключ", value, dtype)
+    answer = predict_pb2.PredictResponse.FromString(b"".join(pieces))
+    assert list(answer.outputs) == ["ключ"]
+    assert answer.outputs["ключ"].SerializeToString() == proto.SerializeToString()
+    found = array_of("x", type(proto).FromString(proto.SerializeToString()), 3000)
     assert found.dtype == value.dtype
     np.testing.assert_array_equal(found, value)

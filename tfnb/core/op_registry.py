@@ -65,6 +65,7 @@ class OpDefinition:
         is used.
       tile_expression: how the kernel writes a tile of its result.
       constant_kernel: how the kernel is made for given values of some inputs, or None.
+      biased_kernel: how the kernel is made to add a vector and to limit the sums, or None.
       held_use: the call to make where a variable holds the op's resource.
       host_memory: names of inputs and outputs that stay in host memory on devices other than CPU.
       float_ops_function: ``fn(operation)``, the number of float operations, or None.
@@ -83,6 +84,7 @@ class OpDefinition:
         "_signature",
         "_special_kernels",
         "_specs",
+        "biased_kernel",
         "builder_cache",
         "constant_kernel",
         "constant_value_function",
@@ -141,6 +143,7 @@ class OpDefinition:
         self.tile_expression: Expression | None = None
         self.held_use: HeldUse | None = None
         self.constant_kernel: ConstantKernel | None = None
+        self.biased_kernel: Callable[..., Any] | None = None
         self.builder_cache: Any = None
 
     @property
@@ -294,6 +297,16 @@ class OpDefinition:
             return self
 
         return register
+
+    def biased(self, function: Callable[..., Any]) -> OpDefinition:
+        """Register ``function(*inputs, bias, lowest, highest, **attributes) -> ndarray | None``.
+
+        It adds a vector to the last dimension of the op's result, and limits the sums to a range,
+        while it makes the result.  None where it cannot, or not yet, or where the op itself raises
+        an error.
+        """
+        self.biased_kernel = function
+        return self
 
     def not_differentiable(self) -> OpDefinition:
         """Mark the op as a place where gradients stop (TensorFlow's NotDifferentiable)."""

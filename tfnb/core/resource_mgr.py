@@ -121,7 +121,9 @@ class RefCell:
         A value that is referenced elsewhere (a fetch, a constant, another op's input) is copied
         first.
         """
-        value = self.read()
+        value = self.value
+        if value is None:
+            value = self.read()
         if isinstance(value, np.ndarray):
             is_lent = value.base is not None or not value.flags.writeable
         else:

@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Work = tuple["Future[Any]", "Callable[..., Any]", tuple[Any, ...], dict[str, Any]]
+_Box = SimpleQueue["_Work | None"]
 
 
 class ServerThreads(Executor):
     """Runs each call in a thread of its own, one that has ended its last call where there is one.
 
-    Unlike a ``ThreadPoolExecutor`` its threads are daemons: a step that waits for ever does not
-    keep a process from ending.
+    The thread that ended its call last gets the next one: what it needs is still in the caches of
+    the processor. Unlike a ``ThreadPoolExecutor`` its threads are daemons: a step that waits for
+    ever does not keep a process from ending.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._num_idle = 0  # guarded by self._lock
-        self._work: SimpleQueue[_Work | None] = SimpleQueue()
+        self._idle: list[_Box] = []  # of threads without a call; guarded by self._lock
         self._is_shut = False  # guarded by self._lock
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -37,16 +38,17 @@ class ServerThreads(Executor):
         with self._lock:
             if self._is_shut:
                 raise RuntimeError("The server has stopped.")
-            is_taken = self._num_idle > 0
-            if is_taken:
-                self._num_idle -= 1
-        self._work.put((future, fn, args, kwargs))
-        if not is_taken:
-            threading.Thread(target=self._serve, name=self._name, daemon=True).start()
+            box = self._idle.pop() if self._idle else None
+        if box is not None:
+            box.put((future, fn, args, kwargs))
+        else:
+            box = SimpleQueue()
+            box.put((future, fn, args, kwargs))
+            threading.Thread(target=self._serve, args=(box,), name=self._name, daemon=True).start()
         return future
 
-    def _serve(self) -> None:
-        while (work := self._work.get()) is not None:
+    def _serve(self, box: _Box) -> None:
+        while (work := box.get()) is not None:
             future, fn, args, kwargs = work
             if future.set_running_or_notify_cancel():
                 try:
@@ -57,12 +59,12 @@ class ServerThreads(Executor):
             with self._lock:
                 if self._is_shut:
                     return
-                self._num_idle += 1
+                self._idle.append(box)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no further calls; those that run go on, and are not waited for."""
         with self._lock:
             self._is_shut = True
-            num_idle, self._num_idle = self._num_idle, 0
-        for _ in range(num_idle):
-            self._work.put(None)
+            idle, self._idle = self._idle, []
+        for box in idle:
+            box.put(None)

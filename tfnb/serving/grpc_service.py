@@ -1,6 +1,7 @@
 """The gRPC interface: PredictionService, ModelService, and gRPC's health check.
 
 Requests arrive as bytes and are parsed here, so that what is no message is an error of the client.
+gRPC calls these functions in a thread for each request, which also runs the model.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from tfnb.proto.get_model_status_pb2 import (
     ModelVersionStatus,
 )
 from tfnb.proto.inference_pb2 import MultiInferenceRequest
-from tfnb.proto.predict_pb2 import PredictRequest, PredictResponse
+from tfnb.proto.predict_pb2 import PredictRequest
 from tfnb.proto.regression_pb2 import RegressionRequest, RegressionResponse
 from tfnb.serving.request_log import code_name
 from tfnb.serving.served_model import CLASSIFY, REGRESS
-from tfnb.serving.tensor_protos import array_of, fill_tensor_proto, parsed
+from tfnb.serving.tensor_protos import array_of, parsed, predict_output
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from google.protobuf.message import Message
 
@@ -32,13 +33,15 @@ if TYPE_CHECKING:
     from tfnb.serving.request_log import RequestLog
     from tfnb.serving.serving_options import ServingOptions
 
+    # A method gets a request, and a function that says whether its client still waits.
+    _IsWanted = Callable[[], bool]
+    _Method = Callable[[bytes, _IsWanted], Message | bytes]
+
 SIGNATURE_DEF = "signature_def"
 _SERVING = 1  # of gRPC's HealthCheckResponse: field 1, value 1
 _HEALTHY = bytes([1 << 3, _SERVING])
 # gRPC sends a status's text as a header, whose size is limited.
 _MAX_STATUS_TEXT = 3072
-# Smaller requests are decoded faster than a thread takes over.
-_SMALL_BYTES = 1 << 18
 
 
 class GrpcService:
@@ -71,9 +74,7 @@ class GrpcService:
             self._handler("grpc.health.v1.Health", {"Check": self._check}),
         ]
 
-    def _handler(
-        self, service: str, methods: dict[str, Callable[[bytes], Awaitable[Message | bytes]]]
-    ) -> Any:
+    def _handler(self, service: str, methods: dict[str, _Method]) -> Any:
         grpc = import_grpc()
         found = {
             name: grpc.unary_unary_rpc_method_handler(self._answering(name, method))
@@ -81,61 +82,59 @@ class GrpcService:
         }
         return grpc.method_handlers_generic_handler(service, found)
 
-    def _answering(
-        self, name: str, method: Callable[[bytes], Awaitable[Message | bytes]]
-    ) -> Callable[[bytes, Any], Awaitable[bytes]]:
+    def _answering(self, name: str, method: _Method) -> Callable[[bytes, Any], bytes]:
         grpc = import_grpc()
+        runner = self._inference.runner
 
-        async def answer(request: bytes, context: Any) -> bytes:
+        def answer(request: bytes, context: Any) -> bytes:
             try:
                 with self._log.request(name):
-                    found = await method(request)
+                    runner.begin()
+                    try:
+                        found = method(request, context.is_active)
+                    finally:
+                        runner.end()
                     return found if isinstance(found, bytes) else found.SerializeToString()
             except errors.OpError as error:
                 code = getattr(grpc.StatusCode, code_name(error.error_code))
-                await context.abort(code, error.message[:_MAX_STATUS_TEXT])
+                context.abort(code, error.message[:_MAX_STATUS_TEXT])
                 raise  # abort raises
 
         return answer
 
-    async def _predict(self, data: bytes) -> bytes:
+    def _predict(self, data: bytes, is_wanted: _IsWanted) -> bytes:
         request = parsed(PredictRequest, data)
         self._served.check_asked_for(request.model_spec)
-        function = self._served.function(request.model_spec.signature_name)
+        signature = request.model_spec.signature_name
+        function = self._served.function(signature)
         limit = self._options.max_request_bytes
-
-        def decoded() -> dict[str, Any]:
-            return {key: array_of(key, one, limit) for key, one in request.inputs.items()}
-
-        is_small = len(data) <= _SMALL_BYTES
-        values = decoded() if is_small else await self._inference.runner.call(decoded)
-        outputs = await self._inference.predict(function, values, request.output_filter)
-        found = PredictResponse()
+        values = {key: array_of(key, one, limit) for key, one in request.inputs.items()}
+        outputs = self._inference.predict(function, values, request.output_filter, is_wanted)
+        parts: list[Any] = []
         for key, value in outputs.items():
-            fill_tensor_proto(found.outputs[key], value, function.outputs[key].dtype)
+            parts += predict_output(key, value, function.outputs[key].dtype)
         # Messages that follow each other on the wire are one message.
-        return found.SerializeToString() + self._served.answer_bytes(
-            request.model_spec.signature_name
-        )
+        parts.append(self._served.answer_bytes(signature))
+        return b"".join(parts)
 
-    async def _classify(self, data: bytes) -> Message:
+    def _classify(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(ClassificationRequest, data)
         self._served.check_asked_for(request.model_spec)
         key = request.model_spec.signature_name
-        result = await self._inference.classify(self._served.function(key, CLASSIFY), request.input)
+        result = self._inference.classify(self._served.function(key, CLASSIFY), request.input)
         return ClassificationResponse(model_spec=self._served.spec(key), result=result)
 
-    async def _regress(self, data: bytes) -> Message:
+    def _regress(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(RegressionRequest, data)
         self._served.check_asked_for(request.model_spec)
         key = request.model_spec.signature_name
-        result = await self._inference.regress(self._served.function(key, REGRESS), request.input)
+        result = self._inference.regress(self._served.function(key, REGRESS), request.input)
         return RegressionResponse(model_spec=self._served.spec(key), result=result)
 
-    async def _multi_inference(self, data: bytes) -> Message:
-        return await self._inference.multi_inference(parsed(MultiInferenceRequest, data))
+    def _multi_inference(self, data: bytes, is_wanted: _IsWanted) -> Message:
+        return self._inference.multi_inference(parsed(MultiInferenceRequest, data))
 
-    async def _get_model_metadata(self, data: bytes) -> Message:
+    def _get_model_metadata(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(GetModelMetadataRequest, data)
         self._served.check_asked_for(request.model_spec)
         unknown = [name for name in request.metadata_field if name != SIGNATURE_DEF]
@@ -148,7 +147,7 @@ class GrpcService:
         found.metadata[SIGNATURE_DEF].Pack(self._served.signature_defs())
         return found
 
-    async def _get_model_status(self, data: bytes) -> Message:
+    def _get_model_status(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(GetModelStatusRequest, data)
         self._served.check_asked_for(request.model_spec)
         status = ModelVersionStatus(
@@ -157,10 +156,10 @@ class GrpcService:
         status.status.SetInParent()
         return GetModelStatusResponse(model_version_status=[status])
 
-    async def _reload(self, data: bytes) -> Message:
+    def _reload(self, data: bytes, is_wanted: _IsWanted) -> Message:
         raise errors.unimplemented(
             "This server has one model, which it does not change; start another server."
         )
 
-    async def _check(self, data: bytes) -> bytes:
+    def _check(self, data: bytes, is_wanted: _IsWanted) -> bytes:
         return _HEALTHY

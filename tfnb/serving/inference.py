@@ -1,4 +1,4 @@
-"""Predict, Classify, Regress and MultiInference, for both interfaces."""
+"""Predict, Classify, Regress and MultiInference, for the threads of both interfaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfnb.serving.examples import classification, regression, value_of_examples
 from tfnb.serving.served_model import CLASSIFY, REGRESS, filtered, values_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tfnb.client.model_function import ModelFunction
     from tfnb.proto.classification_pb2 import ClassificationResult
@@ -32,8 +32,12 @@ class Inference:
     def __init__(self, served: ServedModel, runner: ModelRunner) -> None:
         self.served, self.runner = served, runner
 
-    async def predict(
-        self, function: ModelFunction, values: Mapping[str, Any], wanted: Iterable[str] = ()
+    def predict(
+        self,
+        function: ModelFunction,
+        values: Mapping[str, Any],
+        wanted: Iterable[str] = (),
+        is_wanted: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
         """Return the outputs for arrays.
 
@@ -41,6 +45,7 @@ class Inference:
             function: The function of a signature.
             values: Key of an input -> its array.
             wanted: Keys of outputs; all if empty.
+            is_wanted: Returns whether the client still waits.
 
         Raises:
             OpError: The values do not fit, or the model failed.
@@ -48,30 +53,30 @@ class Inference:
         wanted = list(wanted)
         if wanted:
             filtered(function, function.outputs, wanted)  # before the model runs
-        results = await self.runner.run(function, values_for(function, values))
+        results = self.runner.run(function, values_for(function, values), is_wanted)
         return filtered(function, results, wanted)
 
-    async def classify(self, function: ModelFunction, given: Input) -> ClassificationResult:
+    def classify(self, function: ModelFunction, given: Input) -> ClassificationResult:
         """Return the classes of examples.
 
         Raises:
             OpError: The signature takes no examples, or the model failed.
         """
         values = value_of_examples(function, given)
-        outputs = await self.predict(function, values)
+        outputs = self.predict(function, values)
         return classification(outputs, len(next(iter(values.values()))))
 
-    async def regress(self, function: ModelFunction, given: Input) -> RegressionResult:
+    def regress(self, function: ModelFunction, given: Input) -> RegressionResult:
         """Return the values of examples.
 
         Raises:
             OpError: The signature takes no examples, or the model failed.
         """
         values = value_of_examples(function, given)
-        outputs = await self.predict(function, values)
+        outputs = self.predict(function, values)
         return regression(outputs, len(next(iter(values.values()))))
 
-    async def multi_inference(self, request: MultiInferenceRequest) -> MultiInferenceResponse:
+    def multi_inference(self, request: MultiInferenceRequest) -> MultiInferenceResponse:
         """Return the results of several classifiers and regressors on the same examples.
 
         Raises:
@@ -94,8 +99,8 @@ class Inference:
             spec = self.served.spec(task.model_spec.signature_name)
             result = InferenceResult(model_spec=spec)
             if task.method_name == CLASSIFY:
-                result.classification_result.CopyFrom(await self.classify(function, request.input))
+                result.classification_result.CopyFrom(self.classify(function, request.input))
             else:
-                result.regression_result.CopyFrom(await self.regress(function, request.input))
+                result.regression_result.CopyFrom(self.regress(function, request.input))
             found.results.append(result)
         return found

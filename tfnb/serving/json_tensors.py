@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes, errors
+from tfnb.serving.fast_json import json_of_arrays, parsed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 _BINARY = "_bytes"
 _B64 = "b64"
 _MAX_TOLD = 60
-# Decimal digits with which each float32 can be told from the others.
-_DIGITS_OF_FLOAT32 = (7, 8, 9)
+# Decimal digits with which each float32 can be told from the others. Six find numbers of fewer
+# digits, too, which seven can miss: the float32 of 9.83868e-07 is 9.838679e-07 with seven.
+_DIGITS_OF_FLOAT32 = (6, 7, 8, 9)
 # Up to this number of values a loop is faster than operations on arrays.
 _FEW = 32
 # Powers of ten up to this one are exact as float64.
@@ -51,7 +53,9 @@ def parsed_body(body: bytes) -> dict[str, Any]:
         InvalidArgumentError: It is no JSON object.
     """
     try:
-        found = json.loads(body)
+        found = parsed_json(body)
+        if found is None:
+            found = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise errors.invalid_argument(f"JSON Parse error: {str(error)[:200]}") from None
     if not isinstance(found, dict):
@@ -166,6 +170,8 @@ def _array(value: Any, one: ModelTensor) -> Any:
     wanted = np.dtype(one.dtype.as_numpy_dtype)
     if array.size == 0:
         return array.astype(wanted)
+    if array.dtype == object and all(type(item) in (int, float) for item in array.flat):
+        array = array.astype(np.float64)  # integers beyond 64 bits
     kinds = {"b": "b", "i": "iu", "u": "iu"}.get(wanted.kind, "iuf")
     if array.dtype.kind not in kinds or wanted.kind == "c":
         raise errors.invalid_argument(
@@ -247,12 +253,24 @@ def predict_answer(call: PredictCall, outputs: Mapping[str, Any]) -> bytes:
         InvalidArgumentError: Rows are wanted, and the outputs differ in their numbers of rows.
         UnimplementedError: JSON has no such values.
     """
+    if call.is_row:
+        _check_rows(outputs)
+    name = "predictions" if call.is_row else "outputs"
+    written = json_of_arrays(name, outputs, is_row=call.is_row)
+    if written is not None:
+        return written
     listed = {
         key: listed_values(value, call.function.outputs[key]) for key, value in outputs.items()
     }
-    only = next(iter(listed.values())) if len(listed) == 1 else None
-    if not call.is_row:
-        return json.dumps({"outputs": listed if only is None else only}).encode()
+    answer: Any = listed
+    if len(listed) == 1:
+        answer = next(iter(listed.values()))
+    elif call.is_row:
+        answer = [dict(zip(listed, values)) for values in zip(*listed.values())]
+    return json.dumps({name: answer}).encode()
+
+
+def _check_rows(outputs: Mapping[str, Any]) -> None:
     shapes = {key: np.shape(value) for key, value in outputs.items()}
     if len({shape[:1] for shape in shapes.values()}) != 1 or () in shapes.values():
         told = ", ".join(f"{key} {shape}" for key, shape in shapes.items())
@@ -260,10 +278,6 @@ def predict_answer(call: PredictCall, outputs: Mapping[str, Any]) -> bytes:
             f"The outputs have no rows in common: {told}. Ask for columns: 'inputs' instead of "
             "'instances'."
         )
-    if only is not None:
-        return json.dumps({"predictions": only}).encode()
-    rows = [dict(zip(listed, values)) for values in zip(*listed.values())]
-    return json.dumps({"predictions": rows}).encode()
 
 
 def listed_values(value: Any, one: ModelTensor) -> Any:
@@ -299,16 +313,18 @@ def shortest(values: Any) -> Any:
     if array.size <= _FEW:
         found = np.array([float(str(item)) for item in array.flat])
         return found.reshape(array.shape).tolist()
-    wide = array.astype(np.float64)
     with np.errstate(all="ignore"):
+        wide = array.astype(np.float64)
         exponent = np.floor(np.log10(np.abs(wide)))
     is_open = np.isfinite(exponent)
+    # More digits must not be found where fewer could not be tried.
+    is_tried = np.abs(_DIGITS_OF_FLOAT32[0] - 1 - exponent) <= _MAX_EXACT_POWER
     found = wide.copy()
     for digits in _DIGITS_OF_FLOAT32:
         if not is_open.any():
             break
         power = np.where(is_open, digits - 1 - exponent, 0.0)
-        is_exact = is_open & (np.abs(power) <= _MAX_EXACT_POWER)
+        is_exact = is_open & is_tried & (np.abs(power) <= _MAX_EXACT_POWER)
         factor = 10.0 ** np.where(is_exact, np.abs(power), 0.0)
         rounded = np.where(
             power >= 0, np.rint(wide * factor) / factor, np.rint(wide / factor) * factor

@@ -1,26 +1,32 @@
-"""Runs a model in threads for requests of an event loop, and joins requests that wait.
+"""Runs a model in the threads of requests, and joins requests that wait.
 
-Requests are joined where every input and output has one row for each row of the request. While a
-step runs, further requests gather for the next one, so that joining needs no wait.
+The thread of a request runs its step, so that no time is lost on the way to another thread. As many
+threads run steps as there are turns; further requests wait for one. The thread that ends a step
+gives its turn to the request that waits longest, together with those that can be joined with it:
+requests with one row in each input and output for each row of the request. So joining needs no
+wait, and a lone request never waits.
+
+A step that may be so long that its request is answered without it runs in a thread of its own.
 """
 
 from __future__ import annotations
 
-import asyncio
+import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.effects import feeding_to_read
-from tfnb.serving.short_steps import ShortSteps
+from tfnb.distributed_runtime.server_threads import ServerThreads
+from tfnb.serving.short_steps import StepTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from tfnb.client.model_function import ModelFunction
     from tfnb.client.model_tensor import ModelTensor
@@ -28,187 +34,273 @@ if TYPE_CHECKING:
     from tfnb.serving.serving_options import ServingOptions
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """A request that waits to be joined."""
+class _Request:
+    """A request that has a turn or waits for one.
 
-    values: list[Any]
-    rows: int
-    answer: asyncio.Future[list[Any]]
+    Its box gets the batch that its thread shall run, if it gets a turn, and then its outcome. Both
+    are put while the runner's lock is held, or by the thread that runs its batch.
+    """
+
+    __slots__ = ("box", "function", "is_joinable", "is_wanted", "rows", "values")
+
+    def __init__(
+        self, function: ModelFunction, values: list[Any], is_wanted: Callable[[], bool] | None
+    ) -> None:
+        self.function, self.values, self.is_wanted = function, values, is_wanted
+        self.box: SimpleQueue[_Batch | Exception | list[Any]] = SimpleQueue()
+        self.is_joinable, self.rows = False, 0
 
     @property
     def form(self) -> list[Any]:
-        """What requests must have in common to be joined."""
+        """What requests must have in common to be joined, besides the function."""
         return [(value.dtype, value.shape[1:]) for value in self.values]
 
 
+class _Batch:
+    """Requests that run in one step."""
+
+    __slots__ = ("is_full", "requests", "rows")
+
+    def __init__(self, first: _Request) -> None:
+        self.requests, self.rows = [first], first.rows
+        self.is_full = threading.Event()
+
+    def takes(self, one: _Request, size: int) -> bool:
+        """Add a request if it fits; return whether it did."""
+        first = self.requests[0]
+        if (
+            not (first.is_joinable and one.is_joinable)
+            or self.rows + one.rows > size
+            or one.function is not first.function
+            or one.form != first.form
+        ):
+            return False
+        self.requests.append(one)
+        self.rows += one.rows
+        if self.rows >= size:
+            self.is_full.set()
+        return True
+
+
 class ModelRunner:
-    """Runs functions in threads; used in one event loop.
+    """Runs functions; any thread may use it.
 
     Attributes:
         num_requests: The number of requests that run or wait.
         num_steps: The number of steps that were run.
+        threads: As many threads as there are requests.
     """
 
     def __init__(self, options: ServingOptions, graph: Graph) -> None:
         self._options, self._graph = options, graph
-        self._short: dict[int, ShortSteps] = {}
-        self._threads = ThreadPoolExecutor(options.num_workers, thread_name_prefix="tfnb-serving")
-        self._batches: dict[int, _Batches] = {}
-        self.num_requests = 0
-        self.num_steps = 0
+        self._lock = threading.Lock()
+        self._times: dict[int, StepTimes] = {}  # guarded by self._lock
+        self._num_turns = options.num_workers  # that no request has; guarded by self._lock
+        # Requests wait only while each turn is taken; guarded by self._lock.
+        self._waiting: deque[_Request] = deque()
+        # Batches whose thread waits for others to join; guarded by self._lock.
+        self._gathering: list[_Batch] = []
+        self.num_requests = 0  # guarded by self._lock
+        self.num_steps = 0  # guarded by self._lock
+        self.threads = ServerThreads("tfnb-serving")
 
-    async def run(self, function: ModelFunction, values: list[Any]) -> list[Any]:
-        """Run a function; return the values of its outputs.
+    @property
+    def num_waiting(self) -> int:
+        """The number of requests that wait for a turn."""
+        return len(self._waiting)
+
+    # -- threads
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Answer a request in a thread, so that others go on.
 
         Raises:
-            ResourceExhaustedError: Too many requests wait.
-            DeadlineExceededError: It takes too long.
-            OpError: The model failed.
+            ResourceExhaustedError: Too many requests run or wait.
         """
-        if self.num_requests >= self._options.max_waiting:
-            raise errors.resource_exhausted(
-                f"{self.num_requests} requests run or wait. Send the request again later."
-            )
-        short = self._short_steps(function)
-        if short.expects(values):
-            # Nothing is awaited: there is no time for a timeout, or for others to be joined with.
-            self.num_steps += 1
-            return _timed(function, values, short)
-        self.num_requests += 1
+        self.begin()
         try:
-            async with asyncio.timeout(self._options.timeout_s):
-                if self._options.batch_size > 1 and _may_be_joined(function, values):
-                    return await self._joined(function, values)
-                return await self.step(function, values)
-        except TimeoutError:
-            raise errors.deadline_exceeded(
-                f"The request took longer than {self._options.timeout_s:g} s."
-            ) from None
-        finally:
+            future = self.threads.submit(work, *arguments)
+        except BaseException:
+            self.end()
+            raise
+        future.add_done_callback(lambda _: self.end())
+        return future
+
+    def begin(self) -> None:
+        """Count a request.
+
+        Raises:
+            ResourceExhaustedError: Too many requests run or wait.
+        """
+        with self._lock:
+            if self.num_requests >= self._options.max_waiting:
+                raise errors.resource_exhausted(
+                    f"{self.num_requests} requests run or wait. Send the request again later."
+                )
+            self.num_requests += 1
+
+    def end(self) -> None:
+        """Count a request no longer."""
+        with self._lock:
             self.num_requests -= 1
-
-    async def step(self, function: ModelFunction, values: list[Any]) -> list[Any]:
-        """Run one step, in a thread unless it is shorter than the way there."""
-        self.num_steps += 1
-        short = self._short_steps(function)
-        if short.expects(values):
-            return _timed(function, values, short)
-        results: list[Any] = await self.call(_timed, function, values, short)
-        return results
-
-    def _short_steps(self, function: ModelFunction) -> ShortSteps:
-        found = self._short.get(id(function))
-        if found is None:
-            # The function lives as long as the served model, and so does its id.
-            found = self._short[id(function)] = ShortSteps(function, self._graph)
-        return found
-
-    async def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a thread, so that other requests go on."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-
-    async def _joined(self, function: ModelFunction, values: list[Any]) -> list[Any]:
-        batches = self._batches.get(id(function))
-        if batches is None:
-            batches = self._batches[id(function)] = _Batches(self, function, self._options)
-        answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        batches.add(_Waiting(values, len(values[0]), answer))
-        return await answer
 
     def stop(self) -> None:
         """End the threads after their steps."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown()
 
+    # -- steps
 
-class _Batches:
-    """The requests for one function that wait to be joined."""
+    def is_short(self, function: ModelFunction, values: list[Any]) -> bool:
+        """Return whether a step takes less time than the way to another thread."""
+        return self._step_times(function).are_short(values)
 
-    def __init__(
-        self, runner: ModelRunner, function: ModelFunction, options: ServingOptions
-    ) -> None:
-        self._runner, self._function = runner, function
-        self._size, self._wait_s = options.batch_size, options.batch_wait_s
-        self._num_free = options.num_workers
-        self._waiting: deque[_Waiting] = deque()
-        self._tasks: set[asyncio.Task[None]] = set()
+    def run(
+        self,
+        function: ModelFunction,
+        values: list[Any],
+        is_wanted: Callable[[], bool] | None = None,
+    ) -> list[Any]:
+        """Run a function in this thread; return the values of its outputs.
 
-    def add(self, one: _Waiting) -> None:
-        """Add a request, and begin to run where a thread is free."""
-        self._waiting.append(one)
-        if self._num_free:
-            self._num_free -= 1
-            task = asyncio.get_running_loop().create_task(self._drain())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        Args:
+            function: The function.
+            values: The values of its inputs.
+            is_wanted: Returns whether the client still waits; asked before the step.
 
-    async def _drain(self) -> None:
-        try:
-            while self._waiting:
-                if self._wait_s and sum(one.rows for one in self._waiting) < self._size:
-                    await asyncio.sleep(self._wait_s)
-                batch = self._take()
-                if batch:
-                    await self._run(batch)
-        finally:
-            self._num_free += 1
+        Raises:
+            CancelledError: The client has gone.
+            DeadlineExceededError: It takes too long.
+            OpError: The model failed.
+        """
+        if self.is_short(function, values):
+            return self._step(function, values)
+        one = _Request(function, values, is_wanted)
+        if self._options.batch_size > 1 and _may_be_joined(function, values):
+            one.is_joinable, one.rows = True, len(values[0])
+        deadline = time.monotonic() + self._options.timeout_s
+        batch = self._turn_of(one)
+        while True:
+            if batch is not None:
+                self._lead(batch)
+            try:
+                found = one.box.get(timeout=max(0.0, deadline - time.monotonic()))
+            except Empty:
+                self._give_up(one)
+                raise errors.deadline_exceeded(
+                    f"The request took longer than {self._options.timeout_s:g} s."
+                ) from None
+            if isinstance(found, Exception):
+                raise found
+            if isinstance(found, list):
+                return found
+            batch = found
 
-    def _take(self) -> list[_Waiting]:
-        """Return the first requests of one form that have at most the rows of a batch."""
-        batch: list[_Waiting] = []
-        rows = 0
-        while self._waiting:
-            one = self._waiting[0]
-            if one.answer.done():  # its client has gone
-                self._waiting.popleft()
-                continue
-            if batch and (rows + one.rows > self._size or one.form != batch[0].form):
-                break
-            batch.append(self._waiting.popleft())
-            rows += one.rows
+    def _turn_of(self, one: _Request) -> _Batch | None:
+        """Return the batch of a request that has a turn; None if it waits, or joined another."""
+        with self._lock:
+            if any(batch.takes(one, self._options.batch_size) for batch in self._gathering):
+                return None
+            if not self._num_turns:
+                self._waiting.append(one)
+                return None
+            self._num_turns -= 1
+            return self._new_batch(one)
+
+    def _new_batch(self, first: _Request) -> _Batch:
+        """Return a batch of a request and those that wait behind it; the lock is held."""
+        batch = _Batch(first)
+        size = self._options.batch_size
+        while self._waiting and batch.takes(self._waiting[0], size):
+            self._waiting.popleft()
+        if self._options.batch_wait_s and first.is_joinable and batch.rows < size:
+            self._gathering.append(batch)
         return batch
 
-    async def _run(self, batch: list[_Waiting]) -> None:
-        if len(batch) > 1 and await self._run_together(batch):
-            return
-        # A request that fails does not fail those that it was joined with.
-        for one in batch:
-            try:
-                results = await self._runner.step(self._function, one.values)
-            except Exception as error:
-                if not one.answer.done():
-                    one.answer.set_exception(error)
-            else:
-                if not one.answer.done():
-                    one.answer.set_result(results)
+    def _lead(self, batch: _Batch) -> None:
+        """Run a batch, in this thread if that is likely to end long before the deadline."""
+        first = batch.requests[0]
+        if self._step_times(first.function).are_below(
+            self._options.timeout_s, [value for one in batch.requests for value in one.values]
+        ):
+            self._run_batch(batch)
+        else:
+            self.threads.submit(self._run_batch, batch)
 
-    async def _run_together(self, batch: list[_Waiting]) -> bool:
-        """Run requests in one step; return whether they have their answers."""
-        joined = [np.concatenate(parts) for parts in zip(*(one.values for one in batch))]
-        rows = sum(one.rows for one in batch)
+    def _give_up(self, one: _Request) -> None:
+        with self._lock:
+            if one in self._waiting:
+                self._waiting.remove(one)
+                return
+            # The turn may have come at the last moment.
+            found = None if one.box.empty() else one.box.get()
+        if isinstance(found, _Batch):
+            self.threads.submit(self._run_batch, found)
+
+    def _run_batch(self, batch: _Batch) -> None:
+        """Run a batch, put the outcomes into the boxes, and pass the turn on."""
         try:
-            results = await self._runner.step(self._function, joined)
+            if self._options.batch_wait_s and batch.requests[0].is_joinable:
+                batch.is_full.wait(self._options.batch_wait_s)
+                with self._lock:
+                    if batch in self._gathering:
+                        self._gathering.remove(batch)
+            wanted = []
+            for one in batch.requests:
+                if one.is_wanted is None or one.is_wanted():
+                    wanted.append(one)
+                else:
+                    one.box.put(errors.cancelled("The client went away."))
+            if len(wanted) > 1 and self._run_together(wanted):
+                return
+            # A request that fails does not fail those that it was joined with.
+            for one in wanted:
+                try:
+                    one.box.put(self._step(one.function, one.values))
+                except Exception as error:
+                    one.box.put(error)
+        finally:
+            with self._lock:
+                if self._waiting:
+                    first = self._waiting.popleft()
+                    first.box.put(self._new_batch(first))
+                else:
+                    self._num_turns += 1
+
+    def _run_together(self, requests: list[_Request]) -> bool:
+        """Run requests in one step; return whether they have their answers."""
+        rows = sum(one.rows for one in requests)
+        try:
+            joined = [np.concatenate(parts) for parts in zip(*(one.values for one in requests))]
+            results = self._step(requests[0].function, joined)
         except Exception:
             return False
         if any(np.shape(value)[:1] != (rows,) for value in results):
             return False
         begin = 0
-        for one in batch:
+        for one in requests:
             end = begin + one.rows
-            if not one.answer.done():
-                one.answer.set_result([value[begin:end] for value in results])
+            one.box.put([value[begin:end] for value in results])
             begin = end
         return True
 
+    def _step(self, function: ModelFunction, values: list[Any]) -> list[Any]:
+        with self._lock:
+            self.num_steps += 1
+        # Processor time: what other processes take does not make a step long.
+        began = time.thread_time()
+        # A path in a request is a stranger's: it gives no permission to read or write.
+        with feeding_to_read({}):
+            results = function.run(values)
+        self._step_times(function).note(time.thread_time() - began, values)
+        return results
 
-def _timed(function: ModelFunction, values: list[Any], short: ShortSteps) -> list[Any]:
-    # Processor time: what other processes take does not make a step long.
-    began = time.thread_time()
-    # A path in a request is a stranger's: it gives no permission to read or write.
-    with feeding_to_read({}):
-        results = function.run(values)
-    short.note(time.thread_time() - began)
-    return results
+    def _step_times(self, function: ModelFunction) -> StepTimes:
+        # The function lives as long as the served model, and so does its id.
+        found = self._times.get(id(function))
+        if found is None:
+            with self._lock:
+                found = self._times.setdefault(id(function), StepTimes(function, self._graph))
+        return found
 
 
 def _may_be_joined(function: ModelFunction, values: list[Any]) -> bool:

@@ -1,10 +1,12 @@
-"""A server with both interfaces, in one event loop."""
+"""A server with both interfaces: REST in an event loop, gRPC in its threads."""
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
 from tfnb.distributed_runtime.grpc_channel import UNIX, import_grpc, is_of_this_machine
 from tfnb.serving.inference import Inference
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 LOCAL = "127.0.0.1"
 _STOP_S = 5.0
+_MAX_FRAME_BYTES = 2**24 - 1
+_LOOKAHEAD_BYTES = 2**20
+# Calls beyond the limit that are answered, with an error.
+_MORE_RPCS = 64
 
 
 class TlsFiles(NamedTuple):
@@ -29,7 +35,7 @@ class TlsFiles(NamedTuple):
 
 
 class ModelServer:
-    """Serves a model; its methods run in one event loop.
+    """Serves a model; its methods are called in one event loop.
 
     Attributes:
         served: The model.
@@ -71,6 +77,7 @@ class ModelServer:
         self.served = served
         self._options = options or ServingOptions()
         self._rest, self._grpc, self._tls = rest, grpc, tls
+        process_state.prepare_for_messages()
         self._runner = ModelRunner(self._options, served.model.graph)
         self.log = RequestLog(served, self._runner)
         self._inference = Inference(served, self._runner)
@@ -85,7 +92,8 @@ class ModelServer:
             OpError: The model cannot be opened, or a package is missing.
             OSError: An address is taken.
         """
-        await self._runner.call(self.served.open, self._options.timeout_s)
+        opening = self._runner.submit(self.served.open, self._options.timeout_s)
+        await asyncio.wrap_future(opening)
         try:
             if self._grpc is not None:
                 await self._start_grpc(self._grpc)
@@ -122,17 +130,21 @@ class ModelServer:
 
     async def _start_grpc(self, address: str) -> None:
         grpc = import_grpc()
-        from grpc import aio
-
         from tfnb.serving.grpc_service import GrpcService
 
-        self._grpc_server = aio.server(
+        # gRPC's servers of asyncio take a third more processor time, for the changes of threads.
+        self._grpc_server = grpc.server(
+            self._runner.threads,
             options=(
                 ("grpc.max_receive_message_length", self._options.max_request_bytes),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
+                # Large tensors come in few frames.
+                ("grpc.http2.max_frame_size", _MAX_FRAME_BYTES),
+                ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
             ),
-            maximum_concurrent_rpcs=self._options.max_connections,
+            # Each has a thread, also while its request arrives.
+            maximum_concurrent_rpcs=self._options.max_waiting + _MORE_RPCS,
         )
         service = GrpcService(self._inference, self.log, self._options)
         self._grpc_server.add_generic_rpc_handlers(service.handlers())
@@ -145,7 +157,7 @@ class ModelServer:
                 port = self._grpc_server.add_secure_port(address, credentials)
         except RuntimeError as error:
             raise OSError(f"gRPC cannot listen at {address}: {error}") from None
-        await self._grpc_server.start()
+        self._grpc_server.start()
         is_socket = address.startswith(UNIX)
         self.grpc_address = address if is_socket else f"{address.rpartition(':')[0]}:{port}"
 
@@ -156,7 +168,8 @@ class ModelServer:
             grace_s: The time they have.
         """
         if self._grpc_server is not None:
-            await self._grpc_server.stop(grace_s)
+            ended = self._grpc_server.stop(grace_s)
+            await asyncio.get_running_loop().run_in_executor(None, ended.wait)
         if self._rest_runner is not None:
             await self._rest_runner.cleanup()
         self._runner.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import Counter, deque
 from contextlib import contextmanager
@@ -27,8 +28,9 @@ class RequestLog:
 
     def __init__(self, served: ServedModel, runner: ModelRunner) -> None:
         self._served, self._runner = served, runner
-        self._counts: Counter[tuple[str, str]] = Counter()
-        self._seconds: deque[float] = deque(maxlen=_NUM_KEPT)
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str]] = Counter()  # guarded by self._lock
+        self._seconds: deque[float] = deque(maxlen=_NUM_KEPT)  # guarded by self._lock
         self._began = time.monotonic()
 
     @contextmanager
@@ -53,21 +55,23 @@ class RequestLog:
             _log.exception("A %s request failed", method)
             raise errors.internal(f"The server failed with {type(error).__name__}.") from error
         finally:
-            self._counts[method, code] += 1
-            self._seconds.append(time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            with self._lock:
+                self._counts[method, code] += 1
+                self._seconds.append(seconds)
 
     def state(self) -> dict[str, Any]:
         """Return the numbers as a JSON object."""
-        times = sorted(self._seconds)
+        with self._lock:
+            times = sorted(self._seconds)
+            counts = sorted(self._counts.items())
         return {
             "status": "ok",
             "model": self._served.name,
             "version": self._served.version,
             "uptime_seconds": round(time.monotonic() - self._began, 1),
             "memory_bytes": resident_bytes(),
-            "requests": {
-                f"{method} {code}": count for (method, code), count in sorted(self._counts.items())
-            },
+            "requests": {f"{method} {code}": count for (method, code), count in counts},
             "in_flight": self._runner.num_requests,
             "steps": self._runner.num_steps,
             "milliseconds": {

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tfnb.serving.serving_options import ServingOptions
 
 _KEEP_ALIVE_S = 75.0
+# A large body comes in few pieces.
+_READ_BYTES = 2**20
 
 
 class RestServer(web.Server):
@@ -26,6 +28,7 @@ class RestServer(web.Server):
             request_factory=self._new_request,
             keepalive_timeout=_KEEP_ALIVE_S,
             access_log=None,
+            read_bufsize=_READ_BYTES,
         )
         self._options = options
         self._silent: dict[Any, asyncio.TimerHandle] = {}

@@ -22,13 +22,14 @@ from tfnb.serving.json_tensors import (
     shortest,
     signature_name_of,
 )
-from tfnb.serving.served_model import CLASSIFY, PREDICT, REGRESS
+from tfnb.serving.served_model import CLASSIFY, PREDICT, REGRESS, values_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tfnb.client.model_tensor import ModelTensor
     from tfnb.serving.inference import Inference
+    from tfnb.serving.json_tensors import PredictCall
     from tfnb.serving.request_log import RequestLog
     from tfnb.serving.serving_options import ServingOptions
 
@@ -165,20 +166,47 @@ class RestService:
     # -- methods
 
     async def _predict(self, body: bytes) -> web.Response:
-        runner = self._inference.runner
-        is_small = len(body) <= _SMALL_BYTES
-        find = self._served.function
-        call = predict_call(body, find) if is_small else await runner.call(predict_call, body, find)
-        outputs = await self._inference.predict(call.function, call.values)
-        num_bytes = sum(getattr(value, "nbytes", 0) for value in outputs.values())
-        if num_bytes <= _SMALL_BYTES:
+        if len(body) > _SMALL_BYTES:
+            return _json_bytes(await self._in_thread(self._predicted, body))
+        call = predict_call(body, self._served.function)
+        values = values_for(call.function, call.values)
+        if not self._inference.runner.is_short(call.function, values):
+            return _json_bytes(await self._in_thread(self._answered, call))
+        outputs = self._inference.predict(call.function, call.values)
+        if sum(getattr(value, "nbytes", 0) for value in outputs.values()) <= _SMALL_BYTES:
             return _json_bytes(predict_answer(call, outputs))
-        return _json_bytes(await runner.call(predict_answer, call, outputs))
+        return _json_bytes(await self._in_thread(predict_answer, call, outputs))
+
+    def _predicted(self, body: bytes) -> bytes:
+        return self._answered(predict_call(body, self._served.function))
+
+    def _answered(self, call: PredictCall) -> bytes:
+        return predict_answer(call, self._inference.predict(call.function, call.values))
+
+    async def _in_thread(self, work: Callable[..., bytes], *arguments: Any) -> bytes:
+        """Run what may take longer in a thread.
+
+        Raises:
+            ResourceExhaustedError: Too many requests run or wait.
+            DeadlineExceededError: It takes too long.
+            OpError: The work failed.
+        """
+        future = self._inference.runner.submit(work, *arguments)
+        try:
+            async with asyncio.timeout(self._options.timeout_s):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            raise errors.deadline_exceeded(
+                f"The request took longer than {self._options.timeout_s:g} s."
+            ) from None
 
     async def _classify(self, body: bytes) -> web.Response:
+        return _json_bytes(await self._in_thread(self._classified, body))
+
+    def _classified(self, body: bytes) -> bytes:
         given = parsed_body(body)
         function = self._served.function(signature_name_of(given), CLASSIFY)
-        found = await self._inference.classify(function, input_of_json(given))
+        found = self._inference.classify(function, input_of_json(given))
         rows = [
             [
                 [one.label, score]
@@ -188,13 +216,16 @@ class RestService:
             ]
             for classes in found.classifications
         ]
-        return _json({"results": rows})
+        return json.dumps({"results": rows}).encode()
 
     async def _regress(self, body: bytes) -> web.Response:
+        return _json_bytes(await self._in_thread(self._regressed, body))
+
+    def _regressed(self, body: bytes) -> bytes:
         given = parsed_body(body)
         function = self._served.function(signature_name_of(given), REGRESS)
-        found = await self._inference.regress(function, input_of_json(given))
-        return _json({"results": shortest([one.value for one in found.regressions])})
+        found = self._inference.regress(function, input_of_json(given))
+        return json.dumps({"results": shortest([one.value for one in found.regressions])}).encode()
 
     # -- descriptions
 

@@ -1,4 +1,4 @@
-"""Steps that take less time than their way to a thread and back.
+"""How long steps take: shorter than their way to another thread, or longer than a request may.
 
 A step runs in the event loop where it delays no other request: its graph has no loops, calls, waits
 or effects, so that the size of its inputs bounds its time; the inputs are small; and its latest
@@ -22,17 +22,20 @@ _MAX_INPUT_BYTES = 4096
 _SHORT_S = 3e-4
 # How many short steps in succession a function needs before it runs in the loop.
 _NUM_WANTED = 10
+# A step is likely to end before a deadline that is this many times later than expected.
+_RESERVE = 10
 _OPS_WITH_VARIABLES = frozenset((Trait.VARIABLE, Trait.READS_VARIABLE))
 
 
-class ShortSteps:
-    """Whether the next step of a function is likely to be short."""
+class StepTimes:
+    """What the times of a function's steps let expect of the next one."""
 
     def __init__(self, function: ModelFunction, graph: Graph) -> None:
         self._is_bounded = is_bounded(function, graph)
         self._num_wanted = _NUM_WANTED
+        self._seconds_for_size: float | None = None  # of the slowest step, per unit of _size_of
 
-    def expects(self, values: list[Any]) -> bool:
+    def are_short(self, values: list[Any]) -> bool:
         """Return whether a step with these inputs is short."""
         if self._num_wanted or not self._is_bounded:
             return False
@@ -40,12 +43,26 @@ class ShortSteps:
             value.dtype != object for value in values
         )
 
-    def note(self, seconds: float) -> None:
+    def are_below(self, seconds: float, values: list[Any]) -> bool:
+        """Return whether a step with these inputs is likely to take much less than a time."""
+        if self._seconds_for_size is None or not self._is_bounded:
+            return False
+        return self._seconds_for_size * _size_of(values) * _RESERVE < seconds
+
+    def note(self, seconds: float, values: list[Any]) -> None:
         """Note how long a step took."""
         if seconds > _SHORT_S:
             self._num_wanted = _NUM_WANTED
         elif self._num_wanted:
             self._num_wanted -= 1
+        rate = seconds / _size_of(values)
+        if self._seconds_for_size is None or rate > self._seconds_for_size:
+            self._seconds_for_size = rate
+
+
+def _size_of(values: list[Any]) -> int:
+    size: int = _MAX_INPUT_BYTES + sum(value.nbytes for value in values)
+    return size
 
 
 def is_bounded(function: ModelFunction, graph: Graph) -> bool:

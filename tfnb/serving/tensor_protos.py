@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 
 from tfnb.core import dtypes, errors
 from tfnb.core.tensor_util import make_ndarray
+from tfnb.proto.predict_pb2 import PredictResponse
 from tfnb.proto.tensor_pb2 import TensorProto
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _INTEGERS = {
     dtypes.uint64: "uint64_val",
 }
 _LENGTH_DELIMITED = 2
+# Fields of an entry of a map.
+_MAP_KEY, _MAP_VALUE = 1, 2
 _MAX_RANK = 32
 # Number of a type -> its NumPy type, and the field that lists its values without conversion.
 _PLAIN = {
@@ -47,6 +50,31 @@ _PLAIN = {
 }
 
 
+def predict_output(key: str, value: Any, dtype: DType) -> list[Any]:
+    """Return an output as bytes of a PredictResponse, in pieces.
+
+    The message need not be made: the values of most arrays are copied once, into the answer.
+
+    Raises:
+        UnimplementedError: Values of its type are not sent.
+    """
+    array = np.asarray(value)
+    proto = TensorProto()
+    values: Any = b""
+    if array.size and dtype in _RAW:
+        _set_form(proto, array, dtype)
+        # Little endian is the order of the wire, and of every machine that NumPy's wheels are for.
+        values = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        form = proto.SerializeToString() + _head(_RAW[dtype], len(values))
+    else:
+        fill_tensor_proto(proto, array, dtype)
+        form = proto.SerializeToString()
+    name = key.encode()
+    entry = _head(_MAP_KEY, len(name)) + name + _head(_MAP_VALUE, len(form) + len(values))
+    size = len(entry) + len(form) + len(values)
+    return [_head(PredictResponse.OUTPUTS_FIELD_NUMBER, size) + entry + form, values]
+
+
 def fill_tensor_proto(found: TensorProto, value: Any, dtype: DType) -> None:
     """Write an array of the runtime into an empty message.
 
@@ -54,17 +82,12 @@ def fill_tensor_proto(found: TensorProto, value: Any, dtype: DType) -> None:
         UnimplementedError: Values of its type are not sent.
     """
     array = np.asarray(value)
-    found.dtype = dtype.as_datatype_enum  # type: ignore[assignment]
-    for size in array.shape:
-        found.tensor_shape.dim.add(size=size)
+    _set_form(found, array, dtype)
     if array.size == 0:
         found.tensor_shape.SetInParent()
     elif dtype in _RAW:
-        # Little endian is the order of the wire, and of every machine that NumPy's wheels are for.
         data = np.ascontiguousarray(array).tobytes()
-        found.MergeFromString(
-            _varint(_RAW[dtype] << 3 | _LENGTH_DELIMITED) + _varint(len(data)) + data
-        )
+        found.MergeFromString(_head(_RAW[dtype], len(data)) + data)
     elif dtype == dtypes.string:
         found.string_val.extend(bytes(item) for item in array.flat)
     elif dtype in (dtypes.float16, dtypes.bfloat16):
@@ -73,6 +96,12 @@ def fill_tensor_proto(found: TensorProto, value: Any, dtype: DType) -> None:
         getattr(found, _INTEGERS.get(dtype, "int_val")).extend(array.ravel().tolist())
     else:
         raise errors.unimplemented(f"An output has the type {dtype.name}, which is not sent.")
+
+
+def _set_form(found: TensorProto, array: Any, dtype: DType) -> None:
+    found.dtype = dtype.as_datatype_enum  # type: ignore[assignment]
+    for size in array.shape:
+        found.tensor_shape.dim.add(size=size)
 
 
 def array_of(key: str, proto: TensorProto, max_bytes: int) -> Any:
@@ -119,7 +148,7 @@ def _plain_array(proto: TensorProto, sizes: list[int], max_bytes: int) -> Any:
     if content:
         if len(content) != num_bytes:
             return None
-        return np.frombuffer(content, kind).reshape(sizes).copy()
+        return np.frombuffer(content, kind).reshape(sizes)  # not writable, as feeds need not be
     values = getattr(proto, field)
     return np.array(values, kind).reshape(sizes) if len(values) == count else None
 
@@ -145,6 +174,11 @@ def parsed(kind: type[Any], data: bytes) -> Any:
         raise errors.invalid_argument(
             f"The request of {len(data):,} bytes is no {kind.DESCRIPTOR.name}."
         ) from None
+
+
+def _head(field: int, size: int) -> bytes:
+    """Return what stands before a field of bytes."""
+    return _varint(field << 3 | _LENGTH_DELIMITED) + _varint(size)
 
 
 def _varint(value: int) -> bytes:

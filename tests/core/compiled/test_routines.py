@@ -82,3 +82,16 @@ def test_rows_are_computed_in_pieces(routine, monkeypatch):
             np.testing.assert_array_equal(out[:1000], 2 * x + 7)
             assert out[1000] == 0
     assert routine.find(0.0) is None
+
+
+def test_refused_routine_asks_again_later(routine, monkeypatch):
+    """Where compiling is permitted later, the routine is requested after a number of calls."""
+    monkeypatch.setenv("TFNB_COMPILED", "0")
+    monkeypatch.setattr(Prices, "of_start", 0.0)
+    assert routine.find(Prices.of_kernel) is None
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    for _ in range(300):
+        assert routine.find(0.0) is None
+    assert routine.find(Prices.of_kernel) is None
+    HELPER.wait()
+    assert routine.find(0.0) is not None

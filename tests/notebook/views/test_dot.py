@@ -40,6 +40,19 @@ def test_a_graph_becomes_text_for_dot(loaded: Any, capsys: pytest.CaptureFixture
     assert text.count("style=solid") == 1
 
 
+def test_a_script_gets_a_digraph_that_prints_its_text(graph: Any) -> None:
+    """It can be changed and written like any other; nothing is drawn to show it."""
+    import graphviz
+
+    tf.no_op("alone")
+    found = dot(graph)
+    assert isinstance(found, graphviz.Digraph)
+    assert repr(found) == found.source.rstrip()
+    assert found._repr_mimebundle_() == {"text/plain": repr(found)}
+    found.node("mine")
+    assert "mine" in found.source
+
+
 def test_colours_and_shapes_are_those_of_the_views_with_a_legend(graph: Any) -> None:
     """Kinds of ops differ in outline, too."""
     tf.add(tf.placeholder(tf.float32, [], name="x"), tf.constant(1.0, name="one"), name="y")

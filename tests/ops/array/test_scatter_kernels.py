@@ -11,9 +11,10 @@ import pytest
 from tests.joined import in_one_test
 from tfnb.core import op_registry
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once
+from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.large_arrays import plain_ways
+from tfnb.ops.math.segment_ops import segment_mean, segment_sum
 
 _LOOP: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
@@ -115,3 +116,28 @@ def test_rows_of_the_target_itself_are_added_plainly(monkeypatch: pytest.MonkeyP
             scatter_rows(np, found, places, found[:], "add")
             HELPER.wait()
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("op", [segment_sum, segment_mean])
+@pytest.mark.parametrize("shape", [(1, 1), (300, 20), (9000, 4), (4000, 2, 5), (40, 0)])
+def test_compiled_segments_have_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, op: Any, shape: tuple[int, ...]
+) -> None:
+    """Sums of sorted rows, of which some are alone, zeros with signs, or no numbers."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    random = np.random.default_rng(1)
+    data = random.normal(size=shape).astype(np.float32)
+    if data.size:
+        data.reshape(-1)[::7] = -0.0
+        data.reshape(-1)[3::31] = np.nan
+        data.reshape(-1)[5::29] = np.inf
+    ids = np.sort(random.integers(0, shape[0], shape[0])).astype(np.int32)
+    with without_routines(), np.errstate(all="ignore"):
+        plain = op.function(np, data, ids)
+    with compiling_at_once(), np.errstate(all="ignore"):
+        op.function(np, data, ids)
+        HELPER.wait()
+        found = op.function(np, data, ids)
+    np.testing.assert_array_equal(found, plain)
+    is_number = ~np.isnan(plain)
+    np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(plain[is_number]))

@@ -119,6 +119,11 @@ class Loops:
         self._declared.add(f"declare void {name}({kind}, ptr, i32, <{lanes} x i1>)")
         self.write(f"call void {name}({kind} {value}, ptr {place}, i32 4, <{lanes} x i1> {mask})")
 
+    def any_of(self, mask: str, lanes: int) -> str:
+        """Return whether a mask holds for one of its lanes."""
+        bits = self.convert(f"bitcast <{lanes} x i1>", mask, f"i{lanes}")
+        return self.do(f"icmp ne i{lanes}", bits, "0")
+
     def largest_of(self, vector: str, lanes: int) -> str:
         """Return the largest number of a vector without NaN."""
         name = f"@llvm.vector.reduce.fmax.v{lanes}f32"
@@ -138,19 +143,32 @@ class Loops:
         self._lines.append(f"  {line}")
 
     @contextmanager
-    def loop(self, begin: str, end: str) -> Iterator[str]:
-        """Add a loop from ``begin`` up to, not including, ``end``; give its index."""
+    def loop(self, begin: str, end: str, unless: Variable | None = None) -> Iterator[str]:
+        """Add a loop from ``begin`` up to, not including, ``end``; give its index.
+
+        With ``unless``, a variable of type ``i1``, it ends before a pass for which that is set.
+        """
         index = self.variable("i64", begin)
         self._count += 1
         number = self._count
         self._lines += [f"  br label %test{number}", f"test{number}:"]
         now = index.get()
         more = self.do("icmp slt i64", now, end)
+        if unless is not None:
+            more = self.choose("i1", unless.get(), "false", more)
         self._lines.append(f"  br i1 {more}, label %body{number}, label %after{number}")
         self._lines.append(f"body{number}:")
         yield now
         index.set(self.do("add nuw nsw i64", now, "1"))
         self._lines += [f"  br label %test{number}", f"after{number}:"]
+
+    def declarations(self) -> list[str]:
+        """Return what a source with these lines has to declare."""
+        return sorted(self._declared)
+
+    def lines(self) -> list[str]:
+        """Return the lines of the function after its label ``entry``, but its end."""
+        return [*self._places, *self._lines]
 
     def text(self) -> str:
         """Return the source: the function, and the one that Python calls.
@@ -160,9 +178,9 @@ class Loops:
         """
         given = [f"ptr noalias nocapture %a{i}" for i in range(self._arrays)]
         given.append("ptr noalias nocapture %sizes")
-        lines = sorted(self._declared)
+        lines = self.declarations()
         lines.append(f"define internal void @KERNEL_body({', '.join(given)}) {{\nentry:")
-        lines += [*self._places, *self._lines, "  ret void\n}"]
+        lines += [*self.lines(), "  ret void\n}"]
         lines += ["define ptr @KERNEL(ptr %self, ptr %args, i64 %count) {", "entry:"]
         lines.append(f"  %selfp = getelementptr i8, ptr %self, i64 {array_calls.DATA}")
         lines.append("  %data = load ptr, ptr %selfp")

@@ -68,6 +68,8 @@ def compiling_at_once() -> Iterator[None]:
     before = Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step
     Prices.of_start = Prices.of_kernel = Prices.of_look = 0.0
     Prices.first_step = 2
+    for one in _routines:
+        one.forget()
     try:
         yield
     finally:
@@ -88,6 +90,8 @@ def without_routines() -> Iterator[None]:
 
 
 _is_off = False
+# Calls for which a routine does not ask again whether anything may be compiled.
+_CALLS_AFTER_REFUSAL = 256
 _routines: list[Routine] = []
 _lock = threading.Lock()
 
@@ -100,13 +104,14 @@ class Routine:
       write: writes its source.
     """
 
-    __slots__ = ("_arrays", "_function", "_kernel", "_seconds", "_write")
+    __slots__ = ("_arrays", "_function", "_kernel", "_rest", "_seconds", "_write")
 
     def __init__(self, arrays: int, write: Callable[[Loops], None]) -> None:
         self._arrays = arrays
         self._write = write
         self._kernel: CompiledKernel | None = None
         self._seconds = 0.0  # guarded by _lock
+        self._rest = 0  # calls that still follow a refusal
         self._function: Callable[..., None] | None = None
         _routines.append(self)
 
@@ -116,6 +121,9 @@ class Routine:
         Args:
           seconds: the time of the plain way, estimated.
         """
+        if self._rest:
+            self._rest -= 1
+            return None
         function = self._function
         if _is_off:
             return None
@@ -124,7 +132,7 @@ class Routine:
     def forget(self) -> None:
         """Begin anew."""
         self._function = self._kernel = None
-        self._seconds = 0.0
+        self._seconds, self._rest = 0.0, 0
 
     def _look(self, seconds: float) -> Callable[..., None] | None:
         kernel = self._kernel
@@ -146,7 +154,8 @@ class Routine:
             if kernel is None or (pays and not kernel.pays):
                 self._kernel = _request(self._arrays, self._write, pays)
                 if self._kernel is None:
-                    self._seconds = 0.0  # nothing may be compiled; the next look comes later
+                    # Nothing may be compiled; the next look comes later.
+                    self._seconds, self._rest = 0.0, _CALLS_AFTER_REFUSAL
 
 
 # The other modules are imported by the first routine that pays: most processes compile none.

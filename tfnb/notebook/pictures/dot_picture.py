@@ -25,7 +25,11 @@ def has_program() -> bool:
 
 
 class DotPicture(graphviz.Digraph):  # type: ignore[misc]
-    """A ``graphviz.Digraph``; without the program ``dot``, a cell shows tfnb's own picture."""
+    """A ``graphviz.Digraph``; without the program ``dot``, a cell shows tfnb's own picture.
+
+    Attributes:
+        is_text: Whether it shows itself as its source, for front ends without pictures.
+    """
 
     def __init__(self, name: str, own_picture: Callable[[], str] | None = None) -> None:
         """Begin a graph.
@@ -36,10 +40,16 @@ class DotPicture(graphviz.Digraph):  # type: ignore[misc]
         """
         super().__init__(name=name)
         self._own_picture = own_picture
+        self.is_text = False
+
+    def __repr__(self) -> str:
+        return str(self.source).rstrip() if self.is_text else super().__repr__()
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None, **options: Any
     ) -> dict[str, Any]:
+        if self.is_text:
+            return {"text/plain": repr(self)}
         if has_program() or self._own_picture is None:
             found: dict[str, Any] = super()._repr_mimebundle_(include, exclude, **options)
             return found

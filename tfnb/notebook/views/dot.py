@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tfnb.notebook.kernel.shell import TextPicture, current_shell, is_notebook
+from tfnb.notebook.kernel.shell import current_shell, is_notebook
 from tfnb.notebook.scenes.attr_text import cut_middle, one_line
 from tfnb.notebook.scenes.dot_clusters import (
     Cluster,
@@ -73,7 +73,7 @@ def dot(
     legend: bool = True,
     most: int = MOST_BOXES,
     namespace: Mapping[str, Any] | None = None,
-) -> Any:
+) -> DotPicture:
     """Draw a graph with Graphviz, on one page.
 
     Args:
@@ -88,9 +88,9 @@ def dot(
       namespace: variables by name, which a text may also refer to.
 
     Returns:
-      A `graphviz.Digraph`, whose attribute `source` is its text and whose `render` writes files;
-        outside a notebook its text.  A notebook shows it by the program `dot`; without that
-        program, the view's own picture.
+      A `graphviz.Digraph`, whose attribute `source` is its text and whose `render` writes files.
+        A notebook shows it by the program `dot`; without that program, the view's own picture.
+        Elsewhere it shows itself as its text.
 
     Raises:
       TargetError: there is nothing to show, or it has too many nodes.
@@ -106,8 +106,7 @@ def dot(
         wanted = set(range(len(scene.nodes)))
     by = by or ("device" if view == "placement" else "scope")
     picture = digraph(scene, wanted, by=by, depth=depth, legend=legend, most=most)
-    if not is_notebook(current_shell()):
-        return TextPicture(picture.source.rstrip())
+    picture.is_text = not is_notebook(current_shell())
     return picture
 
 

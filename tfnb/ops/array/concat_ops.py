@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.known_results import read_only
 from tfnb.ops.base.opaque_values import array_of, as_scalar, is_opaque
 
 if TYPE_CHECKING:
@@ -596,14 +598,18 @@ def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
             raise errors.invalid_argument(
                 f"input {index} should be a vector, but got shape {shape_text(sizes.shape)}"
             )
-    rank = shape[0].shape[0]
-    number = int(concat_dim)
+    return _offsets(int(concat_dim), tuple([tuple(one.tolist()) for one in shape]), shape[0].dtype)
+
+
+@lru_cache(maxsize=1024)
+def _offsets(number: int, shapes: tuple[tuple[int, ...], ...], dtype: Any) -> tuple[Array, ...]:
+    first = shapes[0]
+    rank = len(first)
     place = number + rank if number < 0 else number
     if not 0 <= place < rank:
         raise errors.invalid_argument(f"Concat dim is out of range: {number} vs. {rank}")
-    offsets, start, first = [], shape[0].dtype.type(0), shape[0].tolist()
-    for index, array in enumerate(shape):
-        sizes = array.tolist()
+    offsets, start = [], dtype.type(0)
+    for index, sizes in enumerate(shapes):
         if len(sizes) != rank:
             raise errors.invalid_argument(
                 f"input {index} should contain {rank} elements, but got {len(sizes)}"
@@ -614,10 +620,10 @@ def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
                 f"[{' '.join(map(str, sizes))}] and doesn't match input 0 with shape "
                 f"[{' '.join(map(str, first))}]."
             )
-        offset = np.zeros(rank, array.dtype)
+        offset = np.zeros(rank, dtype)
         offset[place] = start
-        start = start + array[place]
-        offsets.append(offset)
+        start = start + dtype.type(sizes[place])
+        offsets.append(read_only(offset))
     return tuple(offsets)
 
 

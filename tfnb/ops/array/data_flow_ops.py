@@ -13,6 +13,7 @@ from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.known_results import KnownResults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,6 +166,10 @@ def _stitch(xp: Xp, indices: Sequence[Array], data: Sequence[Array]) -> Array:
     return merged
 
 
+# Gradients of reductions stitch shapes.
+_STITCHED = KnownResults(_stitch)
+
+
 @register_op(
     "DynamicStitch",
     "*indices: N * int32, *data: N * T -> merged: T",
@@ -178,7 +183,7 @@ def dynamic_stitch(xp: Xp, indices: list[Array], data: list[Array]) -> Array:
 
     If several rows have one index, the last row counts.
     """
-    return _stitch(xp, indices, data)
+    return _STITCHED.get(xp, indices, data)
 
 
 @register_op(

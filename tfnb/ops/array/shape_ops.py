@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.array.constant_ops import constant
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.known_results import read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,12 +89,23 @@ def shape_op(xp: Xp, input: Array, *, out_type: DType) -> Array:
 
 
 def _sizes(value: Array, out_type: DType) -> Array:
-    sizes = np.array(value.shape, out_type.as_numpy_dtype)
-    if out_type is dtypes.int32 and value.shape and max(value.shape) > 2**31 - 1:
-        raise errors.invalid_argument(
-            f"Shape output type is 32-bit but dim size is {max(value.shape)}"
-        )
-    return sizes
+    return _short_sizes(value.shape) if out_type is dtypes.int32 else _long_sizes(value.shape)
+
+
+# Shapes recur from step to step, and in all iterations of a loop.  What is kept is read-only.
+_KEPT = 1024
+
+
+@lru_cache(maxsize=_KEPT)
+def _short_sizes(shape: tuple[int, ...]) -> Array:
+    if shape and max(shape) > 2**31 - 1:
+        raise errors.invalid_argument(f"Shape output type is 32-bit but dim size is {max(shape)}")
+    return read_only(np.array(shape, np.int32))
+
+
+@lru_cache(maxsize=_KEPT)
+def _long_sizes(shape: tuple[int, ...]) -> Array:
+    return read_only(np.array(shape, np.int64))
 
 
 @register_op(
@@ -612,13 +625,16 @@ def _broadcast_args_shape(c: InferenceContext) -> TensorShape:
     return TensorShape([max(first[0], second[0])])
 
 
-def _broadcast_sizes(xp: Xp, s0: Array, s1: Array) -> list[int]:
+def _as_vectors(s0: Array, s1: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
     for index, sizes in enumerate((s0, s1)):
         if sizes.ndim != 1:
             raise errors.invalid_argument(f"In[{index}] must be a vector.{shape_text(sizes.shape)}")
-    x, y = s0.tolist(), s1.tolist()
+    return tuple(s0.tolist()), tuple(s1.tolist())
+
+
+def _broadcast_sizes(x: tuple[int, ...], y: tuple[int, ...]) -> list[int]:
     size = max(len(x), len(y))
-    pairs = zip([1] * (size - len(x)) + x, [1] * (size - len(y)) + y)
+    pairs = zip((1,) * (size - len(x)) + x, (1,) * (size - len(y)) + y)
     out = []
     for a, b in pairs:
         if a != b and 1 not in (a, b):
@@ -639,7 +655,7 @@ def _broadcast_sizes(xp: Xp, s0: Array, s1: Array) -> list[int]:
 )
 def broadcast_args(xp: Xp, s0: Array, s1: Array) -> Array:
     """Return the shape that two shapes broadcast to."""
-    return np.array(_broadcast_sizes(xp, s0, s1), s0.dtype)
+    return np.array(_broadcast_sizes(*_as_vectors(s0, s1)), s0.dtype)
 
 
 def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
@@ -658,16 +674,24 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Return the axes over which the gradients of a broadcasting op are summed."""
-    if s0.ndim == 1 == s1.ndim and s0.tolist() == s1.tolist():
-        return np.empty(0, s0.dtype), np.empty(0, s0.dtype)
-    _broadcast_sizes(xp, s0, s1)
-    x, y = s0.tolist(), s1.tolist()
-    size = max(len(x), len(y))
-    x, y = [1] * (size - len(x)) + x, [1] * (size - len(y)) + y
-    return (
-        np.array([i for i, n in enumerate(x) if n == 1], s0.dtype),
-        np.array([i for i, n in enumerate(y) if n == 1], s0.dtype),
-    )
+    return _gradient_axes(*_as_vectors(s0, s1), s0.dtype.char)
+
+
+@lru_cache(maxsize=_KEPT)
+def _gradient_axes(x: tuple[int, ...], y: tuple[int, ...], dtype: str) -> tuple[Array, Array]:
+    first: list[int] = []
+    second: list[int] = []
+    if x != y:
+        _broadcast_sizes(x, y)
+        size = max(len(x), len(y))
+        for axis in builtins.range(size):
+            place = axis - size
+            a, b = (one[place] if len(one) >= -place else 1 for one in (x, y))
+            if a == 1:
+                first.append(axis)
+            if b == 1:
+                second.append(axis)
+    return read_only(np.array(first, dtype)), read_only(np.array(second, dtype))
 
 
 broadcast_gradient_args.not_differentiable()
@@ -725,7 +749,9 @@ def broadcast_to(xp: Xp, input: Array, shape: Array) -> Array:
             raise errors.invalid_argument(
                 f"Incompatible shapes: {shape_text(input.shape)} vs. {shape_text(sizes)}"
             )
-    return xp.broadcast_to(input, sizes).copy()
+    out = xp.empty(sizes, input.dtype)
+    out[...] = input
+    return out
 
 
 @broadcast_to.gradient

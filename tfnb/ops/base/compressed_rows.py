@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 # Products that are held at once, in elements: they stay in a core's cache.
 _PIECE = 1 << 16
+# From this number of columns of the dense matrix on, rows of one length are summed together:
+# `np.add.reduceat` along an axis adds one product after another without vector instructions.
+_WIDE = 32
+# The fewest elements for each length that rows have, on average.
+_LEAST_OF_A_LENGTH = 64
 # A matrix with this part of its elements set is multiplied as a dense one: BLAS multiplies about
 # thirty elements in the time in which NumPy takes one from its place.
 _DENSE_FROM = 1 / 16
@@ -51,7 +56,15 @@ def add_product(starts: Array, columns: Array, values: Array, dense: Array, out:
             whole[rows] = values
         np.matmul(whole.reshape(len(out), inner), dense, out=out)
         return
-    rows = np.flatnonzero(np.diff(starts))
+    lengths = np.diff(starts)
+    if width >= _WIDE and is_large(np, dense):
+        order = np.argsort(lengths, kind="stable")
+        lengths = lengths[order]
+        ends = np.flatnonzero(np.diff(lengths, append=-1)) + 1  # of the rows of each length
+        if len(values) >= len(ends) * _LEAST_OF_A_LENGTH:
+            _add_by_lengths(starts, columns, values, dense, out, order, lengths, ends.tolist())
+            return
+    rows = np.flatnonzero(lengths)
     firsts = starts[rows]
     first = 0
     while first < len(rows) and width:
@@ -63,3 +76,49 @@ def add_product(starts: Array, columns: Array, values: Array, dense: Array, out:
         chosen *= values[low:high, None]
         out[rows[first:end]] = np.add.reduceat(chosen, firsts[first:end] - low, axis=0)
         first = end
+
+
+def _add_by_lengths(
+    starts: Array,
+    columns: Array,
+    values: Array,
+    dense: Array,
+    out: Array,
+    order: Array,
+    lengths: Array,
+    ends: list[int],
+) -> None:
+    """Compute `add_product` for the rows of each length at once.
+
+    Args:
+      starts: as in `add_product`.
+      columns: as in `add_product`.
+      values: as in `add_product`.
+      dense: as in `add_product`.
+      out: as in `add_product`.
+      order: the rows from the shortest to the longest.
+      lengths: the number of elements of each row, in this order.
+      ends: the place in ``order`` after the last row of each length.
+    """
+    width = dense.shape[1]
+    firsts = np.cumsum(lengths) - lengths
+    # The elements of the rows in the order of their lengths.
+    elements = np.repeat(starts[order] - firsts, lengths)
+    elements += np.arange(len(elements))
+    columns, values = columns[elements], values[elements]
+    sums = np.empty(out.shape, out.dtype)
+    begin = 0
+    for end in ends:
+        length = int(lengths[begin])
+        at_once = max(1, _PIECE // (max(length, 1) * width))
+        for row in range(begin, end, at_once):
+            last = min(row + at_once, end)
+            if not length:
+                sums[row:last] = 0
+                continue
+            some = slice(int(firsts[row]), int(firsts[row]) + (last - row) * length)
+            chosen = dense.take(columns[some], axis=0).reshape(last - row, length, width)
+            factors = values[some].reshape(last - row, length)
+            np.einsum("rk,rkw->rw", factors, chosen, out=sums[row:last])
+        begin = end
+    out[order] = sums

@@ -38,13 +38,32 @@ if TYPE_CHECKING:
     type_of_tables = Callable[[Any], tuple[list[Array], list[type_of_call]]]
 
 
-def _write(loops: Loops, vectors: int, positions: int) -> None:
+def write_after(loops: Loops, total: str, bias: str, limits: int) -> str:
+    """Write what follows a convolution: the addition of a vector, and limits, which NaN passes.
+
+    Args:
+      loops: the function under construction.
+      total: a vector of sums.
+      bias: a vector of the bias.
+      limits: the number of the array with the smallest and the largest result.
+    """
+    kind = f"<{LANES} x float>"
+    found = loops.do(f"fadd {kind}", total, bias)
+    for place, test in (("0", "olt"), ("1", "ogt")):
+        limit = loops.splat("float", loops.load("float", limits, place), LANES)
+        is_out = loops.do(f"fcmp {test} {kind}", found, limit)
+        found = loops.do("select", f"<{LANES} x i1> {is_out}", f"{kind} {limit}", f"{kind} {found}")
+    return found
+
+
+def _write(loops: Loops, vectors: int, positions: int, *, is_biased: bool = False) -> None:
     """Write the routine for a number of vectors.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
     in the result, and of the runs of a window.  Its sizes are the first tile, the end of the tiles,
     the number of positions, of runs, and of numbers in a run, the number of output channels, the
-    first one here, and how many there are in the last vector.
+    first one here, and how many there are in the last vector.  A biased one has two more arrays
+    behind the offsets: see :func:`write_after`.
     """
     begin, end, total, runs, length, channels, first, rest = (loops.size(i) for i in range(8))
     kind = f"<{LANES} x float>"
@@ -89,11 +108,19 @@ def _write(loops: Loops, vectors: int, positions: int) -> None:
             for v, total_of in enumerate(of_position):
                 place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
                 some = mask if v == vectors - 1 else ""
-                loops.vector_store(total_of.get(), place, LANES, some)
+                found = total_of.get()
+                if is_biased:
+                    at = loops.place("float", "%a6", loops.do("add i64", first, str(v * LANES)))
+                    found = write_after(loops, found, loops.vector_load(at, LANES, some), 7)
+                loops.vector_store(found, place, LANES, some)
 
 
 _ROUTINES = [
     Routine(6, partial(_write, vectors=number + 1, positions=positions))
+    for number, positions in enumerate(ROWS)
+]
+_BIASED_ROUTINES = [
+    Routine(8, partial(_write, vectors=number + 1, positions=positions, is_biased=True))
     for number, positions in enumerate(ROWS)
 ]
 # Estimates of the plain way, and of a multiplication here.
@@ -358,9 +385,14 @@ class Plan:
         shard(len(x), _LEAST_COPIED * len(x) // padded.size + 1, work)
         return padded
 
-    def run(self, functions: Sequence[Callable[..., None]], *arrays: Array) -> None:
-        """Call the functions with arrays; the tables follow them."""
-        given = [*arrays, *self._tables]
+    def run(
+        self,
+        functions: Sequence[Callable[..., None]],
+        *arrays: Array,
+        after: Sequence[Array] = (),
+    ) -> None:
+        """Call the functions with arrays, the tables, and the arrays that follow these."""
+        given = [*arrays, *self._tables, *after]
         for function, (rows, ns, sizes) in zip(functions, self._calls, strict=True):
             run_sizes(function, given, rows, ns, sizes)
 
@@ -395,7 +427,13 @@ def plan_of(
     return made
 
 
-def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> bool:
+def convolve(
+    x: Array,
+    kernel: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: tuple[Array, Array] | None = None,
+) -> bool:
     """Compute a convolution; return whether the routines are ready.
 
     Args:
@@ -403,14 +441,16 @@ def convolve(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> 
       kernel: the filter, [sizes..., channels, output channels].
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
+      after: a vector that is added to the result, and its limits then.
     """
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
-    functions = _functions(_ROUTINES, shape[-1], _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
+    routines = _ROUTINES if after is None else _BIASED_ROUTINES
+    functions = _functions(routines, shape[-1], _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
     if functions is None:
         return False
     plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
-    plan.run(functions, out, plan.padded(x), np.ascontiguousarray(kernel))
+    plan.run(functions, out, plan.padded(x), np.ascontiguousarray(kernel), after=after or ())
     return True
 
 

@@ -6,10 +6,10 @@ operand in cache; a filter of one element with stride 1 needs no copy. Groups sp
 float16 and bfloat16 are computed in float32.
 
 With `tfnb[fast]`, routines without any patches compute convolutions of float32
-(``compiled_conv.py``).  Three other methods are faster: ``winograd.py``; gradients with respect to
-the input as convolutions of the output's gradient with the rotated filter (``_turned``, with
-strides ``_by_blocks``); and dimensions that one window covers, such as the width of a sentence's
-embeddings, count as channels.
+(``compiled_conv.py``), or transform them (``compiled_winograd.py``).  Three other methods are
+faster: ``winograd.py``; gradients with respect to the input as convolutions of the output's
+gradient with the rotated filter (``_turned``, with strides ``_by_blocks``); and dimensions that one
+window covers, such as the width of a sentence's embeddings, count as channels.
 Images are divided among threads.
 """
 
@@ -26,8 +26,8 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
-from tfnb.ops.base.products import matmul_of
-from tfnb.ops.conv import compiled_conv, winograd
+from tfnb.ops.base.piecewise_products import multiply_of
+from tfnb.ops.conv import compiled_conv, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -146,6 +146,37 @@ class _Patches:
                 yield slice(first, last), target.reshape(count, self._depth)
 
 
+def _few_patches(x: Array, windows: Sequence[Window], out_channels: int) -> Array | None:
+    """Return the patches of all images as rows of one matrix, at once.
+
+    None if they are divided into blocks or shared by threads, or if `_Patches` is faster.
+    """
+    if len(windows) != 2 or is_pointwise(windows):
+        return None
+    down, across = windows
+    batch, channels = x.shape[0], x.shape[-1]
+    height, width, high, wide = down.output, across.output, down.filter, across.filter
+    rows, depth = batch * height * width, high * wide * channels
+    if rows * depth * x.itemsize > _BUFFER_BYTES or wide * channels <= _SHORT_ROW:
+        return None
+    if min(rows * depth * out_channels // _LEAST_SHARED, rows // _LEAST_ROWS) > 1:
+        return None
+    padded = pad_spatial(np, x, windows, 1, 0)
+    image, row, column, item = padded.strides
+    shape = (batch, height, width, high, wide, channels)
+    strides = (
+        image,
+        row * down.stride,
+        column * across.stride,
+        row * down.dilation,
+        column * across.dilation,
+        item,
+    )
+    patches = np.empty(shape, x.dtype)
+    patches[...] = strided_view(np, padded, shape, strides)
+    return patches.reshape(rows, depth)
+
+
 def _shares(x: Array, windows: Sequence[Window], out_channels: int) -> int:
     """Return the number of blocks of a convolution that are worth a thread each, at least 1."""
     rows = len(x) * math.prod(w.output for w in windows)
@@ -238,27 +269,86 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     return out.astype(dtype, copy=False)
 
 
+def forward_biased(
+    x: Array, kernel: Array, bias: Array, limits: tuple[float, float], windows: Sequence[Window]
+) -> Array | None:
+    """Return the limited sum of a convolution and a vector by compiled routines, in one pass.
+
+    None where they do not fit, or are not ready.  Results have the bits of a convolution by the
+    same routines and of separate steps behind it.
+
+    Args:
+      x: the images, see :func:`forward`.
+      kernel: the filter.
+      bias: a number for each output channel.
+      limits: the smallest and the largest result; NaN stays NaN.
+      windows: the windows of the spatial dimensions.
+    """
+    if not compiled_conv.suits(x, kernel.shape, kernel.dtype) or bias.dtype != np.float32:
+        return None
+    if _num_covered(windows, x.shape[-1], kernel.shape):
+        return None
+    out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
+    after = np.ascontiguousarray(bias), np.array(limits, np.float32)
+    if out.size and _forward_compiled(x, kernel, windows, out, after):
+        return out
+    return None
+
+
+def _forward_compiled(
+    x: Array,
+    kernel: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: tuple[Array, Array] | None = None,
+) -> bool:
+    """Write a convolution into `out` by compiled routines; return whether they are ready.
+
+    With `after`, a vector is added to the result, which is limited then.
+    """
+    if compiled_winograd.suits(kernel.shape, windows, out):
+        is_finite = compiled_winograd.forward(x, kernel, windows, out, after)
+        if is_finite is None or is_finite:
+            return is_finite is not None
+    return compiled_conv.convolve(x, kernel, windows, out, after)
+
+
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
-    if is_suited and compiled_conv.convolve(x, kernel, windows, out):
+    if is_suited and _forward_compiled(x, kernel, windows, out):
         return
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
         return
     matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
     rows = out.reshape(-1, out.shape[-1])
-    is_one = x.nbytes <= _BUFFER_BYTES and _shares(x, windows, out.shape[-1]) == 1
-    if is_one and is_pointwise(windows):
-        matmul_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+    is_one = is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES
+    if is_one and _shares(x, windows, out.shape[-1]) == 1:
+        multiply_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+        return
+    few = _few_patches(x, windows, out.shape[-1]) if xp is np else None
+    if few is not None:
+        multiply_of(xp)(few, matrix, out=rows)
         return
     patches = _Patches(xp, x, windows, out.shape[-1])
-    multiply = matmul_of(xp)
+    multiply = multiply_of(xp)
 
     def work(begin: int, end: int) -> None:
         for where, seen in patches.matrices(begin, end):
             multiply(seen, matrix, out=rows[where])
 
     _in_pieces(xp, patches, work)
+
+
+def _compiled_filter_gradient(
+    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
+) -> Array | None:
+    """Return the gradient of a filter by compiled routines; None if they are not ready."""
+    if compiled_winograd.suits(filter_shape, windows, out_backprop):
+        found = compiled_winograd.filter_gradient(x, out_backprop, filter_shape, windows)
+        if found is None or np.isfinite(found).all():
+            return found
+    return compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
 
 
 def backprop_filter(
@@ -278,7 +368,7 @@ def backprop_filter(
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
     if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
-        found = compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+        found = _compiled_filter_gradient(x, out_backprop, filter_shape, windows)
         if found is not None:
             return found
     if winograd.suits(xp, x, filter_shape, windows):
@@ -292,9 +382,13 @@ def backprop_filter(
     )
     for inner, outer in zip(inners, outers, strict=True):
         rows = out_backprop[..., outer].reshape(-1, outer.stop - outer.start)
-        total = _products_with_patches(
-            xp, _Patches(xp, x[..., inner], windows, rows.shape[-1]), rows
-        )
+        seen = x if groups == 1 else x[..., inner]
+        few = _few_patches(seen, windows, rows.shape[-1]) if xp is np else None
+        if few is not None:
+            total = multiply_of(xp)(few.T, rows)
+        else:
+            patches = _Patches(xp, seen, windows, rows.shape[-1])
+            total = _products_with_patches(xp, patches, rows)
         grad[..., outer] = total.reshape(*filter_shape[:-1], -1)
     return grad.astype(dtype, copy=False)
 
@@ -308,7 +402,7 @@ def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
     blocks = len(patches.blocks)
     count = min(blocks, _PARTS if xp is np else 1)
     parts: list[Array] = [None] * count
-    multiply = matmul_of(xp)
+    multiply = multiply_of(xp)
 
     def work(begin: int, end: int) -> None:
         for number in range(begin, end):
@@ -490,7 +584,7 @@ def _by_phases(
     total = np.empty(tuple(input_shape), kernel.dtype)
     for cells, taps, where in phases:
         seen = total[cells]
-        if seen.size and not compiled_conv.convolve(out_backprop, swapped[taps], where, seen):
+        if seen.size and not _forward_compiled(out_backprop, swapped[taps], where, seen):
             return None
     return total
 
@@ -596,7 +690,7 @@ def _spread(
     for first in range(0, batch, at_once):
         last = min(first + at_once, batch)
         rows = out_backprop[first:last].reshape(-1, out_backprop.shape[-1])
-        columns = matmul_of(xp)(rows, matrix, out=buffer[: (last - first) * positions])
+        columns = multiply_of(xp)(rows, matrix, out=buffer[: (last - first) * positions])
         columns = columns.reshape(last - first, *outputs, *filters, kernel.shape[-2])
         for element in product(*(range(size) for size in filters)):
             cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))

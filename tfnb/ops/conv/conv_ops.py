@@ -261,6 +261,30 @@ def conv2d_op(
     return conv_kernels.forward(xp, x, kernel, windows)
 
 
+@conv2d_op.biased
+def _(
+    x: Array,
+    kernel: Array,
+    bias: Array,
+    lowest: float,
+    highest: float,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    dilations: list[int],
+) -> Array | None:
+    if x.ndim != 4 or kernel.ndim != 4 or bias.shape != kernel.shape[-1:]:
+        return None
+    try:
+        _check_conv(x.shape, kernel.shape, strides, dilations, 4)
+        _check_depth(x.shape, kernel.shape)
+        windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
+    except errors.OpError:
+        return None
+    return conv_kernels.forward_biased(x, kernel, bias, (lowest, highest), windows)
+
+
 also_channels_first(conv2d_op, images="x")
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large, sum_over
-from tfnb.ops.base.products import matmul
+from tfnb.ops.base.piecewise_products import multiply_stacks
 from tfnb.ops.conv.windows import pad_spatial, strided_view
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def forward(x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> b
         for block in tiles.blocks[begin:end]:
             given = tiles.transformed(block, [side.inputs for side in sides], scratch)
             made = scratch.array("products", _NUM_POINTS, given.shape[1], out_channels)
-            matmul(given, filters, out=made)
+            multiply_stacks(given, filters, out=made)
             made = made.reshape(_REACH, _REACH, -1)
             result = _transform([side.outputs for side in sides], made, scratch)
             result = result.reshape(*sizes, *tiles.counts_in(block), out_channels)
@@ -125,7 +125,7 @@ def backprop_filter(x: Array, out_backprop: Array, windows: Sequence[Window]) ->
                 came = split[:, :, *block].reshape(height, width, -1)
                 came = _transform([side.outputs.T for side in sides], came, other)
                 came = came.reshape(_NUM_POINTS, -1, out_channels)
-                total = total + matmul(given.swapaxes(1, 2), came)
+                total = total + multiply_stacks(given.swapaxes(1, 2), came)
             parts[number] = total
 
     shard(count, 1, work)

@@ -18,6 +18,7 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.image import compiled_suppression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,8 +106,42 @@ class _Boxes:
         return self._larger(high - low, np.float32(0))
 
 
-def _finite_overlaps(boxes: _Boxes, ones: Array, others: Array) -> Array:
-    return np.fmax(boxes.overlaps(ones, others), 0)
+def _finite_overlaps(overlaps_of: _Overlaps, ones: Array, others: Array) -> Array:
+    return np.fmax(overlaps_of(ones, others), 0)
+
+
+def _select_boxes(
+    corners: Array,
+    scores: Array,
+    limit: int,
+    iou_threshold: float,
+    score_threshold: float,
+    sigma: float = 0.0,
+    *,
+    is_finite: bool = False,
+) -> tuple[list[int], list[float]]:
+    """Return what :func:`_select` does for boxes; with `is_finite`, overlaps of NaN count as 0."""
+    if sigma <= 0:
+        one_type = scores.astype(np.float32, copy=False)
+        kept = compiled_suppression.kept_boxes(
+            corners,
+            partial(_candidates, one_type, score_threshold),
+            limit,
+            np.float32(iou_threshold),
+        )
+        if kept is not None:
+            return kept.tolist(), one_type[kept].tolist()
+    overlaps: _Overlaps = _Boxes(corners).overlaps
+    if is_finite:
+        overlaps = partial(_finite_overlaps, overlaps)
+    return _select(overlaps, scores, limit, iou_threshold, score_threshold, sigma)
+
+
+def _candidates(scores: Array, score_threshold: float) -> Array:
+    """Return the numbers of the boxes with scores above a threshold, the best first."""
+    # The threshold in double precision, as a comparison of Python numbers has it.
+    (candidates,) = np.nonzero(scores > np.float64(score_threshold))
+    return candidates[np.argsort(-scores[candidates], kind="stable")]
 
 
 def _select(
@@ -146,9 +181,7 @@ def _select_in_blocks(
     No score changes here, so the order of the candidates is known before.
     """
     most = np.float32(iou_threshold)
-    # The threshold in double precision, as a comparison of Python numbers has it.
-    (candidates,) = np.nonzero(scores > np.float64(score_threshold))
-    candidates = candidates[np.argsort(-scores[candidates], kind="stable")]
+    candidates = _candidates(scores, score_threshold)
     kept = np.empty(min(limit, len(candidates)), np.int64)
     count = 0
     for start in range(0, len(candidates), _BLOCK):
@@ -256,7 +289,7 @@ def non_max_suppression_op(
 ) -> Array:
     """Return the best boxes by score, without those that overlap a better one."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(_Boxes(boxes).overlaps, scores, limit, iou_threshold, _LOWEST)
+    kept, _ = _select_boxes(boxes, scores, limit, iou_threshold, _LOWEST)
     return np.array(kept, np.int32)
 
 
@@ -277,7 +310,7 @@ def non_max_suppression_v2(
 ) -> Array:
     """Return the boxes of NonMaxSuppression; the threshold is an input."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(_Boxes(boxes).overlaps, scores, limit, float(iou_threshold), _LOWEST)
+    kept, _ = _select_boxes(boxes, scores, limit, float(iou_threshold), _LOWEST)
     return np.array(kept, np.int32)
 
 
@@ -303,9 +336,7 @@ def non_max_suppression_v3(
 ) -> Array:
     """Return the boxes of NonMaxSuppressionV2 without boxes of low scores."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(
-        _Boxes(boxes).overlaps, scores, limit, float(iou_threshold), float(score_threshold)
-    )
+    kept, _ = _select_boxes(boxes, scores, limit, float(iou_threshold), float(score_threshold))
     return np.array(kept, np.int32)
 
 
@@ -338,9 +369,7 @@ def non_max_suppression_v4(
 ) -> Outputs:
     """Return the boxes of NonMaxSuppressionV3, padded with zeros on request, and their number."""
     limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
-    kept, _ = _select(
-        _Boxes(boxes).overlaps, scores, limit, float(iou_threshold), float(score_threshold)
-    )
+    kept, _ = _select_boxes(boxes, scores, limit, float(iou_threshold), float(score_threshold))
     size = limit if pad_to_max_output_size else len(kept)
     return _padded(kept, size, np.int32), np.int32(len(kept))
 
@@ -370,8 +399,8 @@ def non_max_suppression_v5(
     sigma = float(soft_nms_sigma)
     if not sigma >= 0:
         raise errors.invalid_argument("soft_nms_sigma must be non-negative")
-    kept, kept_scores = _select(
-        _Boxes(boxes).overlaps,
+    kept, kept_scores = _select_boxes(
+        boxes,
         scores,
         limit,
         float(iou_threshold),
@@ -537,13 +566,13 @@ def combined_non_max_suppression_op(
         found: list[tuple[float, int, Array]] = []
         for label in range(classes):
             corners = boxes[image, :, label if boxes.shape[2] > 1 else 0]
-            kept, kept_scores = _select(
-                # Here an overlap that is NaN drops no box.
-                partial(_finite_overlaps, _Boxes(corners)),
+            kept, kept_scores = _select_boxes(
+                corners,
                 scores[image, :, label],
                 min(per_class, len(corners)),
                 float(iou_threshold),
                 float(score_threshold),
+                is_finite=True,  # an overlap that is NaN drops no box here
             )
             found += [(s, label, corners[i]) for i, s in zip(kept, kept_scores, strict=True)]
         found.sort(key=lambda one: -one[0])

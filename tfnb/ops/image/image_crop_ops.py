@@ -24,7 +24,8 @@ from tfnb.core.shape_inference import InferenceContext, merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.image.image_resize_ops import checked_pair, rounded
+from tfnb.ops.image import compiled_crops
+from tfnb.ops.image.image_resize_ops import add_pixels, checked_pair, rounded
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -257,11 +258,17 @@ def crop_and_resize_op(
         raise errors.invalid_argument("Boxes contains at least one element that is not finite")
     shape = (len(boxes), *crop, channels)
     check_fits(np, shape, np.dtype(np.float32))
+    is_nearest = method == "nearest"
+    made = compiled_crops.crops(
+        image, boxes, box_ind, crop, is_nearest=is_nearest, outside=extrapolation_value
+    )
+    if made is not None:
+        return made
     y, x = _both(boxes, crop, height, width)
     if not image.size:
         return np.zeros(shape, np.float32)
     crops = _Crops(image, box_ind, y, x)
-    return crops.make(is_nearest=method == "nearest", outside=extrapolation_value)
+    return crops.make(is_nearest=is_nearest, outside=extrapolation_value)
 
 
 @register_op(
@@ -295,7 +302,7 @@ def crop_and_resize_grad_image(
     weighted = np.where(_inside(y, x), grads, np.float32(0))
 
     def spread(rows: Array, columns: Array, values: Array) -> None:
-        np.add.at(total, (which, rows[:, :, None], columns[:, None, :]), values)
+        add_pixels(total, which, rows[:, :, None], columns[:, None, :], values)
 
     if method == "nearest":
         spread(y.nearest, x.nearest, weighted)

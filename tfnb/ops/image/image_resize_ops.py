@@ -7,7 +7,7 @@ position in the image of each result pixel is computed in float32, as TensorFlow
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from tfnb.core.op_registry import register_op
 from tfnb.core.process.work_sharder import shard
 from tfnb.core.shape_inference import merge_dims
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.ops.array import array_ops
+from tfnb.ops.array import array_ops, compiled_scatter
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.image import compiled_resize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,6 +142,18 @@ def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Array
 
 
 @lru_cache(maxsize=32)
+def bilinear_tables(
+    source: tuple[int, int], target: tuple[int, int], channels: int, align: bool, half: bool
+) -> tuple[Array, ...]:
+    """Return the tables of ``compiled_resize.bilinear`` for heights and widths."""
+    top, bottom, y = neighbours(source[0], target[0], align, half)
+    left, right, x = neighbours(source[1], target[1], align, half)
+    places = (compiled_resize.column_places(one, channels) for one in (left, right))
+    rows = top.astype(np.int64), bottom.astype(np.int64), y
+    return (*places, compiled_resize.column_fractions(x, channels), *rows)
+
+
+@lru_cache(maxsize=32)
 def _bilinear_weights(source: int, target: int, align: bool, half: bool) -> Weights:
     lower, upper, fraction = neighbours(source, target, align, half)
     return _from_taps(source, [(lower, 1 - fraction), (upper, fraction)])
@@ -208,6 +221,13 @@ def resize_bilinear_op(
     values = images.astype(np.float32, copy=False)
     if images.shape[1:3] == (height, width):
         return values
+    tables = partial(
+        bilinear_tables, images.shape[1:3], (height, width), images.shape[3],
+        align_corners, half_pixel_centers,
+    )  # fmt: skip
+    resized = compiled_resize.bilinear(values, height, width, tables)
+    if resized is not None:
+        return resized
     top, bottom, y = neighbours(images.shape[1], height, align_corners, half_pixel_centers)
     left, right, x = neighbours(images.shape[2], width, align_corners, half_pixel_centers)
     channels = images.shape[3]
@@ -271,6 +291,14 @@ def resize_bilinear_grad(
     """Return the gradient of the original images from those of the resized ones."""
     _refuse_both(align_corners, half_pixel_centers)
     _check_grads(grads, original_image)
+    height, width = original_image.shape[1:3]
+    tables = partial(
+        bilinear_tables, (height, width), grads.shape[1:3], grads.shape[3],
+        align_corners, half_pixel_centers,
+    )  # fmt: skip
+    found = compiled_resize.bilinear_gradient(grads, height, width, tables)
+    if found is not None:
+        return found.astype(original_image.dtype, copy=False)
     rows, columns = (
         _bilinear_weights(
             original_image.shape[a], grads.shape[a], align_corners, half_pixel_centers
@@ -388,6 +416,15 @@ def _nearest(source: int, target: int, align: bool, half: bool) -> NDArray[np.in
     return np.clip(index, 0, source - 1)
 
 
+@lru_cache(maxsize=32)
+def nearest_tables(
+    source: tuple[int, int], target: tuple[int, int], channels: int, align: bool, half: bool
+) -> tuple[Array, Array]:
+    """Return the tables of ``compiled_resize.nearest`` for heights and widths."""
+    rows, columns = (_nearest(*sides, align, half) for sides in zip(source, target, strict=True))
+    return compiled_resize.column_places(columns, channels), rows.astype(np.int64)
+
+
 def rounded(place: Array) -> NDArray[np.intp]:
     """Return the nearest integers; halves are rounded up."""
     floor = np.floor(place)
@@ -410,6 +447,13 @@ def resize_nearest_neighbor_op(
     """Return resized images; each pixel is the one nearest to its position."""
     _refuse_both(align_corners, half_pixel_centers)
     height, width = checked_size(images, size)
+    tables = partial(
+        nearest_tables, images.shape[1:3], (height, width), images.shape[3],
+        align_corners, half_pixel_centers,
+    )  # fmt: skip
+    resized = compiled_resize.nearest(images, height, width, tables)
+    if resized is not None:
+        return resized
     rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
     columns = _nearest(images.shape[2], width, align_corners, half_pixel_centers)
     return images[:, rows[:, None], columns[None, :]]
@@ -438,9 +482,27 @@ def resize_nearest_neighbor_grad(
     columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
     batch, _, _, channels = grads.shape
     total = np.zeros((batch, height, width, channels), grads.dtype)
-    place: Array = (slice(None), rows[:, None], columns[None, :])
-    np.add.at(total, place, grads)
+    add_pixels(total, np.arange(batch)[:, None, None], rows[:, None], columns[None, :], grads)
     return total
+
+
+def add_pixels(total: Array, which: Array, rows: Array, columns: Array, values: Array) -> None:
+    """Add pixels into images, one after the other.
+
+    Args:
+      total: [batch, height, width, channels], in C order.
+      which: the image of each pixel; `rows` and `columns` are its place.  They broadcast.
+      rows: see `which`.
+      columns: see `which`.
+      values: the pixels, an array of the places' shape and the channels.
+    """
+    _, height, width, channels = total.shape
+    places = ((which * height + rows) * width + columns).reshape(-1)
+    if not values.size:
+        return
+    pixels, flat = values.reshape(-1, channels), total.reshape(-1, channels)
+    if not compiled_scatter.combine(flat, places, pixels, "add"):
+        np.add.at(total, (which, rows, columns), values)
 
 
 @resize_nearest_neighbor_op.gradient

@@ -30,7 +30,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import dispatchable
 from tfnb.framework.scopes import name_scope
 from tfnb.ops.array import array_ops
-from tfnb.ops.base import compiled_products
+from tfnb.ops.base import compiled_products, piecewise_products
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.products import HAS_BLAS, scipy_matmul
@@ -110,7 +110,7 @@ def _float_product(xp: Xp, a: Array, b: Array) -> Array:
         is_turned = _is_better_turned(a, b)
         if products >= 2 * _LEAST_PRODUCTS:
             return _divided_product(a, b, is_turned)
-        return _turned(a, b) if is_turned else a.dot(b)
+        return _turned(a, b) if is_turned else piecewise_products.multiply(a, b)
     if a.shape[:-2] == b.shape[:-2]:
         return _batched_product(a, b)
     return np.matmul(a, b)
@@ -148,14 +148,31 @@ def _is_better_turned(a: Array, b: Array) -> bool:
 
 def _turned(a: Array, b: Array) -> Array:
     """Compute `a @ b` for a transposed matrix b as the transpose of a product."""
-    is_small = len(a) * b.size < _MOST_COPIED
-    first: Array = b.T.dot(np.ascontiguousarray(a.T) if is_small else a.T)
+    is_copied = len(a) <= _FEW_TURNED or len(a) * b.size < _MOST_COPIED
+    first = piecewise_products.multiply(b.T, np.ascontiguousarray(a.T) if is_copied else a.T)
     return first.T.copy()
 
 
 def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
     (rows, inner), columns = a.shape, b.shape[1]
     out = np.empty((rows, columns), a.dtype)
+    suits_rows = _suits_rows(a, b)
+    plan = None if suits_rows or is_turned else piecewise_products.plan_of(a, b)
+    if plan is not None:
+        cut, size = plan
+        is_by_rows = cut == "rows" or (cut == "inner" and rows >= columns)
+
+        def work_in_pieces(first: int, last: int) -> None:
+            if is_by_rows:
+                piecewise_products.multiply_by(plan, a[first:last], b, out[first:last])
+            else:
+                part = b[:, first:last], out[:, first:last]
+                piecewise_products.multiply_by(plan, a, *part)
+
+        side, other = (rows, columns) if is_by_rows else (columns, rows)
+        unit = _UNIT if cut == "inner" else size
+        shard(side, _LEAST_PRODUCTS // (inner * other) + 1, work_in_pieces, unit)
+        return out
     if rows >= columns:
         shard(
             rows,
@@ -164,8 +181,6 @@ def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
             _UNIT,
         )
         return out
-
-    suits_rows = _suits_rows(a, b)
 
     def work(first: int, last: int) -> None:
         if suits_rows:
@@ -183,13 +198,14 @@ def _batched_product(a: Array, b: Array) -> Array:
     """Compute the products of matrices with the same leading dimensions."""
     products = a.size * b.shape[-1]
     if products < 2 * _LEAST_PRODUCTS:
-        return np.matmul(a, b)
+        return piecewise_products.multiply_stacks(a, b)
     out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
-    shard(
-        len(a),
-        _LEAST_PRODUCTS * len(a) // products + 1,
-        lambda first, last: np.matmul(a[first:last], b[first:last], out=out[first:last]),
-    )
+
+    def work(first: int, last: int) -> None:
+        some = slice(first, last)
+        piecewise_products.multiply_stacks(a[some], b[some], out=out[some])
+
+    shard(len(a), _LEAST_PRODUCTS * len(a) // products + 1, work)
     return out
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Approximate number of elements of a row: the repeated vector fits into a core's L1 cache.
 _ROW = 2048
+# Longest run of products that are added one after another.
+_ROWS_OF_A_SUM = 1024
 
 
 @lru_cache(maxsize=256)
@@ -91,6 +93,17 @@ class ChannelRows:
             return np.add.reduce(rows, axis=0)
         folded = sum_over(np, rows, (0,))
         return folded.reshape(self._repeats, -1).sum(axis=0)
+
+    def sum_of_products(self, rows: Array, others: Array) -> Array:
+        """Return the sum per channel of the products of two arrays of rows."""
+        if not self._repeats or rows.size < LARGE:
+            return self.sum(rows * others)
+        total: Array = None
+        for first in range(0, len(rows), _ROWS_OF_A_SUM):
+            some = slice(first, first + _ROWS_OF_A_SUM)
+            part = np.einsum("rc,rc->c", rows[some], others[some])
+            total = part if total is None else np.add(total, part, out=total)
+        return total.reshape(self._repeats, -1).sum(axis=0)
 
     def whole(self, rows: Array) -> Array:
         """Return rows as an array of the shape."""

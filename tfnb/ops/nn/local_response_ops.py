@@ -15,6 +15,7 @@ from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_shapes
 from tfnb.ops.base.large_arrays import is_large, tiled_rows
+from tfnb.ops.base.piecewise_products import multiply
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
@@ -52,7 +53,7 @@ def _window_sum(
         place = np.arange(depth)
         apart = abs(place[:, None] - place)
         near = ((apart <= radius) & (itself | (apart > 0))).astype(values.dtype)
-        sums = np.matmul(values.reshape(-1, depth), near)
+        sums = multiply(values.reshape(-1, depth), near)
         # Zero times an infinity or NaN would spread NaN over the row.
         if spreads or np.isfinite(sums.sum()):
             return sums.reshape(values.shape)

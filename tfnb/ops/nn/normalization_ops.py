@@ -183,7 +183,7 @@ def _batch_norm(
         rows = channels.rows(_single(x))
         saved_mean = channels.sum(rows) / np.float32(count)
         centered = rows - channels.spread(saved_mean)
-        saved_variance = channels.sum(centered * centered) / np.float32(count)
+        saved_variance = channels.sum_of_products(centered, centered) / np.float32(count)
     unbiased = saved_variance * np.float32(count / max(count - 1, 1))
     if factor == 1.0:
         new_mean, new_variance = saved_mean, unbiased
@@ -493,17 +493,16 @@ def _batch_norm_grad(
     dy = channels.rows(y_backprop)
     centered = centered - channels.spread(mean.astype(np.float32))
     grad_offset = channels.sum(dy)
-    inner = dy * centered
-    grad_scale = channels.sum(inner) * inverse
+    grad_scale = channels.sum_of_products(dy, centered) * inverse
     factors = channels.spread(scale.astype(np.float32) * inverse)
     if is_training:
         # The mean and the variance depend on x, too.
-        xp.subtract(dy, channels.spread(grad_offset / count), out=inner)
+        inner = dy - channels.spread(grad_offset / count)
         centered *= channels.spread(grad_scale * inverse / count)
         inner -= centered
         inner *= factors
     else:
-        xp.multiply(dy, factors, out=inner)
+        inner = dy * factors
     return (
         channels.whole(inner).astype(dtype, copy=False),
         grad_scale.astype(stat_dtype, copy=False),

@@ -17,7 +17,7 @@ from tfnb.ops.random import compiled_philox
 from tfnb.ops.random.philox import BLOCKS_PER_OUTPUT, Philox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Xp
@@ -50,16 +50,23 @@ def fill(
 
 def _float_in_unit(xp: Xp, bits: Array) -> Array:
     """Return numbers in [0, 1) from the low 23 bits."""
-    return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
+    ones = bits & np.uint32(0x7FFFFF)
+    ones |= np.uint32(0x3F800000)
+    numbers = ones.view(np.float32)
+    numbers -= np.float32(1)
+    return numbers
+
+
+def _pair_from(block: Sequence[int]) -> tuple[float, float]:
+    a, b, c, d = block
+    return ((a & 0xFFFFF) << 32 | b) / 2**52, ((c & 0xFFFFF) << 32 | d) / 2**52
 
 
 def doubles_from(xp: Xp, blocks: Array) -> Array:
     """Return numbers in [0, 1) in double precision, two per block."""
     if xp is np and len(blocks) == 1:
         # Python's integers are faster than NumPy's arrays for two numbers, and as exact.
-        a, b, c, d = blocks[0].tolist()
-        pair = ((a & 0xFFFFF) << 32 | b) / 2**52, ((c & 0xFFFFF) << 32 | d) / 2**52
-        return np.array([pair])
+        return np.array([_pair_from(blocks[0].tolist())])
     high = (blocks[:, 0::2] & np.uint32(0xFFFFF)).astype(np.uint64) << np.uint64(32)
     bits = high | blocks[:, 1::2] | np.uint64(0x3FF0000000000000)
     return bits.view(np.float64) - 1.0
@@ -90,7 +97,11 @@ def uniforms_from(dtype: DType) -> Callable[[Array, Array], Array]:
 
 def uniform(xp: Xp, generator: BlockSource, count: int, dtype: DType) -> Array:
     """Return numbers in [0, 1)."""
-    if xp is np and dtype == dtypes.float32 and isinstance(generator, Philox):
+    if xp is not np or not isinstance(generator, Philox):
+        return fill(xp, generator, count, dtype, _UNIFORM[dtype])
+    if dtype == dtypes.float64 and 0 < count <= 2:
+        return np.array(_pair_from(generator.block())[:count])
+    if dtype == dtypes.float32:
         found = compiled_philox.uniform(generator.key, generator.counter, -(-count // 4))
         if found is not None:
             return found.reshape(-1)[:count]

@@ -26,8 +26,8 @@ from tfnb.framework.random_seed import get_seed
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.random import compiled_classes, random_rejection
 from tfnb.ops.random import random_distributions as distributions
-from tfnb.ops.random import random_rejection
 from tfnb.ops.random.philox import generator_of
 
 if TYPE_CHECKING:
@@ -389,17 +389,21 @@ def classes(generator: Array, logits: Array, samples: int, dtype: DType) -> Arra
     """Return classes, drawn with probabilities proportional to the exponentials of the logits."""
     rows, count = logits.shape
     numbers = distributions.uniform(np, generator, rows * samples, dtypes.float64)
+    drawn = compiled_classes.classes(logits, numbers, samples)
+    if drawn is not None:
+        return drawn.astype(dtype.as_numpy_dtype, copy=False)
     found = np.empty((rows, samples), dtype.as_numpy_dtype)
     for row, chances in enumerate(logits.astype(np.float64)):
         highest = chances.max()
         if math.isfinite(highest):
-            sums = np.cumsum(np.exp(chances - highest))
+            chances -= highest
+            sums = np.exp(chances, out=chances).cumsum()
         else:
             possible = np.isfinite(chances)
             highest = chances[possible].max(initial=-np.inf)
             sums = np.cumsum(np.where(possible, np.exp(chances - highest), 0.0))
         wanted = numbers[row * samples : (row + 1) * samples] * sums[count - 1]
-        found[row] = np.searchsorted(sums, wanted, side="right")
+        found[row] = sums.searchsorted(wanted, "right")
     return found
 
 

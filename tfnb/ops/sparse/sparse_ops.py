@@ -499,15 +499,16 @@ def sparse_tensor_dense_mat_mul(
         rows, columns, values = rows[:0], columns[:0], values[:0]
     places = (("k", columns, inner, int(not adjoint_a)), ("m", rows, outer, int(adjoint_a)))
     for what, found, size, axis in places:
-        outside = (found < 0) | (found >= size)
+        # A negative number is a large one without a sign.
+        outside = found.view(f"u{found.itemsize}") >= size
         if outside.any():
             place = int(outside.argmax())
             raise errors.invalid_argument(
                 f"{what} ({found[place]}) from index[{place},{axis}] out of bounds (>={size})"
             )
     # Sums of two-byte floats are rounded only at the end.
-    is_small = dense.dtype.itemsize == 2
-    wide = np.dtype(np.float32) if is_small else dense.dtype
+    dtype = dense.dtype
+    wide = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
     out = np.zeros((outer, dense.shape[1]), wide)
     if compiled_scatter.add_products(out, rows, columns, values, dense):
         return out
@@ -517,8 +518,9 @@ def sparse_tensor_dense_mat_mul(
         order = np.argsort(keys, kind="stable")
         rows, columns, values = rows[order], columns[order], values[order]
     starts = np.searchsorted(rows, np.arange(outer + 1))
-    add_product(starts, columns, values.astype(wide), dense.astype(wide, copy=False), out)
-    return out.astype(dense.dtype, copy=False)
+    values, dense = (one.astype(wide, copy=False) for one in (values, dense))
+    add_product(starts, columns, values, dense, out)
+    return out.astype(dtype, copy=False)
 
 
 @sparse_tensor_dense_mat_mul.gradient

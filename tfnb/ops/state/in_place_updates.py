@@ -87,25 +87,25 @@ def adam(
     use_nesterov: bool,
 ) -> None:
     """Update m and v towards grad and grad**2, and var by m / (sqrt(v) + eps)."""
-    one = var.dtype.type(1)
-    beta1, beta2 = beta1[()], beta2[()]
-    rate = lr[()] * np.sqrt(one - beta2_power[()]) / (one - beta1_power[()])
+    # Python's 1 takes their dtype, and costs less than NumPy's.
+    share1, share2 = 1 - beta1[()], 1 - beta2[()]
+    rate = lr[()] * np.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()])
     if not use_nesterov and compiled_updates.update(
-        compiled_updates.ADAM, (var, m, v, grad), lambda: [one - beta1, one - beta2, rate, epsilon]
+        compiled_updates.ADAM, (var, m, v, grad), lambda: [share1, share2, rate, epsilon]
     ):
         return
     work = grad - m
-    work *= one - beta1
+    work *= share1
     m += work
     np.multiply(grad, grad, out=work)
     work -= v
-    work *= one - beta2
+    work *= share2
     v += work
     np.sqrt(v, out=work)
     work += epsilon
     if use_nesterov:
-        step = grad * (one - beta1)
-        step += beta1 * m
+        step = grad * share1
+        step += m * beta1[()]
         step *= rate
     else:
         step = m * rate
@@ -124,7 +124,7 @@ def rms_prop(
     grad: TensorLike,
 ) -> None:
     """Update ms towards grad**2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom."""
-    share = var.dtype.type(1) - rho[()]
+    share = 1 - rho[()]
     if compiled_updates.update(
         compiled_updates.RMS_PROP, (var, ms, mom, grad), lambda: [share, epsilon, lr, momentum]
     ):

@@ -235,7 +235,14 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
         xp: Xp, cells: list[RefCell], inputs: tuple[Array, ...], options: dict[str, Attr]
     ) -> None:
         """Update the variables, whose locks are held."""
-        arrays = [_writable(cell, form, index) for index, cell in enumerate(cells)]
+        arrays = []
+        for index, cell in enumerate(cells):
+            if cell.value is None:
+                raise errors.failed_precondition(
+                    f"Attempting to use uninitialized variables: {cell.name} ({form.names[index]} "
+                    f"of {form.op_type})"
+                )
+            arrays.append(cell.writable())
         others = list(inputs[num_slots:])
         if form.is_sparse:
             _apply_sparse(xp, form, arrays, others, options)
@@ -257,7 +264,10 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
             options["update_slots"] = update_slots
         if multiply_linear_by_lr is not None:
             options["multiply_linear_by_lr"] = multiply_linear_by_lr
-        cells = [_cell(node, entry) for entry in inputs[:num_slots]]
+        cells = [
+            _cell(node, entry) if isinstance(entry, ResourceHandle) else entry
+            for entry in inputs[:num_slots]
+        ]
         for index, name in scalars:
             if inputs[index].ndim:
                 if name == "sign_decay" and inputs[index].size == 1:
@@ -284,10 +294,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
     return kernel
 
 
-def _cell(node: OpKernelContext, entry: Array) -> RefCell:
-    if not isinstance(entry, ResourceHandle):
-        cell: RefCell = entry
-        return cell
+def _cell(node: OpKernelContext, entry: ResourceHandle) -> RefCell:
     try:
         found: RefCell = node.resource_manager.lookup(entry)
     except errors.NotFoundError:
@@ -302,26 +309,17 @@ def _uninitialized(name: str) -> errors.FailedPreconditionError:
     )
 
 
-def _writable(cell: RefCell, form: _Form, index: int) -> Array:
-    if not cell.is_initialized:
-        raise errors.failed_precondition(
-            f"Attempting to use uninitialized variables: {cell.name} ({form.names[index]} of "
-            f"{form.op_type})"
-        )
-    return cell.writable()
-
-
 def _check_shapes(arrays: list[Array], grad: Array, grad_name: str) -> None:
-    var = arrays[0]
-    for index, slot in enumerate(arrays[1:], 1):
-        if slot.shape != var.shape:
+    shape = arrays[0].shape
+    for index, slot in enumerate(arrays):
+        if slot.shape != shape:
             raise errors.invalid_argument(
-                f"var and slot {index} do not have the same shape{shape_text(var.shape)} "
+                f"var and slot {index} do not have the same shape{shape_text(shape)} "
                 f"{shape_text(slot.shape)}"
             )
-    if grad.shape != var.shape:
+    if grad.shape != shape:
         raise errors.invalid_argument(
-            f"var and {grad_name} do not have the same shape{shape_text(var.shape)} "
+            f"var and {grad_name} do not have the same shape{shape_text(shape)} "
             f"{shape_text(grad.shape)}"
         )
 
@@ -332,7 +330,7 @@ def _apply_dense(
     at = form.grad - form.num_slots
     update = _in_place(xp, form, arrays, others[at]) or _replacing(xp, form)
     size = arrays[0].size
-    if xp is not np or size <= _TILE or not _are_flat(arrays):
+    if size <= _TILE or xp is not np or not _are_flat(arrays):
         update(*arrays, *others, **options)
         return
     flat = [array.reshape(-1) for array in arrays]
@@ -352,12 +350,10 @@ def _in_place(xp: Xp, form: _Form, arrays: list[Array], grad: Array) -> Callable
     var = arrays[0]
     if not is_large(xp, var, 1) or var.ndim == 0 or var.dtype != grad.dtype:
         return None
-    # The cells own their arrays, so that two of them share memory only if they are one.
+    # The cells own their arrays, of which nothing else has a view (``RefCell.writable``), so that
+    # two of them share memory only if they are one; nor is the gradient a view of one.
     if len(arrays) > 1 and len({id(array) for array in arrays}) < len(arrays):
         return None
-    for array in arrays:
-        if np.may_share_memory(array, grad):
-            return None
     return IN_PLACE.get(form.rule_name)
 
 

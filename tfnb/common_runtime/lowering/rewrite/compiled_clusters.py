@@ -5,6 +5,9 @@ other nodes read are results of the cluster.  Its nodes run one after the other 
 is ready, and wherever the kernel does not fit: other shapes, results of several shapes, arrays that
 are not contiguous.
 
+A cluster may have means and sums of rows, as those of a layer norm (``row_code.py``).  It has
+smaller clusters inside, which are used where its own kernel does not fit.
+
 A function with clusters calls a :class:`WarmUp` once a step.  In the steps 32, 64, 128, ... the
 clusters record the shapes that they get, and how often; if steps take long, the first of these is
 an earlier one.  A kernel is compiled once its nodes have probably run for a share of the time of
@@ -35,6 +38,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     insides_of,
     reads_of,
 )
+from tfnb.common_runtime.lowering.rewrite.biased_kernels import find_biased
 from tfnb.common_runtime.lowering.rewrite.clusters import (
     count_uses,
     is_on_gpu,
@@ -49,7 +53,12 @@ from tfnb.common_runtime.lowering.support.machine_code import (
     num_instructions,
     write_kernel,
 )
-from tfnb.common_runtime.lowering.support.traced import NotElementwise, forget_some
+from tfnb.common_runtime.lowering.support.row_code import is_row_reduction, write_row_kernel
+from tfnb.common_runtime.lowering.support.traced import (
+    NotElementwise,
+    forget_some,
+    is_own_kernel,
+)
 from tfnb.core.compiled.array_calls import as_function
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import Prices
@@ -80,7 +89,11 @@ def find_compiled(program: Program, scalars: Collection[str]) -> bool:
     """
     uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
     count_uses(program.root, uses)
-    finder = _Finder(program, scalars, uses)
+    # Clusters with reductions of rows have smaller clusters inside, for rows that do not fit.
+    finder = _Finder(program, scalars, uses, reduces=True)
+    finder.number = find_biased(program, uses)
+    finder.find(program.root)
+    finder.reduces = False
     finder.find(program.root)
     return finder.number > 0
 
@@ -97,9 +110,17 @@ class _Growing:
 
 
 class _Finder:
-    """Finds the compiled clusters of one program."""
+    """Finds the compiled clusters of one program.
 
-    def __init__(self, program: Program, scalars: Collection[str], uses: dict[str, int]) -> None:
+    Attributes:
+      reduces: whether it finds clusters with reductions of rows, or those without.
+      number: the number of clusters.
+    """
+
+    def __init__(
+        self, program: Program, scalars: Collection[str], uses: dict[str, int], *, reduces: bool
+    ) -> None:
+        self.reduces = reduces
         self._constants = program.constants
         self._scalars = scalars
         self._uses = uses
@@ -169,7 +190,16 @@ class _Finder:
         item = instruction.item
         if instruction.results[0] in self._scalars or item.kernel is None or is_on_gpu(item):
             return 0
+        if self.reduces and self._is_reduction(instruction):
+            return 1
         return instructions_of(item)
+
+    def _is_reduction(self, compute: Compute) -> bool:
+        """Return whether a node reduces one axis of floats, which is known, and keeps it."""
+        kernel = compute.item.kernel
+        if kernel is None or not is_row_reduction(kernel) or not is_own_kernel(kernel):
+            return False
+        return np.size(self._constants.get(compute.args[1], ())) == 1
 
     def _closed(self, cluster: _Growing) -> Block:
         """Return the instructions of a cluster that does not grow any more."""
@@ -179,11 +209,15 @@ class _Finder:
             for arg in member.args:
                 inner[arg] = inner.get(arg, 0) + 1
         made = [member.results[0] for member in members]
+        reductions = [member for member in members if self.reduces and self._is_reduction(member)]
+        if self.reduces and not reductions:
+            return list(members)
+        axes = {member.args[1] for member in reductions}
         results = [name for name in made if self._uses.get(name, 0) > inner.get(name, 0)]
         args = [
             name
             for name in dict.fromkeys(arg for member in members for arg in member.args)
-            if name not in made and not is_literal(self._constants.get(name))
+            if name not in made and name not in axes and not is_literal(self._constants.get(name))
         ]
         if cluster.size < _FEWEST or not args or not results:
             return list(members)
@@ -259,7 +293,7 @@ class _Form:
         source: KernelSource,
         inputs: Sequence[type_of_form],
         kinds: str,
-        nodes: _Division,
+        nodes: _Division | _Whole,
     ) -> None:
         self._source, self._inputs, self._kinds, self._nodes = source, inputs, kinds, nodes
         self.runs = 0
@@ -326,13 +360,13 @@ class _Form:
 
 def _small_runner(call: Callable[..., Any], source: KernelSource) -> Callable[..., Any]:
     """Return the function that computes small results at once."""
-    shape, dtypes, empty = source.shape, source.dtypes, np.empty
+    shapes, dtypes, empty = source.shapes, source.dtypes, np.empty
     if len(dtypes) == 1:
-        dtype = dtypes[0]
+        shape, dtype = shapes[0], dtypes[0]
         return lambda *args: call(*args, empty(shape, dtype))
 
     def run(*args: Any) -> Any:
-        results = [empty(shape, dtype) for dtype in dtypes]
+        results = list(map(empty, shapes, dtypes))
         return None if call(*args, *results) is None else results
 
     return run
@@ -342,12 +376,12 @@ def _large_runner(
     call: Callable[..., Any], source: KernelSource, elements: int
 ) -> Callable[..., Any]:
     """Return the function that computes large results on several threads."""
-    empty, shape, dtypes, size = np.empty, source.shape, source.dtypes, source.sizes[0]
+    empty, shapes, dtypes, size = np.empty, source.shapes, source.dtypes, source.sizes[0]
     least = _LARGE // (elements // size * source.num_functions) + 1
 
     def run(*args: Any) -> Any:
         try:
-            results = [empty(shape, dtype) for dtype in dtypes]
+            results = list(map(empty, shapes, dtypes))
         except MemoryError:
             return None  # the nodes need less at a time, or raise the error
         fits = True
@@ -363,6 +397,19 @@ def _large_runner(
         return results[0] if len(results) == 1 else results
 
     return run
+
+
+class _Whole:
+    """The nodes of a cluster that are all compiled, as those with reductions of rows are."""
+
+    is_whole = True
+
+    def __init__(self, num_compiled: int) -> None:
+        self.num_compiled = num_compiled
+
+    def runner(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the kernel itself."""
+        return compiled
 
 
 class _Division:
@@ -493,10 +540,12 @@ class CompiledCluster:
       forms: its forms, by the types and shapes of the arguments; None where it has no kernel.
       refusals: why it has none.
       records: whether it records the forms of this step.
+      reduces: whether it has reductions of rows.
     """
 
     __slots__ = (
-        "_by_shapes", "_latest", "_members", "_num_new", "_outputs", "forms", "records", "refusals",
+        "_by_shapes", "_latest", "_members", "_num_new", "_outputs", "forms", "records", "reduces",
+        "refusals",
     )  # fmt: skip
 
     def __init__(self, members: Sequence[type_of_member], outputs: Sequence[int]) -> None:
@@ -508,6 +557,7 @@ class CompiledCluster:
         """
         self._members = members
         self._outputs = outputs
+        self.reduces = any(is_row_reduction(kernel) for kernel, _ in members)
         self._latest: Callable[..., Any] = _none
         # Forms that are ready; they check the types themselves.
         self._by_shapes: dict[Any, Callable[..., Any]] = {}
@@ -563,20 +613,25 @@ class CompiledCluster:
             inputs = [(dtype, shape) for dtype, shape, _ in key]
             kinds = "".join(kind for _, _, kind in key)
             try:
-                nodes = _Division(self._members, self._outputs, inputs, kinds)
-                source = write_kernel(nodes.members, nodes.inputs, nodes.outputs, nodes.kinds)
-                if (
-                    math.prod(source.shape) * max(one.itemsize for one in source.dtypes)
-                    > _MOST_BYTES
-                ):
-                    raise NotElementwise("large results")
+                form = self._form_of(inputs, kinds)
             except NotElementwise as reason:
                 forget_some(self.refusals)
                 self.refusals[key] = str(reason)
-            else:
-                form = _Form(source, nodes.inputs, nodes.kinds, nodes)
         self.forms[key] = form
         return form
+
+    def _form_of(self, inputs: Sequence[type_of_form], kinds: str) -> _Form:
+        nodes: _Division | _Whole
+        if self.reduces:
+            nodes = _Whole(len(self._members))
+            source = write_row_kernel(self._members, inputs, self._outputs, kinds)
+        else:
+            nodes = _Division(self._members, self._outputs, inputs, kinds)
+            inputs, kinds = nodes.inputs, nodes.kinds
+            source = write_kernel(nodes.members, inputs, nodes.outputs, kinds)
+        if math.prod(source.shape) * max(one.itemsize for one in source.dtypes) > _MOST_BYTES:
+            raise NotElementwise("large results")
+        return _Form(source, inputs, kinds, nodes)
 
     def forms_of_arrays(self) -> list[_Form]:
         """Return the forms that may have a kernel."""

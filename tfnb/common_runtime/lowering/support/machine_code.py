@@ -223,10 +223,11 @@ class KernelSource:
 
     Attributes:
       text: the source, see ``Engine.addresses``.
-      shape: the shape of all results.
+      shape: the shape of all results, or of the largest one.
       dtypes: the dtypes of the results.
       sizes: the sizes of the loops, the outermost first.
       num_functions: the number of its instructions.
+      shapes: the shapes of the results.
     """
 
     text: str
@@ -234,6 +235,7 @@ class KernelSource:
     dtypes: tuple[np.dtype[Any], ...]
     sizes: tuple[int, ...]
     num_functions: int
+    shapes: tuple[tuple[int, ...], ...]
 
 
 def write_kernel(
@@ -271,10 +273,11 @@ def write_kernel(
     reads = {name: view for name, view in source.views.items() if _is_named(name, code)}
     kinds = kinds or "a" * len(inputs)
     dims, axes, masks = _collapsed(shape, [view[1] for view in reads.values()], "s" in kinds)
-    writer = _KernelWriter(source, inputs, kinds, reads, dims, axes, masks, results)
+    writer = KernelWriter(source, inputs, kinds, reads, dims, axes, masks, results)
     text = writer.write()
     dtypes = tuple(one.dtype for one in results)
-    return KernelSource(text, shape, dtypes, dims, len(source.statements))
+    shapes = (shape,) * len(results)
+    return KernelSource(text, shape, dtypes, dims, len(source.statements), shapes)
 
 
 def _is_named(name: str, code: str) -> bool:
@@ -317,7 +320,7 @@ def _collapsed(
     return tuple(sizes), axes, [tuple(mask[i] for mask in masks) for i in range(len(views))]
 
 
-class _KernelWriter:
+class KernelWriter:
     """Writes the functions of a kernel."""
 
     def __init__(
@@ -356,7 +359,7 @@ class _KernelWriter:
         """Return the text."""
         parts = sorted(self._source.declarations)
         parts += [definition(*one) for one in sorted(self._source.functions)]
-        parts += [self._body(), self._call()]
+        parts += [self.body(), self._call()]
         return "\n".join(parts)
 
     def _memory(self, dtype: np.dtype[Any]) -> str:
@@ -369,13 +372,16 @@ class _KernelWriter:
     def _sizes(self) -> list[str]:
         return [*(f"%n{d}" for d in range(self._num_dims)), *self._strides]
 
-    def _body(self) -> str:
-        """Return the loops."""
-        last = self._num_dims - 1
+    def head(self) -> str:
+        """Return the first line of the function with the loops."""
         given = [f"ptr noalias nocapture {one}" for one in self._pointers()]
         given += [f"i64 {one}" for one in self._sizes()]
-        lines = [f"define internal void @KERNEL_body({', '.join(given)}, i64 %begin, i64 %end) {{"]
-        lines.append("entry:")
+        return f"define internal void @KERNEL_body({', '.join(given)}, i64 %begin, i64 %end) {{"
+
+    def body(self) -> str:
+        """Return the function with the loops."""
+        last = self._num_dims - 1
+        lines = [self.head(), "entry:"]
         # The offsets of arrays of one form are the same.
         forms = dict.fromkeys([(True,) * self._num_dims, *self._masks.values()])
         names = {form: f"f{number}" for number, form in enumerate(forms)}

@@ -17,6 +17,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Program,
     Segment,
 )
+from tfnb.common_runtime.lowering.rewrite.biased_kernels import biased_function, is_biased
 from tfnb.common_runtime.lowering.rewrite.clusters import (
     TiledCluster,
     TilePlan,
@@ -185,6 +186,16 @@ class ClusterWriter:
         """
         source, name = self._source, f"kernel{cluster.number}"
         members = cluster.compiled
+        clusters, compiling = self._compiled_clusters, self._compiling
+        self.makers["warm_up"] = lambda names: compiling.WarmUp(names, clusters)
+        if is_biased(cluster):
+            source.names[name] = biased_function(members)
+            source.check(1)
+            call = f"{name}({', '.join(cluster.args)})"
+            source.line(f"if ({cluster.result} := {call}) is None:", members[0].item, cluster.args)
+            source.unchecked = 0.0
+            self._one_by_one(cluster.plain)
+            return
         numbers: dict[str, Any] = {arg: number for number, arg in enumerate(cluster.args)}
         kernels = []
         for position, one in enumerate(members):
@@ -192,9 +203,7 @@ class ClusterWriter:
             kernels.append((one.item.kernel, args))
             numbers[one.results[0]] = (position,)
         results = [cluster.result, *cluster.other_results]
-        clusters, compiling = self._compiled_clusters, self._compiling
         clusters[name] = compiling.CompiledCluster(kernels, [numbers[one][0] for one in results])
-        self.makers["warm_up"] = lambda names: compiling.WarmUp(names, clusters)
         source.names[name] = None
         source.check(1)
         target = cluster.result if len(results) == 1 else "made"

@@ -1,0 +1,194 @@
+"""Convolutions that add a bias and limit the sum have the bits of the separate nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfnb as tf
+from tfnb.common_runtime.lowering.rewrite import compiled_clusters
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.ops.conv import conv_kernels
+
+pytest.importorskip("llvmlite")
+
+
+@pytest.fixture(autouse=True)
+def _compiles(monkeypatch):
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    with compiling_at_once():
+        yield
+
+
+@pytest.fixture(name="folded")
+def _folded_fixture(monkeypatch):
+    """Count the convolutions with a bias that routines compute."""
+    seen = []
+    compute = conv_kernels.forward_biased
+
+    def biased(*args):
+        found = compute(*args)
+        if found is not None:
+            seen.append(args)
+        return found
+
+    monkeypatch.setattr(conv_kernels, "forward_biased", biased)
+    return seen
+
+
+def random(*shape, value=None):
+    """Return normal numbers, one of which is given."""
+    made = np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
+    if value is not None:
+        made.reshape(-1)[made.size // 2] = value
+    return made
+
+
+def run(build, *arrays, steps=5):
+    """Return the result of a graph over arrays once its routines are ready."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        places = [tf.placeholder(one.dtype, [None] * one.ndim) for one in arrays]
+        fetches = build(*places)
+        feeds = dict(zip(places, arrays, strict=True))
+        for _ in range(steps):
+            session.run(fetches, feeds)
+            HELPER.wait()
+        return session.run(fetches, feeds)
+
+
+def check(monkeypatch, build, *arrays):
+    """Compare the folded nodes with the separate ones, whose convolution is compiled, too."""
+    found = run(build, *arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_clusters, "find_biased", lambda program, uses: 0)
+        apart = run(build, *arrays)
+    with without_routines():
+        plain = run(build, *arrays, steps=2)
+    for one, other, defined in zip(found, apart, plain, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, defined, 1e-3, 1e-3)
+
+
+ACTIVATIONS = {
+    "none": lambda y: tf.transpose(y),
+    "relu": lambda y: tf.transpose(tf.nn.relu(y)),
+    "relu6": lambda y: tf.transpose(tf.nn.relu6(y)),
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "stride"),
+    [
+        ((2, 9, 7, 3), (3, 3, 3, 5), 1), ((2, 9, 7, 3), (3, 2, 3, 70), 2),
+        ((3, 30, 33, 20), (3, 3, 20, 37), 1), ((1, 12, 12, 33), (1, 1, 33, 17), 1),
+    ],
+)  # fmt: skip
+def test_bias_and_limits_are_added_in_one_pass(
+    monkeypatch, folded, shape, kernel, stride, value, activation
+):
+    """Direct and transformed convolutions, numbers of all kinds."""
+
+    def build(x, w, b):
+        y = tf.nn.conv2d(x, w, [1, stride, stride, 1], "SAME")
+        return [ACTIVATIONS[activation](tf.nn.bias_add(y, b))]
+
+    with np.errstate(all="ignore"):
+        check(
+            monkeypatch, build, random(*shape, value=value), random(*kernel),
+            random(kernel[-1], value=value),
+        )  # fmt: skip
+    assert folded
+
+
+def test_a_constant_vector_is_a_bias(monkeypatch, folded):
+    """As the optimizer makes of a batch norm."""
+
+    def build(x, w):
+        y = tf.nn.conv2d(x, w, [1, 1, 1, 1], "VALID") + tf.constant(random(6))
+        return [tf.nn.relu(y)]
+
+    check(monkeypatch, build, random(2, 8, 8, 4), random(3, 3, 4, 6))
+    assert folded
+
+
+def test_what_is_read_elsewhere_stays_a_result(monkeypatch, folded):
+    """The convolution, or the sum, has two readers; another activation follows."""
+
+    def build(x, w, b):
+        y = tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
+        first = tf.nn.relu(tf.nn.bias_add(y, b))
+        total = tf.nn.bias_add(tf.nn.conv2d(x, w + 1, [1, 1, 1, 1], "SAME"), b)
+        third = tf.nn.bias_add(tf.nn.conv2d(x, w + 2, [1, 1, 1, 1], "SAME"), b)
+        return [first, y, tf.nn.relu(total), total, tf.tanh(third) * 2]
+
+    check(monkeypatch, build, random(2, 8, 8, 4), random(3, 3, 4, 6), random(6))
+    assert not any(args[3] == (0.0, np.inf) for args in folded)
+
+
+def test_other_forms_run_node_by_node(monkeypatch, folded):
+    """One output channel, groups, double precision, channels first."""
+
+    def build(x, w):
+        one = tf.nn.bias_add(tf.nn.conv2d(x, w[..., :1], [1, 1, 1, 1], "SAME"), [0.5])
+        groups = tf.nn.bias_add(tf.nn.conv2d(x, w[:, :, :2], [1, 1, 1, 1], "SAME"), [0.5] * 6)
+        exact = tf.nn.conv2d(tf.cast(x, tf.float64), tf.cast(w, tf.float64), [1, 1, 1, 1], "SAME")
+        exact = tf.nn.bias_add(exact, tf.constant([0.5] * 6, tf.float64))
+        return [tf.nn.relu(y) for y in (one, groups, exact)]
+
+    check(monkeypatch, build, random(2, 8, 8, 4), random(3, 3, 4, 6))
+    assert not folded
+
+
+@pytest.mark.parametrize("shapes", [((2, 5, 5, 3), (3, 3, 4, 6)), ((2, 5, 5, 3), (3, 3, 3, 5))])
+def test_errors_are_those_of_the_nodes(shapes):
+    """Depths that differ, and a bias of another length."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w, b = (tf.placeholder(tf.float32) for _ in range(3))
+        y = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"), b))
+        good = {x: random(2, 5, 5, 3), w: random(3, 3, 3, 6), b: random(6)}
+        for _ in range(4):
+            session.run(y, good)
+            HELPER.wait()
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(y, {x: random(*shapes[0]), w: random(*shapes[1]), b: random(6)})
+        session.run(y, good)
+
+
+def test_a_variable_that_changes_in_between_is_read_before():
+    """The filter is assigned behind the convolution, before its bias is added."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2, 6, 6, 3])
+        w = tf.get_variable("w", initializer=tf.ones([3, 3, 3, 8]))
+        y = tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
+        with tf.control_dependencies([y]):
+            change = tf.assign_add(w, tf.ones([3, 3, 3, 8]))
+        with tf.control_dependencies([change]):
+            bias = tf.identity(tf.constant([0.25] * 8))
+        z = tf.nn.relu(tf.nn.bias_add(y, bias))
+        session.run(tf.global_variables_initializer())
+        for step in range(1, 8):
+            value = np.ones((2, 6, 6, 3), np.float32)
+            found = session.run(z, {x: value})
+            HELPER.wait()
+            assert found[0, 3, 3, 0] == 27 * step + 0.25
+
+
+def test_threads_and_loops(monkeypatch):
+    """A convolution in a loop, whose registers change in each iteration."""
+
+    def build(x, w, b):
+        def body(i, y):
+            return i + 1, tf.nn.relu(
+                tf.nn.bias_add(tf.nn.conv2d(y, w, [1, 1, 1, 1], "SAME"), b)
+            ) * 0.1
+
+        return tf.while_loop(
+            lambda i, _: i < 5, body, [0, x],
+            shape_invariants=[tf.TensorShape([]), tf.TensorShape([None] * 4)],
+        )[1:]  # fmt: skip
+
+    check(monkeypatch, build, random(2, 20, 20, 24), random(3, 3, 24, 24), random(24))

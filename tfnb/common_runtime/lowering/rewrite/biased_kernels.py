@@ -1,0 +1,190 @@
+"""Finds kernels that add a bias to their result, and limit it, while they make it.
+
+An op may register how it does so (``OpDefinition.biased``).  Its node, the BiasAdd behind it, and a
+Relu or Relu6 behind that, become a compiled cluster whose function is the registered one; the nodes
+run wherever that returns None.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfnb.common_runtime.executor.immutable_executor_state import PURE_ONE, WITHOUT_CONTEXT
+from tfnb.common_runtime.lowering.recognise.program import (
+    Assign,
+    Block,
+    Cluster,
+    Compute,
+    Copy,
+    Program,
+    Read,
+    insides_of,
+    reads_of,
+    writes_of,
+)
+from tfnb.common_runtime.lowering.rewrite.clusters import is_on_gpu, only_gives
+from tfnb.common_runtime.lowering.support.machine_code import num_instructions
+from tfnb.common_runtime.lowering.support.traced import is_own_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
+
+_LIMITS = {"Relu": (0.0, math.inf), "Relu6": (0.0, 6.0)}
+_NO_LIMITS = -math.inf, math.inf
+
+
+def find_biased(program: Program, uses: Mapping[str, int]) -> int:
+    """Replace nodes in a program by compiled clusters; return their number, the last one's, too.
+
+    Args:
+      program: the program; it is changed.
+      uses: how often each register is read.
+    """
+    return _Finder(program, uses).find(program.root)
+
+
+def is_biased(cluster: Cluster) -> bool:
+    """Return whether a compiled cluster was found here."""
+    kernel = cluster.compiled[0].item.kernel
+    return kernel is not None and kernel.definition.biased_kernel is not None
+
+
+def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
+    """Return the function of a cluster's nodes: of their inputs and the bias."""
+    kernel = members[0].item.kernel
+    assert kernel is not None
+    function = kernel.definition.biased_kernel
+    compute = kernel.compute
+    assert function is not None
+    assert isinstance(compute, partial)
+    keywords = compute.keywords
+    lowest, highest = _LIMITS.get(members[-1].item.op, _NO_LIMITS)
+
+    def run(*args: Any) -> Any:
+        for arg in args:
+            if arg.__class__ is not np.ndarray:
+                return None
+        return function(*args, lowest, highest, **keywords)
+
+    return run
+
+
+class _Finder:
+    """Finds the clusters of one program."""
+
+    def __init__(self, program: Program, uses: Mapping[str, int]) -> None:
+        self._constants = program.constants
+        self._uses = uses
+        self._number = 0
+
+    def find(self, block: Block) -> int:
+        """Find the clusters of a block and of the blocks inside it; return the last number."""
+        for instruction in block:
+            for inside in insides_of(instruction):
+                self.find(inside)
+        readers: dict[str, int] = {}
+        for place, instruction in enumerate(block):
+            for name in reads_of(instruction):
+                readers.setdefault(name, place)
+        for place, instruction in enumerate(block):
+            if isinstance(instruction, Compute) and _may_begin(instruction):
+                self._join(block, place, readers)
+        block[:] = [one for one in block if one is not _NOTHING]
+        return self._number
+
+    def _join(self, block: Block, first: int, readers: Mapping[str, int]) -> None:
+        """Join a node and those behind it."""
+        places = [first]
+        for is_fit in (self._is_bias, self._is_limit):
+            found = self._only_reader(block, places[-1], readers)
+            if found is not None and is_fit(block[found], block[places[-1]]):
+                places.append(found)
+            elif len(places) == 1 or (found is not None and _is_elementwise(block[found])):
+                return  # a cluster of elementwise nodes begins with the bias
+        last = places[-1]
+        members = [block[place] for place in places]
+        made = {member.results[0] for member in members}  # type: ignore[union-attr]
+        args = [name for one in members for name in reads_of(one) if name not in made]
+        given: set[str] = set()
+        for place in range(first, last):
+            instruction = block[place]
+            if place in places:
+                given.update(reads_of(instruction))
+            elif not _may_pass(instruction) or given.intersection(writes_of(instruction)):
+                return
+        self._number += 1
+        for place in places:
+            block[place] = _NOTHING
+        block[last] = Cluster(
+            self._number,
+            args,
+            members[-1].results[0],  # type: ignore[union-attr]
+            list(members),
+            compiled=list(members),  # type: ignore[arg-type]
+        )
+
+    def _only_reader(self, block: Block, place: int, readers: Mapping[str, int]) -> int | None:
+        """Return where the result of a node is read, if that is one place behind it."""
+        instruction = block[place]
+        assert isinstance(instruction, Compute)
+        (name,) = instruction.results
+        found = readers.get(name)
+        return found if found is not None and found > place and self._uses.get(name) == 1 else None
+
+    def _is_bias(self, found: type_of_instruction, before: type_of_instruction) -> bool:
+        """Return whether a node adds a vector to the last dimension of the result before it."""
+        if not isinstance(found, Compute) or not _is_pure(found):
+            return False
+        assert isinstance(before, Compute)
+        if found.args[0] != before.results[0]:
+            return False
+        kernel, value = found.item.kernel, self._constants.get(found.args[1])
+        assert kernel is not None
+        if found.item.op == "BiasAdd":
+            # A number in place of the vector is an error of the node.
+            return _is_channels_last(kernel) and not isinstance(value, np.generic)
+        is_vector = isinstance(value, np.ndarray) and value.ndim == 1
+        return found.item.op in ("Add", "AddV2") and is_vector
+
+    def _is_limit(self, found: type_of_instruction, _before: type_of_instruction) -> bool:
+        return isinstance(found, Compute) and _is_pure(found) and found.item.op in _LIMITS
+
+
+# Stands where a node was that joined others.
+_NOTHING: Any = Cluster(0, [], "", [])
+
+
+def _may_begin(compute: Compute) -> bool:
+    kernel = compute.item.kernel
+    if kernel is None or kernel.definition.biased_kernel is None or not _is_pure(compute):
+        return False
+    dtypes = [one.base_dtype.name for one in compute.item.input_types]
+    return _is_channels_last(kernel) and is_own_kernel(kernel) and set(dtypes) == {"float32"}
+
+
+def _is_pure(compute: Compute) -> bool:
+    return compute.item.action == PURE_ONE and not is_on_gpu(compute.item)
+
+
+def _is_channels_last(kernel: Any) -> bool:
+    return kernel.attrs.get("data_format") in ("NHWC", b"NHWC")
+
+
+def _is_elementwise(instruction: type_of_instruction) -> bool:
+    if not isinstance(instruction, Compute) or instruction.item.kernel is None:
+        return False
+    types = [one.base_dtype.numpy_dtype for one in instruction.item.input_types]
+    return num_instructions(instruction.item.kernel, types) > 0
+
+
+def _may_pass(instruction: type_of_instruction) -> bool:
+    """Return whether an instruction changes nothing that a node before it reads."""
+    if isinstance(instruction, Compute):
+        return instruction.item.action in WITHOUT_CONTEXT or only_gives(instruction.item)
+    return isinstance(instruction, Copy | Assign | Read | Cluster)

@@ -1,0 +1,59 @@
+"""Results that kernels keep, because the same small inputs come again and again.
+
+Gradients compute with shapes in each step and in each iteration of a loop.  A kept array is
+read-only: a variable that gets it takes a copy, as of a constant, and so does the caller of a step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfnb.core.kernel_types import Array, Xp
+
+# The most elements of an input, and the most results, that are kept.
+_MOST_ELEMENTS, _MOST_RESULTS = 16, 1024
+
+
+def read_only(array: Array) -> Array:
+    """Return the array, which nothing may write to from now on."""
+    array.flags.writeable = False
+    return array
+
+
+class KnownResults:
+    """The results of a function of vectors of integers, by its inputs.
+
+    Args:
+      function: gets the array module and two sequences of arrays.
+    """
+
+    def __init__(self, function: Callable[[Xp, Sequence[Array], Sequence[Array]], Array]) -> None:
+        self._function = function
+        self._results: dict[object, Array] = {}
+
+    def get(self, xp: Xp, first: Sequence[Array], second: Sequence[Array]) -> Array:
+        """Return the function's result, kept if all arrays are short vectors of integers."""
+        if xp is not np:
+            return self._function(xp, first, second)
+        key: list[object] = [len(first)]
+        for array in (*first, *second):
+            if (
+                array.__class__ is not np.ndarray
+                or array.size > _MOST_ELEMENTS
+                or array.dtype.kind not in "iu"
+            ):
+                return self._function(xp, first, second)
+            key += array.shape, array.dtype.char, array.tobytes()
+        whole = tuple(key)
+        found = self._results.get(whole)
+        if found is None:
+            found = read_only(self._function(xp, first, second))
+            if len(self._results) >= _MOST_RESULTS:
+                self._results.clear()
+            self._results[whole] = found
+        return found
