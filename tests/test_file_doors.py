@@ -17,6 +17,7 @@ _MAY = {
     "core/compiled/object_cache.py": "the user's own folder; names are hashes of sources",
     "core/effects.py": "resolves paths to compare them",
     "core/host_memory.py": "asks the system how much memory there is",
+    "core/process/module_finder.py": "reads the modules of this package",
     "core/process/large_bytes.py": "asks for huge pages of memory; it maps no file",
     "core/tensor_proto.py": "the same",
     "core/files/events_writer.py": "has a forked child's log written to nowhere",
