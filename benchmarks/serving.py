@@ -6,7 +6,8 @@
 The server is a process of its own. Small requests are counted per second of its processor time, so
 that clients on the same machine do not count. Models of some milliseconds are compared with
 ``session.run`` in one and in two threads, by the clock and by processor time; each client is a
-process. ``--batch ROWS`` lets the server join requests.
+process. ``--batch ROWS`` lets the server join requests. ``--apart`` gives it and session.run
+one processor, and the clients the others, as clients of other machines do.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _NUM_ROUNDS = 9
 _KINDS = (("gRPC", 1), ("gRPC", 2), ("gRPC", 4), ("gRPC", 8), ("REST", 1), ("REST", 4))
 _CLIENTS = 8
 _TICKS = os.sysconf("SC_CLK_TCK")
+# The processors of clients, if they have their own.
+_CLIENTS_CPUS = "TFNB_BENCHMARK_CLIENTS_CPUS"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -316,6 +319,8 @@ class ClientProcess:
 
 def be_client(kind: str, address: str) -> None:
     """Send the body that comes first, as often as each further line says."""
+    if cpus := os.environ.get(_CLIENTS_CPUS):
+        os.sched_setaffinity(0, map(int, cpus.split(",")))
     body = sys.stdin.buffer.read(int(sys.stdin.buffer.readline()))
     if kind == "REST":
         client = Client(int(address))
@@ -420,11 +425,18 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0.0, help="load for that long instead")
     parser.add_argument("--large", action="store_true", help="only the larger models")
     parser.add_argument("--batch", metavar="ROWS", help="the server joins requests")
+    parser.add_argument("--apart", action="store_true", help="clients have their own processors")
     parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.client:
         be_client(*options.client)
         return
+    if options.apart:
+        first, *others = sorted(os.sched_getaffinity(0))
+        if not others:
+            parser.error("--apart needs two processors")
+        os.environ[_CLIENTS_CPUS] = ",".join(map(str, others))
+        os.sched_setaffinity(0, [first])
     if options.minutes:
         load(options.minutes)
         return

@@ -382,6 +382,8 @@ _LEAST_TILES = 64
 # guarded by _lock.
 _spare: list[Array] = []
 _MOST_SPARE_BYTES = 1 << 24
+# Larger pieces would keep the memory around them from the system, and take longer to compute.
+_MOST_BYTES_OF_ONE = 1 << 22
 _lock = threading.Lock()
 
 
@@ -397,7 +399,7 @@ def _taken(size: int) -> Array:
 def _returned(*memory: Array) -> None:
     """Keep memory for later calls."""
     with _lock:
-        _spare.extend(memory)
+        _spare.extend(one for one in memory if one.nbytes <= _MOST_BYTES_OF_ONE)
         while sum(one.nbytes for one in _spare) > _MOST_SPARE_BYTES:
             del _spare[0]
 
