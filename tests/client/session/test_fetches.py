@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.client.session import conversions
 from tfnb.client.session.conversions import register_session_run_conversion_functions
 
 if TYPE_CHECKING:
@@ -268,3 +269,27 @@ def test_a_type_can_be_taught(sess: tf.Session) -> None:
         register_session_run_conversion_functions(
             Squared, lambda squared: ([], lambda values: None)
         )
+
+
+def test_no_thread_and_no_interrupt_misses_a_conversion_that_is_added_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first attempt is interrupted; another thread looks for it during the second one."""
+    of_record = conversions.Conversion(Record, lambda record: ([record.x], list), None, None)
+    seen: list[Any] = []
+
+    def make() -> conversions.Conversion:
+        seen.append(None)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+        if len(seen) == 2:
+            seen.append(conversions.find(Record(1, 2)))
+        return of_record
+
+    monkeypatch.setattr(conversions, "_CONVERSIONS", [])
+    monkeypatch.setattr(conversions, "_NOT_LOADED", {"sys": make})
+    with pytest.raises(KeyboardInterrupt):
+        conversions.find(Record(1, 2))
+    assert conversions.find(Record(1, 2)) is of_record
+    assert seen[2] is not None
+    assert not conversions._NOT_LOADED
