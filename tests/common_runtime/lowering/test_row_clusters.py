@@ -161,6 +161,18 @@ def test_shapes_that_fit_no_rows_run_node_by_node(clusters):
     assert not num_reducing(clusters)
 
 
+def test_an_axis_that_is_also_a_number_runs_node_by_node(clusters):
+    """The constant of the axis is an operand of another node of the cluster."""
+
+    def build(x, shift):
+        axis = tf.constant([1])
+        mean = tf.reduce_mean(x, axis, keepdims=True)
+        return [(x - mean) * tf.cast(axis + shift, tf.float32) * 0.5]
+
+    check(build, {"x": random(5, 6), "shift": np.array([2], np.int32)})
+    assert not num_reducing(clusters)
+
+
 def test_other_shapes_than_the_compiled_ones():
     """Later steps with other shapes, types of memory and strides."""
     with tf.Graph().as_default(), tf.Session() as session:
