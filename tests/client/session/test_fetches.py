@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attr
@@ -276,14 +277,15 @@ def test_no_thread_and_no_interrupt_misses_a_conversion_that_is_added_late(
 ) -> None:
     """The first attempt is interrupted; another thread looks for it during the second one."""
     of_record = conversions.Conversion(Record, lambda record: ([record.x], list), None, None)
-    seen: list[Any] = []
+    calls = itertools.count(1)
+    found = []
 
     def make() -> conversions.Conversion:
-        seen.append(None)
-        if len(seen) == 1:
+        number = next(calls)
+        if number == 1:
             raise KeyboardInterrupt
-        if len(seen) == 2:
-            seen.append(conversions.find(Record(1, 2)))
+        if number == 2:
+            found.append(conversions.find(Record(1, 2)))
         return of_record
 
     monkeypatch.setattr(conversions, "_CONVERSIONS", [])
@@ -291,5 +293,5 @@ def test_no_thread_and_no_interrupt_misses_a_conversion_that_is_added_late(
     with pytest.raises(KeyboardInterrupt):
         conversions.find(Record(1, 2))
     assert conversions.find(Record(1, 2)) is of_record
-    assert seen[2] is not None
+    assert found == [of_record]
     assert not conversions._NOT_LOADED
