@@ -30,8 +30,7 @@ OF_TENSORFLOW = frozenset(
     """,
         # tensors, dtypes and shapes
         """
-    _shape _shape_tuple _handle_data _as_node_def_input _override_operator _as_ref _indices
-    _values _INTERN_TABLE
+    _shape _shape_tuple _handle_data _as_node_def_input _as_ref _indices _values _INTERN_TABLE
     """,
         # contexts of control flow
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from _thread import start_new_thread
 
@@ -11,7 +12,7 @@ from tfnb.common_runtime.executor.deadlines import Deadlines
 from tfnb.common_runtime.executor.run_state import RunState
 from tfnb.core import errors
 from tfnb.core.process import shelter
-from tfnb.core.process.shelter import call_sheltered
+from tfnb.core.process.shelter import call_sheltered, ensure_imported
 from tfnb.core.step_events import IDLE_HOOKS
 
 LIMIT_S = 60
@@ -84,3 +85,19 @@ def test_deadlines_hold_although_an_interrupt_came_while_the_first_was_set() -> 
     found.set(step, 1)
     assert step.wake.wait(LIMIT_S)
     assert isinstance(step.stop, errors.DeadlineExceededError)
+
+
+def test_a_module_is_imported_where_no_thread_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python 3.12 starts none while functions of atexit run; these may run a step."""
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr(shelter, "start_new_thread", refuse)
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    ensure_imported("colorsys")
+    assert "colorsys" in sys.modules
+    with pytest.raises(ModuleNotFoundError, match="no_such"):
+        ensure_imported("tfnb.core.no_such")

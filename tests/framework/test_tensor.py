@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -116,6 +118,33 @@ def test_only_known_operators_can_be_overridden() -> None:
         tf.Tensor._override_operator("__len__", lambda t: 1)
     override_operator(Other, "__neg__", lambda self: "negated")
     assert -Other() == "negated"  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["", "tf.constant(1.0)", "tf.constant(1.0) + 1.0"])
+def test_operators_that_a_program_sets_stay(first: str) -> None:
+    """Also if they call the one before, and ops register theirs later."""
+    script = (
+        "import tfnb as tf\n"
+        "plain, of_sparse = tf.Tensor.__add__, tf.SparseTensor.__mul__\n"
+        f"{first}\n"
+        "seen = []\n"
+        "def add(x, y):\n"
+        "    seen.append('add')\n"
+        "    return plain(x, y)\n"
+        "def mul(x, y):\n"
+        "    seen.append('mul')\n"
+        "    return of_sparse(x, y)\n"
+        "tf.Tensor.__add__ = add\n"
+        "tf.SparseTensor._override_operator('__mul__', mul)\n"
+        "for _ in range(2):\n"
+        "    sums = tf.constant(1.0) + 2.0 - 3.0\n"
+        "    assert sums.op.type == 'Sub' and sums.op.inputs[0].op.type == 'AddV2'\n"
+        "    product = tf.SparseTensor([[0]], [1.0], [2]) * tf.constant([1.0, 2.0])\n"
+        "    assert isinstance(product, tf.SparseTensor)\n"
+        "assert seen == ['add', 'mul'] * 2, seen\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_eval_needs_a_session_on_the_same_graph() -> None:

@@ -1,9 +1,8 @@
 """A tensor of the graph: one output of one operation.
 
 Arithmetic and comparison operators are registered by the ops that compute them, through
-:meth:`Tensor._override_operator`, so that this folder needs no op. The first use of one imports
-these ops: a graph from a file needs no operator. Equality and hash are identity, as in
-TensorFlow 1.
+:func:`register_operator`, so that this folder needs no op. The first use of one imports these ops:
+a graph from a file needs no operator. Equality and hash are identity, as in TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -304,16 +303,35 @@ def override_operator(cls: type[Any], operator: str, function: Callable[..., Any
     setattr(cls, operator, function)
 
 
+def register_operator(cls: type[Any], operator: str, function: Callable[..., Any]) -> None:
+    """Register what computes an operator of a tensor class.
+
+    An operator that a program has set meanwhile stays.
+
+    Raises:
+      ValueError: the operator is not one of those that may be set.
+    """
+    before = _registered.get((cls, operator))
+    _registered[cls, operator] = function
+    if cls.__dict__.get(operator) is before:
+        override_operator(cls, operator, function)
+
+
+# (class, operator) -> what ops have registered; before that, what imports them.
+_registered: dict[tuple[type[Any], str], Callable[..., Any]] = {}
+
+
 def import_at_first_use(cls: type[Any], operators: Iterable[str]) -> None:
     """Make the first use of an operator of a tensor class import the ops that register it."""
     for operator in operators:
-        override_operator(cls, operator, _importing(cls, operator))
+        register_operator(cls, operator, _importing(cls, operator))
 
 
 def _importing(cls: type[Any], operator: str) -> Callable[..., Any]:
     def first_use(*operands: Any) -> Any:
         functions_above.set_tensor_operators.load()
-        registered = getattr(cls, operator)
+        # The operator of the class may be one of the program that calls this function.
+        registered = _registered[cls, operator]
         if registered is first_use:
             raise NotImplementedError(f"No op registers {operator} of {cls.__name__}.")
         return registered(*operands)

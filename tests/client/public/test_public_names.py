@@ -132,6 +132,21 @@ def test_table_and_stubs_are_up_to_date() -> None:
     assert check.stdout + check.stderr == ""
 
 
+def test_a_name_waits_for_families_that_another_thread_imports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are in sys.modules before tensors have their operators."""
+    asked = []
+
+    def imported(name: str) -> object:
+        asked.append(name)
+        return importlib.import_module(name)
+
+    monkeypatch.setattr(public, "imported", imported)
+    public.resolve("nn", "relu")
+    assert asked[:-1] == list(public._BASE_FAMILIES)
+
+
 @pytest.mark.slow
 def test_importing_the_package_imports_what_nearly_every_graph_needs() -> None:
     """Other ops and the runtime are not imported before they are used."""

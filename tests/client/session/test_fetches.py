@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attr
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.client.session import conversions
 from tfnb.client.session.conversions import register_session_run_conversion_functions
 
 if TYPE_CHECKING:
@@ -268,3 +270,28 @@ def test_a_type_can_be_taught(sess: tf.Session) -> None:
         register_session_run_conversion_functions(
             Squared, lambda squared: ([], lambda values: None)
         )
+
+
+def test_no_thread_and_no_interrupt_misses_a_conversion_that_is_added_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first attempt is interrupted; another thread looks for it during the second one."""
+    of_record = conversions.Conversion(Record, lambda record: ([record.x], list), None, None)
+    calls = itertools.count(1)
+    found = []
+
+    def make() -> conversions.Conversion:
+        number = next(calls)
+        if number == 1:
+            raise KeyboardInterrupt
+        if number == 2:
+            found.append(conversions.find(Record(1, 2)))
+        return of_record
+
+    monkeypatch.setattr(conversions, "_CONVERSIONS", [])
+    monkeypatch.setattr(conversions, "_NOT_LOADED", {"sys": make})
+    with pytest.raises(KeyboardInterrupt):
+        conversions.find(Record(1, 2))
+    assert conversions.find(Record(1, 2)) is of_record
+    assert found == [of_record]
+    assert not conversions._NOT_LOADED

@@ -161,6 +161,20 @@ def test_shapes_that_fit_no_rows_run_node_by_node(clusters):
     assert not num_reducing(clusters)
 
 
+def test_an_axis_that_is_also_a_number_runs_node_by_node(clusters):
+    """The constant of the axis is an operand of another node of the cluster."""
+
+    def build(x):
+        axis = tf.constant([1])
+        mean = tf.reduce_mean(x, axis, keepdims=True)
+        number = axis + tf.cast(mean > 1, tf.int32)
+        return [(x - mean) * tf.cast(number, tf.float32) * 0.5]
+
+    check(build, {"x": random(5, 6)})
+    assert any(one.reduces for one in clusters)
+    assert not num_reducing(clusters)
+
+
 def test_other_shapes_than_the_compiled_ones():
     """Later steps with other shapes, types of memory and strides."""
     with tf.Graph().as_default(), tf.Session() as session:

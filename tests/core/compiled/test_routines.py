@@ -95,3 +95,13 @@ def test_refused_routine_asks_again_later(routine, monkeypatch):
     assert routine.find(Prices.of_kernel) is None
     HELPER.wait()
     assert routine.find(0.0) is not None
+
+
+def test_threads_that_count_the_last_refused_call_do_not_refuse_the_next(routine, monkeypatch):
+    """Both find one call left, and subtract one."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    monkeypatch.setattr(Prices, "of_start", 0.0)
+    routine._rest = -1
+    assert routine.find(Prices.of_kernel) is None
+    HELPER.wait()
+    assert routine.find(0.0) is not None

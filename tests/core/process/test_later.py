@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -59,3 +62,13 @@ def test_a_pattern_is_compiled_when_it_is_used() -> None:
     assert repr(pattern_later("a")) == "re.compile('a')"
     with pytest.raises(Exception, match="unterminated"):
         pattern_later("(").match("")
+
+
+def test_copies_of_stand_ins_are_what_they_stand_for() -> None:
+    """Functions that are sent to other processes by value may have stand-ins with them."""
+    pattern = pattern_later("a+", re.IGNORECASE)
+    for one in (copy.copy(pattern), pickle.loads(pickle.dumps(pattern))):
+        assert one == re.compile("a+", re.IGNORECASE)
+    stand_in = later("colorsys")
+    for one in (copy.copy(stand_in), pickle.loads(pickle.dumps(stand_in))):
+        assert one is sys.modules["colorsys"]

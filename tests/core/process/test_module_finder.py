@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import py_compile
 import shutil
@@ -92,6 +93,10 @@ def test_a_damaged_cache_is_made_anew(copy: Path) -> None:
         cached.write_bytes(damaged)
         assert run(copy, script) == "1\n"
     assert cached.read_bytes() == whole
+    cached.write_bytes(whole[:16] + marshal.dumps("no code"))
+    with pytest.raises(subprocess.CalledProcessError) as found:
+        run(copy, script)
+    assert "ImportError: Non-code object" in found.value.stderr
     leaf = copy / "pack/inner/leaf.py"
     py_compile.compile(
         str(leaf), invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH, doraise=True

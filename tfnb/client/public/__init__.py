@@ -213,8 +213,7 @@ def _family_of_op() -> dict[str, str]:
 
 def _import_base_families() -> None:
     for module in _BASE_FAMILIES:
-        if module not in sys.modules:
-            imported(module)
+        imported(module)  # also waits for a thread that imports it now
 
 
 def _provided_function(name: str) -> Any:

@@ -138,8 +138,9 @@ _NOT_LOADED = {
 
 
 def _add_loaded() -> None:
-    for module in [name for name in _NOT_LOADED if name in sys.modules]:
-        # Another thread may have added it meanwhile.
-        make = _NOT_LOADED.pop(module, None)
-        if make is not None:
+    for module, make in list(_NOT_LOADED.items()):
+        if module in sys.modules:
+            # In this order no thread misses it, and an interrupt does not lose it. Two threads may
+            # both add it, which changes nothing.
             _CONVERSIONS.append(make())
+            _NOT_LOADED.pop(module, None)

@@ -121,7 +121,7 @@ class Routine:
         Args:
           seconds: the time of the plain way, estimated.
         """
-        if self._rest:
+        if self._rest > 0:  # two threads may count the last call, which makes it -1
             self._rest -= 1
             return None
         function = self._function

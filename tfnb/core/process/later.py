@@ -14,6 +14,7 @@ the modules of these at the top of a file would be a third of the time to a proc
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +29,9 @@ class _Later(ModuleType):
         found = getattr(imported(self.__name__), name)
         setattr(self, name, found)
         return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)
 
 
 class _LaterInStep(_Later):
@@ -64,6 +68,9 @@ class _PatternLater:
 
     def __repr__(self) -> str:
         return repr(re.compile(self.pattern, self.flags))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return re.compile, (self.pattern, self.flags)
 
 
 def pattern_later(pattern: str, flags: int = 0) -> re.Pattern[str]:

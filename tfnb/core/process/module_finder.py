@@ -51,7 +51,7 @@ class _Loader(SourceFileLoader):
                     code: CodeType = marshal.loads(memoryview(data)[16:])
                     if code.co_filename == self.path:
                         return code
-        except (OSError, EOFError, ValueError, TypeError):
+        except (OSError, EOFError, ValueError, TypeError, AttributeError):
             pass  # there is no such file, or it is damaged
         return super().get_code(fullname)
 

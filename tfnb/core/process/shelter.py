@@ -76,7 +76,12 @@ def ensure_imported(name: str) -> None:
 
     An interrupt in an import leaves the module's lock held, and all other threads that import it
     would wait for ever. After this call an import statement takes no lock.
+
+    It is imported in this thread if no thread can be started: the process ends, or memory is short.
     """
     module = sys.modules.get(name)
     if module is None or getattr(module.__spec__, "_initializing", False):
-        call_sheltered(partial(import_module, name))
+        try:
+            call_sheltered(partial(import_module, name))
+        except RuntimeError:
+            import_module(name)  # raises an error of the module itself again

@@ -23,7 +23,7 @@ from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
-from tfnb.framework.tensor import Tensor
+from tfnb.framework.tensor import Tensor, register_operator
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.opaque_values import as_scalar
@@ -801,4 +801,4 @@ def _getitem(tensor: Tensor, slice_spec: TensorLike) -> Tensor:
     return slice_helper(convert_to_tensor(tensor), slice_spec)
 
 
-Tensor._override_operator("__getitem__", _getitem)
+register_operator(Tensor, "__getitem__", _getitem)

@@ -23,7 +23,7 @@ from tfnb.framework.indexed_slices import (
 )
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.framework.tensor import Tensor
+from tfnb.framework.tensor import Tensor, register_operator
 from tfnb.ops.array import array_ops
 from tfnb.ops.array.cast_ops import cast as cast
 from tfnb.ops.base import provided_functions as provided
@@ -671,8 +671,8 @@ def _install_binary(function: Callable[..., Nested], word: str) -> None:
             x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
             return function(x, y, name=scope)
 
-    Tensor._override_operator(f"__{word}__", operator)
-    Tensor._override_operator(f"__r{word}__", reflected_operator)
+    register_operator(Tensor, f"__{word}__", operator)
+    register_operator(Tensor, f"__r{word}__", reflected_operator)
 
 
 def set_operators() -> None:
@@ -693,17 +693,17 @@ def set_operators() -> None:
     ):
         _install_binary(function, word)
     for unary, word in ((neg, "neg"), (abs, "abs"), (_invert, "invert")):
-        Tensor._override_operator(f"__{word}__", lambda x, function=unary: function(x))
+        register_operator(Tensor, f"__{word}__", lambda x, function=unary: function(x))
     for compare, word in (
         (less, "lt"),
         (less_equal, "le"),
         (greater, "gt"),
         (greater_equal, "ge"),
     ):
-        Tensor._override_operator(f"__{word}__", lambda x, y, function=compare: function(x, y))
+        register_operator(Tensor, f"__{word}__", lambda x, y, function=compare: function(x, y))
     for word in ("mul", "truediv"):
-        SparseTensor._override_operator(
-            f"__{word}__", lambda x, y, word=word: _apply_to_sparse(word, x, y)
+        register_operator(
+            SparseTensor, f"__{word}__", lambda x, y, word=word: _apply_to_sparse(word, x, y)
         )
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tfnb.framework.tensor_types import TensorLike, TensorResult, VariableLike
     from tfnb.ops.array import scatter_kernels, scatter_nd_ops
 else:
-    scatter_nd_ops = later("tfnb.ops.array.scatter_nd_ops")
+    scatter_nd_ops = later("tfnb.ops.array.scatter_nd_ops", in_step=True)
     scatter_kernels = later("tfnb.ops.array.scatter_kernels", in_step=True)
 
 EXPORTS = {

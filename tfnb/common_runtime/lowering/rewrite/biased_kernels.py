@@ -40,7 +40,7 @@ _NO_LIMITS = -math.inf, math.inf
 
 
 def find_biased(program: Program, uses: Mapping[str, int]) -> int:
-    """Replace nodes in a program by compiled clusters; return their number, the last one's, too.
+    """Replace nodes in a program by compiled clusters, numbered from 1; return how many.
 
     Args:
       program: the program; it is changed.

@@ -89,6 +89,8 @@ class _Plan:
             if is_row_reduction(kernel):
                 self.forms.append(self._reduced(*args))
                 self.passes.append(max(before, default=0) + 1)
+            elif any(isinstance(arg, np.ndarray) for arg in args):
+                raise NotElementwise("an axis is also a number")
             else:
                 given = [
                     form_of(arg) if isinstance(arg, np.generic) else self.form(arg) for arg in args
